@@ -1,0 +1,78 @@
+"""What cpuplan says to people and programs about their input: values first, the sentence is made by `render`."""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from cpuplan.codes import CODES
+from cpuplan.source import Position
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Reason(NamedTuple):
+    """Why a value is what it is: a sentence, and the statement it comes from as `Kind/name:field.path`.
+
+    The statement is named by field and not by line, so that a comment added above it changes no output;
+    `load.Documents.locate` finds its line. An `origin` without a colon names a built-in rule or default.
+    """
+
+    text: str
+    origin: str = ""
+
+
+class Label(NamedTuple):
+    """A further place that belongs to a diagnostic, with a few words on its part in it."""
+
+    position: Position
+    text: str
+
+
+class Diagnostic(NamedTuple):
+    """One finding: a code of `codes.CODES`, where it is, what is wrong and what to do about it."""
+
+    code: str
+    message: str
+    remedy: str
+    position: Position | None = None
+    label: str = ""
+    labels: tuple[Label, ...] = ()
+    severity: Severity = Severity.ERROR
+
+
+class CpuplanError(Exception):
+    """A stage could not do its work; `diagnostics` says all that it found."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("; ".join(f"{d.code}: {d.message}" for d in self.diagnostics))
+
+
+def diagnose(
+    code: str,
+    position: Position | None = None,
+    *,
+    label: str = "",
+    labels: Iterable[Label] = (),
+    **values: object,
+) -> Diagnostic:
+    """Make the diagnostic `code` with its wording from the table; `values` fill the wording's gaps."""
+    entry = CODES[code]
+    return Diagnostic(
+        code=code,
+        message=entry.message.format(**values),
+        remedy=entry.remedy.format(**values),
+        position=position,
+        label=label,
+        labels=tuple(labels),
+        severity=Severity(entry.severity),
+    )
+
+
+def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Those that stop a command."""
+    return [d for d in diagnostics if d.severity is Severity.ERROR]

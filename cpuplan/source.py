@@ -1,0 +1,66 @@
+"""YAML data that remembers where each of its values was written."""
+
+from typing import NamedTuple, TypeAlias, Union
+
+#: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1 and 1.2 differ.
+Data: TypeAlias = Union[None, bool, int, str, "list[Data]", "dict[str, Data]"]
+#: The way to a value: mapping keys and list indexes from the top of a document.
+Field: TypeAlias = tuple[str | int, ...]
+
+
+class Position(NamedTuple):
+    """A stretch of one line of a file; line and columns count from 1, `end` is the column after the last character."""
+
+    path: str
+    line: int
+    column: int
+    end: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+class Mark(NamedTuple):
+    """Where a mapping's key and value, or (with the key's place empty) a list's item, stand: lines and columns from 0."""
+
+    key: tuple[int, int, int]
+    value: tuple[int, int, int]
+
+
+#: Marks per container, by the container's id() and then by key or index. Source keeps the containers alive.
+Marks: TypeAlias = dict[int, dict[str | int, Mark]]
+
+
+class Source:
+    """One YAML document: its data and, for every field, its place in the file."""
+
+    __slots__ = ("data", "marks", "path", "start")
+
+    def __init__(self, path: str, data: Data, marks: Marks, start: tuple[int, int]) -> None:
+        self.path = path
+        self.data = data
+        self.marks = marks
+        self.start = start
+
+    def value_at(self, field: Field) -> Position:
+        """Where the value of `field` is; of a field that is not there, where its nearest written parent is."""
+        return self._find(field, key=False)
+
+    def key_at(self, field: Field) -> Position:
+        """Where the key of `field` is; of a field that is not there, where its nearest written parent is."""
+        return self._find(field, key=True)
+
+    def _find(self, field: Field, key: bool) -> Position:
+        at: tuple[int, int, int] = (*self.start, self.start[1])
+        data = self.data
+        for name in field:
+            mark = self.marks.get(id(data), {}).get(name)
+            if mark is None:
+                break
+            # A missing child is best shown at its parent's key: the value of a block mapping starts a line later.
+            data = data[name]  # type: ignore[index, call-overload]
+            nested = isinstance(data, dict | list)
+            at = mark.key if key or (nested and mark.key[0] >= 0) else mark.value
+            if at[0] < 0:
+                at = mark.value
+        return Position(self.path, at[0] + 1, at[1] + 1, at[2] + 1)
