@@ -1,0 +1,99 @@
+"""What all input documents share: their envelope, and the types of their fields."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError, core_schema
+
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
+
+API_VERSION = "cpuplan.io/v1alpha1"
+#: RFC 1123 label: what Kubernetes takes as a name, and what is safe as a file name.
+NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+#: RFC 1123 subdomain: node names may have dots.
+HOST_PATTERN = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
+
+
+class Model(BaseModel):
+    """A mapping of a document: camelCase in YAML, unknown keys refused, never changed once read.
+
+    `defer_build` leaves the building of validators to the first use, so that a command pays only for what it reads.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
+
+
+def _cpu_list(value: object, parse: Any) -> CpuSet:
+    """A bare `3` is an integer to YAML and still a CPU list to everybody else."""
+    if isinstance(value, CpuSet):
+        return value
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise PydanticCustomError("cpu_list_type", "a CPU list is text such as 0-3,8")
+    try:
+        return parse(str(value))  # type: ignore[no-any-return]
+    except CpuSetError as error:
+        raise PydanticCustomError("cpu_list", "{item} {problem}", {"item": error.item, "problem": error.problem}) from None
+
+
+def _cpu_list_schema(parse: Any, pattern: str, example: str) -> Any:
+    def schema(_source: Any, _handler: Any) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            lambda value: _cpu_list(value, parse),
+            serialization=core_schema.to_string_ser_schema(),
+            metadata={
+                "pydantic_js_functions": [
+                    lambda _schema, _handler: {
+                        "anyOf": [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}],
+                        "examples": [example],
+                    }
+                ]
+            },
+        )
+
+    return GetPydanticSchema(schema)
+
+
+#: A list that every reader down the line takes: `0-3,8`.
+CpuList = Annotated[CpuSet, _cpu_list_schema(CpuSet.parse, r"^(\d+(-\d+)?(,\d+(-\d+)?)*)?$", "0-1,32-33")]
+#: A list as the kernel prints or takes it, strides too: what inventories hold.
+KernelList = Annotated[
+    CpuSet,
+    _cpu_list_schema(CpuSet.parse_kernel, r"^(\d+(-\d+(:\d+/\d+)?)?(,\d+(-\d+(:\d+/\d+)?)?)*)?$", "0-110:1/2"),
+]
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+#: Lists arrive from YAML as lists and are kept as tuples.
+Listed = BeforeValidator(_as_tuple)
+
+_NODE_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+
+
+def expand_names(pattern: str) -> list[str]:
+    """Expand `worker-[00-11]` into its names, zeros kept; several ranges multiply, the last one fastest.
+
+    Raises ValueError for a range that runs backwards, or for more than 100,000 names.
+    """
+    names = [""]
+    at = 0
+    for match in _NODE_RANGE.finditer(pattern):
+        first, last = int(match[1]), int(match[2])
+        if last < first:
+            raise ValueError(f"the range {match[0]} runs backwards")
+        if len(names) * (last - first + 1) > 100_000:
+            raise ValueError("it stands for more than 100,000 names")
+        numbers = [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
+        names = [name + pattern[at : match.start()] + number for name in names for number in numbers]
+        at = match.end()
+    return [name + pattern[at:] for name in names]

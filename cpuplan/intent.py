@@ -1,0 +1,197 @@
+"""The document of what CPUs are for: Intent (pydantic; unknown keys are refused)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from cpuplan.document import CpuList, Listed, Model, Name, Quantity
+
+#: The pools, in the order in which they are solved, printed and explained.
+POOLS = ("reserved", "shared", "isolated", "offlined")
+PoolName = Literal["reserved", "shared", "isolated", "offlined"]
+POOL_SIZES = ("cpus", "count", "cores", "percent", "rest")
+
+#: One word of the kernel command line. No blanks, quotes or shell characters: these go into boot loader files.
+KernelArgument = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.\-]+(=[A-Za-z0-9_.,:/+@%=\-]*)?$")]
+HugePageSize = Annotated[str, Field(pattern=r"^[1-9][0-9]*(k|K|M|G)$", examples=["2M", "1G"])]
+Duration = Annotated[str, Field(pattern=r"^([0-9]+(ms|s|m|h))+$", examples=["5s"])]
+
+
+class Selector(Model):
+    """Which nodes: those that fit everything that is written here."""
+
+    clusters: Annotated[tuple[Name, ...], Listed] = ()
+    nodes: Annotated[tuple[str, ...], Listed] = Field((), description="node names; ranges and * allowed")
+    match_labels: dict[str, str] = {}
+
+
+class Target(Model):
+    """What the files are made for."""
+
+    platform: Literal["openshift", "kubernetes"]
+    version: Annotated[str, Field(pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$", examples=["4.20", "1.33"])]
+    mode: Literal["mco"] = Field("mco", description="openshift: MachineConfig and KubeletConfig objects")
+    clusters: Annotated[tuple[Name, ...], Listed] = Field((), description="only in these clusters; all if left out")
+    pool: Name | None = Field(None, description="openshift: the MachineConfigPool")
+    node_selector: dict[str, str] = Field({}, description="openshift: labels of the pool's nodes")
+    machine_config_label: dict[str, str] = Field({}, description="openshift: label of the MachineConfig")
+    machine_config_pool_selector: dict[str, str] = Field({}, description="openshift: labels of the MachineConfigPool")
+    runtime: Literal["crio"] = "crio"
+
+
+def _pool_shorthand(value: object) -> object:
+    """`shared: "2,3"` is a CPU list, `isolated: rest` is what is left."""
+    if value == "rest":
+        return {"rest": True}
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return {"cpus": value}
+    return value
+
+
+class Pool(Model):
+    """How many CPUs, or which: exactly one of `cpus`, `count`, `cores`, `percent` and `rest`."""
+
+    cpus: CpuList | None = Field(None, description="exactly these CPUs")
+    count: Annotated[int, Field(ge=0)] | None = Field(None, description="this many CPUs (hardware threads)")
+    cores: Annotated[int, Field(ge=0)] | None = Field(None, description="this many whole cores")
+    percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        None, description="this share of the online CPUs, rounded up to whole cores"
+    )
+    rest: Literal[True] | None = Field(None, description="all CPUs that no other pool takes")
+    per: Literal["machine", "socket", "numaNode"] = Field(
+        "machine", description="what count, cores or percent is meant for: each of these"
+    )
+    whole_cores: bool = Field(True, description="false: the threads of a core may go to different pools")
+
+    @model_validator(mode="after")
+    def _one_size(self) -> "Pool":
+        given = [name for name in POOL_SIZES if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise PydanticCustomError("pool_size", "{given}", {"given": " and ".join(given) or "none"})
+        if self.per != "machine" and given[0] in ("cpus", "rest"):
+            raise PydanticCustomError("pool_per", "{size}", {"size": given[0]})
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Editors must know the short forms too."""
+        mapping = handler.resolve_ref_schema(handler(schema))
+        mapping["oneOf"] = [{"required": [name]} for name in POOL_SIZES]
+        return {
+            "anyOf": [
+                mapping,
+                {"const": "rest"},
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": r"^\d+(-\d+)?(,\d+(-\d+)?)*$", "description": "exactly these CPUs"},
+            ]
+        }
+
+
+PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
+
+
+class Pools(Model):
+    """Who gets which CPUs. Each online CPU is in exactly one pool; `isolated` takes the rest if nobody else does."""
+
+    reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
+    shared: PoolSpec | None = Field(None, description="for containers that ask for shared CPUs beside exclusive ones")
+    isolated: PoolSpec | None = Field(None, description="for pods; exclusive CPUs come from here")
+    offlined: PoolSpec | None = Field(None, description="switched off to save power")
+
+
+class Isolation(Model):
+    """What the kernel keeps away from the isolated pool."""
+
+    domain: bool = Field(False, description="isolcpus=domain: no load balancing. Pods without exclusive CPUs then pile up")
+    managed_irq: bool = Field(True, description="isolcpus=managed_irq: interrupts of multi-queue devices")
+    nohz_full: bool = Field(True, description="nohz_full=: no timer tick while one task runs")
+    rcu_nocbs: bool = Field(True, description="rcu_nocbs=: RCU callbacks run elsewhere")
+    irq_affinity: bool | None = Field(
+        None, description="irqaffinity=: all other interrupts. Left out: yes on kubernetes, no on openshift (CRI-O does it)"
+    )
+
+
+class ReservedMemory(Model):
+    """Memory that the memory manager leaves alone on a NUMA node."""
+
+    numa_node: Annotated[int, Field(ge=0)]
+    memory: Quantity
+
+
+class Kubelet(Model):
+    """KubeletConfiguration, by its own names."""
+
+    cpu_manager_policy: Literal["static", "none"] = "static"
+    cpu_manager_policy_options: dict[str, str] = {}
+    cpu_manager_reconcile_period: Duration = "5s"
+    topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] = "best-effort"
+    topology_manager_scope: Literal["container", "pod"] | None = None
+    topology_manager_policy_options: dict[str, str] = {}
+    memory_manager_policy: Literal["None", "Static"] | None = Field(
+        None, description="left out: Static where topologyManagerPolicy is restricted or single-numa-node"
+    )
+    kube_reserved: dict[Literal["memory", "ephemeral-storage", "pid"], str] = {"memory": "500Mi"}
+    system_reserved: dict[Literal["memory", "ephemeral-storage", "pid"], str] = {"memory": "500Mi"}
+    eviction_hard: dict[str, str] = {
+        "imagefs.available": "15%",
+        "memory.available": "100Mi",
+        "nodefs.available": "10%",
+        "nodefs.inodesFree": "5%",
+    }
+    reserved_memory: Annotated[tuple[ReservedMemory, ...], Listed] = Field(
+        (), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
+    )
+
+
+class HugePages(Model):
+    """Huge pages of one size; on one NUMA node, or spread by the kernel over all."""
+
+    size: HugePageSize
+    count: Annotated[int, Field(ge=0)]
+    numa_node: Annotated[int, Field(ge=0)] | None = None
+
+
+class HugePagesSpec(Model):
+    """Huge pages set aside at boot."""
+
+    default_size: HugePageSize | None = None
+    pages: Annotated[tuple[HugePages, ...], Listed] = ()
+
+
+class Kernel(Model):
+    """The kernel and its command line."""
+
+    real_time: bool = Field(False, description="openshift: kernelType realtime")
+    page_size: Literal["4k", "64k"] | None = Field(None, description="aarch64 on openshift")
+    extra_arguments: Annotated[tuple[KernelArgument, ...], Listed] = ()
+
+
+class WorkloadHints(Model):
+    """What the workloads are like, by the names of PerformanceProfile."""
+
+    real_time: bool = True
+    high_power_consumption: bool = False
+    per_pod_power_management: bool = False
+
+
+class Runtime(Model):
+    """CRI-O."""
+
+    handler: Name = "high-performance"
+    mixed_cpus: bool | None = Field(None, description="left out: yes where there is a shared pool")
+    containers_limit: Annotated[int, Field(ge=0)] = Field(256, description="containers of a node that may share")
+
+
+class IntentSpec(Model):
+    """One purpose: nodes, what they run on, and what their CPUs are for."""
+
+    selector: Selector
+    targets: Annotated[tuple[Target, ...], Listed, Field(min_length=1)]
+    pools: Pools
+    isolation: Isolation = Isolation()
+    kubelet: Kubelet = Kubelet()
+    huge_pages: HugePagesSpec = HugePagesSpec()
+    kernel: Kernel = Kernel()
+    workload_hints: WorkloadHints = WorkloadHints()
+    runtime: Runtime = Runtime()

@@ -1,0 +1,131 @@
+"""The documents of what hardware there is: Hardware and Nodes (pydantic; unknown keys are refused)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cpuplan.document import KernelList, Listed, Model, Name, Quantity
+
+#: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
+Sequence = Annotated[str, Field(pattern=r"^\d+(-\d+)?(,\d+(-\d+)?)*$", examples=["0-27,0-27"])]
+CoreType = Literal["performance", "efficient", "lowPower"]
+
+
+class Numbering(Model):
+    """How the firmware numbers CPUs (facts of the kernel's numbering by platform are in docs/inventory.md)."""
+
+    threads: Literal["separate", "adjacent"] = Field(
+        "separate",
+        description="separate: first threads of all cores, then second threads. adjacent: the threads of a core together",
+    )
+    cores: Literal["blocks", "interleaved"] = Field(
+        "blocks", description="blocks: socket after socket. interleaved: CPU by CPU over the NUMA nodes (Dell's default)"
+    )
+
+
+class Regular(Model):
+    """A machine whose sockets are all alike, in a few numbers."""
+
+    sockets: Annotated[int, Field(ge=1, le=64)] = 1
+    cores_per_socket: Annotated[int, Field(ge=1, le=4096)]
+    threads_per_core: Annotated[int, Field(ge=1, le=8)] = 1
+    dies_per_socket: Annotated[int, Field(ge=1)] = 1
+    numa_nodes_per_socket: Annotated[int, Field(ge=1)] = 1
+    caches_per_socket: Annotated[int, Field(ge=1)] = Field(1, description="last-level caches (L3) of a socket")
+    cache_size: Quantity | None = Field(None, description="size of each last-level cache")
+    memory_per_numa_node: Quantity | None = None
+    numbering: Numbering = Numbering()
+
+
+class Cores(Model):
+    """Cores of one kind. The n-th CPUs of the lists in `threads` are the siblings of the n-th core."""
+
+    type: CoreType | None = Field(None, description="on machines whose cores differ")
+    threads: Annotated[tuple[KernelList, ...], Listed, Field(min_length=1)]
+    ids: Sequence | None = Field(None, description="the kernel's core_id of each core; 0, 1, ... per socket if left out")
+
+
+class Group(Model):
+    """A socket, die or cluster: a label and its CPUs."""
+
+    id: int
+    cpus: KernelList
+
+
+class NumaNode(Model):
+    """A NUMA node. One without CPUs is a memory-only node (CXL, HBM, GPU memory)."""
+
+    id: Annotated[int, Field(ge=0)]
+    cpus: KernelList | None = None
+    memory: Quantity | None = None
+    huge_pages: dict[Quantity, int] = Field({}, description="pages configured when the inventory was read, by size")
+    distances: Annotated[tuple[int, ...], Listed] = ()
+
+
+class Cache(Model):
+    """All caches of one level, type and size."""
+
+    level: Annotated[int, Field(ge=1, le=9)]
+    type: Literal["Unified", "Data", "Instruction"] = "Unified"
+    size: Quantity | None = None
+    per: Literal["core", "cluster", "die", "socket", "numaNode"] | None = Field(
+        None, description="one for each of these; instead of `cpus`"
+    )
+    cpus: Annotated[tuple[KernelList, ...], Listed] = Field((), description="the CPUs that share each of them")
+    ids: Sequence | None = Field(None, description="the kernel's cache ids, in the order of the lowest CPU")
+
+
+class Layout(Model):
+    """An irregular machine, or one that was read: groups of CPUs as the kernel tells them."""
+
+    offline: KernelList | None = Field(None, description="CPUs that are present and were offline")
+    cores: Annotated[tuple[Cores, ...], Listed, Field(min_length=1)]
+    sockets: Annotated[tuple[Group, ...], Listed] = ()
+    dies: Annotated[tuple[Group, ...], Listed] = ()
+    clusters: Annotated[tuple[Group, ...], Listed] = ()
+    numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = ()
+    caches: Annotated[tuple[Cache, ...], Listed] = ()
+
+
+class Device(Model):
+    """A PCI device that matters for placing CPUs."""
+
+    address: Annotated[str, Field(pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field("other", alias="class")
+    vendor: str | None = None
+    device: str | None = None
+    driver: str | None = None
+    name: str | None = Field(None, description="the network interface, where it has one")
+    numa_node: Annotated[int, Field(ge=0)] | None = None
+    functions: int | None = Field(None, description="SR-IOV virtual functions that it can have")
+
+
+class HardwareSpec(Model):
+    """One server model: either `regular` or `topology`."""
+
+    architecture: Literal["x86_64", "aarch64", "ppc64le", "s390x", "riscv64"] = "x86_64"
+    vendor: str | None = Field(None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"])
+    model: str | None = Field(None, description="CPU model name")
+    regular: Regular | None = None
+    topology: Layout | None = None
+    huge_page_sizes: Annotated[tuple[Quantity, ...], Listed] = ()
+    devices: Annotated[tuple[Device, ...], Listed] = ()
+
+
+class NodeGroup(Model):
+    """Nodes of one hardware that share all facts."""
+
+    name: Annotated[str, Field(min_length=1, description="a node name, ranges allowed", examples=["worker-[00-11]"])]
+    hardware: Name | None = Field(None, description="name of a Hardware document")
+    labels: dict[str, str] = {}
+    offline: KernelList | None = Field(None, description="CPUs that are offline on these nodes only")
+    devices: Annotated[tuple[Device, ...], Listed] = ()
+
+
+class NodesSpec(Model):
+    """Nodes of one cluster; `hardware` and `labels` hold for all of them unless a group says otherwise."""
+
+    cluster: Name
+    hardware: Name | None = None
+    labels: dict[str, str] = {}
+    nodes: Annotated[tuple[NodeGroup, ...], Listed, Field(min_length=1)]

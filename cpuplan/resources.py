@@ -1,0 +1,11 @@
+"""Where the files that are not Python lie: `schemas/` and `templates/`."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def resource(*parts: str) -> Path:
+    """The path of a shipped file or folder: inside an installed package, or beside it in a checkout."""
+    installed = _PACKAGE / "data" / Path(*parts)
+    return installed if installed.exists() else _PACKAGE.parent / Path(*parts)

@@ -1,0 +1,1 @@
+"""Writing: the output folder, in one step, and single files."""

@@ -1,0 +1,143 @@
+"""What the output folder holds, what it should hold, and what stands between the two."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.write.manifest import MANIFEST, check_paths, parents, parse_manifest, render_manifest
+from cpuplan.write.tree import FILE, FOLDER, Entry, read, scan
+
+
+class Changes(NamedTuple):
+    """Paths relative to the output folder, sorted. The manifest itself is never among them."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    unchanged: int = 0
+
+
+class Comparison(NamedTuple):
+    """An output folder against the files that are wanted in it."""
+
+    #: What is there now, and the part of it that stays as it is: `keep` holds foreign paths and unchanged files.
+    before: dict[str, Entry]
+    keep: frozenset[str]
+    #: What is written new, the manifest included; empty (with nothing removed) when there is nothing to do.
+    write: dict[str, bytes]
+    changes: Changes
+    #: Everything that cpuplan owns or is about to own.
+    claimed: frozenset[str]
+    #: Why nothing may be written: foreign paths in the way (CP602); files edited by hand (CP603), which force drops.
+    blocked: dict[str, Diagnostic]
+    edited: dict[str, Diagnostic]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.write and not self.changes.removed
+
+
+def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
+    """Compare the folder `out`, which may be missing, with `files`. Raises OSError, CP604 and CP605; writes nothing."""
+    check_paths(files)
+    before = scan(out)
+    old_manifest = _read_manifest(out, before)
+    owned = parse_manifest(old_manifest, f"{out}/{MANIFEST}") if old_manifest else {}
+    foreign = _foreign(before, owned)
+    states, edited = _states(out, files, before, owned)
+    blocked = _blocked(out, before, foreign, {*files, MANIFEST}, {path for path in files if states[path] == "unchanged"})
+    named: dict[str, list[str]] = {"added": [], "changed": [], "removed": [], "unchanged": [], "gone": []}
+    for path, state in states.items():
+        named[state].append(path)
+    write = {path: files[path] for path in (*named["added"], *named["changed"])}
+    manifest = render_manifest(files) if files or old_manifest is not None else None
+    if manifest is not None and manifest != old_manifest:
+        write[MANIFEST] = manifest
+    keep = frozenset({*foreign, *named["unchanged"], *({MANIFEST} & before.keys())} - write.keys())
+    changes = Changes(
+        tuple(named["added"]), tuple(named["changed"]), tuple(named["removed"]), unchanged=len(named["unchanged"])
+    )
+    claimed = frozenset({*owned, *files, MANIFEST})
+    return Comparison(before, keep, write, changes, claimed, blocked, edited)
+
+
+def _read_manifest(out: Path, before: Mapping[str, Entry]) -> bytes | None:
+    if (entry := before.get(MANIFEST)) is None:
+        return None
+    shown = f"{out}/{MANIFEST}"
+    if entry.kind != FILE:
+        raise CpuplanError([diagnose("CP604", path=shown, problem=f"it is {entry.kind}")])
+    if not (text := read(out / MANIFEST)):
+        raise CpuplanError([diagnose("CP604", path=shown, problem="it is empty")])
+    return text
+
+
+def _foreign(before: Mapping[str, Entry], owned: Mapping[str, str]) -> frozenset[str]:
+    """What cpuplan did not make: a folder is its own, and goes when empty, if an owned file is or was below it."""
+    folders = parents({*owned, MANIFEST})
+    return frozenset(
+        path
+        for path, entry in before.items()
+        if (path not in folders if entry.kind == FOLDER else path not in owned and path != MANIFEST)
+    )
+
+
+def _states(
+    out: Path, files: Mapping[str, bytes], before: Mapping[str, Entry], owned: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Diagnostic]]:
+    """What happens to each wanted or owned path, sorted; and the diagnostics of those edited by hand."""
+    states: dict[str, str] = {}
+    edited: dict[str, Diagnostic] = {}
+    for path in sorted({*files, *owned}):
+        wanted, entry = files.get(path), before.get(path)
+        if entry is None or entry.kind == FOLDER:
+            states[path] = "gone" if wanted is None else "added"
+            continue
+        content = None
+        if entry.kind == FILE and (path in owned or entry.size == len(wanted or b"")):
+            content = read(out / path)
+        if content is not None and content == wanted:
+            states[path] = "unchanged"
+            continue
+        states[path] = "removed" if wanted is None else "changed"
+        if path in owned and (content is None or sha256(content).hexdigest() != owned[path]):
+            edited[path] = diagnose("CP603", path=f"{out}/{path}")
+    return states, edited
+
+
+def _blocked(
+    out: Path, before: Mapping[str, Entry], foreign: frozenset[str], wanted: set[str], same: set[str]
+) -> dict[str, Diagnostic]:
+    """A diagnostic for each foreign path that stands where a file, or a folder for files, belongs."""
+    occupied = {*foreign, *parents(foreign)}
+    found = {path: FILE for path in (wanted - same) & occupied}
+    for folder in parents(wanted) & foreign:
+        if before[folder].kind != FOLDER:
+            found[folder] = FOLDER
+    return {
+        path: diagnose("CP602", path=f"{out}/{path}", kind=before[path].kind, wanted=found[path])
+        for path in sorted(found)
+    }
+
+
+def describe(out: Path, comparison: Comparison) -> list[Diagnostic]:
+    """Everything that a compilation would change or stop at, one diagnostic per path (CP602, CP603, CP608 to CP610)."""
+    codes = {
+        **dict.fromkeys(comparison.changes.added, "CP608"),
+        **dict.fromkeys(comparison.changes.changed, "CP609"),
+        **dict.fromkeys(comparison.changes.removed, "CP610"),
+    }
+    if not codes and MANIFEST in comparison.write:
+        codes[MANIFEST] = "CP609" if MANIFEST in comparison.before else "CP608"
+    found = {path: diagnose(code, path=f"{out}/{path}") for path, code in codes.items()}
+    found |= comparison.edited | comparison.blocked
+    return [found[path] for path in sorted(found)]
+
+
+def folders_of(comparison: Comparison) -> list[str]:
+    """The folders of the new tree, outer ones first."""
+    paths = comparison.keep | comparison.write.keys()
+    kept = (path for path in comparison.keep if comparison.before[path].kind == FOLDER)
+    return sorted({*parents(paths), *kept})

@@ -1,0 +1,132 @@
+"""The output folder and single files: written completely or not at all, and only what belongs to cpuplan."""
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.write.compare import Changes, compare, describe
+from cpuplan.write.exchange import recover, replace, stage_of
+from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
+
+__all__ = ["Changes", "Locked", "compare_tree", "write_file", "write_tree"]
+
+
+class Locked(CpuplanError):
+    """Another run is writing in the same place (CP606)."""
+
+
+def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False) -> Changes:
+    """Make the folder `out` hold `files`, beside whatever else is in it; `force` drops edits of cpuplan's own files.
+
+    The old tree is replaced in one step: whoever looks, at any time, also after a kill, sees all of the old or all of
+    the new. Raises CpuplanError (CP601 to CP607) with the old tree in place; `Locked` if another run is writing.
+    """
+    place = _place(out)
+    with _reporting(out):
+        os.makedirs(place.parent, exist_ok=True)
+        with _lock(place.parent):
+            recover(place)
+            while True:
+                comparison = compare(place, files)
+                blocked = comparison.blocked if force else comparison.edited | comparison.blocked
+                if blocked:
+                    raise CpuplanError(blocked[path] for path in sorted(blocked))
+                if comparison.is_empty or replace(place, comparison):
+                    return comparison.changes
+
+
+def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[Diagnostic]]:
+    """What `write_tree` would do, and a diagnostic for each path that is not as it should be; nothing is written.
+
+    Raises CpuplanError if the folder cannot be compared at all (CP601, CP604, CP605, CP607).
+    """
+    place = _place(out)
+    with _reporting(out):
+        comparison = compare(place, files)
+    return comparison.changes, describe(comparison)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write one file completely or not at all, in UTF-8; a file that holds `text` already is left alone.
+
+    The mode of an existing file is kept. Raises CpuplanError: CP601 for a link or folder, CP607. Waits for another run
+    that is writing in the same folder, so it must not be called while this process holds that lock.
+    """
+    data = text.encode()
+    stage = stage_of(path).folder
+    with _reporting(path):
+        entry = look(path)
+        if entry is not None and entry.kind != FILE:
+            raise CpuplanError([diagnose("CP601", path=path, kind=entry.kind, wanted=FILE)])
+        if entry is not None and entry.size == len(data) and read(path) == data:
+            return
+        os.makedirs(path.parent, exist_ok=True)
+        with _lock(path.parent, wait=True):
+            _remove(stage)
+            try:
+                create(stage, data, mode=None if entry is None else os.stat(path).st_mode & 0o7777, sync=True)
+                os.rename(stage, path)
+            except BaseException:
+                _remove(stage)
+                raise
+            sync_folder(path.parent)
+
+
+def _remove(path: Path) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def _place(out: Path) -> Path:
+    """The absolute path of the output folder, if a folder of our own is or can be there (else CP601, CP605)."""
+    place = Path(os.path.abspath(out))
+    with _reporting(out):
+        entry = look(place)
+        if os.path.ismount(place):
+            raise CpuplanError([diagnose("CP605", path=out)])
+        if entry is not None and entry.kind != FOLDER:
+            raise CpuplanError([diagnose("CP601", path=out, kind=entry.kind, wanted=FOLDER)])
+        # The exchange would leave a shell that stands inside in a deleted folder.
+        if Path.cwd().is_relative_to(place):
+            kind = "the current folder, or one above it"
+            raise CpuplanError([diagnose("CP601", path=out, kind=kind, wanted="a folder of its own")])
+    return place
+
+
+@contextmanager
+def _lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold the folder's flock(2). It ends with the process, so no lock is ever stale and no lock file remains."""
+    import fcntl
+
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise Locked([diagnose("CP606", path=folder)]) from None
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _reporting(shown: Path) -> Iterator[None]:
+    """Turn an OSError into CP607, or CP605, naming the path as the user knows it."""
+    try:
+        yield
+    except OSError as error:
+        path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else os.fspath(shown)
+        place = os.path.abspath(shown)
+        staged = os.fspath(stage_of(Path(place)).folder)
+        for prefix in (f"{staged}/tree", staged, place):
+            if path == prefix or path.startswith(prefix + "/"):
+                path = os.fspath(shown) + path[len(prefix) :]
+                break
+        if error.errno == errno.EXDEV:
+            raise CpuplanError([diagnose("CP605", path=path)]) from error
+        problem = error.strerror or str(error)
+        raise CpuplanError([diagnose("CP607", path=path, problem=problem)]) from error
