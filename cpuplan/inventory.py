@@ -106,6 +106,7 @@ class HardwareSpec(Model):
     architecture: Literal["x86_64", "aarch64", "ppc64le", "s390x", "riscv64"] = "x86_64"
     vendor: str | None = Field(None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"])
     model: str | None = Field(None, description="CPU model name")
+    model_number: int | None = Field(None, description="`model` in /proc/cpuinfo: tells the generation of Intel CPUs")
     regular: Regular | None = None
     topology: Layout | None = None
     huge_page_sizes: Annotated[tuple[Quantity, ...], Listed] = ()

@@ -1,0 +1,41 @@
+"""A setting: one fact that a component of the node must be told. The second waist of the compiler."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias, Union
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.plan import NodePlan
+
+#: What a setting says. A CpuSet is compared as a set and printed as the component reads it. True for a kernel
+#: argument without a value.
+Value: TypeAlias = Union[bool, int, str, CpuSet, "tuple[Value, ...]", "dict[str, Value]"]
+
+
+class Setting(NamedTuple):
+    """(component, key, value, reasons). Emitting, explaining and checking all read this and nothing else."""
+
+    component: str
+    key: str
+    value: Value
+    reasons: tuple[Reason, ...]
+
+
+class Component(Protocol):
+    """A module of this package: turns a plan into settings, settings into a file's text, and the text back.
+
+    `parse(render(settings))` gives {key: value} of the same settings.
+    """
+
+    NAME: str
+
+    def settings(self, plan: NodePlan) -> Iterator[Setting]: ...
+
+    def render(self, settings: Sequence[Setting]) -> str: ...
+
+    def parse(self, text: str) -> Mapping[str, Value]: ...
+
+
+def values(settings: Iterable[Setting], component: str) -> dict[str, Value]:
+    """The values of one component's settings, by key."""
+    return {setting.key: setting.value for setting in settings if setting.component == component}

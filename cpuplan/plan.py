@@ -1,0 +1,87 @@
+"""Who gets which CPUs, and why: the first waist of the compiler. Everything after it only reads plans."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.intent import IntentSpec, Target
+from cpuplan.topology import Topology
+
+
+class Pool(NamedTuple):
+    """The CPUs of one pool and the statements and rules that put them there."""
+
+    name: str
+    cpus: CpuSet
+    because: tuple[Reason, ...]
+
+
+class NodeClass:
+    """Nodes that are the same to the compiler: one intent, one target, one topology, so one layout and one set of files."""
+
+    def __init__(  # noqa: PLR0913 - the facts of a class, given by name
+        self,
+        *,
+        name: str,
+        intent: str,
+        spec: IntentSpec,
+        target: Target,
+        cluster: str,
+        hardware: str,
+        topology: Topology,
+        nodes: tuple[str, ...],
+        cpu_vendor: str = "",
+        architecture: str = "x86_64",
+        cpu_model_number: int | None = None,
+    ) -> None:
+        self.name = name  # unique within the cluster, stable: <intent>-<hardware>
+        self.intent = intent
+        self.spec = spec
+        self.target = target
+        self.cluster = cluster
+        self.hardware = hardware
+        self.topology = topology
+        self.nodes = nodes
+        self.cpu_vendor = cpu_vendor
+        self.architecture = architecture
+        self.cpu_model_number = cpu_model_number
+
+    def reason(self, text: str, field: str) -> Reason:
+        """A reason that points at the field `field` of the class's intent."""
+        return Reason(text, f"Intent/{self.intent}:spec.{field}")
+
+
+class NodePlan(NamedTuple):
+    """The layout of one class: what `components` make settings from."""
+
+    node_class: NodeClass
+    pools: tuple[Pool, ...]
+
+    def pool(self, name: str) -> Pool:
+        """The pool `name`; an empty one where the layout has none."""
+        return next((pool for pool in self.pools if pool.name == name), Pool(name, EMPTY, ()))
+
+    def pool_of(self, cpu: int) -> Pool | None:
+        """The pool that holds `cpu`."""
+        return next((pool for pool in self.pools if cpu in pool.cpus), None)
+
+    @property
+    def spec(self) -> IntentSpec:
+        return self.node_class.spec
+
+    @property
+    def topology(self) -> Topology:
+        return self.node_class.topology
+
+
+class Plan:
+    """The layouts of a fleet, ascending by cluster and class."""
+
+    def __init__(self, nodes: tuple[NodePlan, ...]) -> None:
+        self.nodes = nodes
+
+    @cached_property
+    def by_node(self) -> dict[tuple[str, str], NodePlan]:
+        """Node plans by (cluster, node name)."""
+        return {(plan.node_class.cluster, node): plan for plan in self.nodes for node in plan.node_class.nodes}
