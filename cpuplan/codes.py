@@ -34,15 +34,16 @@ READING = {
     "CP103": Code(
         "ambiguous scalar",
         "{text} is {first} to YAML 1.1 and {second} to YAML 1.2",
-        "quote it if text is meant ({quoted}), else write {plain}",
+        "quote it if text is meant: {quoted}{otherwise}",
         "Readers of YAML 1.1 (PyYAML, Go's yaml.v2) and 1.2 (ruamel, yaml.v3) understand this scalar differently: "
         "`on`, `yes`, `017`, `1_000`, `12:30`, dates. cpuplan takes true, false, null, decimal integers and text.",
     ),
     "CP104": Code(
-        "number with a fraction",
-        "{text} is read as the number {value}, which loses how it was written",
-        "quote it: {quoted}",
-        "A version such as 4.20 becomes 4.2 when it is read as a number. No field of cpuplan is a fraction.",
+        "number other than a whole decimal one",
+        "{text} is the number {value} to YAML, neither a plain whole number nor text",
+        "quote it if text is meant: {quoted}, else write a plain whole number",
+        "A version such as 4.20 becomes 4.2 when it is read as a number, 0x1f becomes 31, and whole numbers of more than "
+        "64 bits are rounded. No field of cpuplan is a fraction; its whole numbers are written like 0, 17 or -3.",
     ),
     "CP105": Code(
         "anchor, alias or tag",
@@ -53,20 +54,21 @@ READING = {
     ),
     "CP106": Code(
         "document too large",
-        "the file has {found} {what}, more than the {limit} that are read",
-        "split it into several files",
-        "Files are read up to 64 MiB, 2,000,000 values, 64 levels of nesting and scalars of 1 MiB.",
+        "the file exceeds the limit of {limit} {what}",
+        "make it smaller, or split it into several files",
+        "The limits are 64 MiB per file, 2,000,000 keys and values, 64 levels of nesting, 1,048,576 characters per scalar, "
+        "and 1000 errors, after which the rest of a file is not looked at.",
     ),
     "CP107": Code(
         "not a mapping with text keys",
         "{what}",
-        "write `key: value` pairs",
+        "write `key: value` pairs; a key that looks like a number, true or null needs quotes",
         "Each document is a mapping, and every key is text.",
     ),
     "CP108": Code(
         "unreadable file",
         "{path} cannot be read: {problem}",
-        "correct the path or its permissions",
+        "correct the path, its permissions or its encoding",
         "The operating system refused to open or read the file, or its bytes are not UTF-8.",
     ),
     "CP109": Code(
@@ -82,8 +84,8 @@ WRITING = {
         "not a place to write to",
         "{path} is {kind}, where cpuplan writes {wanted}",
         "remove or rename it, or choose another place",
-        "The output is a folder of its own: not a file, not a symbolic link, and not the current folder or one above it, "
-        "because the folder is exchanged as a whole. A single file is not written through a symbolic link.",
+        "The output is a folder of its own: not a file, not a symbolic link, and not the current folder or one above "
+        "it, because the folder is exchanged as a whole. A single file is not written through a symbolic link.",
     ),
     "CP602": Code(
         "foreign file in the way",
@@ -111,8 +113,8 @@ WRITING = {
         "mount point",
         "{path} is a mount point",
         "mount the folder above the output folder instead, and nothing inside it",
-        "The output folder is replaced in one step by exchanging it with a folder beside it (renameat2(2)), which needs "
-        "both on one file system. In a container, mount the project and not only its output folder.",
+        "The output folder is replaced in one step by exchanging it with a folder beside it (renameat2(2)), which "
+        "needs both on one file system. In a container, mount the project and not only its output folder.",
     ),
     "CP606": Code(
         "another run is writing",
@@ -148,4 +150,159 @@ WRITING = {
     ),
 }
 
-CODES: dict[str, Code] = {**READING, **WRITING}
+INTENT = {
+    "CP201": Code(
+        "unknown key",
+        "{where} has no key {key!r}",
+        "{hint}",
+        "A key that nobody reads is a setting that silently does not hold: `reservedCpus` for `reservedSystemCPUs` "
+        "has kept kubelets unreserved (kubernetes/kubernetes#92585). Every key must be known.",
+    ),
+    "CP202": Code(
+        "missing field",
+        "{field} is missing",
+        "add it",
+        "The field is required; there is no default that would be right for everybody.",
+    ),
+    "CP203": Code(
+        "wrong value",
+        "{field} is {value!r}; it must be {expected}",
+        "{hint}",
+        "The value has another type or range than the field takes. The JSON Schemas in `schemas/` say the same to editors.",
+    ),
+    "CP204": Code(
+        "unknown apiVersion",
+        "apiVersion is {found!r}",
+        "write {expected}",
+        "Documents of this release are of `cpuplan.io/v1alpha1`.",
+    ),
+    "CP205": Code(
+        "unknown kind",
+        "kind is {found!r}, which is none of Hardware, Intent and Nodes",
+        "{hint}",
+        "Every document under `inventories/` and `intents/` is one of these kinds. Other objects belong elsewhere.",
+    ),
+    "CP206": Code(
+        "document defined twice",
+        "there are two {kind} documents named {name}",
+        "rename one, or merge them",
+        "Kind and name are how other documents and reasons refer to a document.",
+    ),
+    "CP207": Code(
+        "invalid name",
+        "{name!r} is no name that Kubernetes takes",
+        "use up to 63 lower-case letters, digits and dashes, beginning and ending with a letter or digit",
+        "Names become names of objects and files: RFC 1123 labels.",
+    ),
+    "CP208": Code(
+        "invalid CPU list",
+        "{field} is {value!r}: {item!r} {problem}",
+        "write CPUs and ascending ranges with commas and no blanks, such as 0-3,8",
+        "The kernel, systemd, the kubelet and CRI-O each read CPU lists a little differently, and some of them drop a list "
+        "that they do not like without a word. cpuplan takes what all of them take.",
+    ),
+    "CP209": Code(
+        "pool without one size",
+        "pool {pool} must have one of cpus, count, cores, percent and rest; it has {given}",
+        "keep one of them",
+        "A pool says either which CPUs it has or how many.",
+    ),
+    "CP210": Code(
+        "`per` does not fit",
+        "pool {pool}: `per` has no meaning beside {size}",
+        "take out `per`, or give the size as count, cores or percent",
+        "`per` multiplies a number: for each socket, or for each NUMA node.",
+    ),
+    "CP220": Code(
+        "node claimed twice",
+        "node {node} of cluster {cluster} is selected by the intents {first} and {second}",
+        "narrow one of the selectors",
+        "A node has one layout, so exactly one intent.",
+    ),
+    "CP221": Code(
+        "node without intent",
+        "no intent selects {nodes} of cluster {cluster}",
+        "add an intent, or widen a selector, if {they} should be partitioned",
+        "The node stays as it is. This is a warning, since a fleet is often partitioned step by step.",
+        "warning",
+    ),
+    "CP222": Code(
+        "unknown hardware",
+        "nobody defines the hardware {hardware!r}",
+        "{hint}",
+        "A node names its Hardware document, in its group or for all nodes of the document.",
+    ),
+    "CP223": Code(
+        "node without hardware",
+        "{name} names no hardware",
+        "add `hardware:` to the group, or to the spec for all groups",
+        "Without hardware nothing can be said about a node's CPUs.",
+    ),
+    "CP224": Code(
+        "node defined twice",
+        "node {node} of cluster {cluster} is defined twice",
+        "keep one of the two",
+        "Node names are unique within a cluster.",
+    ),
+    "CP225": Code(
+        "selector without nodes",
+        "intent {intent} selects no node",
+        "compare the selector with the clusters, names and labels in inventories/",
+        "An intent that selects nothing writes nothing. This is a warning, since its nodes may be added later.",
+        "warning",
+    ),
+    "CP226": Code(
+        "no target for a cluster",
+        "intent {intent} selects nodes of cluster {cluster} and has no target for it",
+        "add the cluster to a target's `clusters`, or leave that key out",
+        "A target without `clusters` is for all clusters; else the first target that lists the cluster is taken.",
+    ),
+    "CP227": Code(
+        "unlike nodes in one pool",
+        "pool {pool} of cluster {cluster} would have nodes of unlike hardware: {classes}",
+        "give each hardware its own intent and pool (select by label), or leave one out",
+        "A MachineConfigPool has one MachineConfig and one KubeletConfig, so one list of CPU numbers for all its nodes. With "
+        "unlike nodes in one pool, kernel arguments fight each other and nodes boot in a loop "
+        "(openshift/cluster-node-tuning-operator#558).",
+    ),
+    "CP228": Code(
+        "invalid node name",
+        "{name!r} stands for no node names: {problem}",
+        "write names such as worker-0, or ranges such as worker-[00-11]",
+        "Node names are RFC 1123 subdomains: lower-case letters, digits, dashes and dots.",
+    ),
+    "CP229": Code(
+        "target without pool",
+        "a target for openshift needs the MachineConfigPool",
+        "add `pool:` with the name of the pool that the nodes are in",
+        "MachineConfig and KubeletConfig objects reach nodes through their MachineConfigPool.",
+    ),
+    "CP230": Code(
+        "target takes no such setting",
+        "{field} has no effect on {platform}",
+        "take it out",
+        "A setting that a target cannot carry is an error and never dropped in silence.",
+    ),
+    "CP231": Code(
+        "offline CPUs that the machine lacks",
+        "CPUs {cpus} are said to be offline, and hardware {hardware} does not have them",
+        "correct the list, or the node's hardware",
+        "`offline` of a node group lists CPUs of its hardware that are switched off on these nodes only.",
+    ),
+    "CP240": Code(
+        "lock does not hold",
+        "the locked layout of class {name} in cluster {cluster} does not satisfy its intent",
+        "undo the edit, or delete the entry and compile again",
+        "`intents/plan.lock.yaml` holds the solved layouts so that a compile without changes moves no CPU and needs no "
+        "solver. It was changed by hand into something that the intent does not allow.",
+    ),
+    "CP241": Code(
+        "damaged lock",
+        "the lock {problem}",
+        "restore it from Git, or delete it and compile again",
+        "`intents/plan.lock.yaml` is written by cpuplan: a list of classes, each with cluster, class, solvedFrom and pools.",
+    ),
+}
+
+
+CODES: dict[str, Code] = {**READING, **INTENT, **WRITING}

@@ -6,7 +6,7 @@ scalar taken: true, false, null, decimal whole numbers, text.
 """
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: Unquoted words that both versions read alike.
 WORDS: dict[str, bool | None] = {
@@ -20,7 +20,7 @@ class Refusal(NamedTuple):
     """A scalar that is not taken: the code that says why and the values for its wording."""
 
     code: str
-    values: dict[str, str]
+    values: dict[str, Any]
 
 
 #: What YAML 1.1 makes of words that are text to YAML 1.2, and how to write that so that both understand it.
@@ -38,7 +38,9 @@ _INT = re.compile(r"0|-?[1-9][0-9]*")
 _DIGITS = re.compile(r"[-+]?[0-9]+")
 _OCTAL_12 = re.compile(r"[-+]?0o[0-7]+")
 _HEX_12 = re.compile(r"0x[0-9a-fA-F]+")
-_FLOAT_12 = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_FLOAT_12 = re.compile(
+    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
 
 _BINARY_11 = re.compile(r"[-+]?0b[01_]+")
 _OCTAL_11 = re.compile(r"[-+]?0[0-7_]+")
@@ -52,7 +54,7 @@ _DATE_11 = re.compile(
 )
 
 
-def read_plain(text: str) -> None | bool | int | str | Refusal:
+def read_plain(text: str) -> bool | int | str | Refusal | None:
     """The value of the unquoted scalar `text`."""
     if text in WORDS:
         return WORDS[text]
@@ -73,8 +75,8 @@ def _read_number_like(text: str) -> str | Refusal:
         return _lossy(text, _float_words(text))
     if first == second:
         return text if first is None else _lossy(text, first.removeprefix("the number "))
-    numbers = sorted({words.removeprefix("the number ") for words in (first, second) if words is not None})
-    plain = " or ".join(numbers) if all(number[-1].isdigit() for number in numbers) else ""
+    readings = [words for words in (first, second) if words is not None and words.startswith("the number ")]
+    plain = " or ".join(words.removeprefix("the number ") for words in readings)
     return _ambiguous(text, first or "text", second or "text", plain)
 
 
@@ -111,9 +113,10 @@ def _int_words(digits: str, base: int) -> str:
 
 
 def _float_words(text: str) -> str:
-    if text[-1] in "fF":
-        return "infinity"
-    return "not-a-number" if text[-1] in "nN" else f"{float(text):.15g}"
+    if text[-1] in "nN":
+        return "not-a-number"
+    number = float(text.replace(".", "") if text[-1] in "fF" else text) + 0  # + 0 makes 0 of -0
+    return f"{number:.15g}".replace("inf", "infinity")
 
 
 def _base60_words(digits: str) -> str:

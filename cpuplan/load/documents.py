@@ -1,0 +1,185 @@
+"""Files to documents: every Hardware, Nodes and Intent document of a project, with all that is wrong with them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.document import API_VERSION, HOST_PATTERN, NAME_PATTERN, Model
+from cpuplan.intent import IntentSpec
+from cpuplan.inventory import HardwareSpec, NodesSpec
+from cpuplan.source import Field, Position, Source
+
+#: Where documents are looked for, below the project's folder.
+FOLDERS = ("inventories", "intents")
+#: The solved layouts lie beside the intents and are read by `lock`.
+LOCK_NAME = "plan.lock.yaml"
+KINDS: dict[str, type[Model]] = {"Hardware": HardwareSpec, "Nodes": NodesSpec, "Intent": IntentSpec}
+_ENVELOPE = {"apiVersion", "kind", "metadata", "spec"}
+_METADATA = {"name", "labels", "annotations"}
+
+Spec = TypeVar("Spec", bound=Model)
+
+
+class Document(NamedTuple):
+    """One document: its spec as a model, and the source that knows the place of every field."""
+
+    kind: str
+    name: str
+    spec: Any
+    source: Source
+
+    def at(self, *field: str | int) -> Position:
+        """Where the value of a field of the spec stands; its nearest written parent's place if it is left out."""
+        return self.source.value_at(("spec", *field))
+
+    def origin(self, *field: str | int) -> str:
+        """The field's name for `diagnostics.Reason`."""
+        return f"{self.kind}/{self.name}:" + ".".join(map(str, ("spec", *field)))
+
+
+class Documents(NamedTuple):
+    """All documents of a project by (kind, name)."""
+
+    by_name: dict[tuple[str, str], Document]
+
+    def of_kind(self, kind: str) -> list[Document]:
+        """The documents of a kind, ascending by name."""
+        return [self.by_name[key] for key in sorted(self.by_name) if key[0] == kind]
+
+    def locate(self, origin: str) -> Position | None:
+        """Where the statement `Kind/name:field.path` stands; None for the name of a built-in rule."""
+        document, colon, path = origin.partition(":")
+        kind, _, name = document.partition("/")
+        found = self.by_name.get((kind, name))
+        if not colon or found is None:
+            return None
+        return found.source.value_at(tuple(int(part) if part.isdigit() else part for part in path.split(".")))
+
+
+def input_files(root: Path) -> list[Path]:
+    """The YAML files under `inventories/` and `intents/`, in the order of their names; hidden ones are left out."""
+    found = []
+    for folder in FOLDERS:
+        for path in (root / folder).rglob("*"):
+            if path.suffix in (".yaml", ".yml") and not any(
+                part.startswith(".") for part in path.parts[len(root.parts) :]
+            ):
+                found.append(path)
+    return sorted(found)
+
+
+def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]]:
+    """Read the documents of `files`; paths in diagnostics are relative to `root`."""
+    from cpuplan.load import yaml
+
+    diagnostics: list[Diagnostic] = []
+    sources: list[Source] = []
+    for path in files:
+        if path.name == LOCK_NAME:
+            continue
+        found, problems = yaml.read(path, _shown(root, path))
+        sources += found
+        diagnostics += problems
+    documents, problems = from_sources(sources)
+    diagnostics += problems
+    if not sources and not diagnostics:
+        diagnostics.append(diagnose("CP109", path=" and ".join(f"{folder}/" for folder in FOLDERS)))
+    return documents, diagnostics
+
+
+def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]]:
+    """The documents of YAML sources; two of one kind and name are an error at the second."""
+    diagnostics: list[Diagnostic] = []
+    by_name: dict[tuple[str, str], Document] = {}
+    for source in sources:
+        document = _document(source, diagnostics)
+        if document is None:
+            continue
+        first = by_name.setdefault((document.kind, document.name), document)
+        if first is not document:
+            diagnostics.append(
+                diagnose(
+                    "CP206",
+                    source.value_at(("metadata", "name")),
+                    labels=[Label(first.source.value_at(("metadata", "name")), "the first one")],
+                    kind=document.kind,
+                    name=document.name,
+                )
+            )
+    return Documents(by_name), diagnostics
+
+
+def _shown(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
+    """One document, or None with the reasons added to `diagnostics`."""
+    data = source.data
+    assert isinstance(data, dict)  # noqa: S101 - the reader refuses anything else
+    problems = list(_envelope_problems(source, data))
+    kind = data.get("kind")
+    if isinstance(kind, str) and kind in KINDS and "spec" in data:
+        spec, found = validate(KINDS[kind], source, ("spec",))
+        problems += found
+    diagnostics += problems
+    if problems:
+        return None
+    metadata: Any = data["metadata"]
+    return Document(str(kind), metadata["name"], spec, source)
+
+
+def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnostic]:
+    import re
+
+    kind = data.get("kind")
+    if data.get("apiVersion") != API_VERSION:
+        yield diagnose("CP204", source.value_at(("apiVersion",)), found=data.get("apiVersion"), expected=API_VERSION)
+    if kind not in KINDS:
+        yield diagnose("CP205", source.value_at(("kind",)), found=kind, hint=_did_you_mean(str(kind), KINDS))
+    yield from _unknown_keys(source, data, (), _ENVELOPE)
+    metadata = data.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or name is None:
+        yield diagnose("CP202", source.value_at(("metadata",)), field="metadata.name")
+        return
+    yield from _unknown_keys(source, metadata, ("metadata",), _METADATA)
+    pattern = HOST_PATTERN if kind == "PerformanceProfile" else NAME_PATTERN
+    if not isinstance(name, str) or not re.match(pattern, name):
+        yield diagnose("CP207", source.value_at(("metadata", "name")), name=name)
+    if "spec" not in data:
+        yield diagnose("CP202", source.value_at(()), field="spec")
+
+
+def _unknown_keys(source: Source, data: dict[str, Any], field: Field, known: set[str]) -> Iterator[Diagnostic]:
+    for key in data:
+        if key not in known:
+            yield diagnose(
+                "CP201",
+                source.key_at((*field, key)),
+                key=key,
+                where=".".join(map(str, field)) or "the document",
+                hint=_did_you_mean(key, known),
+            )
+
+
+def validate(model: type[Spec], source: Source, field: Field) -> tuple[Spec | None, list[Diagnostic]]:
+    """The model of the value at `field`, or None and everything that is wrong with it."""
+    from pydantic import ValidationError
+
+    data: Any = source.data
+    for name in field:
+        data = data[name]
+    try:
+        return model.model_validate(data), []
+    except ValidationError as error:
+        from cpuplan.load.mistakes import diagnostics_of
+
+        return None, diagnostics_of(error, model, source, field)
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    from cpuplan.load.mistakes import did_you_mean
+
+    return did_you_mean(word, known)

@@ -1,0 +1,278 @@
+"""Documents to classes: which nodes there are, which intent claims each, and which of them are the same."""
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.document import HOST_PATTERN, expand_names
+from cpuplan.intent import IntentSpec, Selector, Target
+from cpuplan.inventory import HardwareSpec, NodeGroup, NodesSpec
+from cpuplan.load import hardware
+from cpuplan.load.documents import Document, Documents
+from cpuplan.plan import NodeClass
+from cpuplan.topology import Topology
+
+_HOST = re.compile(HOST_PATTERN)
+
+
+class Group(NamedTuple):
+    """Nodes of one group of a Nodes document: the same hardware, labels and facts."""
+
+    document: Document
+    index: int
+    cluster: str
+    names: tuple[str, ...]
+    hardware: str
+    labels: dict[str, str]
+    offline: CpuSet
+
+
+class Fleet(NamedTuple):
+    """The classes of a project, ascending by cluster and name."""
+
+    classes: tuple[NodeClass, ...]
+
+
+def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
+    """Expand names, check what documents say of each other, match selectors, group into classes."""
+    diagnostics: list[Diagnostic] = []
+    groups = list(_groups(documents, diagnostics))
+    _check_unique(groups, diagnostics)
+    topologies = _Topologies(documents, diagnostics)
+    for group in groups:
+        topologies.of(group)
+    claimed = _claim(documents, groups, diagnostics)
+    classes = list(_classes(documents, claimed, topologies, diagnostics))
+    _check_pools(documents, classes, diagnostics)
+    return Fleet(tuple(sorted(classes, key=lambda each: (each.cluster, each.name)))), diagnostics
+
+
+def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Group]:
+    known = {document.name for document in documents.of_kind("Hardware")}
+    for document in documents.of_kind("Nodes"):
+        spec: NodesSpec = document.spec
+        for index, group in enumerate(spec.nodes):
+            names = _names(document, index, group, diagnostics)
+            named = group.hardware or spec.hardware
+            if named is None:
+                diagnostics.append(diagnose("CP223", document.at("nodes", index, "name"), name=group.name))
+            elif named not in known:
+                place = document.at("nodes", index, "hardware") if group.hardware else document.at("hardware")
+                diagnostics.append(diagnose("CP222", place, hardware=named, hint=_hardware_hint(named, known)))
+            labels = {**spec.labels, **group.labels}
+            yield Group(document, index, spec.cluster, names, named or "", labels, group.offline or EMPTY)
+
+
+def _hardware_hint(name: str, known: set[str]) -> str:
+    from cpuplan.load.mistakes import did_you_mean
+
+    return did_you_mean(name, known) if known else "define it in a Hardware document under inventories/"
+
+
+def _names(document: Document, index: int, group: NodeGroup, diagnostics: list[Diagnostic]) -> tuple[str, ...]:
+    place = document.at("nodes", index, "name")
+    try:
+        names = tuple(expand_names(group.name))
+    except ValueError as error:
+        diagnostics.append(diagnose("CP228", place, name=group.name, problem=error))
+        return ()
+    if wrong := next((name for name in names if not _HOST.match(name)), None):
+        diagnostics.append(diagnose("CP228", place, name=group.name, problem=f"{wrong!r} is no RFC 1123 name"))
+        return ()
+    return names
+
+
+def _check_unique(groups: Iterable[Group], diagnostics: list[Diagnostic]) -> None:
+    seen: dict[tuple[str, str], Group] = {}
+    for group in groups:
+        for name in group.names:
+            first = seen.setdefault((group.cluster, name), group)
+            if first is not group:
+                diagnostics.append(
+                    diagnose(
+                        "CP224",
+                        group.document.at("nodes", group.index, "name"),
+                        labels=[Label(first.document.at("nodes", first.index, "name"), "the first one")],
+                        node=name,
+                        cluster=group.cluster,
+                    )
+                )
+                break
+
+
+class _Topologies:
+    """Topologies by hardware and offline CPUs: built once, problems reported once."""
+
+    def __init__(self, documents: Documents, diagnostics: list[Diagnostic]) -> None:
+        self._documents = {document.name: document for document in documents.of_kind("Hardware")}
+        self._diagnostics = diagnostics
+        self._built: dict[tuple[str, CpuSet], Topology | None] = {}
+        for document in self._documents.values():
+            self._build(document, EMPTY)
+
+    def of(self, group: Group) -> Topology | None:
+        """The machine of a group's nodes; None if its documents are wrong."""
+        document = self._documents.get(group.hardware)
+        if document is None or not group.offline:
+            return self._built.get((group.hardware, EMPTY))
+        base = self._built[group.hardware, EMPTY]
+        missing = group.offline - (base.online | base.offline) if base else EMPTY
+        if missing:
+            place = group.document.at("nodes", group.index, "offline")
+            self._diagnostics.append(diagnose("CP231", place, cpus=missing, hardware=group.hardware))
+            return None
+        return self._build(document, group.offline)
+
+    def _build(self, document: Document, offline: CpuSet) -> Topology | None:
+        key = (document.name, offline)
+        if key not in self._built:
+            spec: HardwareSpec = document.spec
+            topology, problems = hardware.build(spec, offline)
+            self._built[key] = topology
+            if not offline:
+                for problem in problems:
+                    self._diagnostics.append(diagnose(problem.code, document.at(*problem.field), **problem.values))
+        return self._built[key]
+
+
+def selects(selector: Selector, group: Group) -> tuple[str, ...]:
+    """The nodes of `group` that fit everything in `selector`; all of them for an empty one."""
+    if selector.clusters and group.cluster not in selector.clusters:
+        return ()
+    if any(group.labels.get(key) != value for key, value in selector.match_labels.items()):
+        return ()
+    if not selector.nodes:
+        return group.names
+    wanted = {name for pattern in selector.nodes if "*" not in pattern for name in expand_names(pattern)}
+    globs = [pattern for pattern in selector.nodes if "*" in pattern]
+    return tuple(name for name in group.names if name in wanted or any(fnmatchcase(name, glob) for glob in globs))
+
+
+def _claim(
+    documents: Documents, groups: list[Group], diagnostics: list[Diagnostic]
+) -> list[tuple[Document, Group, tuple[str, ...]]]:
+    """(intent, group, names) for all nodes that exactly one intent selects."""
+    claims = []
+    owner: dict[tuple[str, str], Document] = {}
+    for intent in documents.of_kind("Intent"):
+        spec: IntentSpec = intent.spec
+        found = False
+        for group in groups:
+            names = _selected(intent, spec.selector, group, diagnostics)
+            found = found or bool(names)
+            mine = tuple(name for name in names if owner.setdefault((group.cluster, name), intent) is intent)
+            if clash := [name for name in names if name not in mine]:
+                first = owner[group.cluster, clash[0]]
+                diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
+            if mine:
+                claims.append((intent, group, mine))
+        if not found:
+            diagnostics.append(diagnose("CP225", intent.at("selector"), intent=intent.name))
+    for group in groups:
+        free = [name for name in group.names if (group.cluster, name) not in owner]
+        if free:
+            diagnostics.append(_unselected(group, free))
+    return claims
+
+
+def _selected(intent: Document, selector: Selector, group: Group, diagnostics: list[Diagnostic]) -> tuple[str, ...]:
+    try:
+        return selects(selector, group)
+    except ValueError as error:
+        problem = diagnose("CP228", intent.at("selector", "nodes"), name=", ".join(selector.nodes), problem=error)
+        if problem not in diagnostics:
+            diagnostics.append(problem)
+        return ()
+
+
+def _claimed_twice(intent: Document, first: Document, cluster: str, names: list[str]) -> Diagnostic:
+    return diagnose(
+        "CP220",
+        intent.at("selector"),
+        labels=[Label(first.at("selector"), f"{first.name} selects it here")],
+        node=names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)",
+        cluster=cluster,
+        first=first.name,
+        second=intent.name,
+    )
+
+
+def _unselected(group: Group, names: list[str]) -> Diagnostic:
+    shown = f"node {names[0]}" if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]})"
+    place = group.document.at("nodes", group.index, "name")
+    return diagnose("CP221", place, nodes=shown, cluster=group.cluster, they="it" if len(names) == 1 else "they")
+
+
+def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
+    """The first target that is for `cluster`, with its index."""
+    for index, target in enumerate(spec.targets):
+        if not target.clusters or cluster in target.clusters:
+            return index, target
+    return None
+
+
+def _classes(
+    documents: Documents,
+    claims: list[tuple[Document, Group, tuple[str, ...]]],
+    topologies: _Topologies,
+    diagnostics: list[Diagnostic],
+) -> Iterator[NodeClass]:
+    merged: dict[tuple[str, str, str, CpuSet], list[str]] = {}
+    first: dict[tuple[str, str, str, CpuSet], tuple[Document, Group]] = {}
+    for intent, group, names in claims:
+        key = (intent.name, group.cluster, group.hardware, group.offline)
+        merged.setdefault(key, []).extend(names)
+        first.setdefault(key, (intent, group))
+    without_target: set[tuple[str, str]] = set()
+    for key, (intent, group) in first.items():
+        spec: IntentSpec = intent.spec
+        topology = topologies.of(group)
+        found = target_for(spec, group.cluster)
+        if found is None and (intent.name, group.cluster) not in without_target:
+            without_target.add((intent.name, group.cluster))
+            place = intent.at("targets")
+            diagnostics.append(diagnose("CP226", place, intent=intent.name, cluster=group.cluster))
+        if found is None or topology is None:
+            continue
+        facts: HardwareSpec = documents.by_name["Hardware", group.hardware].spec
+        suffix = f"-offline-{str(group.offline).replace(',', '.')}" if group.offline else ""
+        yield NodeClass(
+            name=f"{intent.name}-{group.hardware}{suffix}",
+            intent=intent.name,
+            spec=spec,
+            target=found[1],
+            cluster=group.cluster,
+            hardware=group.hardware,
+            topology=topology,
+            nodes=tuple(sorted(merged[key])),
+            cpu_vendor=facts.vendor or "",
+            architecture=facts.architecture,
+            cpu_model_number=facts.model_number,
+        )
+
+
+def _check_pools(documents: Documents, classes: Iterable[NodeClass], diagnostics: list[Diagnostic]) -> None:
+    """On OpenShift the pool decides what a node gets, so a pool is one class."""
+    pools: dict[tuple[str, str], list[NodeClass]] = {}
+    complained = set()
+    for each in classes:
+        if each.target.platform != "openshift":
+            continue
+        intent = documents.by_name["Intent", each.intent]
+        index, _ = target_for(each.spec, each.cluster) or (0, None)
+        if each.target.pool is None:
+            if (each.intent, index) not in complained:
+                complained.add((each.intent, index))
+                diagnostics.append(diagnose("CP229", intent.at("targets", index)))
+        else:
+            pools.setdefault((each.cluster, each.target.pool), []).append(each)
+    for (cluster, pool), members in sorted(pools.items()):
+        if len(members) > 1:
+            intent = documents.by_name["Intent", members[0].intent]
+            index, _ = target_for(members[0].spec, cluster) or (0, None)
+            shown = ", ".join(f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members)
+            place = intent.at("targets", index, "pool")
+            diagnostics.append(diagnose("CP227", place, pool=pool, cluster=cluster, classes=shown))

@@ -1,0 +1,135 @@
+"""What pydantic found wrong, in cpuplan's words: only imported when something is."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.document import Model
+from cpuplan.source import Field, Source
+
+#: pydantic's error type -> what the value must be.
+_EXPECTED = {
+    "int_type": "a whole number",
+    "string_type": "text (quote it if it looks like a number)",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "cpu_list_type": "a CPU list such as 0-3,8",
+    "none_required": "left out",
+}
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a remedy: the nearest known name, or all of them."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    lowered = {name.lower(): name for name in names}
+    near = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {lowered[near[0]]!r}?"
+    return "known here: " + ", ".join(names) if names else "take it out"
+
+
+def diagnostics_of(error: ValidationError, model: type[Model], source: Source, field: Field) -> list[Diagnostic]:
+    """One diagnostic for each of pydantic's errors, at the place of the value or key that caused it."""
+    return [_diagnostic(detail, model, source, field) for detail in error.errors(include_url=False)]
+
+
+def _diagnostic(detail: ErrorDetails, model: type[Model], source: Source, top: Field) -> Diagnostic:
+    location = tuple(part for part in detail["loc"] if part != "[key]")
+    field = (*top, *location)
+    shown = ".".join(map(str, field))
+    context: dict[str, Any] = detail.get("ctx", {})
+    value = detail["input"]
+    match detail["type"]:
+        case "extra_forbidden":
+            parent = ".".join(map(str, field[:-1]))
+            known = _known_keys(model, location[:-1])
+            hint = did_you_mean(str(location[-1]), known)
+            return diagnose("CP201", source.key_at(field), key=location[-1], where=parent, hint=hint)
+        case "missing":
+            return diagnose("CP202", source.key_at(field), field=shown)
+        case "cpu_list":
+            return diagnose("CP208", source.value_at(field), field=shown, value=value, **context)
+        case "pool_size":
+            return diagnose("CP209", source.key_at(field), pool=field[-1], given=context["given"])
+        case "pool_per":
+            return diagnose("CP210", source.value_at((*field, "per")), pool=field[-1], size=context["size"])
+        case "literal_error" | "enum":
+            hint = did_you_mean(str(value), _choices(context))
+            return diagnose(
+                "CP203", source.value_at(field), field=shown, value=value, expected=context["expected"], hint=hint
+            )
+        case kind:
+            expected = _EXPECTED.get(kind) or _bounds(detail, model, location)
+            hint = f"write {expected}"
+            return diagnose(
+                "CP203", source.value_at(field), field=shown, value=_short(value), expected=expected, hint=hint
+            )
+
+
+def _short(value: object) -> object:
+    if isinstance(value, dict | list | tuple):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return value
+
+
+def _choices(context: dict[str, Any]) -> list[str]:
+    import re
+
+    return re.findall(r"'([^']*)'", str(context["expected"]))
+
+
+def _bounds(detail: ErrorDetails, model: type[Model], location: Field) -> str:
+    """The rule in words for numbers out of range and text that fits no pattern."""
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "greater_than_equal":
+            return f"at least {context['ge']}"
+        case "less_than_equal":
+            return f"at most {context['le']}"
+        case "string_pattern_mismatch":
+            examples = _schema_at(model, location).get("examples")
+            return f"text such as {examples[0]}" if examples else f"text of the form {context['pattern']}"
+        case "too_short":
+            return "a list with at least one item"
+        case _:
+            return detail["msg"][0].lower() + detail["msg"][1:]
+
+
+def _known_keys(model: type[Model], location: Field) -> list[str]:
+    return list(_schema_at(model, location).get("properties", ()))
+
+
+def _schema_at(model: type[Model], location: Field) -> dict[str, Any]:
+    """The JSON Schema of the value at `location`: what an editor would know there."""
+    whole = model.model_json_schema()
+    schema: dict[str, Any] = whole
+    for part in location:
+        schema = _resolve(schema, whole)
+        if isinstance(part, int):
+            schema = schema.get("items", {})
+        else:
+            schema = schema.get("properties", {}).get(part) or schema.get("additionalProperties") or {}
+        if not isinstance(schema, dict):
+            return {}
+    return _resolve(schema, whole)
+
+
+def _resolve(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """Follow references, and take the mapping (else the first) of several forms."""
+    while True:
+        if "$ref" in schema:
+            schema = whole["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+        elif "anyOf" in schema:
+            forms = [_resolve(form, whole) for form in schema["anyOf"]]
+            schema = next((form for form in forms if "properties" in form), forms[0])
+        else:
+            return schema

@@ -1,0 +1,103 @@
+"""The compiler: load, solve, emit, in this order. Each stage returns what it made; problems are diagnostics."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
+from cpuplan.load import documents, fleet, lock
+from cpuplan.load.documents import Documents
+from cpuplan.plan import NodeClass, NodePlan, Plan
+from cpuplan.source import Position
+
+LOCK_PATH = f"intents/{documents.LOCK_NAME}"
+
+
+class Project(NamedTuple):
+    """Everything that was read from a project's folder, and what is wrong with it."""
+
+    root: Path
+    documents: Documents
+    classes: tuple[NodeClass, ...]
+    lock: lock.Lock
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def locate(self) -> Callable[[str], Position | None]:
+        """Finds the line of a reason's origin."""
+        return self.documents.locate
+
+
+def load(root: Path) -> Project:
+    """Read inventories/, intents/ and the lock; never raises for what is written in them."""
+    found, diagnostics = documents.read(root, documents.input_files(root))
+    built, problems = fleet.build(found)
+    locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH)
+    return Project(root, found, built.classes, locked, (*diagnostics, *problems, *lock_problems))
+
+
+def solve(project: Project, *, resolve: bool = False) -> tuple[Plan, list[Diagnostic]]:
+    """A layout for every class: the locked one where it still holds, else a new one.
+
+    `resolve` solves all classes afresh. Classes without a layout are left out and said so in the diagnostics.
+    """
+    from cpuplan.solve import statements
+
+    plans: list[NodePlan] = []
+    diagnostics: list[Diagnostic] = []
+    for node_class in project.classes:
+        problems = statements.check(node_class, project.locate)
+        diagnostics += [problem for problem in problems if problem not in diagnostics]
+        if errors(problems):
+            continue
+        try:
+            plans.append(_layout(node_class, project, resolve=resolve))
+        except CpuplanError as error:
+            diagnostics += [problem for problem in error.diagnostics if problem not in diagnostics]
+    return Plan(tuple(plans)), diagnostics
+
+
+def _layout(node_class: NodeClass, project: Project, *, resolve: bool) -> NodePlan:
+    from cpuplan.solve import solver
+
+    locked = project.lock.get((node_class.cluster, node_class.name))
+    if locked and not resolve and locked.solved_from == lock.digest(node_class):
+        if not solver.verify(node_class, locked.pools):
+            raise CpuplanError([diagnose("CP240", locked.position, name=node_class.name, cluster=node_class.cluster)])
+        return solver.explain(node_class, locked.pools)
+    return solver.solve(node_class, project.locate)
+
+
+def check(project: Project, plan: Plan) -> list[Diagnostic]:
+    """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
+    from cpuplan import components
+
+    found: list[Diagnostic] = []
+    for node in plan.nodes:
+        found += [problem for problem in components.check(node, project.locate) if problem not in found]
+    return found
+
+
+def emit(plan: Plan) -> dict[str, bytes]:
+    """All files of the output tree, by path relative to it."""
+    from cpuplan import backends
+
+    return backends.tree(plan)
+
+
+class Compiled(NamedTuple):
+    """What one run made: the plan, the files of the tree, the text of the lock, and all diagnostics."""
+
+    plan: Plan
+    files: dict[str, bytes]
+    lock: str
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def compile_project(project: Project, *, resolve: bool = False) -> Compiled:
+    """Run all stages; with errors in `diagnostics` there are no files."""
+    plan, diagnostics = solve(project, resolve=resolve)
+    diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
+    if errors(diagnostics):
+        return Compiled(plan, {}, "", tuple(diagnostics))
+    return Compiled(plan, emit(plan), lock.render(plan.nodes), tuple(diagnostics))
