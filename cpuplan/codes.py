@@ -29,7 +29,7 @@ READING = {
         "duplicate key",
         "key {key!r} is written twice in one mapping",
         "keep one of the two",
-        "YAML readers keep one of two equal keys in silence, some the first and some the last, so cpuplan refuses both.",
+        "YAML readers keep one of two equal keys in silence, some the first and some the last; cpuplan refuses both.",
     ),
     "CP103": Code(
         "ambiguous scalar",
@@ -42,8 +42,8 @@ READING = {
         "number other than a whole decimal one",
         "{text} is the number {value} to YAML, neither a plain whole number nor text",
         "quote it if text is meant: {quoted}, else write a plain whole number",
-        "A version such as 4.20 becomes 4.2 when it is read as a number, 0x1f becomes 31, and whole numbers of more than "
-        "64 bits are rounded. No field of cpuplan is a fraction; its whole numbers are written like 0, 17 or -3.",
+        "A version such as 4.20 becomes 4.2 when it is read as a number, 0x1f becomes 31, and whole numbers of more "
+        "than 64 bits are rounded. No field of cpuplan is a fraction; its whole numbers are written like 0, 17 or -3.",
     ),
     "CP105": Code(
         "anchor, alias or tag",
@@ -56,8 +56,8 @@ READING = {
         "document too large",
         "the file exceeds the limit of {limit} {what}",
         "make it smaller, or split it into several files",
-        "The limits are 64 MiB per file, 2,000,000 keys and values, 64 levels of nesting, 1,048,576 characters per scalar, "
-        "and 1000 errors, after which the rest of a file is not looked at.",
+        "The limits are 64 MiB per file, 2,000,000 keys and values, 64 levels of nesting, 1,048,576 characters per "
+        "scalar, and 1000 errors, after which the rest of a file is not looked at.",
     ),
     "CP107": Code(
         "not a mapping with text keys",
@@ -305,4 +305,46 @@ INTENT = {
 }
 
 
-CODES: dict[str, Code] = {**READING, **INTENT, **WRITING}
+COMMANDS = {
+    "CP620": Code(
+        "stale lock",
+        "{path} is not what the intents and inventories give",
+        "run `cpuplan compile` and commit the result",
+        "`compile --check` compares the lock and `out/` with what it would write, byte by byte, and writes nothing.",
+    ),
+    "CP621": Code(
+        "file in the way",
+        "{path} is there already",
+        "choose another folder, or move the file away",
+        "`init` and `import` never overwrite a file that they did not write.",
+    ),
+    "CP250": Code(
+        "unknown node",
+        "there is no node {node!r}",
+        "{hint}",
+        "A node is named by its name, or by cluster/name where two clusters have a node of that name.",
+    ),
+    "CP251": Code(
+        "node without plan",
+        "node {node} of cluster {cluster} has no plan",
+        "select it by an intent",
+        "Only nodes that an intent selects have pools and settings.",
+    ),
+    "CP252": Code(
+        "unknown CPU",
+        "node {node} has no CPU {cpu}",
+        "its CPUs are {cpus}",
+        "`explain` takes a CPU by the number that Linux gives it.",
+    ),
+}
+
+BUGS = {
+    "CP901": Code(
+        "bug in cpuplan",
+        "cpuplan failed: {problem}",
+        "please report it with {path}; nothing was written",
+        "A mistake in cpuplan and not in its input. The file holds the traceback.",
+    ),
+}
+
+CODES: dict[str, Code] = {**READING, **INTENT, **WRITING, **COMMANDS, **BUGS}

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
-from cpuplan.load import documents, fleet, lock
+from cpuplan.load import documents, files, fleet, lock
 from cpuplan.load.documents import Documents
 from cpuplan.plan import NodeClass, NodePlan, Plan
 from cpuplan.source import Position
 
-LOCK_PATH = f"intents/{documents.LOCK_NAME}"
+LOCK_PATH = f"intents/{files.LOCK_NAME}"
 
 
 class Project(NamedTuple):
@@ -30,7 +30,7 @@ class Project(NamedTuple):
 
 def load(root: Path) -> Project:
     """Read inventories/, intents/ and the lock; never raises for what is written in them."""
-    found, diagnostics = documents.read(root, documents.input_files(root))
+    found, diagnostics = documents.read(root, files.input_files(root))
     built, problems = fleet.build(found)
     locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH)
     return Project(root, found, built.classes, locked, (*diagnostics, *problems, *lock_problems))

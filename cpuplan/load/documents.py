@@ -8,12 +8,9 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import API_VERSION, HOST_PATTERN, NAME_PATTERN, Model
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
+from cpuplan.load.files import FOLDERS, LOCK_NAME
 from cpuplan.source import Field, Position, Source
 
-#: Where documents are looked for, below the project's folder.
-FOLDERS = ("inventories", "intents")
-#: The solved layouts lie beside the intents and are read by `lock`.
-LOCK_NAME = "plan.lock.yaml"
 KINDS: dict[str, type[Model]] = {"Hardware": HardwareSpec, "Nodes": NodesSpec, "Intent": IntentSpec}
 _ENVELOPE = {"apiVersion", "kind", "metadata", "spec"}
 _METADATA = {"name", "labels", "annotations"}
@@ -55,18 +52,6 @@ class Documents(NamedTuple):
         if not colon or found is None:
             return None
         return found.source.value_at(tuple(int(part) if part.isdigit() else part for part in path.split(".")))
-
-
-def input_files(root: Path) -> list[Path]:
-    """The YAML files under `inventories/` and `intents/`, in the order of their names; hidden ones are left out."""
-    found = []
-    for folder in FOLDERS:
-        for path in (root / folder).rglob("*"):
-            if path.suffix in (".yaml", ".yml") and not any(
-                part.startswith(".") for part in path.parts[len(root.parts) :]
-            ):
-                found.append(path)
-    return sorted(found)
 
 
 def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]]:

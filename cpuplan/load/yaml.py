@@ -113,6 +113,8 @@ class _Reader:
         for event in events:
             kind = event.__class__
             count += 1
+            if count > MAX_VALUES:
+                self._stop((event.start_mark.line, event.start_mark.column, 0), "keys and values", MAX_VALUES)
             if kind is ScalarEvent:
                 start, end = event.start_mark, event.end_mark
                 line = start.line
@@ -132,8 +134,6 @@ class _Reader:
             else:
                 data, places = self._turn_document(event, data, places)
                 continue
-            if count > MAX_VALUES:
-                self._stop(place, "keys and values", MAX_VALUES)
             if key is None:
                 key_place = place
                 usable = value.__class__ is str and value not in data
@@ -256,7 +256,7 @@ class _Reader:
                 self._report("CP101", place, problem=f"{shown} is half of a character")
                 raise _Stop
             if code > 0x7F:
-                meant = {"quoted": f'"\\u{code:04x}"', "otherwise": ", else end the line as usual"}
+                meant: dict[str, Any] = {"quoted": f'"\\u{code:04x}"', "otherwise": ", else end the line as usual"}
                 self._report("CP103", place, text=shown, first="the end of a line", second="text", **meant)
             line, start = line + 1, match.end()
 

@@ -25,7 +25,7 @@ class Comparison(NamedTuple):
     #: What is there now, and the part of it that stays as it is: `keep` holds foreign paths and unchanged files.
     before: dict[str, Entry]
     keep: frozenset[str]
-    #: What is written new, the manifest included; empty (with nothing removed) when there is nothing to do.
+    #: What is written new, the manifest included; empty when there is nothing to do.
     write: dict[str, bytes]
     changes: Changes
     #: Everything that cpuplan owns or is about to own.
@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        return not self.write and not self.changes.removed
+        return not self.write
 
 
 def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
@@ -47,7 +47,8 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     owned = parse_manifest(old_manifest, f"{out}/{MANIFEST}") if old_manifest else {}
     foreign = _foreign(before, owned)
     states, edited = _states(out, files, before, owned)
-    blocked = _blocked(out, before, foreign, {*files, MANIFEST}, {path for path in files if states[path] == "unchanged"})
+    new = {path for path in files if states[path] != "unchanged"} | {MANIFEST}
+    blocked = _blocked(out, before, foreign, new)
     named: dict[str, list[str]] = {"added": [], "changed": [], "removed": [], "unchanged": [], "gone": []}
     for path, state in states.items():
         named[state].append(path)
@@ -107,13 +108,11 @@ def _states(
     return states, edited
 
 
-def _blocked(
-    out: Path, before: Mapping[str, Entry], foreign: frozenset[str], wanted: set[str], same: set[str]
-) -> dict[str, Diagnostic]:
+def _blocked(out: Path, before: Mapping[str, Entry], foreign: frozenset[str], new: set[str]) -> dict[str, Diagnostic]:
     """A diagnostic for each foreign path that stands where a file, or a folder for files, belongs."""
     occupied = {*foreign, *parents(foreign)}
-    found = {path: FILE for path in (wanted - same) & occupied}
-    for folder in parents(wanted) & foreign:
+    found = dict.fromkeys(new & occupied, FILE)
+    for folder in parents(new) & foreign:
         if before[folder].kind != FOLDER:
             found[folder] = FOLDER
     return {

@@ -9,15 +9,18 @@ A run that is killed leaves this folder; `recover` finishes or undoes its work. 
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.diagnostics import CpuplanError
+from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.write.compare import Comparison, folders_of
-from cpuplan.write.manifest import ancestors, parents
+from cpuplan.write.manifest import ancestors, is_plain, parents
 from cpuplan.write.tree import (
+    FILE,
     FOLDER,
     Entry,
+    check_movable,
     copy_attributes,
     create,
     duplicate,
@@ -88,19 +91,20 @@ def replace(out: Path, comparison: Comparison) -> bool:
         settled = _settle(stage, journal)
         _clean(stage)
     except BaseException:
-        try:
+        with suppress(OSError, CpuplanError):  # the first error says more; the next run tries again
             recover(out)
-        except (OSError, CpuplanError):
-            pass  # the first error says more; the next run tries again
         raise
     return settled
 
 
 def recover(out: Path) -> None:
-    """Finish or undo what a killed run left beside `out`. Raises OSError and CP605."""
+    """Finish or undo what a killed run left beside `out`. Raises OSError, CP601 and CP605."""
     stage = stage_of(out)
-    if look(stage.folder) is None:
+    entry = look(stage.folder)
+    if entry is None:
         return
+    if entry.kind != FOLDER:
+        raise CpuplanError([diagnose("CP601", path=stage.folder, kind=entry.kind, wanted=FOLDER)])
     if look(stage.old) is not None:
         os.rename(stage.old, stage.tree if look(out) is not None else out)
     journal = _read_journal(stage)
@@ -112,6 +116,9 @@ def recover(out: Path) -> None:
 def _build(stage: Stage, comparison: Comparison) -> None:
     """Make the complete new tree: kept paths are linked, so that they stay the same files."""
     out, tree, before = str(stage.out), str(stage.tree), comparison.before
+    for path, entry in before.items():
+        if entry.kind == FOLDER:
+            check_movable(f"{out}/{path}")
     os.mkdir(tree)
     folders = folders_of(comparison)
     for folder in folders:
@@ -121,7 +128,7 @@ def _build(stage: Stage, comparison: Comparison) -> None:
             duplicate(f"{out}/{path}", f"{tree}/{path}")
     for path, data in comparison.write.items():
         mode = None
-        if path in before and before[path].kind != FOLDER:
+        if path in before and before[path].kind == FILE:
             mode = os.lstat(f"{out}/{path}").st_mode & 0o777
         create(f"{tree}/{path}", data, mode=mode)
     touched = parents({*comparison.write, *comparison.changes.removed})
@@ -153,12 +160,16 @@ def _exchange(stage: Stage) -> None:
 def _settle(stage: Stage, journal: Journal) -> bool:
     """Carry over what others did in the old tree after it was read.
 
-    Where that touches cpuplan's files, the old tree is put back instead and the answer is False. May be repeated after a kill.
+    Where that touches cpuplan's files, the old tree is put back instead and the answer is False. It may be repeated
+    after a kill.
     """
+    if look(stage.tree) is None:
+        return True  # the first run: there was nothing to exchange with
     after = scan(stage.tree)
     before = journal.before
     late = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-    if any(_clashes(path, after.get(path), journal.claimed) for path in late):
+    folders = parents(journal.claimed) if late else set()
+    if any(_clashes(path, after.get(path), journal.claimed, folders) for path in late):
         _exchange(stage)
         return False
     for path in reversed(late):
@@ -170,11 +181,11 @@ def _settle(stage: Stage, journal: Journal) -> bool:
     return True
 
 
-def _clashes(path: str, entry: Entry | None, claimed: frozenset[str]) -> bool:
+def _clashes(path: str, entry: Entry | None, claimed: frozenset[str], folders: set[str]) -> bool:
     """Whether a path that changed late is, is below, or replaces a folder of, a file of cpuplan."""
     if path in claimed or any(folder in claimed for folder in ancestors(path)):
         return True
-    return entry is not None and entry.kind != FOLDER and path in parents(claimed)
+    return entry is not None and entry.kind != FOLDER and path in folders
 
 
 def _forget(path: Path) -> None:
@@ -203,9 +214,9 @@ def _carry(stage: Stage, path: str, entry: Entry) -> None:
 
 def _clean(stage: Stage) -> None:
     """Delete the stage. The journal goes first: without it a tree found there is worth nothing."""
+    sync_folder(stage.folder.parent)
     _forget(stage.journal)
     remove_tree(stage.folder)
-    sync_folder(stage.folder.parent)
 
 
 def _write_journal(stage: Stage, journal: Journal) -> None:
@@ -216,11 +227,12 @@ def _write_journal(stage: Stage, journal: Journal) -> None:
 
 
 def _read_journal(stage: Stage) -> Journal | None:
-    """The journal; None when there is none or it was cut short, and so nothing was exchanged yet."""
+    """The journal; None when there is none, or it was cut short, and so nothing was exchanged yet."""
     import json
 
     try:
-        inode, before, claimed = json.loads(read(stage.journal))
-    except (FileNotFoundError, ValueError):
+        inode, entries, claimed = json.loads(read(stage.journal))
+        before = {path: Entry(*entry) for path, entry in entries}
+    except (FileNotFoundError, ValueError, TypeError):
         return None
-    return Journal(inode, {path: Entry(*entry) for path, entry in before}, frozenset(claimed))
+    return Journal(inode, before, frozenset(claimed)) if all(map(is_plain, before)) else None

@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
@@ -14,7 +14,7 @@ from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 __all__ = ["Changes", "Locked", "compare_tree", "write_file", "write_tree"]
 
 
-class Locked(CpuplanError):
+class Locked(CpuplanError):  # noqa: N818 - what is the case, not what went wrong
     """Another run is writing in the same place (CP606)."""
 
 
@@ -27,10 +27,10 @@ def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False) ->
     place = _place(out)
     with _reporting(out):
         os.makedirs(place.parent, exist_ok=True)
-        with _lock(place.parent):
+        with _lock(place.parent, shown=out):
             recover(place)
             while True:
-                comparison = compare(place, files)
+                comparison = compare(out, files)
                 blocked = comparison.blocked if force else comparison.edited | comparison.blocked
                 if blocked:
                     raise CpuplanError(blocked[path] for path in sorted(blocked))
@@ -43,10 +43,10 @@ def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[D
 
     Raises CpuplanError if the folder cannot be compared at all (CP601, CP604, CP605, CP607).
     """
-    place = _place(out)
+    _place(out)
     with _reporting(out):
-        comparison = compare(place, files)
-    return comparison.changes, describe(comparison)
+        comparison = compare(out, files)
+    return comparison.changes, describe(out, comparison)
 
 
 def write_file(path: Path, text: str) -> None:
@@ -64,7 +64,7 @@ def write_file(path: Path, text: str) -> None:
         if entry is not None and entry.size == len(data) and read(path) == data:
             return
         os.makedirs(path.parent, exist_ok=True)
-        with _lock(path.parent, wait=True):
+        with _lock(path.parent, shown=path, wait=True):
             _remove(stage)
             try:
                 create(stage, data, mode=None if entry is None else os.stat(path).st_mode & 0o7777, sync=True)
@@ -76,10 +76,8 @@ def write_file(path: Path, text: str) -> None:
 
 
 def _remove(path: Path) -> None:
-    try:
+    with suppress(FileNotFoundError):
         os.unlink(path)
-    except FileNotFoundError:
-        pass
 
 
 def _place(out: Path) -> Path:
@@ -92,23 +90,24 @@ def _place(out: Path) -> Path:
         if entry is not None and entry.kind != FOLDER:
             raise CpuplanError([diagnose("CP601", path=out, kind=entry.kind, wanted=FOLDER)])
         # The exchange would leave a shell that stands inside in a deleted folder.
-        if Path.cwd().is_relative_to(place):
+        if Path.cwd().is_relative_to(os.path.realpath(place)):
             kind = "the current folder, or one above it"
             raise CpuplanError([diagnose("CP601", path=out, kind=kind, wanted="a folder of its own")])
     return place
 
 
 @contextmanager
-def _lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
+def _lock(folder: Path, *, shown: Path, wait: bool = False) -> Iterator[None]:
     """Hold the folder's flock(2). It ends with the process, so no lock is ever stale and no lock file remains."""
     import fcntl
 
     file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Locked([diagnose("CP606", path=shown)]) from None
         yield
-    except BlockingIOError:
-        raise Locked([diagnose("CP606", path=folder)]) from None
     finally:
         os.close(file)
 
@@ -119,14 +118,20 @@ def _reporting(shown: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else os.fspath(shown)
-        place = os.path.abspath(shown)
-        staged = os.fspath(stage_of(Path(place)).folder)
-        for prefix in (f"{staged}/tree", staged, place):
-            if path == prefix or path.startswith(prefix + "/"):
-                path = os.fspath(shown) + path[len(prefix) :]
-                break
+        path = _shown(error.filename, shown)
         if error.errno == errno.EXDEV:
             raise CpuplanError([diagnose("CP605", path=path)]) from error
         problem = error.strerror or str(error)
         raise CpuplanError([diagnose("CP607", path=path, problem=problem)]) from error
+
+
+def _shown(filename: str | bytes | int | None, shown: Path) -> str:
+    """The path of an OSError as seen from the user: below `shown`, or the stage beside it."""
+    if not isinstance(filename, str | bytes):
+        return os.fspath(shown)
+    path, place = os.fsdecode(filename), Path(os.path.abspath(shown))
+    stage = stage_of(place)
+    for inside, name in ((stage.tree, shown), (stage.folder, stage_of(shown).folder), (place, shown)):
+        if Path(path).is_relative_to(inside):
+            return os.fspath(name / Path(path).relative_to(inside))
+    return path

@@ -1,0 +1,1 @@
+"""Whole processes, timed side by side; see docs/benchmarks.md."""

@@ -1,0 +1,1 @@
+"""The commands: arguments in, a plain call, an exit code out."""

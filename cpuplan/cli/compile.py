@@ -1,0 +1,79 @@
+"""`cpuplan compile`: solve the layouts and write out/, or say that it is stale."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import count, format_option, note, print_diagnostics, settings
+from cpuplan.write import inputs
+
+if TYPE_CHECKING:
+    from cpuplan.pipeline import Compiled
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Write nothing; exit code 3 if out/ or the lock is not what they should be.")
+@click.option("--force", is_flag=True, help="Overwrite files of out/ that were edited by hand.")
+@click.option("--resolve", is_flag=True, help="Solve all layouts afresh instead of keeping locked ones.")
+@format_option
+def command(check: bool, force: bool, resolve: bool, output_format: str) -> int:
+    """Solve the layouts and write out/ and intents/plan.lock.yaml: whole, or not at all.
+
+    Files of out/ that cpuplan did not write are left alone.
+    """
+    root = settings().root
+    out = root / "out"
+    if not (check or force or resolve) and inputs.unchanged(root, out) and inputs.is_intact(out):
+        print_diagnostics([], output_format)
+        note("nothing has changed")
+        return 0
+    from cpuplan import pipeline
+    from cpuplan.diagnostics import errors
+
+    compiled = pipeline.compile_project(pipeline.load(root), resolve=resolve)
+    if errors(compiled.diagnostics):
+        print_diagnostics(compiled.diagnostics, output_format)
+        return 1
+    compiled.files[inputs.RECORD] = inputs.record(
+        root, pipeline.LOCK_PATH, compiled.lock, warnings=bool(compiled.diagnostics)
+    )
+    finish = _check if check else _write
+    return finish(root, out, compiled, output_format, force)
+
+
+def _write(root: Path, out: Path, compiled: "Compiled", output_format: str, force: bool) -> int:
+    from cpuplan import pipeline
+    from cpuplan.write.files import write_file, write_tree
+
+    # The lock first: killed in between, the next run finds the same layouts and writes the same tree.
+    write_file(root / pipeline.LOCK_PATH, compiled.lock)
+    changes = write_tree(out, compiled.files, force=force)
+    print_diagnostics(compiled.diagnostics, output_format)
+    nodes = sum(len(each.node_class.nodes) for each in compiled.plan.nodes)
+    done = [f"{len(paths)} {word}" for word, paths in zip(changes._fields, changes, strict=True) if isinstance(paths, tuple) and paths]
+    what = ", ".join(done) if done else "nothing changed"
+    note(f"{count(nodes, 'node')} in {count(len(compiled.plan.nodes), 'class')}; out/: {what}")
+    return 0
+
+
+def _check(root: Path, out: Path, compiled: "Compiled", output_format: str, _force: bool) -> int:
+    from cpuplan import pipeline
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.write.files import compare_tree
+
+    stale = []
+    lock = root / pipeline.LOCK_PATH
+    if not lock.exists() or lock.read_text() != compiled.lock:
+        stale.append(diagnose("CP620", path=pipeline.LOCK_PATH))
+    record = out / inputs.RECORD
+    if record.is_file():
+        # A comment in an intent changes the digest of the inputs and nothing else: that is not stale.
+        compiled.files[inputs.RECORD] = record.read_bytes()
+    _, differences = compare_tree(out, compiled.files)
+    stale += differences
+    print_diagnostics([*compiled.diagnostics, *stale], output_format)
+    if stale:
+        return 3
+    note("out/ is up to date")
+    return 0

@@ -1,0 +1,34 @@
+"""The end of a command that could not do its work."""
+
+import click
+
+from cpuplan.diagnostics import CpuplanError, diagnose
+
+
+def report(error: Exception, arguments: list[str]) -> int:
+    """Say what stopped the command and return the exit code; a bug leaves its traceback in a file."""
+    from cpuplan.cli.output import print_diagnostics
+    from cpuplan.write.files import Locked
+
+    if isinstance(error, CpuplanError):
+        print_diagnostics(error.diagnostics)
+        if isinstance(error, Locked):
+            return 5
+        return 2 if all(found.code.startswith(("CP1", "CP6")) for found in error.diagnostics) else 1
+    path = _save_traceback(error, arguments)
+    print_diagnostics([diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)])
+    return 70
+
+
+def _save_traceback(error: Exception, arguments: list[str]) -> str:
+    import tempfile
+    import traceback
+
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="cpuplan-", suffix=".txt", delete=False) as file:
+            file.write(f"cpuplan {' '.join(arguments)}\n\n")
+            traceback.print_exception(error, file=file)
+    except OSError as problem:
+        click.echo("".join(traceback.format_exception(error)), err=True)
+        return f"(could not be saved: {problem})"
+    return file.name

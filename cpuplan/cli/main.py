@@ -1,0 +1,122 @@
+"""The command line's top: which commands there are, and what an exit code means.
+
+0 fine; 1 findings: errors in the input, no layout, a node that differs; 2 usage, reading and writing; 3 `out/` is
+stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143 interrupted, with the old output intact.
+"""
+
+import gc
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from cpuplan import __version__
+
+#: Commands in the order of their use: name -> what the overview says. The module is `cpuplan.cli.<name>`.
+COMMANDS = {
+    "init": "Begin a project: a folder with a first inventory and intent.",
+    "import": "Read hardware from a must-gather or a sysroot into inventories/.",
+    "validate": "Say everything that is wrong with the inventories and intents.",
+    "compile": "Solve the layouts and write out/.",
+    "show": "Draw the pools of a node on its sockets, NUMA nodes, caches and cores.",
+    "explain": "Say why a CPU of a node is where it is, or what a code means.",
+    "check": "Compare a node with its compiled settings.",
+    "fmt": "Put inventories and intents in their canonical form, comments kept.",
+    "schema": "Print the JSON Schema of a kind of document.",
+}
+
+
+class Settings(NamedTuple):
+    """The options that hold for every command."""
+
+    root: Path
+    colour: bool | None  # None: only on a terminal
+
+
+class _Commands(click.Group):
+    """Imports a command when it is called, and none for the overview: starting takes little longer than click."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"cpuplan.cli.{cmd_name.replace('import', 'import_')}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "-C",
+    "root",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=".",
+    help="The project's folder, with inventories/, intents/ and out/.",
+)
+@click.option(
+    "--color",
+    "colour",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colour: auto is on a terminal only, and not with NO_COLOR.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="cpuplan", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context, root: Path, colour: str) -> None:
+    """A compiler for CPU partitioning on Kubernetes nodes.
+
+    Reads inventories/ (what hardware there is) and intents/ (what its CPUs are for), proves that a layout exists,
+    and writes every file that makes it so to out/.
+    """
+    context.obj = Settings(root, None if colour == "auto" else colour == "always")
+
+
+def main() -> None:
+    """The console script: every end of a command becomes an exit code, never a traceback."""
+    # Short-lived, and most of its objects live to the end: collecting while modules load only costs time.
+    gc.set_threshold(100_000, 50, 100)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        result = cli.main(args=arguments, prog_name="cpuplan", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; what was written before is as it was", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (`head`, a pager) has seen enough.
+        sys.stdout = None  # type: ignore[assignment]
+        return 0
+    except Exception as error:
+        from cpuplan.cli.failure import report
+
+        return report(error, arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""How commands print: diagnostics in the format asked for, colour only where it is read."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cpuplan.cli.main import Settings
+from cpuplan.diagnostics import Diagnostic
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def settings() -> Settings:
+    """The options of the group, for the command that runs."""
+    context = click.get_current_context(silent=True)
+    found = context.find_object(Settings) if context else None
+    return found or Settings(Path(), None)
+
+
+def use_colour(stream: Any = None) -> bool:
+    """Whether `stream` (standard output) is a terminal whose user has not said no."""
+    asked = settings().colour
+    if asked is not None:
+        return asked
+    return (stream or sys.stdout).isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def format_option(command: Command) -> Command:
+    """`--format`, for commands whose result is diagnostics."""
+    option = click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(["text", "json", "sarif"]),
+        default="text",
+        help="Of the diagnostics; json and sarif go to standard output.",
+    )
+    return option(command)
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], output_format: str = "text") -> None:
+    """Text goes to standard error; JSON and SARIF to standard output, also when nothing was found."""
+    from cpuplan.render import diagnostics as render
+
+    found = list(diagnostics)
+    if output_format == "json":
+        click.echo(render.to_json(found), nl=False)
+    elif output_format == "sarif":
+        click.echo(render.to_sarif(found), nl=False)
+    elif found:
+        colour = use_colour(sys.stderr)
+        click.echo(render.to_text(found, colour=colour, read_lines=_read_lines), err=True, nl=False, color=colour)
+
+
+def _read_lines(path: str) -> Sequence[str]:
+    try:
+        return Path(settings().root, path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    except OSError:
+        return ()
+
+
+def note(text: str) -> None:
+    """A line for people beside the result: standard error."""
+    click.echo(text, err=True)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 node`, `2 nodes`, `2 classes`."""
+    plural = noun + ("es" if noun.endswith(("s", "x")) else "s")
+    return f"{number} {noun if number == 1 else plural}"

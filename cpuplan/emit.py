@@ -1,0 +1,207 @@
+"""Canonical text from plain data: YAML, JSON and TOML that are the same bytes on every machine.
+
+Every file cpuplan emits in these formats is made here from data, never from a template, so no value can break out of its
+place. The YAML writer is our own because libyaml's takes 1.2 s for half a megabyte, wraps lines, and leaves texts
+unquoted that other readers take for numbers.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+
+class Flow:
+    """Marks a list or dict to be written on one line: `{id: 0, cpus: 0-55}`. Everything in it is on that line too."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: list[Any] | tuple[Any, ...] | dict[str, Any]) -> None:
+        self.data = data
+
+
+#: What may stand unquoted: printable ASCII from a letter, digit, `_` or path on, without `: `, ` #` or an end blank.
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])(?:[!-9;-~]|:(?=[!-~])| (?=[ !\"$-~]))*")
+#: The same inside brackets, where commas, brackets and colons have a meaning.
+_PLAIN_IN_FLOW = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])[A-Za-z0-9_./<=>()$^~;+\\-]*")
+
+#: Words with a meaning in YAML 1.1 (https://yaml.org/type/), in any case: readers differ in the cases that they know.
+_WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null", ".inf", ".nan"})
+
+#: Digits that some reader takes for a number or date: beyond both versions of YAML, Go (0B1, 0X1F, 1_0) and Ruby (1,000).
+_NUMBER_LIKE = re.compile(r"[0-9][0-9A-Fa-fxXoO_.,:]*(?:[eE][-+][0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*")
+
+#: Written as an escape: controls, YAML 1.1's line ends, what is invisible or turns the direction of text, no characters.
+_ESCAPED = re.compile(
+    '[\x00-\x1f"\\\\\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\uffff'
+    "\U000e0000-\U000e0fff]"
+)
+_SHORT_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
+
+#: Not in a literal block: as _ESCAPED, but tabs, line feeds, quotes and backslashes stand for themselves there.
+_NOT_LITERAL = re.compile(_ESCAPED.pattern.replace('\x00-\x1f"\\\\', "\x00-\x08\x0b-\x1f"))
+
+_MAX_KEY = 1000  # YAML ends the search for the colon of a `key: value` pair after 1024 characters (1.2, section 7.4.2)
+
+
+def to_yaml(data: object, header: str = "") -> str:
+    """`data` as a YAML document in block style, keys in the order of the dict; `header` becomes comment lines above it.
+
+    Takes None, bool, int, str, lists, tuples, dicts with text keys, and Flow; raises TypeError for anything else and
+    ValueError for text that is no Unicode (half of a surrogate pair), which YAML cannot hold.
+    """
+    lines = _comment(header)
+    _write_document(lines, data)
+    lines.append("")
+    return "\n".join(lines)
+
+
+def to_yaml_documents(documents: list[Any] | tuple[Any, ...], header: str = "") -> str:
+    """Several documents in one file, with `---` between them."""
+    lines = _comment(header)
+    for index, data in enumerate(documents):
+        if index:
+            lines.append("---")
+        _write_document(lines, data)
+    lines.append("")
+    return "\n".join(lines) if len(lines) > 1 else ""
+
+
+def to_json(data: object) -> str:
+    """`data` as JSON in ASCII, indented by 2, keys sorted."""
+    import json
+
+    return json.dumps(data, indent=2, sort_keys=True, default=_flow_data) + "\n"
+
+
+def to_toml(data: dict[str, Any]) -> str:
+    """`data` as TOML, keys in the order of the dict. TOML has no null: raises TypeError for None."""
+    import tomli_w
+
+    return tomli_w.dumps(_without_flow(data))
+
+
+def _comment(header: str) -> list[str]:
+    return [f"# {_escape(line)}".rstrip() for line in header.splitlines()]
+
+
+def _write_document(lines: list[str], data: object) -> None:
+    if isinstance(data, dict) and data:
+        _write_dict(lines, data, "", "")
+    elif isinstance(data, list | tuple) and data:
+        _write_list(lines, data, "", "")
+    else:
+        _write_leaf(lines, "", data, "")
+
+
+def _write_dict(lines: list[str], data: dict[str, Any], lead: str, indent: str) -> None:
+    """`lead` is what stands before the first key: the indent, or the dashes of the lists that the dict is first in."""
+    for key, value in data.items():
+        start = f"{lead}{_key(key)}:"
+        lead = indent
+        if isinstance(value, dict) and value:
+            lines.append(start)
+            _write_dict(lines, value, indent + "  ", indent + "  ")
+        elif isinstance(value, list | tuple) and value:
+            lines.append(start)
+            _write_list(lines, value, indent, indent)
+        else:
+            _write_leaf(lines, start + " ", value, indent)
+
+
+def _write_list(lines: list[str], data: list[Any] | tuple[Any, ...], lead: str, indent: str) -> None:
+    for value in data:
+        start = f"{lead}- "
+        lead = indent
+        if isinstance(value, dict) and value:
+            _write_dict(lines, value, start, indent + "  ")
+        elif isinstance(value, list | tuple) and value:
+            _write_list(lines, value, start, indent + "  ")
+        else:
+            _write_leaf(lines, start, value, indent)
+
+
+def _write_leaf(lines: list[str], start: str, value: object, indent: str) -> None:
+    """A value that begins on the line of its key or dash."""
+    if isinstance(value, str) and "\n" in value and _is_literal(value):
+        kept = len(value) - len(value.rstrip("\n"))
+        lines.append(f"{start}|{'-' if not kept else '' if kept == 1 else '+'}")
+        text = value[:-1] if kept else value
+        lines.extend(f"{indent}  {line}" if line else "" for line in text.split("\n"))
+    else:
+        lines.append(start + _inline(value, isinstance(value, Flow)))
+
+
+def _is_literal(text: str) -> bool:
+    """Whether a literal block gives `text` back without an indentation indicator, and keeps it visible.
+
+    The first line tells readers the indentation, so it has text and does not begin with a blank. Blanks at an end of a
+    line would be lost to editors and reviewers.
+    """
+    return text[0] not in " \t\n" and not re.search(r"[ \t](?:\n|\Z)", text) and not _NOT_LITERAL.search(text)
+
+
+def _inline(value: object, flow: bool) -> str:
+    """A value on one line; `flow` when brackets stand around it."""
+    if isinstance(value, str):
+        return _quote(value, flow)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, Flow):
+        value = value.data
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key, flow=True)}: {_inline(item, True)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_inline(item, True) for item in value) + "]"
+    raise TypeError(f"no YAML for {value!r}")
+
+
+def _key(key: str, flow: bool = False) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"the key {key!r} is no text")
+    text = _quote(key, flow)
+    return text if len(text) <= _MAX_KEY else f"? {text} "
+
+
+@lru_cache(maxsize=1 << 14)
+def _quote(text: str, flow: bool) -> str:
+    """`text` on one line: plain where every reader gives the same text back, else quoted."""
+    pattern = _PLAIN_IN_FLOW if flow else _PLAIN
+    if pattern.fullmatch(text) and text.lower() not in _WORDS and not _NUMBER_LIKE.fullmatch(text):
+        return text
+    escaped = _escape(text)
+    if len(escaped) > len(text) and "'" not in text and not _ESCAPED.search(text.replace('"', "").replace("\\", "")):
+        return f"'{text}'"
+    return f'"{escaped}"'
+
+
+def _escape(text: str) -> str:
+    return _ESCAPED.sub(_escape_character, text)
+
+
+def _escape_character(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    if 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"U+{code:04X} is half of a character")
+    short = _SHORT_ESCAPES.get(character)
+    return short or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def _flow_data(value: object) -> object:
+    if isinstance(value, Flow):
+        return value.data
+    raise TypeError(f"no JSON for {value!r}")
+
+
+def _without_flow(value: Any) -> Any:
+    if isinstance(value, Flow):
+        value = value.data
+    if isinstance(value, dict):
+        return {key: _without_flow(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_flow(item) for item in value]
+    return value

@@ -1,0 +1,75 @@
+"""What a tree was compiled from: with it, a compile without changes reads no document and imports no solver.
+
+The record `out/.cpuplan/inputs.json` holds digests of the inputs and of cpuplan itself. A tree is only ever written
+from inputs without errors, so inputs that are equal to the record are known to be right.
+"""
+
+from pathlib import Path
+
+RECORD = ".cpuplan/inputs.json"
+
+
+def record(root: Path, lock_path: str, lock: str, *, warnings: bool) -> bytes:
+    """The record of the inputs under `root`, with `lock` as the text that is about to be the lock file's."""
+    import hashlib
+
+    from cpuplan.emit import to_json
+
+    inputs = _digests(root)
+    inputs[lock_path] = hashlib.sha256(lock.encode()).hexdigest()
+    known = {"cpuplan": _code_digest(), "inputs": inputs, "warnings": warnings}
+    return to_json(known).encode()
+
+
+def unchanged(root: Path, out: Path) -> bool:
+    """Whether the inputs, and cpuplan itself, are those that `out` was written from, without a warning to repeat."""
+    import json
+
+    try:
+        known = json.loads((out / RECORD).read_bytes())
+        return (
+            known["warnings"] is False
+            and known["inputs"] == _digests(root)
+            and known["cpuplan"] == _code_digest()
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def is_intact(out: Path) -> bool:
+    """Whether every file that the manifest of `out` lists is there, with the content that was written."""
+    from hashlib import sha256
+
+    from cpuplan.diagnostics import CpuplanError
+    from cpuplan.write.manifest import MANIFEST, parse_manifest
+
+    try:
+        files = parse_manifest((out / MANIFEST).read_bytes(), MANIFEST)
+        return all(sha256((out / path).read_bytes()).hexdigest() == digest for path, digest in files.items())
+    except (OSError, CpuplanError):
+        return False
+
+
+def _digests(root: Path) -> dict[str, str]:
+    import hashlib
+
+    from cpuplan.load.files import input_files
+
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in input_files(root)
+    }
+
+
+def _code_digest() -> str:
+    """A digest of the program's own files: another release, or an edited template, compiles anew."""
+    import hashlib
+
+    from cpuplan.resources import resource
+
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    for folder in (package, resource("templates")):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
