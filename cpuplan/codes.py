@@ -178,7 +178,7 @@ INTENT = {
     ),
     "CP205": Code(
         "unknown kind",
-        "kind is {found!r}, which is none of Hardware, Intent and Nodes",
+        "kind is {found!r}, which is none of Delivery, Hardware, Intent and Nodes",
         "{hint}",
         "Every document under `inventories/` and `intents/` is one of these kinds. Other objects belong elsewhere.",
     ),
@@ -288,6 +288,12 @@ INTENT = {
         "CPUs {cpus} are said to be offline, and hardware {hardware} does not have them",
         "correct the list, or the node's hardware",
         "`offline` of a node group lists CPUs of its hardware that are switched off on these nodes only.",
+    ),
+    "CP232": Code(
+        "second Delivery",
+        "{name} is a second Delivery document",
+        "keep one",
+        "`out/` is delivered from one place of one repository.",
     ),
     "CP240": Code(
         "lock does not hold",

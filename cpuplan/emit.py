@@ -1,7 +1,7 @@
 """Canonical text from plain data: YAML, JSON and TOML that are the same bytes on every machine.
 
-Every file cpuplan emits in these formats is made here from data, never from a template, so no value can break out of its
-place. The YAML writer is our own because libyaml's takes 1.2 s for half a megabyte, wraps lines, and leaves texts
+Every file cpuplan emits in these formats is made here from data, never from a template, so no value can break out of
+its place. The YAML writer is our own because libyaml's takes 1.2 s for half a megabyte, wraps lines, and leaves texts
 unquoted that other readers take for numbers.
 """
 
@@ -27,10 +27,10 @@ _PLAIN_IN_FLOW = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])[A-Za-z0-9_./<=>()$^~
 #: Words with a meaning in YAML 1.1 (https://yaml.org/type/), in any case: readers differ in the cases that they know.
 _WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null", ".inf", ".nan"})
 
-#: Digits that some reader takes for a number or date: beyond both versions of YAML, Go (0B1, 0X1F, 1_0) and Ruby (1,000).
+#: Digits that some reader takes for a number or date; beyond the two versions of YAML, Go reads 0X1F and Ruby 1,000.
 _NUMBER_LIKE = re.compile(r"[0-9][0-9A-Fa-fxXoO_.,:]*(?:[eE][-+][0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*")
 
-#: Written as an escape: controls, YAML 1.1's line ends, what is invisible or turns the direction of text, no characters.
+#: Written as an escape: controls, YAML 1.1's line ends, no characters, what is invisible or turns the text's direction.
 _ESCAPED = re.compile(
     '[\x00-\x1f"\\\\\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\uffff'
     "\U000e0000-\U000e0fff]"
@@ -81,7 +81,7 @@ def to_toml(data: dict[str, Any]) -> str:
 
 
 def _comment(header: str) -> list[str]:
-    return [f"# {_escape(line)}".rstrip() for line in header.splitlines()]
+    return [f"# {_NOT_LITERAL.sub(_escape_character, line)}".rstrip() for line in header.splitlines()]
 
 
 def _write_document(lines: list[str], data: object) -> None:
@@ -96,7 +96,7 @@ def _write_document(lines: list[str], data: object) -> None:
 def _write_dict(lines: list[str], data: dict[str, Any], lead: str, indent: str) -> None:
     """`lead` is what stands before the first key: the indent, or the dashes of the lists that the dict is first in."""
     for key, value in data.items():
-        start = f"{lead}{_key(key)}:"
+        start = f"{lead}{_key(key, indent)}:"
         lead = indent
         if isinstance(value, dict) and value:
             lines.append(start)
@@ -153,17 +153,20 @@ def _inline(value: object, flow: bool) -> str:
     if isinstance(value, Flow):
         value = value.data
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key, flow=True)}: {_inline(item, True)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)}: {_inline(item, True)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_inline(item, True) for item in value) + "]"
     raise TypeError(f"no YAML for {value!r}")
 
 
-def _key(key: str, flow: bool = False) -> str:
+def _key(key: str, indent: str | None = None) -> str:
+    """A key up to its colon, in brackets or, with `indent`, in a block; a long one needs the `?` form."""
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r} is no text")
-    text = _quote(key, flow)
-    return text if len(text) <= _MAX_KEY else f"? {text} "
+    text = _quote(key, indent is None)
+    if len(text) <= _MAX_KEY:
+        return text
+    return f"? {text} " if indent is None else f"? {text}\n{indent}"
 
 
 @lru_cache(maxsize=1 << 14)

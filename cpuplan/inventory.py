@@ -2,13 +2,29 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from cpuplan.document import KernelList, Listed, Model, Name, Quantity
 
-#: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
-Sequence = Annotated[str, Field(pattern=r"^\d+(-\d+)?(,\d+(-\d+)?)*$", examples=["0-27,0-27"])]
-CoreType = Literal["performance", "efficient", "lowPower"]
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+#: A sequence of numbers, one for each core or cache in order: `0-27,0-27`. A single number may come as one.
+Sequence = Annotated[
+    str, BeforeValidator(_as_text), Field(pattern=r"^\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*$", examples=["0-27,0-27"])
+]
+#: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that kinds differ (Arm).
+CoreType = Annotated[
+    str, Field(pattern=r"^(performance|efficient|lowPower|kind\d)$", examples=["performance", "efficient", "kind0"])
+]
+
+
+def _as_list(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else (value,)
+
 
 
 class Numbering(Model):
@@ -42,13 +58,17 @@ class Cores(Model):
 
     type: CoreType | None = Field(None, description="on machines whose cores differ")
     threads: Annotated[tuple[KernelList, ...], Listed, Field(min_length=1)]
-    ids: Sequence | None = Field(None, description="the kernel's core_id of each core; 0, 1, ... per socket if left out")
+    ids: Annotated[tuple[Sequence, ...], BeforeValidator(_as_list)] = Field(
+        (),
+        description="the kernel's core_id of each core: one sequence, or one for each list of `threads` where siblings "
+        "have different ones; 0, 1, ... within each socket if left out",
+    )
 
 
 class Group(Model):
-    """A socket, die or cluster: a label and its CPUs."""
+    """A socket or die: the kernel's label, and its CPUs."""
 
-    id: int
+    id: Annotated[int, Field(ge=-1, description="-1 where the kernel knows none")]
     cpus: KernelList
 
 
@@ -59,7 +79,9 @@ class NumaNode(Model):
     cpus: KernelList | None = None
     memory: Quantity | None = None
     huge_pages: dict[Quantity, int] = Field({}, description="pages configured when the inventory was read, by size")
-    distances: Annotated[tuple[int, ...], Listed] = ()
+    distances: Annotated[tuple[int, ...], Listed] = Field(
+        (), description="to every NUMA node that was online when the kernel was asked, in order"
+    )
 
 
 class Cache(Model):
@@ -72,7 +94,9 @@ class Cache(Model):
         None, description="one for each of these; instead of `cpus`"
     )
     cpus: Annotated[tuple[KernelList, ...], Listed] = Field((), description="the CPUs that share each of them")
-    ids: Sequence | None = Field(None, description="the kernel's cache ids, in the order of the lowest CPU")
+    ids: Sequence | None = Field(
+        None, description="the kernel's ids, in the order of the lowest CPU; the kubelet needs them to tell caches apart"
+    )
 
 
 class Layout(Model):
@@ -80,10 +104,12 @@ class Layout(Model):
 
     offline: KernelList | None = Field(None, description="CPUs that are present and were offline")
     cores: Annotated[tuple[Cores, ...], Listed, Field(min_length=1)]
-    sockets: Annotated[tuple[Group, ...], Listed] = ()
-    dies: Annotated[tuple[Group, ...], Listed] = ()
-    clusters: Annotated[tuple[Group, ...], Listed] = ()
-    numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = ()
+    sockets: Annotated[tuple[Group, ...], Listed] = Field((), description="one socket, 0, if left out")
+    dies: Annotated[tuple[Group, ...], Listed] = Field((), description="one die, 0, in each socket if left out")
+    clusters: Annotated[tuple[KernelList, ...], Listed] = Field(
+        (), description="cores that share an L2 cache or snoop filter; each core by itself if left out"
+    )
+    numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = Field((), description="one NUMA node, 0, if left out")
     caches: Annotated[tuple[Cache, ...], Listed] = ()
 
 
@@ -103,7 +129,7 @@ class Device(Model):
 class HardwareSpec(Model):
     """One server model: either `regular` or `topology`."""
 
-    architecture: Literal["x86_64", "aarch64", "ppc64le", "s390x", "riscv64"] = "x86_64"
+    architecture: Literal["x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64", "other"] = "x86_64"
     vendor: str | None = Field(None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"])
     model: str | None = Field(None, description="CPU model name")
     model_number: int | None = Field(None, description="`model` in /proc/cpuinfo: tells the generation of Intel CPUs")

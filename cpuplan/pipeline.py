@@ -33,6 +33,8 @@ def load(root: Path) -> Project:
     found, diagnostics = documents.read(root, files.input_files(root))
     built, problems = fleet.build(found)
     locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH)
+    for second in found.of_kind("Delivery")[1:]:
+        problems.append(diagnose("CP232", second.source.value_at(("metadata", "name")), name=second.name))
     return Project(root, found, built.classes, locked, (*diagnostics, *problems, *lock_problems))
 
 
@@ -78,11 +80,12 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
     return found
 
 
-def emit(plan: Plan) -> dict[str, bytes]:
+def emit(project: Project, plan: Plan) -> dict[str, bytes]:
     """All files of the output tree, by path relative to it."""
     from cpuplan import backends
 
-    return backends.tree(plan)
+    delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
+    return backends.tree(plan, delivery)
 
 
 class Compiled(NamedTuple):
@@ -100,4 +103,4 @@ def compile_project(project: Project, *, resolve: bool = False) -> Compiled:
     diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
     if errors(diagnostics):
         return Compiled(plan, {}, "", tuple(diagnostics))
-    return Compiled(plan, emit(plan), lock.render(plan.nodes), tuple(diagnostics))
+    return Compiled(plan, emit(project, plan), lock.render(plan.nodes), tuple(diagnostics))

@@ -36,6 +36,11 @@ class Component(Protocol):
     def parse(self, text: str) -> Mapping[str, Value]: ...
 
 
+def of_component(settings: Iterable[Setting], component: str) -> list[Setting]:
+    """One component's settings, in their order."""
+    return [setting for setting in settings if setting.component == component]
+
+
 def values(settings: Iterable[Setting], component: str) -> dict[str, Value]:
     """The values of one component's settings, by key."""
     return {setting.key: setting.value for setting in settings if setting.component == component}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import API_VERSION, HOST_PATTERN, NAME_PATTERN, Model
 from cpuplan.intent import IntentSpec
@@ -11,7 +12,12 @@ from cpuplan.inventory import HardwareSpec, NodesSpec
 from cpuplan.load.files import FOLDERS, LOCK_NAME
 from cpuplan.source import Field, Position, Source
 
-KINDS: dict[str, type[Model]] = {"Hardware": HardwareSpec, "Nodes": NodesSpec, "Intent": IntentSpec}
+KINDS: dict[str, type[Model]] = {
+    "Hardware": HardwareSpec,
+    "Nodes": NodesSpec,
+    "Intent": IntentSpec,
+    "Delivery": DeliverySpec,
+}
 _ENVELOPE = {"apiVersion", "kind", "metadata", "spec"}
 _METADATA = {"name", "labels", "annotations"}
 

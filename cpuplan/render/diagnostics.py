@@ -1,7 +1,10 @@
 """Diagnostics as text for people, as JSON for programs and as SARIF for code hosts."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+from cpuplan import __version__
+from cpuplan.codes import CODES
 from cpuplan.diagnostics import Diagnostic, Label, Severity
 from cpuplan.render.ansi import paint
 from cpuplan.render.frame import Mark, draw, printable
@@ -20,19 +23,19 @@ def to_text(diagnostics: Iterable[Diagnostic], *, colour: bool, read_lines: Read
 
     `read_lines` gives the lines of a file by the path of a Position; its OSError or UnicodeError only costs the lines.
     """
-    ordered = ordered_diagnostics(diagnostics)
+    ordered = _ordered(diagnostics)
     lines_of = _LineReader(read_lines)
     blocks: list[str] = []
-    count: dict[str, int] = {}
+    by_code: dict[str, list[Diagnostic]] = {}
     for diagnostic in ordered:
-        count[diagnostic.code] = count.get(diagnostic.code, 0) + 1
-        if count[diagnostic.code] <= SHOWN_PER_CODE:
+        alike = by_code.setdefault(diagnostic.code, [])
+        alike.append(diagnostic)
+        if len(alike) <= SHOWN_PER_CODE:
             blocks.append("\n".join(_block(diagnostic, lines_of, colour)))
-    for code, severity in sorted({(d.code, d.severity.value) for d in ordered}):
-        if count[code] > SHOWN_PER_CODE:
-            more = f"and {count.pop(code) - SHOWN_PER_CODE} more"
-            blocks.append(f"{paint(f'{severity}[{code}]', severity, colour)}: {more}")
-            count[code] = 0
+    for code, alike in sorted(by_code.items()):
+        if len(alike) > SHOWN_PER_CODE:
+            severity = alike[0].severity.value
+            blocks.append(f"{paint(f'{severity}[{code}]', severity, colour)}: and {len(alike) - SHOWN_PER_CODE} more")
     return "\n\n".join([*blocks, summarize(ordered)]) + "\n" if ordered else ""
 
 
@@ -46,7 +49,7 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> str:
     """
     import json
 
-    ordered = ordered_diagnostics(diagnostics)
+    ordered = _ordered(diagnostics)
     document = {
         "version": 1,
         "diagnostics": [
@@ -67,13 +70,41 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
+def to_sarif(diagnostics: Iterable[Diagnostic]) -> str:
+    """SARIF 2.1.0 (OASIS), which GitHub, GitLab and Azure DevOps show beside the lines of a change.
+
+    One run; paths become relative URIs, fingerprints hold when lines move.
+    """
+    import json
+
+    ordered = _ordered(diagnostics)
+    codes = sorted({d.code for d in ordered})
+    prints = _fingerprints(ordered)
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {"name": "cpuplan", "version": __version__, "rules": [_rule(code) for code in codes]}
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [
+                    _result(d, codes.index(d.code), fingerprint) for d, fingerprint in zip(ordered, prints, strict=True)
+                ],
+            }
+        ],
+    }
+    return json.dumps(log, indent=2) + "\n"
+
+
 def summarize(diagnostics: Sequence[Diagnostic]) -> str:
     """`2 errors, 1 warning`: the severities that occur, worst first."""
     counts = ((severity.value, _count(diagnostics, severity)) for severity in Severity)
     return ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count)
 
 
-def ordered_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+def _ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorted by file, line, column and code, those without a place last; otherwise in the order given."""
     return sorted(diagnostics, key=lambda d: (d.position is None, (d.position or ())[:3], d.code))
 
@@ -108,7 +139,8 @@ def _block(diagnostic: Diagnostic, lines_of: ReadLines, colour: bool) -> list[st
     for label in far:
         rows += _frame(":::", label.position, [_mark(label.position, label.text, "place", "-")], lines_of, colour)
     if diagnostic.remedy:
-        rows.append(f"  {paint('help', 'note', colour)}: {printable(diagnostic.remedy).replace(chr(10), chr(10) + '        ')}")
+        first, *rest = printable(diagnostic.remedy).split("\n")
+        rows += [f"  {paint('help', 'note', colour)}: {first}", *(f"        {line}" for line in rest)]
     rows.append(f"  {paint('docs', 'note', colour)}: cpuplan explain {diagnostic.code}")
     return rows
 
@@ -145,3 +177,70 @@ def _json_place(position: Position | None) -> dict[str, str | int | None]:
 
 def _count(diagnostics: Iterable[Diagnostic], severity: Severity) -> int:
     return sum(d.severity is severity for d in diagnostics)
+
+
+def _rule(code: str) -> dict[str, Any]:
+    entry = CODES[code]
+    return {
+        "id": code,
+        "name": "".join(word.capitalize() for word in entry.title.replace("-", " ").split()),
+        "shortDescription": {"text": entry.title},
+        "fullDescription": {"text": entry.about},
+        "help": {"text": f"{entry.about}\n\nMore: cpuplan explain {code}"},
+        "defaultConfiguration": {"level": entry.severity},
+    }
+
+
+def _result(diagnostic: Diagnostic, rule: int, fingerprint: str) -> dict[str, Any]:
+    text = f"{diagnostic.message}\nhelp: {diagnostic.remedy}" if diagnostic.remedy else diagnostic.message
+    result: dict[str, Any] = {
+        "ruleId": diagnostic.code,
+        "ruleIndex": rule,
+        "level": diagnostic.severity.value,
+        "message": {"text": text},
+    }
+    if diagnostic.position:
+        result["locations"] = [_location(diagnostic.position, diagnostic.label)]
+    if diagnostic.labels:
+        result["relatedLocations"] = [
+            _related(number, label) for number, label in enumerate(diagnostic.labels, start=1)
+        ]
+    result["partialFingerprints"] = {"cpuplan/v1": fingerprint}
+    return result
+
+
+def _related(number: int, label: Label) -> dict[str, Any]:
+    return {"id": number, **_location(label.position, label.text)}
+
+
+def _location(position: Position, text: str) -> dict[str, Any]:
+    region = {"startLine": position.line, "startColumn": position.column}
+    if position.end > position.column:
+        region["endColumn"] = position.end
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(position.path)}, "region": region}
+    }
+    return {**location, "message": {"text": text}} if text else location
+
+
+def _uri(path: str) -> str:
+    """A relative URI reference without dot segments (section 3.4.3); an absolute path becomes a file URI."""
+    from posixpath import normpath
+    from urllib.parse import quote
+
+    quoted = quote(normpath(path), errors="surrogateescape")
+    return f"file://{quoted}" if quoted.startswith("/") else quoted
+
+
+def _fingerprints(diagnostics: list[Diagnostic]) -> list[str]:
+    """From code, file and message, and a counter where these are equal: not from the line, which a comment moves."""
+    import hashlib
+
+    seen: dict[str, int] = {}
+    found = []
+    for d in diagnostics:
+        text = "\0".join((d.code, d.position.path if d.position else "", d.message))
+        digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
+        seen[digest] = seen.get(digest, 0) + 1
+        found.append(digest if seen[digest] == 1 else f"{digest}:{seen[digest]}")
+    return found

@@ -25,7 +25,7 @@ class Mark(NamedTuple):
 
 
 def draw(lines: Sequence[str], marks: Iterable[Mark], colour: bool) -> list[str]:
-    """The rows of a frame: each marked line with its markers, lines ascending. Marks beyond the last line are left out."""
+    """The rows of a frame: each marked line with its markers, lines ascending. Marks beyond the end are left out."""
     by_line: dict[int, list[Mark]] = {}
     for mark in sorted(marks, key=lambda mark: (mark.line, mark.start)):
         if 1 <= mark.line <= len(lines):
@@ -34,7 +34,7 @@ def draw(lines: Sequence[str], marks: Iterable[Mark], colour: bool) -> list[str]
     last = 0
     for number, here in by_line.items():
         if last and number == last + 2:
-            rows.append(_row(last + 1, _shown(lines[last])[:LIMIT], colour))
+            rows.append(_marked_line(last + 1, lines[last], [], colour)[0])
         elif last and number > last + 2:
             rows.append(paint("...".rjust(GUTTER), "place", colour))
         rows += _marked_line(number, lines[number - 1], here, colour)
@@ -61,9 +61,12 @@ def _marked_line(number: int, line: str, marks: list[Mark], colour: bool) -> lis
     rows = []
     for mark in marks:  # markers of a long line may be far apart: each gets its own window
         first, last = _window(widths, min(mark.start - 1, len(chars)))
-        cut = ("…" if first else "") + "".join(chars[first:last]) + ("…" if last < len(chars) else "")
-        rows += [_row(number, cut, colour), _marker(mark, widths, first, last, colour)]
-    return rows
+        rows += [_row(number, _cut(chars, first, last), colour), _marker(mark, widths, first, last, colour)]
+    return rows or [_row(number, _cut(chars, *_window(widths, 0)), colour)]
+
+
+def _cut(chars: list[str], first: int, last: int) -> str:
+    return ("…" if first else "") + "".join(chars[first:last]) + ("…" if last < len(chars) else "")
 
 
 def _window(widths: list[int], start: int) -> tuple[int, int]:
@@ -93,10 +96,6 @@ def _marker(mark: Mark, widths: list[int], first: int, last: int, colour: bool) 
 
 def _row(number: int, text: str, colour: bool) -> str:
     return f"{paint(f'{number:>{GUTTER}} |', 'place', colour)} {text}".rstrip()
-
-
-def _shown(line: str) -> str:
-    return "".join(_shown_char(char) for char in line.rstrip("\r\n"))
 
 
 def _shown_char(char: str) -> str:

@@ -1,0 +1,50 @@
+"""Settings and pools to files: one module for each platform, and the frame around them that Git delivers."""
+
+from itertools import groupby
+
+from cpuplan.backends import delivery as by_git
+from cpuplan.backends import kubernetes, openshift, planfile
+from cpuplan.backends.base import Backend, Files, to_file
+from cpuplan.components import nrt
+from cpuplan.delivery import DeliverySpec
+from cpuplan.emit import to_json
+from cpuplan.plan import NodePlan, Plan
+
+BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift}
+
+
+def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
+    """All files of `out/`. Every file is read again and compared with what it was made from (`verify`)."""
+    files: Files = {".cpuplan/plan.json": planfile.render(plan)}
+    for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
+        plans = list(group)
+        manifests = [manifest for node in plans for manifest in BACKENDS[node.node_class.target.platform].manifests(node)]
+        files |= by_git.cluster_files(cluster, plans, {manifest.file: manifest for manifest in manifests}.values())
+        files |= _node_files(cluster, plans)
+        files |= _expected(cluster, plans)
+    if delivery:
+        files |= by_git.argocd_files(delivery)
+    return files
+
+
+def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
+    """Files of nodes that no operator manages: stored once for each class, with a list of who is in which."""
+    files: Files = {}
+    members: dict[str, str] = {}
+    for plan in plans:
+        found = BACKENDS[plan.node_class.target.platform].node_files(plan)
+        files |= {f"nodes/{cluster}/{plan.node_class.name}/{path}": data for path, data in found.items()}
+        if found:
+            members |= dict.fromkeys(plan.node_class.nodes, plan.node_class.name)
+    if members:
+        files[f"nodes/{cluster}/nodes.json"] = to_json(dict(sorted(members.items()))).encode()
+    return files
+
+
+def _expected(cluster: str, plans: list[NodePlan]) -> Files:
+    """NodeResourceTopology as the exporters will publish it: for checkers, never synced (they own these objects)."""
+    return {
+        f"clusters/{cluster}/expected/nrt/{node}.yaml": to_file(nrt.node_resource_topology(plan, node))
+        for plan in plans
+        for node in plan.node_class.nodes
+    }

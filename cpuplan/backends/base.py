@@ -1,0 +1,48 @@
+"""What all backends share: Kubernetes objects as files, and what Argo CD must know of them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from cpuplan.emit import to_yaml
+from cpuplan.plan import NodePlan
+
+#: Files by path below `out/`.
+Files = dict[str, bytes]
+
+#: Waves within a cluster. KubeletConfig and MachineConfig share one, so that nodes reboot once.
+POOL_WAVE, NODE_WAVE = -10, 0
+
+
+class Manifest(NamedTuple):
+    """A Kubernetes object and the file name that it gets in the cluster's folder."""
+
+    file: str
+    data: dict[str, Any]
+
+
+class Backend(Protocol):
+    """A module of this package: what one platform needs of one class of nodes."""
+
+    NAME: str
+
+    def manifests(self, plan: NodePlan) -> Iterator[Manifest]:
+        """Objects for the cluster's API."""
+
+    def node_files(self, plan: NodePlan) -> Mapping[str, bytes]:
+        """Files for the root file system of each node of the class; empty where objects bring them."""
+
+
+def to_file(data: dict[str, Any]) -> bytes:
+    """An object as the bytes of its file."""
+    return to_yaml(data).encode()
+
+
+def metadata(name: str, wave: int, *, labels: Mapping[str, str] | None = None, guarded: bool = False) -> dict[str, Any]:
+    """Object metadata. `guarded`: Argo CD asks before it deletes, since deleting reverts nodes and reboots them."""
+    annotations = {"argocd.argoproj.io/sync-wave": str(wave)}
+    if guarded:
+        annotations["argocd.argoproj.io/sync-options"] = "Prune=confirm,Delete=confirm"
+    made: dict[str, Any] = {"name": name, "annotations": annotations}
+    if labels:
+        made["labels"] = dict(labels)
+    return made

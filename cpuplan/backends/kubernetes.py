@@ -1,0 +1,39 @@
+"""Kubernetes with CRI-O on nodes that no operator manages: a tree of files for each class, and a RuntimeClass.
+
+The tree is laid over the root file system by whatever installs the nodes (Ansible, cloud-init, an image build). It
+only holds drop-ins of its own, so that it never edits a file that somebody else wrote.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.components import all_settings, crio, kernel, kubelet, runtimeclass, units
+from cpuplan.components.setting import of_component
+from cpuplan.plan import NodePlan
+
+NAME = "kubernetes"
+#: Boot arguments for GRUB as Debian reads it. RHEL ignores this folder: `cmdline` is for `grubby --args` there.
+GRUB = "etc/default/grub.d/50-cpuplan.cfg"
+CMDLINE = "cmdline"
+
+
+def manifests(plan: NodePlan) -> Iterator[Manifest]:
+    """The RuntimeClass of the intent."""
+    intent = plan.node_class.intent
+    data = runtimeclass.runtime_class(plan, {}) | {"metadata": metadata(f"performance-{intent}", NODE_WAVE)}
+    yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
+
+
+def node_files(plan: NodePlan) -> Mapping[str, bytes]:
+    """Drop-ins of the kubelet, CRI-O, GRUB and systemd, by path below the root."""
+    settings = all_settings(plan)
+    line = kernel.render(of_component(settings, kernel.NAME))
+    texts = {
+        kubelet.DROP_IN: kubelet.render(of_component(settings, kubelet.NAME)),
+        crio.path(plan).lstrip("/"): crio.render(of_component(settings, crio.NAME)),
+        CMDLINE: line + "\n",
+        GRUB: f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {line}"\n',
+    }
+    texts |= {path.lstrip("/"): text for path, (_mode, text) in units.files(plan).items()}
+    texts |= {f"etc/systemd/system/{name}": text for name, text in units.units(plan).items()}
+    return {path: text.encode() for path, text in sorted(texts.items())}

@@ -1,0 +1,137 @@
+"""OpenShift, mode `mco`: objects that the machine config operator rolls out.
+
+Names and contents are those of the node tuning operator's controller for the same CPU sets (cluster-node-tuning-operator,
+pkg/performanceprofile/controller/performanceprofile/components), so that a pool can move from one to the other. What the
+operator learns on the node after a boot, the kernel command line, is in the MachineConfig from the start.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, metadata
+from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, runtimeclass, units
+from cpuplan.components.setting import of_component
+from cpuplan.intent import Target
+from cpuplan.plan import NodePlan
+
+NAME = "openshift"
+MCO_API = "machineconfiguration.openshift.io/v1"
+ROLE = "machineconfiguration.openshift.io/role"
+#: Pools that every cluster has; cpuplan does not write them.
+BUILT_IN_POOLS = ("master", "worker", "arbiter")
+#: MachineConfig takes Ignition 3.2 since OpenShift 4.7.
+IGNITION = "3.2.0"
+KERNEL_TYPES = {"64k": "64k-pages"}
+
+
+def manifests(plan: NodePlan) -> Iterator[Manifest]:
+    """The pool (unless every cluster has it), its KubeletConfig and MachineConfig, and the RuntimeClass."""
+    node_class = plan.node_class
+    pool = node_class.target.pool or ""
+    if pool not in BUILT_IN_POOLS:
+        yield Manifest(f"00-machineconfigpool-{pool}.yaml", machine_config_pool(node_class.target))
+    yield Manifest(f"10-kubeletconfig-{node_class.intent}.yaml", kubelet_config(plan))
+    yield Manifest(f"10-machineconfig-{node_class.intent}.yaml", machine_config(plan))
+    yield Manifest(f"10-runtimeclass-{node_class.intent}.yaml", runtime_class(plan))
+
+
+def node_files(_plan: NodePlan) -> Mapping[str, bytes]:
+    """None: the machine config operator writes the nodes' files."""
+    return {}
+
+
+def machine_config_pool(target: Target) -> dict[str, Any]:
+    """A custom pool on top of `worker`. `paused` and `configuration` belong to people and to the operator."""
+    pool = target.pool or ""
+    return {
+        "apiVersion": MCO_API,
+        "kind": "MachineConfigPool",
+        "metadata": metadata(pool, POOL_WAVE, labels=pool_labels(target), guarded=True),
+        "spec": {
+            "machineConfigSelector": {
+                "matchExpressions": [{"key": ROLE, "operator": "In", "values": ["worker", pool]}],
+            },
+            "nodeSelector": {"matchLabels": node_selector(target)},
+        },
+    }
+
+
+def pool_labels(target: Target) -> dict[str, str]:
+    """The labels by which a KubeletConfig finds its pool; built-in pools have one of the operator's own."""
+    if target.machine_config_pool_selector:
+        return target.machine_config_pool_selector
+    if target.pool in BUILT_IN_POOLS:
+        return {f"pools.operator.machineconfiguration.openshift.io/{target.pool}": ""}
+    return {ROLE: target.pool or ""}
+
+
+def node_selector(target: Target) -> dict[str, str]:
+    """The labels of the pool's nodes."""
+    return target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""}
+
+
+def kubelet_config(plan: NodePlan) -> dict[str, Any]:
+    """KubeletConfig: the operator merges it over its defaults and writes /etc/kubernetes/kubelet.conf."""
+    target = plan.node_class.target
+    return {
+        "apiVersion": MCO_API,
+        "kind": "KubeletConfig",
+        "metadata": metadata(f"performance-{plan.node_class.intent}", NODE_WAVE, guarded=True),
+        "spec": {
+            "machineConfigPoolSelector": {"matchLabels": pool_labels(target)},
+            "kubeletConfig": kubelet.configuration(of_component(all_settings(plan), kubelet.NAME)),
+        },
+    }
+
+
+def machine_config(plan: NodePlan) -> dict[str, Any]:
+    """MachineConfig: boot arguments, kernel, files and units."""
+    target, spec = plan.node_class.target, plan.spec
+    settings = all_settings(plan)
+    kernel_type = "realtime" if spec.kernel.real_time else KERNEL_TYPES.get(spec.kernel.page_size or "", "default")
+    return {
+        "apiVersion": MCO_API,
+        "kind": "MachineConfig",
+        "metadata": metadata(
+            f"50-performance-{plan.node_class.intent}",
+            NODE_WAVE,
+            labels=target.machine_config_label or {ROLE: target.pool or ""},
+            guarded=True,
+        ),
+        "spec": {
+            "config": {
+                "ignition": {"version": IGNITION},
+                "storage": {"files": [_ignition_file(*file) for file in sorted(files(plan).items())]},
+                "systemd": {"units": [_ignition_unit(name, text) for name, text in sorted(units.units(plan).items())]},
+            },
+            "kernelArguments": kernel.arguments(of_component(settings, kernel.NAME)),
+            "kernelType": kernel_type,
+        },
+    }
+
+
+def files(plan: NodePlan) -> dict[str, tuple[int, str]]:
+    """(mode, text) of each file of a node, by absolute path."""
+    settings = all_settings(plan)
+    found = {crio.path(plan): (0o644, crio.render(of_component(settings, crio.NAME)))}
+    if mixed := of_component(settings, mixedcpus.NAME):
+        found[mixedcpus.PATH] = (0o644, mixedcpus.render(mixed))
+    return found | units.files(plan)
+
+
+def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
+    mode, text = content
+    source = "data:text/plain;charset=utf-8;base64," + b64encode(text.encode()).decode()
+    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": source}}
+
+
+def _ignition_unit(name: str, text: str) -> dict[str, Any]:
+    return {"name": name, "enabled": True, "contents": text}
+
+
+def runtime_class(plan: NodePlan) -> dict[str, Any]:
+    """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's nodes."""
+    return runtimeclass.runtime_class(plan, node_selector(plan.node_class.target)) | {
+        "metadata": metadata(f"performance-{plan.node_class.intent}", NODE_WAVE)
+    }

@@ -1,0 +1,53 @@
+"""The whole plan for programs: `.cpuplan/plan.json`, with every pool's and every setting's reasons."""
+
+from typing import Any
+
+from cpuplan.components import all_settings
+from cpuplan.components.setting import Value
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.emit import to_json
+from cpuplan.plan import NodePlan, Plan
+
+
+def render(plan: Plan) -> bytes:
+    """The plan as JSON: classes with their nodes, pools and settings."""
+    return to_json({"version": 1, "classes": [_class(node) for node in plan.nodes]}).encode()
+
+
+def _class(plan: NodePlan) -> dict[str, Any]:
+    node_class = plan.node_class
+    return {
+        "cluster": node_class.cluster,
+        "class": node_class.name,
+        "hardware": node_class.hardware,
+        "intent": node_class.intent,
+        "nodes": list(node_class.nodes),
+        "pools": {
+            pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]} for pool in plan.pools
+        },
+        "settings": [
+            {
+                "component": setting.component,
+                "key": setting.key,
+                "value": plain(setting.value),
+                "because": [_reason(reason) for reason in setting.reasons],
+            }
+            for setting in all_settings(plan)
+        ],
+    }
+
+
+def _reason(reason: Reason) -> dict[str, str]:
+    return {"text": reason.text, "origin": reason.origin}
+
+
+def plain(value: Value) -> Any:
+    """A setting's value as JSON has it: CPU sets as lists that Linux reads."""
+    if isinstance(value, CpuSet):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,156 @@
+"""A machine as nested boxes of cores, with the pool of each: what the terminal map and the picture both draw."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cpuplan.cpuset import CpuSet, union
+from cpuplan.plan import NodePlan
+from cpuplan.topology import UNKNOWN, Topology
+
+#: Letters of the pools. Offline CPUs are in no pool; `?` marks a CPU that a layout forgot.
+LETTERS = {"reserved": "R", "shared": "S", "isolated": "I", "offlined": "O", "offline": ".", "": "?"}
+
+
+class Core(NamedTuple):
+    """The online siblings of one core, by pool: one part unless the core is split."""
+
+    siblings: CpuSet
+    parts: tuple[tuple[str, CpuSet], ...]
+
+
+class Group(NamedTuple):
+    """Cores of one kind that share a last-level cache; no title where a box has only one group."""
+
+    title: str
+    cores: tuple[Core, ...]
+
+    @property
+    def cpus(self) -> CpuSet:
+        return union(core.siblings for core in self.cores)
+
+
+class Box(NamedTuple):
+    """A socket or NUMA node: boxes in it, or groups of cores."""
+
+    title: str
+    boxes: tuple["Box", ...] = ()
+    groups: tuple[Group, ...] = ()
+
+
+class Entry(NamedTuple):
+    """A line of the legend."""
+
+    pool: str
+    cpus: CpuSet
+
+
+def letter(pool: str) -> str:
+    return LETTERS.get(pool) or pool[:1].upper()
+
+
+def boxes(plan: NodePlan) -> tuple[Box, ...]:
+    """The machine from outside in. Sockets hold NUMA nodes, or NUMA nodes hold sockets (as in many virtual machines)."""
+    topology = plan.topology
+    sockets, nodes = topology.sockets, topology.numa_nodes
+    sockets_known, nodes_known = UNKNOWN not in sockets, UNKNOWN not in nodes
+    if sockets_known and nodes_known:
+        if all(any(cpus <= node for node in nodes.values()) for cpus in sockets.values()) and len(sockets) > len(nodes):
+            return tuple(
+                _outer(plan, numa_title(topology, node), cpus, {f"socket {s}": c & cpus for s, c in sockets.items()})
+                for node, cpus in nodes.items()
+            )
+        return tuple(
+            _outer(plan, f"socket {socket}", cpus, {numa_title(topology, n): c & cpus for n, c in nodes.items()})
+            for socket, cpus in sockets.items()
+        )
+    if nodes_known:
+        return tuple(_inner(plan, numa_title(topology, node), cpus) for node, cpus in nodes.items())
+    if sockets_known:
+        return tuple(_inner(plan, f"socket {socket}", cpus) for socket, cpus in sockets.items())
+    return (_inner(plan, "machine", topology.online),) if topology.online else ()
+
+
+def numa_title(topology: Topology, node: int) -> str:
+    """`NUMA node 0, 256 GiB`; without the memory where it is not known."""
+    facts = topology.numa_facts.get(node)
+    size = facts.memory if facts else None
+    return f"NUMA node {node}" + (f", {memory_text(size)}" if size is not None else "")
+
+
+def empty_nodes(topology: Topology) -> list[str]:
+    """Titles of the NUMA nodes that have no CPUs: CXL, HBM and GPU memory."""
+    return [numa_title(topology, node) for node in topology.numa_facts if node not in topology.numa_nodes]
+
+
+def memory_text(size: int) -> str:
+    """Bytes as people say them, to one decimal: `255.6 GiB`."""
+    unit = next((unit for unit in range(4, 0, -1) if size >= 1024**unit), 0)
+    number = f"{size / 1024**unit:.1f}".removesuffix(".0")
+    return f"{number} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"
+
+
+def legend(plan: NodePlan) -> list[Entry]:
+    """The pools that have CPUs, in the plan's order, then what is in no pool."""
+    entries = [Entry(pool.name, pool.cpus) for pool in plan.pools if pool.cpus]
+    rest = plan.topology.online - union(pool.cpus for pool in plan.pools)
+    return [*entries, *(Entry(name, cpus) for name, cpus in (("offline", plan.topology.offline), ("", rest)) if cpus)]
+
+
+def headline(plan: NodePlan, node: str) -> tuple[str, str]:
+    """Where the node belongs, and its size, in a line each."""
+    of, topology = plan.node_class, plan.topology
+    sizes = (
+        (len(topology.cpus), "CPU"),
+        (len(topology.cores), "core"),
+        (len(topology.sockets), "socket"),
+        (len(topology.numa_facts), "NUMA node"),
+        (len(topology.uncore_caches), "last-level cache"),
+    )
+    return (
+        f"{node}   cluster {of.cluster}, hardware {of.hardware}, intent {of.intent}, class {of.name}",
+        ", ".join(f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in sizes if count),
+    )
+
+
+def _outer(plan: NodePlan, title: str, cpus: CpuSet, inner: dict[str, CpuSet]) -> Box:
+    """A box of boxes. Where the boxes in it are single cores, their borders would say nothing: one box of all."""
+    inner = {name: part for name, part in inner.items() if part}
+    if len(inner) > 2 and all(part <= plan.topology.siblings(part.first) for part in inner.values()):
+        names = list(inner)
+        return _inner(plan, f"{title}, {names[0]} to {names[-1].removeprefix('socket ')}", cpus)
+    whole = [cache for cache in plan.topology.uncore_caches.values() if cpus <= cache]
+    title += ", one last-level cache" if whole and len(inner) > 1 else ""
+    return Box(title, tuple(_inner(plan, name, part) for name, part in inner.items()))
+
+
+def _inner(plan: NodePlan, title: str, cpus: CpuSet) -> Box:
+    topology = plan.topology
+    groups: dict[tuple[int, str], list[Core]] = {}
+    for siblings in topology.cores.values():
+        if here := siblings & cpus:
+            first = topology[here.first]
+            core = Core(here, tuple(_parts(plan, here)))
+            groups.setdefault((first.uncore_cache, first.core_type), []).append(core)
+    caches = {cache for cache, _ in groups}
+    types = {kind for _, kind in groups}
+    made = []
+    for (cache, kind), cores in groups.items():
+        cache_name = f"cache {cache}" if cache != UNKNOWN else "no cache"
+        words = [cache_name] * (len(caches) > 1) + [_TYPE_WORDS.get(kind, kind)] * (len(types) > 1)
+        made.append(Group(" ".join(words), tuple(cores)))
+    if len(caches) == 1 and UNKNOWN not in caches and topology.uncore_caches[min(caches)] == cpus:
+        title += ", one last-level cache"
+    return Box(title, groups=tuple(made))
+
+
+_TYPE_WORDS = {"lowPower": "low power"}
+
+
+def _parts(plan: NodePlan, siblings: CpuSet) -> Iterable[tuple[str, CpuSet]]:
+    rest = siblings
+    for pool in plan.pools:
+        if here := rest & pool.cpus:
+            yield pool.name, here
+            rest = rest - here
+    if rest:
+        yield "", rest
