@@ -79,6 +79,113 @@ READING = {
     ),
 }
 
+IMPORT = {
+    "CP120": Code(
+        "nothing that can be imported",
+        "{path} is not in a format that can be imported ({formats})",
+        "give a must-gather folder, the root of a host (`/`), a copy of its /sys and /proc, or a tar archive of them",
+        "The format is found by looking at the path: a must-gather has `nodes/<node>/sysinfo.tgz` somewhere, a system root "
+        "has `sys/devices/system/cpu` or `proc/cpuinfo` at its top or one folder below.",
+    ),
+    "CP121": Code(
+        "unreadable or damaged archive",
+        "{path} cannot be read: {problem}",
+        "collect it again, or correct its permissions; what else there is has been read",
+        "Half of an archive describes half of a machine, so nothing is taken from a damaged one.",
+    ),
+    "CP122": Code(
+        "part of an archive refused",
+        "{path} holds {problem}",
+        "nothing, if the archive is otherwise as it should be; cpuplan went on without that",
+        "Absolute names, names and links that lead out of the archive or folder, and devices are never followed: they "
+        "have no use in a copy of /sys and /proc, and let an archive read or write elsewhere (CVE-2007-4559).",
+        "warning",
+    ),
+    "CP123": Code(
+        "archive too large",
+        "{path} exceeds the limit of {limit} {what}",
+        "give the part that holds `sys/` and `proc/`, or unpack it and give the folder",
+        "Archives are read in memory, up to 1 GiB unpacked, 1,000,000 members, and 64 MiB per file that is read.",
+    ),
+    "CP124": Code(
+        "no CPUs described",
+        "{path} describes no CPUs",
+        "collect `sys/devices/system/cpu` and `proc/cpuinfo`",
+        "There are neither `sys/devices/system/cpu/cpu*/` folders nor processors in `proc/cpuinfo`.",
+    ),
+    "CP125": Code(
+        "unexpected text",
+        "{path} reads {text!r}: {problem}",
+        "compare the result with the machine; cpuplan went on as if the file were missing",
+        "The kernel writes such files in one form (Documentation/ABI); this one has another, so it was damaged or made up.",
+        "warning",
+    ),
+}
+
+TOPOLOGY = {
+    "CP301": Code(
+        "hardware without one description",
+        "it has {given} of `regular` and `topology`",
+        "write `regular` for a machine whose sockets are alike, `topology` for any other, and not both",
+        "Two descriptions of one machine could differ, and neither would be the right one.",
+    ),
+    "CP302": Code(
+        "cores do not divide",
+        "a socket's {cores} cores do not divide into {count} {what}",
+        "correct the numbers, or describe the machine by `topology`",
+        "Dies and last-level caches of a `regular` machine have equally many cores. NUMA nodes may differ by one core, and "
+        "each has at least one.",
+    ),
+    "CP303": Code(
+        "CPU in two places",
+        "CPUs {cpus} are in two of the {what}",
+        "keep each CPU in one of them",
+        "Cores, sockets, dies, clusters, NUMA nodes and the caches of a level each divide the machine's CPUs.",
+    ),
+    "CP304": Code(
+        "CPUs of no core",
+        "the {what} have CPUs {cpus}, which are in no core and not offline",
+        "add them to `cores` or to `offline`, or take them out here",
+        "`cores` lists the threads of every core, and so says which CPUs there are.",
+    ),
+    "CP305": Code(
+        "thread lists of unlike length",
+        "the lists have {lengths} CPUs",
+        "give each list one CPU of every core; cores with fewer threads go into an entry of their own",
+        "The n-th CPUs of the lists in `threads` are the siblings of the n-th core, so the lists are equally long.",
+    ),
+    "CP306": Code(
+        "wrong number of ids",
+        "there are {count} ids for {wanted} {what}",
+        "give one id for each, or leave `ids` out",
+        "Ids are written as a sequence such as `0-27,0-27`, in the order of the cores or caches that they belong to.",
+    ),
+    "CP307": Code(
+        "too many CPUs",
+        "the machine would have {count} CPUs; {limit} are the limit",
+        "correct the numbers of sockets, cores or threads",
+        "Linux itself is built for up to 8192 CPUs (NR_CPUS), and systemd reads no higher numbers.",
+    ),
+    "CP308": Code(
+        "caches without one place",
+        "the caches of level {level} have {given} of `per` and `cpus`",
+        "write `per` where each core, cluster, die, socket or NUMA node has one, else list the CPUs that share each",
+        "A cache is known by the CPUs that share it.",
+    ),
+    "CP309": Code(
+        "id given twice",
+        "two of the {what} have the id {label}",
+        "merge them, or correct one of the ids",
+        "Sockets and NUMA nodes are referred to by the number that the kernel gives them.",
+    ),
+    "CP310": Code(
+        "no CPU online",
+        "all CPUs of the machine are offline",
+        "take the CPUs that are in use out of `offline`",
+        "A machine runs on at least one CPU.",
+    ),
+}
+
 WRITING = {
     "CP601": Code(
         "not a place to write to",
@@ -353,4 +460,4 @@ BUGS = {
     ),
 }
 
-CODES: dict[str, Code] = {**READING, **INTENT, **WRITING, **COMMANDS, **BUGS}
+CODES: dict[str, Code] = {**READING, **IMPORT, **TOPOLOGY, **INTENT, **WRITING, **COMMANDS, **BUGS}

@@ -2,29 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from cpuplan.document import KernelList, Listed, Model, Name, Quantity
 
-
-
-def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-#: A sequence of numbers, one for each core or cache in order: `0-27,0-27`. A single number may come as one.
-Sequence = Annotated[
-    str, BeforeValidator(_as_text), Field(pattern=r"^\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*$", examples=["0-27,0-27"])
-]
+#: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
+Sequence = Annotated[str, Field(pattern=r"^\d{1,20}(-\d{1,20})?(,\d{1,20}(-\d{1,20})?)*$", examples=["0-27,0-27"])]
 #: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that kinds differ (Arm).
 CoreType = Annotated[
     str, Field(pattern=r"^(performance|efficient|lowPower|kind\d)$", examples=["performance", "efficient", "kind0"])
 ]
-
-
-def _as_list(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else (value,)
-
 
 
 class Numbering(Model):
@@ -58,10 +45,10 @@ class Cores(Model):
 
     type: CoreType | None = Field(None, description="on machines whose cores differ")
     threads: Annotated[tuple[KernelList, ...], Listed, Field(min_length=1)]
-    ids: Annotated[tuple[Sequence, ...], BeforeValidator(_as_list)] = Field(
+    ids: Annotated[tuple[Sequence, ...], Listed] = Field(
         (),
         description="the kernel's core_id of each core: one sequence, or one for each list of `threads` where siblings "
-        "have different ones; 0, 1, ... within each socket if left out",
+        "have unlike ones; 0, 1, ... within each socket if left out",
     )
 
 

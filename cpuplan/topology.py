@@ -25,7 +25,7 @@ class Cpu(NamedTuple):
     uncore_cache: int  # the lowest CPU of its last-level cache domain; UNKNOWN without one
     core_id: int  # the kernel's label of the core, unique at most within a socket
     core_type: str = ""
-    cluster: int = UNKNOWN  # the lowest CPU of the cores that share an L2 or a snoop filter; UNKNOWN without clusters
+    cluster: int = UNKNOWN  # the lowest CPU of the cores that share an L2 cache or snoop filter; `core` if none do
 
 
 class NumaNodeFacts(NamedTuple):

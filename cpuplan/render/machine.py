@@ -24,9 +24,12 @@ class Group(NamedTuple):
     title: str
     cores: tuple[Core, ...]
 
-    @property
-    def cpus(self) -> CpuSet:
-        return union(core.siblings for core in self.cores)
+    def by_pool(self) -> dict[str, CpuSet]:
+        """The CPUs of the cores by pool, in the order of LETTERS."""
+        parts = [part for core in self.cores for part in core.parts]
+        names = sorted({name for name, _ in parts})
+        names.sort(key=lambda name: [*LETTERS].index(name) if name in LETTERS else len(LETTERS))
+        return {name: union(cpus for pool, cpus in parts if pool == name) for name in names}
 
 
 class Box(NamedTuple):
@@ -49,7 +52,7 @@ def letter(pool: str) -> str:
 
 
 def boxes(plan: NodePlan) -> tuple[Box, ...]:
-    """The machine from outside in. Sockets hold NUMA nodes, or NUMA nodes hold sockets (as in many virtual machines)."""
+    """The machine from outside in. Sockets hold NUMA nodes, or nodes hold sockets (as in many virtual machines)."""
     topology = plan.topology
     sockets, nodes = topology.sockets, topology.numa_nodes
     sockets_known, nodes_known = UNKNOWN not in sockets, UNKNOWN not in nodes
@@ -72,14 +75,14 @@ def boxes(plan: NodePlan) -> tuple[Box, ...]:
 
 def numa_title(topology: Topology, node: int) -> str:
     """`NUMA node 0, 256 GiB`; without the memory where it is not known."""
-    facts = topology.numa_facts.get(node)
-    size = facts.memory if facts else None
-    return f"NUMA node {node}" + (f", {memory_text(size)}" if size is not None else "")
+    size = topology.numa_facts[node].memory
+    return f"NUMA node {node}" if size is None else f"NUMA node {node}, {memory_text(size)}"
 
 
 def empty_nodes(topology: Topology) -> list[str]:
-    """Titles of the NUMA nodes that have no CPUs: CXL, HBM and GPU memory."""
-    return [numa_title(topology, node) for node in topology.numa_facts if node not in topology.numa_nodes]
+    """The NUMA nodes that have no CPUs (CXL, HBM and GPU memory), as `4 with 96 GiB`."""
+    titles = (numa_title(topology, node) for node in topology.numa_facts if node not in topology.numa_nodes)
+    return [title.removeprefix("NUMA node ").replace(", ", " with ") for title in titles]
 
 
 def memory_text(size: int) -> str:
@@ -96,18 +99,18 @@ def legend(plan: NodePlan) -> list[Entry]:
     return [*entries, *(Entry(name, cpus) for name, cpus in (("offline", plan.topology.offline), ("", rest)) if cpus)]
 
 
-def headline(plan: NodePlan, node: str) -> tuple[str, str]:
-    """Where the node belongs, and its size, in a line each."""
+def headline(plan: NodePlan) -> tuple[str, str]:
+    """Where the nodes of a class belong, and their size, in a line each."""
     of, topology = plan.node_class, plan.topology
     sizes = (
         (len(topology.cpus), "CPU"),
         (len(topology.cores), "core"),
-        (len(topology.sockets), "socket"),
-        (len(topology.numa_facts), "NUMA node"),
+        (len(topology.sockets.keys() - {UNKNOWN}), "socket"),
+        (len(topology.numa_facts.keys() - {UNKNOWN}), "NUMA node"),
         (len(topology.uncore_caches), "last-level cache"),
     )
     return (
-        f"{node}   cluster {of.cluster}, hardware {of.hardware}, intent {of.intent}, class {of.name}",
+        f"cluster {of.cluster}, hardware {of.hardware}, intent {of.intent}, class {of.name}",
         ", ".join(f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in sizes if count),
     )
 
@@ -116,8 +119,7 @@ def _outer(plan: NodePlan, title: str, cpus: CpuSet, inner: dict[str, CpuSet]) -
     """A box of boxes. Where the boxes in it are single cores, their borders would say nothing: one box of all."""
     inner = {name: part for name, part in inner.items() if part}
     if len(inner) > 2 and all(part <= plan.topology.siblings(part.first) for part in inner.values()):
-        names = list(inner)
-        return _inner(plan, f"{title}, {names[0]} to {names[-1].removeprefix('socket ')}", cpus)
+        return _inner(plan, f"{title}, a socket for each core", cpus)
     whole = [cache for cache in plan.topology.uncore_caches.values() if cpus <= cache]
     title += ", one last-level cache" if whole and len(inner) > 1 else ""
     return Box(title, tuple(_inner(plan, name, part) for name, part in inner.items()))
@@ -131,16 +133,28 @@ def _inner(plan: NodePlan, title: str, cpus: CpuSet) -> Box:
             first = topology[here.first]
             core = Core(here, tuple(_parts(plan, here)))
             groups.setdefault((first.uncore_cache, first.core_type), []).append(core)
-    caches = {cache for cache, _ in groups}
-    types = {kind for _, kind in groups}
+    caches = {cache for cache, _ in groups} - {UNKNOWN}
+    if len(caches) > 1 and all(topology.uncore_caches[cache] <= topology.siblings(cache) for cache in caches):
+        title += ", a last-level cache for each core"
+        groups = _merged(groups)
+    elif len(caches) == 1 and topology.uncore_caches[min(caches)] == cpus:
+        title += ", one last-level cache"
+    several = len({cache for cache, _ in groups}) > 1
+    types = len({kind for _, kind in groups}) > 1
     made = []
     for (cache, kind), cores in groups.items():
         cache_name = f"cache {cache}" if cache != UNKNOWN else "no cache"
-        words = [cache_name] * (len(caches) > 1) + [_TYPE_WORDS.get(kind, kind)] * (len(types) > 1)
+        words = [cache_name] * several + [_TYPE_WORDS.get(kind, kind)] * types
         made.append(Group(" ".join(words), tuple(cores)))
-    if len(caches) == 1 and UNKNOWN not in caches and topology.uncore_caches[min(caches)] == cpus:
-        title += ", one last-level cache"
     return Box(title, groups=tuple(made))
+
+
+def _merged(groups: dict[tuple[int, str], list[Core]]) -> dict[tuple[int, str], list[Core]]:
+    """The groups without their caches, by core type."""
+    merged: dict[tuple[int, str], list[Core]] = {}
+    for (_, kind), cores in groups.items():
+        merged.setdefault((UNKNOWN, kind), []).extend(cores)
+    return merged
 
 
 _TYPE_WORDS = {"lowPower": "low power"}

@@ -1,7 +1,7 @@
 """A node's pools drawn on its sockets, NUMA nodes, caches and cores, for a terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
@@ -15,8 +15,10 @@ __all__ = ["show", "show_svg"]
 MOST_ROWS = 64
 #: Nothing is drawn narrower than this.
 LEAST_WIDTH = 48
-#: Letters of a strip in one row, and between two blanks.
-STRIP_ROW, STRIP_STEP = 64, 8
+#: What separates two cells.
+BETWEEN = "│"
+#: Letters of a strip between two blanks.
+STRIP_STEP = 8
 
 
 class Span(NamedTuple):
@@ -26,7 +28,7 @@ class Span(NamedTuple):
     style: str = ""
 
 
-Line = list[Span]
+Line: TypeAlias = list[Span]
 
 
 def show(plan: NodePlan, node: str, *, colour: bool, width: int = 100) -> str:
@@ -36,26 +38,30 @@ def show(plan: NodePlan, node: str, *, colour: bool, width: int = 100) -> str:
     depth = 2 if any(box.boxes for box in outer) else 1
     leaves = [leaf for box in outer for leaf in (box.boxes or (box,))]
     contents, condensed = _contents(leaves, len(str(plan.topology.online.last)), width - 4 * depth)
-    lines: list[Line] = [[Span(_cut(text, width), style)] for text, style in zip(headline(plan, node), ("bold", ""))]
+    lines: list[Line] = [[Span(node, "bold")]]
+    for text in headline(plan):
+        lines += _wrapped([], text, width, ", ")
     lines += [[], *_boxes(outer, contents, depth, width)]
     if nodes := empty_nodes(plan.topology):
-        lines.append([Span(_cut(f"without CPUs: {'; '.join(nodes)}", width))])
+        lines += _wrapped([Span("NUMA nodes without CPUs: ")], ", ".join(nodes), width, ", ")
     lines += [[], *_legend(plan, width, condensed)]
     return "".join("".join(paint(*span, colour) for span in line).rstrip() + "\n" for line in lines)
 
 
 def _contents(leaves: Sequence[Box], digits: int, room: int) -> tuple[list[list[Line]], bool]:
     """The lines inside of each innermost box, at most `room` wide; and whether they had to be condensed."""
-    if all(_cell_width(group, digits) <= room - _title_width(box) for box in leaves for group in box.groups):
-        drawn = [list(_drawn(box, digits, room)) for box in leaves]
+    groups = [group for box in leaves for group in box.groups]
+    longest = max((len(group.title) for group in groups), default=0)
+    indent = longest + 2 if longest else 0
+    if all(_cell_width(group, digits) <= room - indent for group in groups):
+        drawn = [list(_drawn(box, digits, indent, room)) for box in leaves]
         if sum(map(len, drawn)) <= MOST_ROWS:
             return drawn, False
-    return [list(_condensed(box, room)) for box in leaves], True
+    return [[line for group in box.groups for line in _condensed(group, indent, room)] for box in leaves], True
 
 
-def _drawn(box: Box, digits: int, room: int) -> Iterator[Line]:
+def _drawn(box: Box, digits: int, indent: int, room: int) -> Iterator[Line]:
     """Every core as a cell. Caches of few cores stand side by side."""
-    indent = _title_width(box)
     blocks = [_group_rows(group, digits, indent, room) for group in box.groups]
     widest = max(_length(line) for block in blocks for line in block)
     beside = (room + 3) // (widest + 3) if all(len(block) == 1 for block in blocks) else 1
@@ -73,21 +79,105 @@ def _drawn(box: Box, digits: int, room: int) -> Iterator[Line]:
 
 def _group_rows(group: Group, digits: int, indent: int, room: int) -> list[Line]:
     width = _cell_width(group, digits)
-    fitting = max(1, (room - indent + 1) // (width + 1))
+    fitting = max(1, (room - indent + len(BETWEEN)) // (width + len(BETWEEN)))
     count = len(group.cores)
     even = next((size for size in range(min(fitting, count), fitting // 2, -1) if count % size == 0), fitting)
     rows = []
     for at in range(0, count, even):
         row = [Span(("" if at else group.title).ljust(indent))]
         for core in group.cores[at : at + even]:
-            row += [Span(f"{_cell(core, digits):<{width}}", core.parts[0][0] if len(core.parts) == 1 else ""), Span(" ")]
+            cell = _cell(core, digits)
+            row += [*cell, Span(" " * (width - _length(cell)), cell[-1].style), Span(BETWEEN)]
         rows.append(row[:-1])
     return rows
 
 
-def _cell(core: Core, digits: int) -> str:
-    """`R  0 56`; of a split core `R0 S56`; of four and more siblings their ranges, `I 8-15`."""
+def _cell(core: Core, digits: int) -> Line:
+    """`R  0 56`; of a split core `R0 S56`; of three and more siblings their ranges, `I 8-15`."""
     if len(core.parts) > 1:
-        return " ".join(f"{letter(pool)}{cpus}" for pool, cpus in core.parts)
+        spans = [Span(f"{letter(pool)}{cpus}", pool) for pool, cpus in core.parts]
+        return [span for pair in zip(spans, [Span(" ")] * len(spans), strict=True) for span in pair][:-1]
     numbers = str(core.siblings) if len(core.siblings) > 2 else " ".join(f"{cpu:>{digits}}" for cpu in core.siblings)
-    return f"{letter(core.parts[0][0])} {numbers}"
+    pool = core.parts[0][0]
+    return [Span(f"{letter(pool)} {numbers}", pool)]
+
+
+def _cell_width(group: Group, digits: int) -> int:
+    return max(_length(_cell(core, digits)) for core in group.cores)
+
+
+def _condensed(group: Group, indent: int, room: int) -> Iterator[Line]:
+    """On the left a letter for each core, on the right the CPUs of each pool."""
+    letters = [_strip_letter(core) for core in group.cores]
+    steps = [[*letters[at : at + STRIP_STEP], Span(" ")] for at in range(0, len(letters), STRIP_STEP)]
+    beside = max(1, (room - indent) // 2 // (STRIP_STEP + 1))
+    strip = [[span for step in steps[at : at + beside] for span in step] for at in range(0, len(steps), beside)]
+    left = indent + max(map(_length, strip)) + 1
+    ranges = [
+        line
+        for pool, cpus in group.by_pool().items()
+        for line in _wrapped([Span(letter(pool), pool), Span(" ")], str(cpus), room - left)
+    ]
+    for index in range(max(len(strip), len(ranges))):
+        row = [Span(("" if index else group.title).ljust(indent)), *(strip[index] if index < len(strip) else ())]
+        yield [*row, Span(" " * (left - _length(row))), *(ranges[index] if index < len(ranges) else ())]
+
+
+def _strip_letter(core: Core) -> Span:
+    pool = core.parts[0][0]
+    return Span(letter(pool), pool) if len(core.parts) == 1 else Span("/", "bold")
+
+
+def _boxes(outer: Sequence[Box], contents: Sequence[list[Line]], depth: int, width: int) -> Iterator[Line]:
+    """All boxes, as wide as the widest needs: outer borders double, inner ones single."""
+    leaves = iter(contents)
+    titles = max((len(inner.title) + 4 * (depth - 1) for box in outer for inner in (box, *box.boxes)), default=0)
+    needed = max((_length(line) for content in contents for line in content), default=0) + 4 * (depth - 1)
+    inner_width = min(max(needed, titles + 2), width - 4)
+    for box in outer:
+        lines: list[Line] = []
+        for leaf in box.boxes:
+            lines += _boxed(leaf.title, next(leaves), inner_width - 4, "┌─┐│└┘")
+        yield from _boxed(box.title, lines or next(leaves), inner_width, "╔═╗║╚╝" if depth == 2 else "┌─┐│└┘")
+
+
+def _boxed(title: str, lines: Iterable[Line], inner: int, border: str) -> Iterator[Line]:
+    left, across, right, side, low_left, low_right = border
+    title = _cut(title, inner - 1)
+    yield [Span(f"{left}{across} "), Span(title, "bold"), Span(f" {across * (inner - len(title) - 1)}{right}")]
+    for line in lines:
+        yield [Span(f"{side} "), *line, Span(f"{' ' * (inner - _length(line))} {side}")]
+    yield [Span(low_left + across * (inner + 2) + low_right)]
+
+
+def _legend(plan: NodePlan, width: int, condensed: bool) -> Iterator[Line]:
+    entries = legend(plan)
+    names = max((len(entry.pool) for entry in entries), default=0)
+    digits = max((len(str(len(entry.cpus))) for entry in entries), default=0)
+    for pool, cpus in entries:
+        count = f"{len(cpus):>{digits}} CPU{'s' if len(cpus) > 1 else ' '}"
+        name = (pool or "no pool").ljust(names)
+        yield from _wrapped([Span(f" {letter(pool)} ", pool), Span(f" {name}  {count}  ")], str(cpus), width)
+    if condensed and any(plan.topology.split_cores(cpus) for _, cpus in entries):
+        yield [Span(" /  core whose threads are in different pools")]
+
+
+def _wrapped(head: Line, text: str, width: int, separator: str = ",") -> Iterator[Line]:
+    """`text` after `head`, broken after separators, further lines below its start."""
+    indent = _length(head)
+    line, used = list(head), indent
+    for item in text.replace(separator, f"{separator}\n").split("\n"):
+        if used + len(item.rstrip()) > width and used > indent:
+            yield line
+            line, used = [Span(" " * indent)], indent
+        line.append(Span(item))
+        used += len(item)
+    yield line
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _length(line: Line) -> int:
+    return sum(len(span.text) for span in line)

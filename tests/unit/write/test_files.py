@@ -34,12 +34,12 @@ def open_path() -> Iterator[Path]:
 
 
 def content(root: Path) -> dict[str, object]:
-    """All below `root`: bytes of files, targets of links, None for folders; without the manifest."""
+    """All below `root`: bytes of files, targets of links, else None; without the manifest."""
     found: dict[str, object] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if not name.startswith(".cpuplan"):
-            found[name] = os.readlink(path) if path.is_symlink() else None if path.is_dir() else path.read_bytes()
+            found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
     return found
 
 
@@ -307,7 +307,11 @@ def test_places_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     rows = [
         (tmp_path / "file", "CP601", "is a file, where cpuplan writes a folder"),
         (tmp_path / "link", "CP601", "is a symbolic link, where cpuplan writes a folder"),
-        (tmp_path / "folder", "CP601", "is the current folder, or one above it, where cpuplan writes a folder of its own"),
+        (
+            tmp_path / "folder",
+            "CP601",
+            "is the current folder, or one above it, where cpuplan writes a folder of its own",
+        ),
         (Path(), "CP601", "is the current folder, or one above it, where cpuplan writes a folder of its own"),
         (Path("/proc"), "CP605", "is a mount point"),
         (Path("/"), "CP605", "is a mount point"),

@@ -63,7 +63,7 @@ def test_damaged_manifest_is_refused(text: bytes, problem: str) -> None:
     ],
 )
 def test_paths_that_no_backend_may_ask_for(paths: list[str]) -> None:
-    with pytest.raises(ValueError, match="not a path|where case is ignored|both a file and a folder"):
+    with pytest.raises(ValueError, match=r"not a path|where case is ignored|both a file and a folder"):
         check_paths(paths)
 
 

@@ -1,0 +1,117 @@
+"""Huge pages: what the intent asks for on each NUMA node, in the units that others read. Used by several components."""
+
+from collections.abc import Callable, Iterator
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.quantity import to_text
+from cpuplan.source import Position
+from cpuplan.topology import Topology
+
+#: Sizes that the kernel has, by architecture and base page size (Documentation/arch/arm64/hugetlbpage.rst).
+SIZES: dict[tuple[str, str], tuple[str, ...]] = {
+    ("x86_64", "4k"): ("2M", "1G"),
+    ("aarch64", "4k"): ("64k", "2M", "32M", "1G"),
+    ("aarch64", "64k"): ("2M", "512M", "16G"),
+    ("ppc64le", "64k"): ("2M", "16M", "1G", "16G"),
+    ("s390x", "4k"): ("1M", "2G"),
+    ("riscv64", "4k"): ("64k", "2M", "1G"),
+}
+_UNITS = {"k": 1, "M": 1024, "G": 1024**2}
+
+
+def to_kib(size: str) -> int:
+    """Kibibytes of a size as boot arguments have it: 2048 for `2M`."""
+    return int(size[:-1]) * _UNITS[size[-1].replace("K", "k")]
+
+
+def resource(kib: int) -> str:
+    """The resource that Kubernetes counts pages of `kib` kibibytes as: `hugepages-2Mi`."""
+    return f"hugepages-{to_text(kib * 1024)}"
+
+
+def memory_nodes(topology: Topology) -> dict[int, int | None]:
+    """NUMA nodes that have memory and its bytes, ascending; None is an amount that the inventory does not tell.
+
+    A machine of which no memory is told has some on each node with CPUs.
+    """
+    facts = topology.numa_facts
+    if any(node.memory for node in facts.values()):
+        return {number: node.memory for number, node in facts.items() if node.memory}
+    return dict.fromkeys(topology.numa_nodes)
+
+
+def per_node(plan: NodePlan) -> dict[int, dict[int, int]]:
+    """Numbers of pages by NUMA node and size in KiB.
+
+    The kernel spreads pages without a node evenly, the lowest nodes getting one more (hugetlb_hstate_alloc_pages); a
+    count of a node's own then replaces what it got.
+    """
+    nodes = list(memory_nodes(plan.topology))
+    found: dict[int, dict[int, int]] = {node: {} for node in nodes}
+    for pages in plan.spec.huge_pages.pages:
+        if pages.numa_node is None and nodes:
+            share, more = divmod(pages.count, len(nodes))
+            for index, node in enumerate(nodes):
+                found[node][to_kib(pages.size)] = share + (index < more)
+    for pages in plan.spec.huge_pages.pages:
+        if pages.numa_node is not None:
+            found.setdefault(pages.numa_node, {})[to_kib(pages.size)] = pages.count
+    return found
+
+
+def bytes_of(pages: dict[int, int]) -> int:
+    """The bytes that a node's pages take."""
+    return sum(kib * 1024 * count for kib, count in pages.items())
+
+
+def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+    """Sizes that the machine lacks, pages asked for twice, nodes without memory or without enough."""
+    return [*_check_sizes(plan, locate), *_check_pages(plan, locate), *_check_memory(plan, locate)]
+
+
+def _check_sizes(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    spec, architecture = plan.spec, plan.node_class.architecture
+    base = spec.kernel.page_size or ("64k" if architecture == "ppc64le" else "4k")
+    known = SIZES.get((architecture, base))
+    if known is None:
+        return
+    asked = {f"pages.{index}.size": pages.size for index, pages in enumerate(spec.huge_pages.pages)}
+    if spec.huge_pages.default_size:
+        asked["defaultSize"] = spec.huge_pages.default_size
+    allowed = {to_kib(size) for size in known}
+    for field, size in asked.items():
+        if to_kib(size) not in allowed:
+            position = locate(f"Intent/{plan.node_class.intent}:spec.hugePages.{field}")
+            sizes = ", ".join(known)
+            yield diagnose("CP540", position, size=size, architecture=architecture, base=base, sizes=sizes)
+
+
+def _check_pages(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    nodes = memory_nodes(plan.topology)
+    seen: set[tuple[int, int | None]] = set()
+    for index, pages in enumerate(plan.spec.huge_pages.pages):
+        origin = f"Intent/{plan.node_class.intent}:spec.hugePages.pages.{index}"
+        where = "the machine" if pages.numa_node is None else f"NUMA node {pages.numa_node}"
+        if (to_kib(pages.size), pages.numa_node) in seen:
+            yield diagnose("CP541", locate(origin), size=pages.size, where=where)
+        seen.add((to_kib(pages.size), pages.numa_node))
+        if pages.numa_node is not None and pages.numa_node not in nodes:
+            known = ", ".join(map(str, nodes)) or "none"
+            position = locate(f"{origin}.numaNode")
+            yield diagnose("CP542", position, node=pages.numa_node, hardware=plan.node_class.hardware, nodes=known)
+
+
+def _check_memory(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    memory = memory_nodes(plan.topology)
+    for node, pages in per_node(plan).items():
+        size = memory.get(node)
+        if size is not None and bytes_of(pages) > size:
+            yield diagnose(
+                "CP543",
+                locate(f"Intent/{plan.node_class.intent}:spec.hugePages.pages"),
+                node=node,
+                asked=to_text(bytes_of(pages)),
+                memory=to_text(size),
+                hardware=plan.node_class.hardware,
+            )

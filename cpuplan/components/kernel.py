@@ -1,0 +1,199 @@
+"""The kernel command line: boot arguments, in the order in which the node tuning operator's TuneD profile gives them.
+
+All of it follows from the plan and nothing from the CPUs that are online at the moment, so that two boots get the same
+line: TuneD's own evaluation changes once CPUs were switched off (openshift/cluster-node-tuning-operator, cpu-partitioning).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cpuplan.components import cmdline, hugepages
+from cpuplan.components.reasons import stated
+from cpuplan.components.setting import Setting, Value
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.plan import NodePlan
+
+NAME = "kernel"
+
+INTEL, AMD = "GenuineIntel", "AuthenticAMD"
+#: `model` of /proc/cpuinfo of Intel's CPUs from Sandy Bridge to Cascade Lake, Kaby and Comet Lake included: those whose
+#: intel_pstate driver brings jitter in active mode (TuneD, functions/function_intel_recommended_pstate.py; numbers from
+#: the kernel's arch/x86/include/asm/intel-family.h).
+BEFORE_ICE_LAKE = frozenset(
+    (42, 45, 58, 62, 60, 63, 69, 70, 61, 71, 79, 86, 78, 94, 85, 142, 158, 165, 166),
+)
+
+_LATENCY = Reason("TuneD's profile network-latency has it", "default")
+_PARTITIONING = Reason("TuneD's profile cpu-partitioning has it", "default")
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """One setting for each argument; an extra argument of the intent replaces a computed one of its name."""
+    extra = list(_extra(plan))
+    replaced = {cmdline.canonical(setting.key) for setting in extra}
+    for key, value, reasons in _computed(plan):
+        if cmdline.canonical(key) not in replaced:
+            yield Setting(NAME, key, value, reasons)
+    yield from extra
+
+
+def arguments(settings: Iterable[Setting]) -> list[str]:
+    """The words of the command line."""
+    return [word for setting in settings for word in cmdline.words(setting.key, setting.value)]
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The command line, on one line without its end."""
+    return " ".join(map(cmdline.quote, arguments(settings)))
+
+
+def parse(text: str) -> dict[str, Value]:
+    """A command line, also a whole one from /proc/cmdline; see `cmdline.keyed` for repeated arguments."""
+    return cmdline.keyed(cmdline.split(text))
+
+
+#: (key, value, reasons), before it is known whether the intent replaces it.
+Argument = tuple[str, Value, tuple[Reason, ...]]
+
+
+def _computed(plan: NodePlan) -> Iterator[Argument]:
+    yield "skew_tick", "1", (_LATENCY,)
+    yield "tsc", "reliable", (_LATENCY,)
+    yield "rcupdate.rcu_normal_after_boot", "1", (_LATENCY,)
+    yield from _partitioning(plan)
+    yield from _platform(plan)
+    yield from _isolation(plan)
+    if plan.spec.workload_hints.real_time:
+        because = (stated(plan, "the workloads are real-time", "workloadHints.realTime"),)
+        yield "nosoftlockup", True, because
+        yield "rcutree.kthread_prio", "11", because
+    yield from _huge_pages(plan)
+    yield from _irq_affinity(plan)
+
+
+def computed(plan: NodePlan) -> dict[str, Value]:
+    """What the plan gives by itself, by key: extra arguments are compared with it."""
+    return {key: value for key, value, _ in _computed(plan)}
+
+
+def _partitioning(plan: NodePlan) -> Iterator[Argument]:
+    isolated, switches = plan.pool("isolated"), plan.spec.isolation
+    if not isolated.cpus:
+        return
+    if switches.nohz_full:
+        yield "rcutree.nohz_full_patience_delay", "1000", (_LATENCY,)
+        yield "nohz", "on", (_PARTITIONING,)
+    if switches.rcu_nocbs:
+        reason = stated(plan, "RCU callbacks run on other CPUs", "isolation.rcuNocbs")
+        yield "rcu_nocbs", isolated.cpus, (*isolated.because, reason)
+    others = _others(plan)
+    because = (*isolated.because, *plan.pool("offlined").because)
+    if plan.node_class.target.platform == "openshift":
+        yield "tuned.non_isolcpus", others, (*because, Reason("TuneD's scripts read it on OpenShift", "default"))
+    reason = Reason("system services stay off isolated and offlined CPUs", "default")
+    yield "systemd.cpu_affinity", others, (*because, reason)
+
+
+def _others(plan: NodePlan) -> CpuSet:
+    """The CPUs of pid 1 and its heirs: everything that is neither isolated nor going to be offline."""
+    return plan.topology.online - plan.pool("isolated").cpus - plan.pool("offlined").cpus
+
+
+def _platform(plan: NodePlan) -> Iterator[Argument]:
+    """What depends on the CPU vendor; nothing for vendors that the node tuning operator has no profile for."""
+    node_class = plan.node_class
+    vendor = (Reason(f"the CPUs are of {node_class.cpu_vendor}", "default"),)
+    if node_class.architecture != "x86_64" or node_class.cpu_vendor not in (INTEL, AMD):
+        return
+    if node_class.cpu_vendor == INTEL:
+        yield "intel_iommu", "on", vendor
+    yield "iommu", "pt", vendor
+    if node_class.cpu_vendor == AMD:
+        yield "amd_pstate", _mode(plan, "guided"), (*vendor, _power_reason(plan))
+    hints = plan.spec.workload_hints
+    real_time = stated(plan, "the workloads are real-time", "workloadHints.realTime")
+    if hints.real_time:
+        yield "nmi_watchdog", "0", (real_time,)
+        yield "mce", "off", (real_time,)
+    if hints.high_power_consumption:
+        power = stated(plan, "short wake-ups are worth the power", "workloadHints.highPowerConsumption")
+        yield "processor.max_cstate", "1", (power,)
+        if node_class.cpu_vendor == INTEL:
+            yield "intel_idle.max_cstate", "0", (power,)
+        if hints.real_time:
+            yield "idle", "poll", (power, real_time)
+    if node_class.cpu_vendor == INTEL:
+        yield from _intel_pstate(plan)
+
+
+def _intel_pstate(plan: NodePlan) -> Iterator[Argument]:
+    model = plan.node_class.cpu_model_number
+    if plan.spec.workload_hints.per_pod_power_management:
+        yield "intel_pstate", "passive", (_power_reason(plan),)
+    elif model is not None:
+        mode, than = ("disable", "before") if model in BEFORE_ICE_LAKE else ("active", "not before")
+        yield "intel_pstate", mode, (Reason(f"CPU model {model} is {than} Ice Lake", "default"),)
+
+
+def _mode(plan: NodePlan, otherwise: str) -> str:
+    return "passive" if plan.spec.workload_hints.per_pod_power_management else otherwise
+
+
+def _power_reason(plan: NodePlan) -> Reason:
+    field = "workloadHints.perPodPowerManagement"
+    chosen = plan.spec.workload_hints.per_pod_power_management
+    return stated(plan, "pods choose frequencies" if chosen else "the hardware chooses frequencies", field)
+
+
+def _isolation(plan: NodePlan) -> Iterator[Argument]:
+    isolated, switches = plan.pool("isolated"), plan.spec.isolation
+    if not isolated.cpus:
+        return
+    if switches.nohz_full:
+        reason = stated(plan, "no timer tick while one task runs", "isolation.nohzFull")
+        yield "nohz_full", isolated.cpus, (*isolated.because, reason)
+    flags: list[tuple[str, Reason]] = []
+    if switches.domain:
+        flags.append(("domain", stated(plan, "no load balancing", "isolation.domain")))
+    if switches.managed_irq:
+        flags.append(("managed_irq", stated(plan, "managed interrupts stay off", "isolation.managedIrq")))
+    if flags:  # isolcpus= without a flag would mean domain
+        names: tuple[Value, ...] = tuple(flag for flag, _ in flags)
+        yield "isolcpus", (*names, isolated.cpus), (*isolated.because, *(reason for _, reason in flags))
+
+
+def _huge_pages(plan: NodePlan) -> Iterator[Argument]:
+    spec = plan.spec.huge_pages
+    if spec.default_size:
+        because = (stated(plan, f"huge pages are {spec.default_size} by default", "hugePages.defaultSize"),)
+        yield "default_hugepagesz", spec.default_size, because
+    pages = list(enumerate(spec.pages))
+    for index, page in pages:
+        if page.numa_node is None:
+            because = (stated(plan, f"{page.count} pages of {page.size}", f"hugePages.pages.{index}"),)
+            yield f"hugepagesz={page.size}", page.count, because
+    small = [index for index, page in pages if hugepages.to_kib(page.size) == 2048 and page.numa_node is not None]
+    of_machine = {hugepages.to_kib(page.size) for _, page in pages if page.numa_node is None}
+    if small and spec.default_size and hugepages.to_kib(spec.default_size) == 1024**2 and 2048 not in of_machine:
+        # Pages of a size that is not the default have no sysfs files for the units to write before a boot argument names it.
+        reason = stated(plan, "2M pages are set aside later, by NUMA node", f"hugePages.pages.{small[0]}")
+        yield "hugepagesz=2M", 0, (reason,)
+
+
+def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
+    """CRI-O's hooks overwrite the default affinity, so that on OpenShift it is left to them unless asked for."""
+    wanted = plan.spec.isolation.irq_affinity
+    if wanted is None:
+        wanted = plan.node_class.target.platform == "kubernetes"
+    reserved = plan.pool("reserved")
+    if wanted and reserved.cpus:
+        reason = stated(plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity")
+        yield "irqaffinity", reserved.cpus, (*reserved.because, reason)
+
+
+def _extra(plan: NodePlan) -> Iterator[Setting]:
+    given = plan.spec.kernel.extra_arguments
+    for key, value in cmdline.keyed(cmdline.split(" ".join(given))).items():
+        name = key.partition("=")[0]
+        index = next((place for place, word in enumerate(given) if word.partition("=")[0] == name), 0)
+        yield Setting(NAME, key, value, (plan.node_class.reason("asked for", f"kernel.extraArguments.{index}"),))

@@ -1,0 +1,121 @@
+"""What importers share: the facts of a machine as its kernel tells them, and what an import comes to."""
+
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Diagnostic
+
+
+class CacheFacts(NamedTuple):
+    """One cache of level 2 or higher. `size` in bytes; `id` is the kernel's, unique within the level."""
+
+    level: int
+    type: str
+    size: int | None
+    id: int | None
+    cpus: CpuSet
+
+
+class NumaFacts(NamedTuple):
+    """One NUMA node that the kernel lists: memory in bytes, huge pages by size in kB, its row of distances."""
+
+    id: int
+    cpus: CpuSet
+    memory: int | None
+    distances: tuple[int, ...]
+    huge_pages: dict[int, int]
+
+
+class DeviceFacts(NamedTuple):
+    """One PCI function; ids as the kernel writes them (`0x8086`)."""
+
+    address: str
+    pci_class: int
+    vendor: str | None
+    device: str | None
+    numa_node: int | None
+    driver: str | None = None
+    interfaces: tuple[str, ...] = ()
+    total_functions: int | None = None  # SR-IOV: how many virtual functions it can have, and has
+    functions: int | None = None
+    physical_function: str | None = None  # of a virtual function: the address of the function that it belongs to
+
+
+class Machine(NamedTuple):
+    """The facts of one machine. The dicts are by CPU and hold the kernel's labels, where it tells them."""
+
+    architecture: str
+    vendor: str | None
+    model: str | None
+    model_number: int | None
+    online: CpuSet
+    offline: CpuSet  # present and not online
+    siblings: tuple[CpuSet, ...]  # the cores, ascending by lowest CPU
+    core_ids: dict[int, int]
+    sockets: dict[int, int]
+    dies: dict[int, int]
+    clusters: tuple[CpuSet, ...]
+    core_types: dict[int, str]
+    caches: tuple[CacheFacts, ...]
+    numa_nodes: tuple[NumaFacts, ...]
+    huge_page_sizes: tuple[int, ...]  # kB
+    devices: tuple[DeviceFacts, ...]
+    boot_arguments: str | None
+
+
+class Node(NamedTuple):
+    """One node: its machine's facts, and what the cluster knows of it."""
+
+    name: str
+    machine: Machine
+    labels: dict[str, str]
+    cluster: str | None = None
+
+
+class Imported(NamedTuple):
+    """What an importer found. `remarks` are sentences on what the input does not tell."""
+
+    nodes: tuple[Node, ...]
+    remarks: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Importer(Protocol):
+    """A module of this package that reads one format."""
+
+    NAME: str
+
+    def detect(self, path: Path) -> bool:
+        """Whether `path` looks like this format, at a glance."""
+        ...
+
+    def read(self, path: Path) -> Imported: ...
+
+
+class Tree(Protocol):
+    """Files under one root: a folder or an archive. Paths are relative, with `/`; nothing outside is ever read.
+
+    Symbolic links are followed as if the root were `/`. What is missing, unreadable or refused reads as None or [].
+    """
+
+    name: str
+    diagnostics: list[Diagnostic]
+
+    def read(self, path: str) -> str | None:
+        """The text of a file."""
+        ...
+
+    def read_bytes(self, path: str) -> bytes | None: ...
+
+    def names(self, path: str) -> list[str]:
+        """What is in a folder, sorted."""
+        ...
+
+    def link(self, path: str) -> str | None:
+        """The target of a symbolic link, as written."""
+        ...
+
+
+class LeavesTreeError(Exception):
+    """A path or link that leads out of its tree."""
