@@ -64,7 +64,7 @@ class CpuSet:
 
     @classmethod
     def parse_kernel(cls, text: str) -> "CpuSet":
-        """Read what the kernel itself writes or takes: blanks, `(null)`, repeated CPUs, `0-64:2/4` (bitmap_parselist)."""
+        """Read what the kernel writes or takes: blanks, `(null)`, repeated CPUs, `0-64:2/4` (bitmap_parselist)."""
         bits = 0
         for item in text.replace("\n", ",").replace(" ", ",").replace("\0", "").split(","):
             if not item or item == "(null)":

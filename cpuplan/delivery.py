@@ -10,10 +10,15 @@ from cpuplan.document import Model, Name
 class DeliverySpec(Model):
     """Where Argo CD finds the compiled files."""
 
-    repository: Annotated[str, Field(pattern=r"^(https://|ssh://|git@)[^\s]+$", description="URL of the Git repository")]
+    repository: Annotated[
+        str, Field(pattern=r"^(https://|ssh://|git@)[^\s]+$", description="URL of the Git repository")
+    ]
     revision: Annotated[str, Field(pattern=r"^[^\s]+$", description="branch or tag")] = "main"
     path: Annotated[
-        str, Field(pattern=r"^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$", description="folder of the project in the repository")
+        str,
+        Field(
+            pattern=r"^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$", description="folder of the project in the repository"
+        ),
     ] = ""
     project: Name = "cpuplan"
     namespace: Name = Field("argocd", description="of Argo CD; openshift-gitops on OpenShift")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpuplan.codes import CODES
 from cpuplan.source import Position
@@ -58,7 +58,7 @@ def diagnose(
     *,
     label: str = "",
     labels: Iterable[Label] = (),
-    **values: object,
+    **values: Any,
 ) -> Diagnostic:
     """Make the diagnostic `code` with its wording from the table; `values` fill the wording's gaps."""
     entry = CODES[code]

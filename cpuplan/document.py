@@ -37,7 +37,9 @@ def _cpu_list(value: object, parse: Any) -> CpuSet:
     try:
         return parse(str(value))  # type: ignore[no-any-return]
     except CpuSetError as error:
-        raise PydanticCustomError("cpu_list", "{item} {problem}", {"item": error.item, "problem": error.problem}) from None
+        raise PydanticCustomError(
+            "cpu_list", "{item} {problem}", {"item": error.item, "problem": error.problem}
+        ) from None
 
 
 def _cpu_list_schema(parse: Any, pattern: str, example: str) -> Any:

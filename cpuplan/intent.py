@@ -103,12 +103,15 @@ class Pools(Model):
 class Isolation(Model):
     """What the kernel keeps away from the isolated pool."""
 
-    domain: bool = Field(False, description="isolcpus=domain: no load balancing. Pods without exclusive CPUs then pile up")
+    domain: bool = Field(
+        False, description="isolcpus=domain: no load balancing. Pods without exclusive CPUs then pile up"
+    )
     managed_irq: bool = Field(True, description="isolcpus=managed_irq: interrupts of multi-queue devices")
     nohz_full: bool = Field(True, description="nohz_full=: no timer tick while one task runs")
     rcu_nocbs: bool = Field(True, description="rcu_nocbs=: RCU callbacks run elsewhere")
     irq_affinity: bool | None = Field(
-        None, description="irqaffinity=: all other interrupts. Left out: yes on kubernetes, no on openshift (CRI-O does it)"
+        None,
+        description="irqaffinity=: all other interrupts. Left out: yes on kubernetes, no on openshift (CRI-O does it)",
     )
 
 

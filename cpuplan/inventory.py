@@ -22,7 +22,8 @@ class Numbering(Model):
         description="separate: first threads of all cores, then second threads. adjacent: the threads of a core together",
     )
     cores: Literal["blocks", "interleaved"] = Field(
-        "blocks", description="blocks: socket after socket. interleaved: CPU by CPU over the NUMA nodes (Dell's default)"
+        "blocks",
+        description="blocks: socket after socket. interleaved: CPU by CPU over the NUMA nodes (Dell's default)",
     )
 
 
@@ -82,7 +83,8 @@ class Cache(Model):
     )
     cpus: Annotated[tuple[KernelList, ...], Listed] = Field((), description="the CPUs that share each of them")
     ids: Sequence | None = Field(
-        None, description="the kernel's ids, in the order of the lowest CPU; the kubelet needs them to tell caches apart"
+        None,
+        description="the kernel's ids, in the order of the lowest CPU; the kubelet needs them to tell caches apart",
     )
 
 

@@ -18,7 +18,7 @@ class Pool(NamedTuple):
 
 
 class NodeClass:
-    """Nodes that are the same to the compiler: one intent, one target, one topology, so one layout and one set of files."""
+    """Nodes that are the same to the compiler: one intent, target and topology, so one layout and set of files."""
 
     def __init__(  # noqa: PLR0913 - the facts of a class, given by name
         self,

@@ -4,7 +4,7 @@ import re
 
 _FACTOR = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _FACTOR |= {unit + "i": 1024**power for power, unit in enumerate("KMGTP", start=1)}
-#: A whole number with a unit (apimachinery's resource.Quantity also takes fractions and exponents; memory needs neither).
+#: A whole number with a unit. (apimachinery's Quantity also takes fractions and exponents; memory needs neither.)
 PATTERN = r"^[0-9]{1,18}(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 _QUANTITY = re.compile(PATTERN)
 

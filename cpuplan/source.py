@@ -3,7 +3,7 @@
 from typing import NamedTuple, TypeAlias, Union
 
 #: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1 and 1.2 differ.
-Data: TypeAlias = Union[None, bool, int, str, "list[Data]", "dict[str, Data]"]
+Data: TypeAlias = Union[bool, int, str, "list[Data]", "dict[str, Data]", None]
 #: The way to a value: mapping keys and list indexes from the top of a document.
 Field: TypeAlias = tuple[str | int, ...]
 
@@ -21,7 +21,7 @@ class Position(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Where a mapping's key and value, or (with the key's place empty) a list's item, stand: lines and columns from 0."""
+    """Where a mapping's key and value stand, or a list's item (its key is -1): line, column and end, from 0."""
 
     key: tuple[int, int, int]
     value: tuple[int, int, int]
@@ -58,7 +58,7 @@ class Source:
             if mark is None:
                 break
             # A missing child is best shown at its parent's key: the value of a block mapping starts a line later.
-            data = data[name]  # type: ignore[index, call-overload]
+            data = data[name]  # type: ignore[index]
             nested = isinstance(data, dict | list)
             at = mark.key if key or (nested and mark.key[0] >= 0) else mark.value
             if at[0] < 0:

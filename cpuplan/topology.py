@@ -39,9 +39,7 @@ class NumaNodeFacts(NamedTuple):
 class Topology:
     """All CPUs of a machine that are present, and which of them are online. Does not change."""
 
-    def __init__(
-        self, cpus: Iterable[Cpu], numa_nodes: Iterable[NumaNodeFacts] = (), offline: CpuSet = EMPTY
-    ) -> None:
+    def __init__(self, cpus: Iterable[Cpu], numa_nodes: Iterable[NumaNodeFacts] = (), offline: CpuSet = EMPTY) -> None:
         self.cpus: tuple[Cpu, ...] = tuple(sorted(cpus))
         self.offline = offline
         facts = {facts.numa_node: facts for facts in numa_nodes}

@@ -18,7 +18,9 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
     files: Files = {".cpuplan/plan.json": planfile.render(plan)}
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         plans = list(group)
-        manifests = [manifest for node in plans for manifest in BACKENDS[node.node_class.target.platform].manifests(node)]
+        manifests = [
+            manifest for node in plans for manifest in BACKENDS[node.node_class.target.platform].manifests(node)
+        ]
         files |= by_git.cluster_files(cluster, plans, {manifest.file: manifest for manifest in manifests}.values())
         files |= _node_files(cluster, plans)
         files |= _expected(cluster, plans)

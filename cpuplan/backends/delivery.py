@@ -79,7 +79,11 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
     }
     if delivery.automated:
         sync = {"automated": {"prune": False, "selfHeal": True}, **sync}
-    source = {"repoURL": delivery.repository, "targetRevision": delivery.revision, "path": out + "/clusters/{{.name}}/manifests"}
+    source = {
+        "repoURL": delivery.repository,
+        "targetRevision": delivery.revision,
+        "path": out + "/clusters/{{.name}}/manifests",
+    }
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "ApplicationSet",

@@ -1,8 +1,8 @@
 """OpenShift, mode `mco`: objects that the machine config operator rolls out.
 
-Names and contents are those of the node tuning operator's controller for the same CPU sets (cluster-node-tuning-operator,
-pkg/performanceprofile/controller/performanceprofile/components), so that a pool can move from one to the other. What the
-operator learns on the node after a boot, the kernel command line, is in the MachineConfig from the start.
+Names and contents are those of the node tuning operator's controller for the same CPU sets (in its repository,
+pkg/performanceprofile/controller/performanceprofile/components), so that a pool can move from one to the other. What
+the operator learns on the node after a boot, the kernel command line, is in the MachineConfig from the start.
 """
 
 from base64 import b64encode

@@ -24,7 +24,8 @@ def _class(plan: NodePlan) -> dict[str, Any]:
         "intent": node_class.intent,
         "nodes": list(node_class.nodes),
         "pools": {
-            pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]} for pool in plan.pools
+            pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]}
+            for pool in plan.pools
         },
         "settings": [
             {

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Write nothing; exit code 3 if out/ or the lock is not what they should be.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; exit code 3 if out/ or the lock is not what they should be."
+)
 @click.option("--force", is_flag=True, help="Overwrite files of out/ that were edited by hand.")
 @click.option("--resolve", is_flag=True, help="Solve all layouts afresh instead of keeping locked ones.")
 @format_option
@@ -51,7 +53,11 @@ def _write(root: Path, out: Path, compiled: "Compiled", output_format: str, forc
     changes = write_tree(out, compiled.files, force=force)
     print_diagnostics(compiled.diagnostics, output_format)
     nodes = sum(len(each.node_class.nodes) for each in compiled.plan.nodes)
-    done = [f"{len(paths)} {word}" for word, paths in zip(changes._fields, changes, strict=True) if isinstance(paths, tuple) and paths]
+    done = [
+        f"{len(paths)} {word}"
+        for word, paths in zip(changes._fields, changes, strict=True)
+        if isinstance(paths, tuple) and paths
+    ]
     what = ", ".join(done) if done else "nothing changed"
     note(f"{count(nodes, 'node')} in {count(len(compiled.plan.nodes), 'class')}; out/: {what}")
     return 0

@@ -16,7 +16,9 @@ FORMATS = ("must-gather", "sysroot")
 
 @click.command("import")
 @click.argument("words", nargs=-1, required=True, metavar="[FORMAT] PATH")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the documents.  [default: inventories/]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Folder for the documents.  [default: inventories/]"
+)
 @click.option("--cluster", help="Name of the nodes' cluster, where the input does not tell.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the documents and write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite documents that are there already.")

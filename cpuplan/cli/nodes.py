@@ -24,7 +24,9 @@ def find_node(plan: Plan, wanted: str) -> tuple[NodePlan, str]:
     """The plan of `name` or `cluster/name`, and the node's name. Raises CpuplanError (CP250)."""
     cluster, slash, name = wanted.rpartition("/")
     matches = [
-        (each, node) for (in_cluster, node), each in plan.by_node.items() if node == name and (not slash or in_cluster == cluster)
+        (each, node)
+        for (in_cluster, node), each in plan.by_node.items()
+        if node == name and (not slash or in_cluster == cluster)
     ]
     if len(matches) == 1:
         return matches[0]

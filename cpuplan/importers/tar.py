@@ -5,13 +5,13 @@ snapshot has up to 19,000, of which a few hundred are wanted. Formats: POSIX.1-1
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import LeavesTreeError
 from cpuplan.importers.folder import MAX_FILE, resolve
 
-MAX_SIZE = 1 << 30
+MAX_SIZE = 512 * 1024 * 1024
 MAX_MEMBERS = 1_000_000
 _BLOCK = 512
 _FILES = (b"0", b"\0", b"7")
@@ -29,6 +29,14 @@ class ArchiveError(Exception):
 def is_archive(start: bytes) -> bool:
     """Whether a file that begins with `start` (at least 512 bytes of it) is a tar archive or a compressed file."""
     return start.startswith((b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")) or start[257:262] == b"ustar"
+
+
+class _Unpacker(Protocol):
+    """lzma and bz2 decompressors."""
+
+    eof: bool
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 class _Header(NamedTuple):
@@ -171,7 +179,7 @@ class TarTree:
             data = unpacker.unused_data
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _unpack_stream(self, unpacker: "_Unpacker", data: bytes, error_type: type[Exception]) -> bytes:
+    def _unpack_stream(self, unpacker: _Unpacker, data: bytes, error_type: type[Exception]) -> bytes:
         try:
             unpacked = unpacker.decompress(data, MAX_SIZE + 1)
         except error_type as error:

@@ -32,21 +32,20 @@ def kinds_of(topology: Topology, listed: Mapping[str, CpuSet]) -> list[Kind]:
     The kernel sees to it that siblings share all of these (arch/x86/kernel/smpboot.c, topology_sane).
     """
     taken = union(listed.values())
-    lowest: dict[tuple[object, ...], int] = {}
-    groups: dict[tuple[object, ...], list[CpuSet]] = {}
-    for core, siblings in topology.cores.items():
-        first = topology[core]
-        places = (first.socket, first.numa_node, first.die, first.uncore_cache)
-        # Cores come in ascending order, so the first that names a place gives the place's rank.
-        order = tuple(lowest.setdefault(places[: depth + 1], core) for depth in range(len(places)))
+    lowest: dict[tuple[int, ...], int] = {}
+    groups: dict[tuple[tuple[int, ...], str, int, int, tuple[str, ...]], list[CpuSet]] = {}
+    for siblings in sorted(topology.cores.values(), key=lambda siblings: siblings.first):
+        cpu = topology[siblings.first]
+        places = (cpu.socket, cpu.numa_node, cpu.die, cpu.uncore_cache)
+        # Cores come in ascending order, so the first core in a place gives the place its rank.
+        ranks = tuple(lowest.setdefault(places[: depth + 1], cpu.cpu) for depth in range(len(places)))
         if free := siblings - taken:
             holders = tuple(pool for pool in listed if siblings & listed[pool])
-            key = (order, first.core_type, len(siblings), len(free), holders)
-            rank = lowest.setdefault(key, core)
-            groups.setdefault((order, rank, holders, first.numa_node), []).append(free)
+            groups.setdefault((ranks, cpu.core_type, len(siblings), len(free), holders), []).append(free)
+    # Sorting is stable, so kinds of one place stay in the order of their lowest cores.
     return [
-        Kind(tuple(cores), len(cores[0]), holders, numa_node)  # type: ignore[arg-type]
-        for (_, _, holders, numa_node), cores in sorted(groups.items(), key=lambda item: item[0][:2])  # type: ignore[index]
+        Kind(tuple(groups[key]), key[3], key[4], topology[groups[key][0].first].numa_node)
+        for key in sorted(groups, key=lambda key: key[0])
     ]
 
 

@@ -184,8 +184,8 @@ def whole_cores(node_class: NodeClass) -> Iterator[Rule]:
 def reserved_not_empty(node_class: NodeClass) -> Iterator[Rule]:
     """A reserved pool that takes the rest must get something under the static policy.
 
-    The kubelet refuses to start with `the static policy requires ... reserved > 0` (pkg/kubelet/cm/cpumanager
-    policy_static.go). Other sizes of nothing are found by `statements`.
+    Without a reserved CPU the kubelet does not start: the shared pool could be used up completely
+    (pkg/kubelet/cm/cpumanager/cpu_manager.go, NewManager). Other sizes of nothing are found by `statements`.
     """
     if node_class.spec.kubelet.cpu_manager_policy == "static" and node_class.spec.pools.reserved.rest:
         reason = Reason("reserved is not empty: the kubelet's static policy needs a CPU", "rule reserved-not-empty")

@@ -37,7 +37,7 @@ def _sort(value: Any, rules: dict[str, Any], whole: dict[str, Any]) -> None:
     if isinstance(value, list):
         for item in value:
             _sort(item, rules.get("items", {}), whole)
-    elif isinstance(value, dict):
+    elif hasattr(value, "move_to_end"):
         order = {key: index for index, key in enumerate(rules.get("properties", {}))}
         wanted = sorted(value, key=lambda key: order.get(key, len(order)))
         if list(value) != wanted:

@@ -27,11 +27,7 @@ def unchanged(root: Path, out: Path) -> bool:
 
     try:
         known = json.loads((out / RECORD).read_bytes())
-        return (
-            known["warnings"] is False
-            and known["inputs"] == _digests(root)
-            and known["cpuplan"] == _code_digest()
-        )
+        return known["warnings"] is False and known["inputs"] == _digests(root) and known["cpuplan"] == _code_digest()
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

@@ -1,0 +1,55 @@
+"""Boot arguments: given once, with the planned value, and taken by the kernel."""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan.check.host import Subject
+from cpuplan.check.machine import SYSTEM, cpu_file
+from cpuplan.components import kernel
+from cpuplan.components.setting import Setting, of_component
+from cpuplan.cpuset import EMPTY
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.source import Position
+
+CMDLINE = "proc/cmdline"
+
+
+def arguments(subject: Subject) -> Iterator[Diagnostic]:
+    """Every planned argument is on the command line, once, with its value."""
+    line = subject.root.read(CMDLINE)
+    path = subject.root.shown(CMDLINE)
+    if line is None:
+        yield diagnose("CP810", path=path)
+        return
+    found = kernel.occurrences(line)
+    for setting in of_component(subject.settings, kernel.NAME):
+        yield from _argument(subject, setting, found.get(setting.key, ()), path)
+
+
+def _argument(
+    subject: Subject, setting: Setting, found: Sequence[kernel.Occurrence], path: str
+) -> Iterator[Diagnostic]:
+    wanted = kernel.argument(setting)
+    labels = subject.labels(setting.reasons)
+    if not found:
+        yield diagnose("CP811", Position(path, 1, 1), labels=labels, argument=wanted)
+        return
+    last = found[-1]
+    place = Position(path, 1, last.column, last.column + len(last.text))
+    if last.value != setting.value:
+        yield diagnose("CP812", place, labels=labels, found=last.text, wanted=wanted)
+    elif any(other.value != last.value for other in found):
+        yield diagnose("CP813", place, labels=labels, key=setting.key, count=len(found))
+
+
+def effects(subject: Subject) -> Iterator[Diagnostic]:
+    """What the kernel made of them: it drops a whole list for one CPU that it does not have."""
+    isolation = subject.plan.spec.isolation
+    isolated = subject.plan.pool("isolated").cpus
+    for name, wanted in (("isolated", isolation.domain), ("nohz_full", isolation.nohz_full)):
+        found = cpu_file(subject, name)
+        if found is None:
+            continue
+        expected = isolated if wanted else EMPTY
+        if found != expected:
+            place = Position(subject.root.shown(f"{SYSTEM}/{name}"), 1, 1)
+            yield diagnose("CP814", place, file=name, found=found or "empty", wanted=expected or "empty")

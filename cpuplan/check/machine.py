@@ -1,0 +1,54 @@
+"""Are these the CPUs that the plan was made for?"""
+
+from collections.abc import Iterator
+
+from cpuplan.check.host import Subject
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.source import Position
+
+SYSTEM = "sys/devices/system/cpu"
+
+
+def cpu_file(subject: Subject, name: str) -> CpuSet | None:
+    """A kernel list of /sys/devices/system/cpu; None where the kernel has no such file."""
+    text = subject.root.read(f"{SYSTEM}/{name}")
+    try:
+        return None if text is None else CpuSet.parse_kernel(text)
+    except CpuSetError:
+        return None
+
+
+def cpus(subject: Subject) -> Iterator[Diagnostic]:
+    """Present CPUs against the inventory, online CPUs against the plan, siblings against the topology."""
+    topology = subject.plan.topology
+    wanted = topology.online - subject.plan.pool("offlined").cpus
+    online = cpu_file(subject, "online")
+    if online is None:
+        yield diagnose("CP801", path=subject.root.shown(f"{SYSTEM}/online"))
+        return
+    present = cpu_file(subject, "present") or online
+    place = Position(subject.root.shown(f"{SYSTEM}/present"), 1, 1)
+    if present != topology.online | topology.offline:
+        hardware = subject.plan.node_class.hardware
+        yield diagnose("CP802", place, found=present, hardware=hardware, wanted=topology.online | topology.offline)
+    elif online != wanted:
+        place = Position(subject.root.shown(f"{SYSTEM}/online"), 1, 1)
+        yield diagnose("CP803", place, found=online, wanted=wanted)
+    yield from _siblings(subject, online)
+
+
+def _siblings(subject: Subject, online: CpuSet) -> Iterator[Diagnostic]:
+    """The first core whose siblings differ: the rest follow from the same cause."""
+    offlined = subject.plan.pool("offlined").cpus
+    for cpu in subject.plan.topology.cpus:
+        path = f"{SYSTEM}/cpu{cpu.cpu}/topology/thread_siblings_list"
+        text = subject.root.read(path)
+        if text is None or cpu.cpu not in online:
+            continue
+        found = CpuSet.parse_kernel(text)
+        wanted = subject.plan.topology.siblings(cpu.cpu) - offlined
+        if found != wanted:
+            place = Position(subject.root.shown(path), 1, 1)
+            yield diagnose("CP804", place, cpu=cpu.cpu, found=found, wanted=wanted)
+            return

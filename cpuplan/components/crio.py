@@ -1,0 +1,159 @@
+"""CRI-O: a drop-in for crio.conf(5), and what the files of a node add up to."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from cpuplan.components import mixedcpus, versions
+from cpuplan.components.reasons import stated
+from cpuplan.components.setting import Setting, Value
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import Reason
+from cpuplan.emit import to_toml
+from cpuplan.plan import NodePlan
+
+NAME = "crio"
+#: The node tuning operator's own path, so that a pool can move from one to the other; elsewhere a name that sorts
+#: after the vendor's, since handlers replace each other whole.
+PATHS = {
+    "openshift": "/etc/crio/crio.conf.d/99-runtimes.conf",
+    "kubernetes": "/etc/crio/crio.conf.d/99-zz-cpuplan.conf",
+}
+CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset")
+#: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know drops the handler.
+HOOKS = (
+    "cpu-load-balancing.crio.io",
+    "cpu-quota.crio.io",
+    "irq-load-balancing.crio.io",
+    "cpu-c-states.crio.io",
+    "cpu-freq-governor.crio.io",
+)
+SHARED_HOOK = "cpu-shared.crio.io"
+#: GOMAXPROCS that CRI-O gives to containers without exclusive CPUs: Go would count the machine's CPUs otherwise.
+MIN_GOMAXPROCS = 4
+#: Tables of which an entry of a later file replaces the earlier one whole (CRI-O: pkg/config, UpdateFromFile).
+REPLACED = ("runtimes", "workloads")
+
+_LIKE_NTO = Reason("OpenShift's node tuning operator sets it for this handler", "default")
+
+
+def path(plan: NodePlan) -> str:
+    """Where the drop-in lies."""
+    return PATHS[plan.node_class.target.platform]
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Keys of [crio.runtime]."""
+    target, reserved, shared = plan.node_class.target, plan.pool("reserved"), plan.pool("shared")
+    if reserved.cpus:
+        reason = Reason("pause containers and conmon run on the reserved CPUs", "default")
+        yield Setting(NAME, "infra_ctr_cpuset", reserved.cpus, (*reserved.because, reason))
+    mixed = mixedcpus.are_used(plan) and versions.has(target, "crio.shared_cpuset")
+    if mixed:
+        yield Setting(NAME, "shared_cpuset", shared.cpus, (*shared.because, mixedcpus.reason(plan)))
+    if versions.has(target, "crio.min_injected_gomaxprocs"):
+        yield Setting(NAME, "min_injected_gomaxprocs", MIN_GOMAXPROCS, (_LIKE_NTO,))
+    yield from _handler(plan, mixed=mixed)
+
+
+def _handler(plan: NodePlan, *, mixed: bool) -> Iterator[Setting]:
+    target, handler = plan.node_class.target, plan.spec.runtime.handler
+    named = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
+    table = f"runtimes.{handler}."
+    if versions.has(target, "crio.inherit_default_runtime"):
+        yield Setting(NAME, table + "inherit_default_runtime", True, (named,))
+    else:
+        runtime = "crun" if versions.has(target, "crio.crun") else "runc"
+        reason = Reason(f"{runtime} is the default runtime of CRI-O {target.version}", "default")
+        yield Setting(NAME, table + "runtime_path", f"/usr/bin/{runtime}", (named, reason))
+        yield Setting(NAME, table + "runtime_type", "oci", (named, reason))
+        yield Setting(NAME, table + "runtime_root", f"/run/{runtime}", (named, reason))
+    if versions.has(target, "crio.exec_cpu_affinity"):
+        reason = Reason("exec probes stay off the CPUs that workloads spin on", "default")
+        yield Setting(NAME, table + "exec_cpu_affinity", "first", (named, reason))
+    if versions.has(target, "crio.inherit_default_runtime"):
+        reason = Reason("crun then makes no cgroup below the container's, which the CPU hooks would miss", "default")
+        yield Setting(NAME, table + "default_annotations", {"run.oci.systemd.subgroup": ""}, (named, reason))
+    hooks = (*HOOKS, SHARED_HOOK) if mixed else HOOKS
+    because = (named, mixedcpus.reason(plan)) if mixed else (named, _LIKE_NTO)
+    yield Setting(NAME, table + "allowed_annotations", hooks, because)
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The drop-in's TOML."""
+    tables: dict[str, Any] = {}
+    for setting in settings:
+        *parents, key = setting.key.split(".")
+        table = tables
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[key] = _plain(setting.value)
+    return to_toml({"crio": {"runtime": tables}}) if tables else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The keys that one file gives. ValueError for text that is no TOML: CRI-O does not start with such a file."""
+    return merge([text])
+
+
+def merge(texts: Iterable[str]) -> dict[str, Value]:
+    """What files give together, in their order (crio.conf, then crio.conf.d by name).
+
+    Keys of [crio.runtime] stand by themselves, those of other tables with their table (`crio.image.pause_image`). A
+    later file wins key by key, but a handler or workload of it replaces the earlier one whole. CRI-O matches keys
+    without regard to case; names of handlers, workloads and annotations keep theirs. Raises ValueError as `parse`.
+    """
+    import tomllib
+
+    found: dict[str, Value] = {}
+    for text in texts:
+        for key, value in _flat(_folded(tomllib.loads(text)), ()):
+            table, _, entry = key.partition(".")
+            if table in REPLACED and isinstance(value, dict):
+                for old in [old for old in found if old.startswith(f"{key}.")]:
+                    del found[old]
+            elif value is not None:
+                found[key] = value
+    return found
+
+
+def _folded(data: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Keys of structures in lower case; keys of maps (handlers, workloads, annotations) as they are."""
+    is_map = depth in (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads")) or len(depth) > 4
+    folded = {}
+    for key, value in data.items():
+        name = key if is_map else key.lower()
+        folded[name] = _folded(value, (*depth, name)) if isinstance(value, dict) else value
+    return folded
+
+
+def _flat(data: dict[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """(key, value) of all leaves; before the leaves of a handler or workload its own key and table."""
+    for name, value in data.items():
+        path = (*parents, name)
+        inner = path[2:] if path[:2] == ("crio", "runtime") else path
+        is_entry = len(inner) == 2 and inner[0] in REPLACED
+        if isinstance(value, dict) and (len(inner) < 3 or inner[0] not in REPLACED):
+            if is_entry:
+                yield ".".join(inner), value
+            yield from _flat(value, path)
+        else:
+            yield ".".join(inner), _value(name, value)
+
+
+def _value(name: str, value: Any) -> Value:
+    if isinstance(value, list):
+        return tuple(_value("", item) for item in value)
+    if isinstance(value, dict):
+        return {key: _value("", item) for key, item in value.items()}
+    if name in CPU_SETS and isinstance(value, str):
+        try:
+            return CpuSet.parse(value)
+        except CpuSetError:
+            return value
+    return value if isinstance(value, bool | int | str) else str(value)
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, CpuSet):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,85 @@
+"""What is wrong with boot arguments before a kernel reads them, since it drops what it dislikes with one line in its log."""
+
+from collections.abc import Callable, Iterator
+
+from cpuplan.components import cmdline, kernel
+from cpuplan.components.setting import Value
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.source import Position
+
+Locate = Callable[[str], Position | None]
+
+#: COMMAND_LINE_SIZE of the kernel (arch/*/include/uapi/asm/setup.h), the end included.
+LINE_SIZES = {"x86_64": 2048, "aarch64": 2048, "ppc64le": 2048, "riscv64": 1024, "s390x": 4096}
+#: What boot loader and installer put before it: BOOT_IMAGE=, root=, ostree=, console=.
+OTHERS_SHARE = 256
+
+
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+    """Contradictions between extra arguments and the plan, hints that exclude each other, a line that is too long."""
+    return [*_check_extra(plan, locate), *_check_hints(plan, locate), *_check_length(plan, locate)]
+
+
+def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    own = kernel.computed(plan)
+    words = {cmdline.canonical(key): cmdline.words(key, value) for key, value in own.items()}
+    for index, argument in enumerate(plan.spec.kernel.extra_arguments):
+        position = locate(f"Intent/{plan.node_class.intent}:spec.kernel.extraArguments.{index}")
+        (key, value), *_ = cmdline.keyed(cmdline.split(argument)).items()
+        name = cmdline.canonical(key)
+        if name in cmdline.CPU_LISTS:
+            if own.get(name) != value:
+                planned = " ".join(words[name]) if name in words else f"no {name}="
+                yield diagnose("CP520", position, argument=argument, planned=planned)
+        elif name.partition("=")[0] in ("hugepagesz", "hugepages", "default_hugepagesz"):
+            if plan.spec.huge_pages.pages or plan.spec.huge_pages.default_size:
+                yield diagnose("CP522", position, argument=argument)
+        elif cpus := _switched_off(plan, name, value):
+            yield diagnose("CP523", position, argument=argument, cpus=cpus)
+        elif name in own and own[name] != value:
+            yield diagnose("CP521", position, argument=argument, planned=" ".join(words[name]))
+
+
+def _switched_off(plan: NodePlan, name: str, value: Value) -> CpuSet:
+    """The CPUs of the plan, offlined ones left out, that `name` keeps from coming up."""
+    used = plan.topology.online - plan.pool("offlined").cpus
+    if name == "nosmt":
+        return used - CpuSet(plan.topology.cores)
+    if name in ("maxcpus", "nr_cpus") and isinstance(value, str) and value.isdecimal() and len(value) < 6:
+        # nr_cpus= bounds CPU numbers. maxcpus= counts what boots, in the order of the numbers.
+        present = sorted(plan.topology.online | plan.topology.offline)
+        limit = int(value)
+        gone = present[max(limit, 1) :] if name == "maxcpus" else [cpu for cpu in present if cpu >= max(limit, 1)]
+        return used & CpuSet(gone)
+    return CpuSet()
+
+
+def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """The pairs that the node tuning operator's webhook refuses, and kernels that do not exist."""
+    hints, wanted = plan.spec.workload_hints, plan.spec.kernel
+    power, pods = "workloadHints.highPowerConsumption", "workloadHints.perPodPowerManagement"
+    pairs = [
+        (hints.high_power_consumption and hints.per_pod_power_management, pods, "true", f"{power} true"),
+        (not hints.real_time and wanted.real_time, "workloadHints.realTime", "false", "kernel.realTime true"),
+        (wanted.page_size == "64k" and wanted.real_time, "kernel.pageSize", "64k", "kernel.realTime true"),
+        (
+            wanted.page_size == "64k" and plan.node_class.architecture != "aarch64",
+            "kernel.pageSize",
+            "64k",
+            f"hardware of architecture {plan.node_class.architecture}",
+        ),
+    ]
+    for wrong, field, value, other in pairs:
+        if wrong:
+            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            yield diagnose("CP524", position, field=field, value=value, other=other)
+
+
+def _check_length(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    limit = LINE_SIZES.get(plan.node_class.architecture, 2048) - OTHERS_SHARE
+    length = len(kernel.render(list(kernel.settings(plan))))
+    if length > limit:
+        position = locate(f"Intent/{plan.node_class.intent}:spec.pools")
+        yield diagnose("CP525", position, length=length, limit=limit, name=plan.node_class.name)

@@ -1,0 +1,71 @@
+"""Reserved memory: how much, and on which NUMA nodes. The kubelet, NodeResourceTopology and their checks share it."""
+
+from cpuplan import quantity
+from cpuplan.components import hugepages
+from cpuplan.cpuset import CpuSet
+from cpuplan.plan import NodePlan
+
+MIB = 1024**2
+
+
+def uses_memory_manager(plan: NodePlan) -> bool:
+    """Whether the memory manager has the Static policy; by default where NUMA alignment is demanded, as on OpenShift."""
+    spec = plan.spec.kubelet
+    if spec.memory_manager_policy:
+        return spec.memory_manager_policy == "Static"
+    return spec.topology_manager_policy in ("restricted", "single-numa-node")
+
+
+def reservation(plan: NodePlan) -> int:
+    """Bytes that Node Allocatable takes off: the kubelet wants `reservedMemory` to add up to exactly this.
+
+    Values that are no quantity count for nothing; `kubelet_checks` reports them.
+    """
+    spec = plan.spec.kubelet
+    given = (spec.kube_reserved.get("memory"), spec.system_reserved.get("memory"), spec.eviction_hard.get("memory.available"))
+    return sum(size_of(text) or 0 for text in given if text)
+
+
+def size_of(text: str) -> int | None:
+    """The bytes of a quantity; None when it is none."""
+    try:
+        return quantity.to_bytes(text)
+    except ValueError:
+        return None
+
+
+def reserved(plan: NodePlan) -> dict[int, int]:
+    """Reserved bytes by NUMA node, ascending: what the intent says, else `placed`; empty without a memory manager."""
+    if not uses_memory_manager(plan):
+        return {}
+    if given := plan.spec.kubelet.reserved_memory:
+        found: dict[int, int] = {}
+        for entry in given:
+            found[entry.numa_node] = found.get(entry.numa_node, 0) + quantity.to_bytes(entry.memory)
+        return dict(sorted(found.items()))
+    return placed(plan)[0]
+
+
+def placed(plan: NodePlan) -> tuple[dict[int, int], int]:
+    """Reserved bytes by NUMA node, and the bytes for which there is no room.
+
+    System services run on the reserved CPUs, so their nodes come first, from the lowest CPU on; then the rest in
+    order. A node takes what it has beside its huge pages, in whole MiB.
+    """
+    wanted = reservation(plan)
+    memory = hugepages.memory_nodes(plan.topology)
+    pages = hugepages.per_node(plan)
+    found: dict[int, int] = {}
+    for node in _preferred(plan):
+        size = memory.get(node, 0)
+        room = wanted if size is None else (size - hugepages.bytes_of(pages.get(node, {}))) // MIB * MIB
+        taken = max(0, min(wanted, room))
+        if taken:
+            found[node] = taken
+            wanted -= taken
+    return dict(sorted(found.items())), wanted
+
+
+def _preferred(plan: NodePlan) -> list[int]:
+    cpus: CpuSet = plan.pool("reserved").cpus & plan.topology.online
+    return list(dict.fromkeys([plan.topology[cpu].numa_node for cpu in cpus] + list(hugepages.memory_nodes(plan.topology))))

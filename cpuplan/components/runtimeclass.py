@@ -1,0 +1,78 @@
+"""RuntimeClass: the name by which pods ask for the CRI-O handler, and the nodes that have it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan.components.reasons import stated
+from cpuplan.components.setting import Setting, Value
+from cpuplan.emit import to_yaml
+from cpuplan.plan import NodePlan
+
+NAME = "runtimeclass"
+_SELECTOR = "scheduling.nodeSelector."
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The object's fields, one for each label of the selector. Label names have dots and no further ones follow."""
+    name = f"performance-{plan.node_class.intent}"
+    yield Setting(NAME, "metadata.name", name, (plan.node_class.reason("one class for each intent", ""),))
+    handler = plan.spec.runtime.handler
+    reason = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
+    yield Setting(NAME, "handler", handler, (reason,))
+    for label, value in sorted(node_selector(plan).items()):
+        reason = plan.node_class.reason("only these nodes have the handler", _selector_field(plan))
+        yield Setting(NAME, _SELECTOR + label, value, (reason,))
+
+
+def node_selector(plan: NodePlan) -> dict[str, str]:
+    """The labels of the nodes: on OpenShift of the pool, elsewhere those by which the intent selects nodes."""
+    target = plan.node_class.target
+    if target.platform == "openshift":
+        return target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""}
+    return plan.spec.selector.match_labels
+
+
+def _selector_field(plan: NodePlan) -> str:
+    target = plan.node_class.target
+    if target.platform != "openshift":
+        return "selector.matchLabels"
+    index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
+    return f"targets.{index}." + ("nodeSelector" if target.node_selector else "pool")
+
+
+def runtime_class(plan: NodePlan, node_selector: Mapping[str, str]) -> dict[str, Any]:
+    """The object with another selector than its own; none where it is empty and the plan has none either."""
+    made = document(list(settings(plan)))
+    if node_selector:
+        made["scheduling"] = {"nodeSelector": dict(node_selector)}
+    return made
+
+
+def document(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The settings as an object."""
+    values = {setting.key: setting.value for setting in settings}
+    made: dict[str, Any] = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": values["metadata.name"]},
+        "handler": values["handler"],
+    }
+    labels = {key.removeprefix(_SELECTOR): value for key, value in values.items() if key.startswith(_SELECTOR)}
+    if labels:
+        made["scheduling"] = {"nodeSelector": labels}
+    return made
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The object's YAML."""
+    return to_yaml(document(settings))
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same fields of an object's YAML."""
+    import yaml
+
+    data = yaml.safe_load(text)
+    found: dict[str, Value] = {"metadata.name": data["metadata"]["name"], "handler": data["handler"]}
+    labels = (data.get("scheduling") or {}).get("nodeSelector") or {}
+    return found | {_SELECTOR + label: value for label, value in labels.items()}

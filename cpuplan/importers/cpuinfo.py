@@ -1,0 +1,85 @@
+"""/proc/cpuinfo: model and architecture, and where there is no sysfs, the CPUs (proc_cpuinfo(5); arch/*/kernel)."""
+
+from typing import NamedTuple
+
+#: MIDR implementers (arch/arm64/include/asm/cputype.h), as lscpu names them.
+_ARM_VENDORS = {
+    0x41: "ARM", 0x42: "Broadcom", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon", 0x4E: "NVIDIA",
+    0x50: "APM", 0x51: "Qualcomm", 0x61: "Apple", 0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
+}  # fmt: skip
+
+
+class CpuInfo(NamedTuple):
+    """What the first processor's lines say. `architecture` is None where they do not tell."""
+
+    architecture: str | None
+    vendor: str | None
+    model: str | None
+    model_number: int | None
+
+
+class Processor(NamedTuple):
+    """One processor: what its kernel prints of x86 topology."""
+
+    cpu: int
+    socket: int | None
+    core_id: int | None
+
+
+def parse(text: str) -> CpuInfo:
+    """The model, from the lines of the first processor; s390 and POWER have it in lines of their own."""
+    first = _fields(text, 64)
+    architecture = _architecture(first)
+    vendor = first.get("vendor_id") or first.get("mvendorid")
+    if "CPU implementer" in first:
+        vendor = _ARM_VENDORS.get(_number(first["CPU implementer"]) or 0)
+    model = first.get("model name") or first.get("Model Name")
+    if model is None and architecture in ("ppc64le", "other"):
+        model = first.get("cpu") or first.get("family")
+    number = _number(first.get("model", "")) if architecture == "x86_64" else None
+    return CpuInfo(architecture, vendor, " ".join(model.split()) if model else None, number)
+
+
+def processors(text: str) -> list[Processor]:
+    """All processors of an x86 cpuinfo, ascending."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = _fields(block, 64)
+        cpu = _number(fields.get("processor", ""))
+        if cpu is not None:
+            found.append(Processor(cpu, _number(fields.get("physical id", "")), _number(fields.get("core id", ""))))
+    return sorted(found)
+
+
+def _architecture(fields: dict[str, str]) -> str | None:
+    """As uname(1) says it; `other` for what Kubernetes does not run on."""
+    if "flags" in fields and "vendor_id" in fields:
+        return "x86_64" if " lm " in f" {fields['flags']} " else "other"
+    if "CPU implementer" in fields:
+        return "aarch64"
+    if "vendor_id" in fields and "IBM/S390" in fields["vendor_id"]:
+        return "s390x"
+    if "isa" in fields and fields["isa"].startswith("rv64"):
+        return "riscv64"
+    if "CPU Family" in fields and "Loongson" in fields["CPU Family"]:
+        return "loongarch64"
+    if "cpu" in fields and fields["cpu"].startswith(("POWER", "PPC")):
+        return "ppc64le"
+    return "other" if fields.get("arch", "").startswith("IA-64") or "type" in fields else None
+
+
+def _fields(text: str, lines: int) -> dict[str, str]:
+    """The `key : value` pairs of the first lines, the first value of each key."""
+    fields: dict[str, str] = {}
+    for line in text.split("\n", lines)[:lines]:
+        key, colon, value = line.partition(":")
+        if colon and value.strip():
+            fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
