@@ -584,4 +584,74 @@ BUGS = {
     ),
 }
 
-CODES: dict[str, Code] = {**READING, **IMPORT, **TOPOLOGY, **INTENT, **WRITING, **COMMANDS, **CHECKING, **BUGS}
+INTENT_POOLS = {
+    "CP211": Code(
+        "CPU in two lists",
+        "{cpus} {are} listed for {first} and for {second}",
+        "take {them} out of one of the two lists",
+        "Each CPU is in exactly one pool: a CPU that is reserved and isolated would be neither.",
+    ),
+    "CP212": Code(
+        "empty reserved pool",
+        "pool reserved has no CPU, and cpuManagerPolicy is static",
+        "give it at least one core, or set kubelet.cpuManagerPolicy to none",
+        "Without a reserved CPU the kubelet does not start under the static policy: pods with exclusive CPUs could take "
+        "every CPU from the operating system (pkg/kubelet/cm/cpumanager/cpu_manager.go, NewManager).",
+    ),
+    "CP213": Code(
+        "two pools take the rest",
+        "{pools} take the rest, and only one pool can",
+        "give all but one of them a size: cpus, count, cores or percent",
+        "What is left over goes to one pool. Where no pool is said to take the rest and isolated is left out, isolated does.",
+    ),
+    "CP214": Code(
+        "CPU 0 is not reserved",
+        "CPU {cpu} is not in reserved",
+        "put CPU {cpu} and its siblings into reserved",
+        "The boot CPU keeps the system's time (it stays a housekeeping CPU under nohz_full), takes interrupts that have no "
+        "other place, and on most machines cannot be switched off. A workload on it is disturbed whatever is configured.",
+        "warning",
+    ),
+}
+
+POOL_LISTS = {
+    "CP350": Code(
+        "listed CPU that the machine lacks",
+        "{pool} lists {cpus}, and hardware {hardware} has only {present}",
+        "take {them} out of the list, or correct the hardware",
+        "A CPU list holds for one numbering of CPUs. Sizes (cores, count, percent) hold for every server model.",
+    ),
+    "CP351": Code(
+        "listed CPU that is offline",
+        "{pool} lists {cpus}, and {they} offline on hardware {hardware}",
+        "take {them} out of the list, or correct `offline` in the inventory",
+        "Only online CPUs are planned. CPUs that the inventory says are offline need no pool, not even `offlined`, and stay "
+        "as they are.",
+    ),
+    "CP352": Code(
+        "list that splits a core",
+        "{pool} lists {cpus} without {siblings} of the same {cores}",
+        "list {whole}, or write wholeCores: false under {pool}",
+        "Two threads of a core share its execution units and caches, so that a pool is heard by the pool of its siblings. "
+        "CPU numbers of siblings are often far apart: 0 and 32, say.",
+    ),
+}
+
+SOLVING = {
+    "CP401": Code(
+        "no layout",
+        "{pools} {do} not fit class {name} of cluster {cluster} ({nodes}){facts}",
+        "{change}",
+        "No assignment of CPUs to pools satisfies these statements together, which was proven by search, and without any one "
+        "of them there is one. What the remedy proposes was tried, and gives a layout.",
+    ),
+    "CP402": Code(
+        "CPUs without a pool",
+        "{count} of the {online} of class {name} in cluster {cluster} ({nodes}) would be in no pool{facts}",
+        "{change}",
+        "Each online CPU is in exactly one pool. Let one pool take the rest, or make the sizes add up. A single thread of a "
+        "core can also be left over because all other pools take whole cores only.",
+    ),
+}
+
+CODES: dict[str, Code] = {**READING, **IMPORT, **TOPOLOGY, **INTENT, **INTENT_POOLS, **POOL_LISTS, **SOLVING, **WRITING, **COMMANDS, **CHECKING, **BUGS}

@@ -32,6 +32,7 @@ SHARED_HOOK = "cpu-shared.crio.io"
 MIN_GOMAXPROCS = 4
 #: Tables of which an entry of a later file replaces the earlier one whole (CRI-O: pkg/config, UpdateFromFile).
 REPLACED = ("runtimes", "workloads")
+_MAPS = (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads"))
 
 _LIKE_NTO = Reason("OpenShift's node tuning operator sets it for this handler", "default")
 
@@ -118,7 +119,7 @@ def merge(texts: Iterable[str]) -> dict[str, Value]:
 
 def _folded(data: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]:
     """Keys of structures in lower case; keys of maps (handlers, workloads, annotations) as they are."""
-    is_map = depth in (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads")) or len(depth) > 4
+    is_map = depth in _MAPS or depth[-1:] == ("default_annotations",)
     folded = {}
     for key, value in data.items():
         name = key if is_map else key.lower()

@@ -7,12 +7,13 @@ Documentation/admin-guide/cputopology.rst. Lists are preferred to masks, old nam
 import re
 from collections.abc import Iterable
 
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError, union
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
 from cpuplan.diagnostics import diagnose
 from cpuplan.importers.base import CacheFacts, NumaFacts, Tree
 
 CPUS = "sys/devices/system/cpu"
 NODES = "sys/devices/system/node"
+_MAX_COMPLAINTS = 20  # of a made-up tree, these are enough to see that it is one
 _SIZE = re.compile(r"(\d+)([KMG]?)")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 #: PMUs of hybrid CPUs (arch/x86/events/intel/core.c) and what their cores are called here.
@@ -83,7 +84,7 @@ class Reader:
 
     def _complain(self, path: str, text: str, problem: str) -> None:
         key = re.sub(r"\d+", "N", path) + text
-        if key not in self._complained:
+        if key not in self._complained and len(self._complained) < _MAX_COMPLAINTS:
             self._complained.add(key)
             shown = text.strip()[:40]
             place = f"{self.tree.name}: {path}"
@@ -102,7 +103,7 @@ def present_and_online(reader: Reader) -> tuple[CpuSet, CpuSet]:
     Snapshots of gather-sysinfo have neither `online` nor `present`, only `offline`, which also lists CPUs that could be
     plugged in; so a CPU without a folder counts as present only if `present` names it.
     """
-    folders = CpuSet(cpu for cpu in numbered(reader.tree.names(CPUS), "cpu") if cpu < 1 << 16)
+    folders = CpuSet(cpu for cpu in numbered(reader.tree.names(CPUS), "cpu") if cpu <= MAX_CPU)
     present = folders | (reader.list(f"{CPUS}/present") or EMPTY)
     online = reader.list(f"{CPUS}/online")
     if online is None:
@@ -268,8 +269,3 @@ def _huge_pages(reader: Reader, folder: str) -> dict[int, int]:
 def huge_pages(reader: Reader) -> dict[int, int]:
     """The machine's configured pages by size in kB; needs no NUMA."""
     return _huge_pages(reader, "sys/kernel/mm/hugepages")
-
-
-def known_cpus(nodes: Iterable[NumaFacts]) -> CpuSet:
-    """CPUs that are in some NUMA node."""
-    return union(node.cpus for node in nodes)

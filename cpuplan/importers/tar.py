@@ -294,3 +294,11 @@ class TarTree:
 
     def _too_large(self, limit: int, what: str) -> ArchiveError:
         return ArchiveError(diagnose("CP123", path=self.name, limit=limit, what=what))
+
+
+def _inside(name: str) -> str | None:
+    """A member's name without `.` and doubled slashes; None if it is absolute or goes up."""
+    if name.startswith("/"):
+        return None
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    return None if ".." in parts else "/".join(parts)

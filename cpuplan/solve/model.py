@@ -43,7 +43,7 @@ def feasible(problem: Problem) -> bool:
 
 def first_feasible(problem: Problem, options: Sequence[Rule]) -> int | None:
     """The index of the first rule that can be added to the problem; the options consist of Amounts."""
-    return _Model(problem).first(options)
+    return _Model(problem, options).first(options)
 
 
 def _chunks(terms: Iterable[Term]) -> Iterator[list[Term]]:
@@ -63,7 +63,7 @@ def _chunks(terms: Iterable[Term]) -> Iterator[list[Term]]:
 class _Model:
     """The variables of a problem, and the constraints of its rules."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, options: Sequence[Rule] = ()) -> None:
         from ortools.sat.python import cp_model
 
         self.cp_model = cp_model
@@ -74,10 +74,11 @@ class _Model:
         constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
         covered = any(isinstance(constraint, Covered) for constraint in constraints)
         amounts = [constraint for constraint in constraints if isinstance(constraint, Amount)]
+        optional = [constraint for rule in options for constraint in rule.constraints]
         self.pools = problem.pools if covered else (*problem.pools, LEFT_OVER)
         self.listed = {constraint.pool: constraint.cpus for constraint in constraints if isinstance(constraint, Listed)}
         self.whole = {constraint.pool for constraint in constraints if isinstance(constraint, WholeCores)}
-        self.whole |= {amount.pool for amount in amounts if amount.unit == "cores"}
+        self.whole |= {c.pool for c in (*amounts, *optional) if isinstance(c, Amount) and c.unit == "cores"}
         self.online = problem.topology.online
         self.kinds = kinds_of(problem.topology, self.listed)
         self.cores: dict[tuple[int, str], Any] = {}  # by kind and pool: cores that the pool has for itself
@@ -89,26 +90,22 @@ class _Model:
 
     def _add_kind(self, index: int, kind: Kind) -> None:
         """Each free CPU of the kind is in one pool; a core of which a list holds a part is split."""
-        many = len(kind.cores)
+        many, size = len(kind.cores), kind.threads
         for pool in self.pools:
             cores: Any = 0
             taken: Any = 0
-            if pool in self.listed or (kind.holders and pool in self.whole):
-                pass
-            elif kind.holders or (pool not in self.whole and kind.threads > 1):
-                taken = self.model.new_int_var(0, many * kind.threads, f"CPUs {index} {pool}")
-                if not kind.holders:
-                    cores = self.model.new_int_var(0, many, f"cores {index} {pool}")
-                    self.model.add(cores * kind.threads <= taken)
-            else:
-                cores = self.model.new_int_var(0, many, f"cores {index} {pool}")
-                taken = cores * kind.threads
+            if kind.holders:
+                if self.whole.isdisjoint((pool, *kind.holders)) and pool not in self.listed:
+                    taken = self.model.new_int_var(0, many * size, "")
+            elif pool not in self.listed:
+                cores = self.model.new_int_var(0, many, "")
+                taken = cores * size
+                if pool not in self.whole and size > 1:
+                    taken = self.model.new_int_var(0, many * size, "")
+                    self.model.add(cores * size <= taken)
             self.cores[index, pool] = cores
             self.taken[index, pool] = taken
-        whole_holder = any(holder in self.whole for holder in kind.holders)
-        self._between(self._sum(self.taken[index, pool] for pool in self.pools), many * kind.threads, many * kind.threads)
-        if whole_holder:
-            self.model.add_bool_or([])
+        self._between(self._sum(self.taken[index, pool] for pool in self.pools), many * size, many * size)
 
     def _amount(self, amount: Amount) -> Any:
         """How much the pool has of the scope, in the amount's unit."""
@@ -162,7 +159,7 @@ class _Model:
         # `place` gives the lowest CPUs of a kind to reserved, so any CPU of the boot CPU's kind will do.
         for index, kind in enumerate(self.kinds):
             if self.online and self.online.first in kind.cores[0]:
-                has = self.model.new_bool_var(f"boot CPU {pool}")
+                has = self.model.new_bool_var("")
                 self.model.add(has <= self.taken[index, pool])
                 yield Term(has, 0, 1)
 
@@ -170,7 +167,7 @@ class _Model:
         nodes = sorted({kind.numa_node for kind in self.kinds})
         used = []
         for node in nodes:
-            has = self.model.new_bool_var(f"NUMA node {node} {pool}")
+            has = self.model.new_bool_var("")
             inside = [index for index, kind in enumerate(self.kinds) if kind.numa_node == node]
             most = sum(len(self.kinds[index].cores) * self.kinds[index].threads for index in inside)
             self.model.add(self._sum(self.taken[index, pool] for index in inside) <= has * most)
@@ -196,13 +193,11 @@ class _Model:
 
     def first(self, options: Sequence[Rule]) -> int | None:
         """The index of the first option that fits."""
-        chosen = [self.model.new_bool_var(f"option {index}") for index in range(len(options))]
+        chosen = [self.model.new_bool_var("") for _ in options]
         self.model.add_exactly_one(chosen)
         for option, rule in zip(chosen, options, strict=True):
             for amount in rule.constraints:
                 assert isinstance(amount, Amount)  # noqa: S101 - see first_feasible
-                if amount.unit == "cores":
-                    self.whole.add(amount.pool)
                 self._between(self._amount(amount), amount.least, amount.most).only_enforce_if(option)
         self.model.minimize(self._sum(index * option for index, option in enumerate(chosen)))
         if not self._solve():

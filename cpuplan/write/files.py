@@ -13,6 +13,9 @@ from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 
 __all__ = ["Changes", "Locked", "compare_tree", "write_file", "write_tree"]
 
+#: How often a run starts again because cpuplan's own files were changed under it.
+ATTEMPTS = 5
+
 
 class Locked(CpuplanError):  # noqa: N818 - what is the case, not what went wrong
     """Another run is writing in the same place (CP606)."""
@@ -29,13 +32,14 @@ def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False) ->
         os.makedirs(place.parent, exist_ok=True)
         with _lock(place.parent, shown=out):
             recover(place)
-            while True:
+            for _ in range(ATTEMPTS):
                 comparison = compare(out, files)
                 blocked = comparison.blocked if force else comparison.edited | comparison.blocked
                 if blocked:
                     raise CpuplanError(blocked[path] for path in sorted(blocked))
                 if comparison.is_empty or replace(place, comparison):
                     return comparison.changes
+    raise CpuplanError([diagnose("CP607", path=out, problem="its files keep changing")])
 
 
 def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[Diagnostic]]:

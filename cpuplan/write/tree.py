@@ -16,10 +16,12 @@ _COPY_INSTEAD = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errn
 
 
 class Entry(NamedTuple):
-    """One name in a tree. The numbers tell whether it is still the same file (mtime in ns); all are 0 for folders."""
+    """One name in a tree. Size and mtime (ns) tell whether a file was changed since; both are 0 for folders.
+
+    Not the inode: overlayfs may give a file another number when it is linked (docs.kernel.org, overlayfs, st_ino).
+    """
 
     kind: str
-    inode: int = 0
     size: int = 0
     mtime: int = 0
 
@@ -36,7 +38,7 @@ def _entry(status: os.stat_result) -> Entry:
     if stat.S_ISDIR(status.st_mode):
         return Entry(FOLDER)
     kind = FILE if stat.S_ISREG(status.st_mode) else LINK if stat.S_ISLNK(status.st_mode) else OTHER
-    return Entry(kind, status.st_ino, status.st_size, status.st_mtime_ns)
+    return Entry(kind, status.st_size, status.st_mtime_ns)
 
 
 def scan(root: Path) -> dict[str, Entry]:

@@ -221,7 +221,7 @@ def test_late_changes_of_foreign_files_are_carried_over(tmp_path: Path, atomic: 
     renew(out)
     (out / "my-old").write_text("before")
     (out / "my-lock").write_text("")
-    (out / "my-dir").mkdir()
+    (out / "my-dir/deep").mkdir(parents=True)
     (out / "my-turn").write_text("a file")
 
     def act() -> None:
@@ -231,6 +231,7 @@ def test_late_changes_of_foreign_files_are_carried_over(tmp_path: Path, atomic: 
         (out / "my-temporary").write_text("late, replaced")
         (out / "my-temporary").rename(out / "my-old")
         (out / "my-lock").unlink()
+        (out / "my-dir/deep").rmdir()
         (out / "my-dir").rmdir()
         (out / "my-turn").unlink()
         (out / "my-turn/deep").mkdir(parents=True)
@@ -298,6 +299,40 @@ def test_late_changes_of_our_files_stop_the_run(tmp_path: Path, atomic: bool, pa
     assert os.listdir(tmp_path) == ["out"]
 
 
+def test_files_that_keep_changing_stop_the_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    renew(out)
+    times = count(10**18)
+
+    def touch(event: str, args: tuple[object, ...]) -> None:
+        if event == "open" and str(args[0]).endswith("cpuplan-stage/journal"):
+            os.utime(out / "plan.json", ns=(0, next(times)))
+
+    def run() -> None:
+        with pytest.raises(CpuplanError, match="CP607: .*/out cannot be read or written: its files keep changing"):
+            write_tree(out, NEW)
+
+    assert in_child(run, touch)
+    assert (out / "plan.json").read_bytes() == OLD["plan.json"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_journal_is_deleted_before_the_old_tree(tmp_path: Path) -> None:
+    """With a journal, the next run would take a half deleted tree for one that others deleted files of."""
+    renew(tmp_path / "out")
+    record = tmp_path / "record"
+
+    def watch(event: str, args: tuple[object, ...]) -> None:
+        if event == "os.remove":
+            with record.open("a") as file:
+                file.write(f"{args[0]}\n")
+
+    assert in_child(lambda: write_tree(tmp_path / "out", NEW), watch)
+    first, *rest = record.read_text().splitlines()
+    assert first.endswith("/journal")
+    assert len(rest) > 4
+
+
 def test_folder_deleted_meanwhile(tmp_path: Path) -> None:
     out = tmp_path / "out"
     renew(out)
@@ -339,7 +374,7 @@ def test_journal_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("")
     stage = exchange.stage_of(out)
     stage.tree.mkdir(parents=True)
-    stage.journal.write_text(f'[{out.stat().st_ino}, [["../precious", ["a file", 1, 1, 1]]], []]')
+    stage.journal.write_text(f'[{out.stat().st_ino}, [["../precious", ["a file", 1, 1]]], []]')
     write_tree(out, NEW)
     assert sorted(os.listdir(tmp_path)) == ["out", "precious"]
 

@@ -173,6 +173,14 @@ def test_mode_of_the_folder_is_kept(out: Path) -> None:
     assert [stat.S_IMODE(path.stat().st_mode) for path in (out, out / "nodes")] == [0o2750, 0o711]
 
 
+def test_time_of_a_folder_tells_whether_its_names_changed(out: Path) -> None:
+    for name in ("nodes/a", "nodes/b"):
+        os.utime(out / name, ns=(1, 1))
+    write_tree(out, {path: data for path, data in FILES.items() if path != "nodes/a/kubelet.conf"} | {"nodes/a/x": b""})
+    assert (out / "nodes/a").stat().st_mtime_ns != 1
+    assert (out / "nodes/b").stat().st_mtime_ns == 1
+
+
 def test_read_only_folders_are_no_obstacle(open_path: Path) -> None:
     def act() -> None:
         become_user()
@@ -216,13 +224,15 @@ def test_foreign_file_is_never_overwritten(out: Path, force: bool) -> None:
     (out / "link").symlink_to("plan.json")
     (out / "folder/below").mkdir(parents=True)
     (out / "flat").write_text("mine")
+    (out / "nodes/a/notes").write_text("mine")
     before = state(out.parent)
-    files = FILES | {"new": b"ours", "link": b"{}\n", "folder": b"", "flat/x": b""}
+    files = {"new": b"ours", "link": b"{}\n", "folder": b"", "flat/x": b"", "nodes": b""}
     assert codes(lambda: write_tree(out, files, force=force)) == [
         ("CP602", f"{out}/flat is a file that cpuplan did not write, where a folder belongs"),
         ("CP602", f"{out}/folder is a folder that cpuplan did not write, where a file belongs"),
         ("CP602", f"{out}/link is a symbolic link that cpuplan did not write, where a file belongs"),
         ("CP602", f"{out}/new is a file that cpuplan did not write, where a file belongs"),
+        ("CP602", f"{out}/nodes is a folder that cpuplan did not write, where a file belongs"),
     ]
     assert state(out.parent) == before
 
@@ -303,16 +313,19 @@ def test_places_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "file").write_text("")
     (tmp_path / "folder/below").mkdir(parents=True)
     (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "alias").symlink_to(".")
     monkeypatch.chdir(tmp_path / "folder/below")
+    current = "is the current folder, or one above it, where cpuplan writes a folder of its own"
     rows = [
         (tmp_path / "file", "CP601", "is a file, where cpuplan writes a folder"),
         (tmp_path / "link", "CP601", "is a symbolic link, where cpuplan writes a folder"),
         (
             tmp_path / "folder",
             "CP601",
-            "is the current folder, or one above it, where cpuplan writes a folder of its own",
+            current,
         ),
-        (Path(), "CP601", "is the current folder, or one above it, where cpuplan writes a folder of its own"),
+        (tmp_path / "alias/folder", "CP601", current),
+        (Path(), "CP601", current),
         (Path("/proc"), "CP605", "is a mount point"),
         (Path("/"), "CP605", "is a mount point"),
     ]

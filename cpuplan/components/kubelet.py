@@ -1,0 +1,172 @@
+"""The kubelet: KubeletConfiguration (kubelet.config.k8s.io/v1beta1), as the node tuning operator's controller renders it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan.components import memory, mixedcpus
+from cpuplan.components.reasons import stated
+from cpuplan.components.setting import Setting, Value
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import Reason
+from cpuplan.emit import to_yaml
+from cpuplan.plan import NodePlan
+from cpuplan.quantity import to_text
+
+NAME = "kubelet"
+#: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
+DROP_IN = "etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"
+HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+RESERVED_CPUS = "reservedSystemCPUs"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Fields by name; entries of maps by `field.key`, so that each has its own reasons."""
+    yield from _cpu_manager(plan)
+    yield from _topology_manager(plan)
+    yield from _reservations(plan)
+    yield from _memory_manager(plan)
+
+
+def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
+    spec = plan.spec.kubelet
+    text = "pods get exclusive CPUs" if spec.cpu_manager_policy == "static" else "no pod gets exclusive CPUs"
+    yield _given(plan, "cpuManagerPolicy", spec.cpu_manager_policy, text)
+    for option, (value, reason) in sorted(cpu_options(plan).items()):
+        yield Setting(NAME, f"cpuManagerPolicyOptions.{option}", value, (reason,))
+    yield _given(plan, "cpuManagerReconcilePeriod", spec.cpu_manager_reconcile_period, "how often cpusets are compared")
+
+
+def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
+    """The CPU manager's policy options and their reasons.
+
+    With single-numa-node, a container gets whole cores unless the intent says otherwise, as on OpenShift. The policy
+    none refuses every option, and distribute-cpus-across-cores this one.
+    """
+    spec = plan.spec.kubelet
+    given = spec.cpu_manager_policy_options
+    found = {
+        option: (value, plan.node_class.reason("asked for", f"kubelet.cpuManagerPolicyOptions.{option}"))
+        for option, value in given.items()
+    }
+    excluded = {"full-pcpus-only", "distribute-cpus-across-cores"} & given.keys()
+    if spec.cpu_manager_policy == "static" and spec.topology_manager_policy == "single-numa-node" and not excluded:
+        reason = stated(plan, "single-numa-node comes with whole cores", "kubelet.topologyManagerPolicy")
+        found["full-pcpus-only"] = ("true", reason)
+    return found
+
+
+def _topology_manager(plan: NodePlan) -> Iterator[Setting]:
+    spec = plan.spec.kubelet
+    yield _given(plan, "topologyManagerPolicy", spec.topology_manager_policy, "how CPUs, memory and devices are aligned")
+    if spec.topology_manager_scope:
+        yield _given(plan, "topologyManagerScope", spec.topology_manager_scope, "what is aligned together")
+    for option, value in sorted(spec.topology_manager_policy_options.items()):
+        yield _given(plan, f"topologyManagerPolicyOptions.{option}", value, "asked for")
+
+
+def _reservations(plan: NodePlan) -> Iterator[Setting]:
+    spec = plan.spec.kubelet
+    for field, given, text in (
+        ("kubeReserved", spec.kube_reserved, "kept for the kubelet and the runtime"),
+        ("systemReserved", spec.system_reserved, "kept for system services"),
+        ("evictionHard", spec.eviction_hard, "pods are evicted below this"),
+    ):
+        values: Mapping[str, str] = {**given}
+        for key, value in sorted(values.items()):
+            yield _given(plan, f"{field}.{key}", value, text)
+    cpus = reserved_cpus(plan)
+    if cpus:
+        because = plan.pool("reserved").because
+        if mixedcpus.are_used(plan):
+            because = (*because, *plan.pool("shared").because, mixedcpus.reason(plan))
+        yield Setting(NAME, RESERVED_CPUS, cpus, because)
+
+
+def reserved_cpus(plan: NodePlan) -> CpuSet:
+    """The CPUs that no container gets exclusively: reserved, and what mixed CPUs share."""
+    shared = plan.pool("shared").cpus if mixedcpus.are_used(plan) else CpuSet()
+    return plan.pool("reserved").cpus | shared
+
+
+def _memory_manager(plan: NodePlan) -> Iterator[Setting]:
+    spec = plan.spec.kubelet
+    if not memory.uses_memory_manager(plan):
+        if spec.memory_manager_policy:
+            yield _given(plan, "memoryManagerPolicy", spec.memory_manager_policy, "memory is not aligned")
+        return
+    field = "kubelet.memoryManagerPolicy" if spec.memory_manager_policy else "kubelet.topologyManagerPolicy"
+    because = (stated(plan, "memory is aligned with CPUs", field),)
+    yield Setting(NAME, "memoryManagerPolicy", "Static", because)
+    reserved = memory.reserved(plan)
+    if reserved:
+        if spec.reserved_memory:
+            because = (plan.node_class.reason("asked for", "kubelet.reservedMemory"),)
+        else:
+            text = "kubeReserved, systemReserved and evictionHard together, on the nodes of the reserved CPUs"
+            because = (*because, Reason(text, "default"))
+        yield Setting(NAME, "reservedMemory", tuple(map(_reserved_entry, reserved.items())), because)
+
+
+def _reserved_entry(item: tuple[int, int]) -> Value:
+    node, size = item
+    return {"numaNode": node, "limits": {"memory": to_text(size)}}
+
+
+def _given(plan: NodePlan, key: str, value: str, text: str) -> Setting:
+    """A setting of the field of the same name in the intent."""
+    return Setting(NAME, key, value, (stated(plan, text, f"kubelet.{key}"),))
+
+
+def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The settings as a KubeletConfiguration, fields in the order of their names."""
+    fields: dict[str, Any] = {}
+    for setting in settings:
+        field, _, key = setting.key.partition(".")
+        if key:
+            fields.setdefault(field, {})[key] = setting.value
+        else:
+            fields[field] = _plain(setting.value)
+    return HEAD | dict(sorted(fields.items()))
+
+
+def _plain(value: Value) -> Any:
+    if isinstance(value, CpuSet):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The configuration's YAML."""
+    return to_yaml(configuration(settings))
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The fields of a KubeletConfiguration (YAML or JSON), also one that says more than cpuplan's."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    data = yaml.load(text, loader)  # noqa: S506 - a safe loader
+    found: dict[str, Value] = {}
+    for field, value in (data if isinstance(data, dict) else {}).items():
+        if field in HEAD or value is None:
+            continue
+        if isinstance(value, dict):
+            found |= {f"{field}.{key}": _value(item) for key, item in value.items() if item is not None}
+        else:
+            found[field] = _cpus(value) if field == RESERVED_CPUS else _value(value)
+    return found
+
+
+def _cpus(value: Any) -> Value:
+    try:
+        return CpuSet.parse(value) if isinstance(value, str) else _value(value)
+    except CpuSetError:
+        return str(value)
+
+
+def _value(value: Any) -> Value:
+    if isinstance(value, list):
+        return tuple(map(_value, value))
+    if isinstance(value, dict):
+        return {str(key): _value(item) for key, item in value.items() if item is not None}
+    return value if isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,196 @@
+"""What a kubelet would refuse at its start, or silently not do: said before a node has to find out."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from cpuplan.components import hugepages, kubelet, memory, versions
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.quantity import to_text
+from cpuplan.source import Position
+
+Locate = Callable[[str], Position | None]
+
+#: Pairs that the static policy refuses (pkg/kubelet/cm/cpumanager/policy_static.go, NewStaticPolicy and options).
+EXCLUSIVE = (
+    ("full-pcpus-only", "distribute-cpus-across-cores"),
+    ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
+    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"),
+    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
+)
+#: What Go's ParseBool takes.
+BOOLEANS = {"true": ("1", "t", "T", "TRUE", "true", "True"), "false": ("0", "f", "F", "FALSE", "false", "False")}
+#: Signals of hard eviction (pkg/kubelet/eviction/api/types.go).
+SIGNALS = (
+    "allocatableMemory.available",
+    "containerfs.available",
+    "containerfs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "pid.available",
+)
+_PERCENT = re.compile(r"[0-9]+(\.[0-9]+)?%")
+MAX_NUMA_NODES = "max-allowable-numa-nodes"
+CLOSEST = "prefer-closest-numa-nodes"
+#: Without the option, the topology manager refuses larger machines, memory-only nodes counted.
+DEFAULT_MAX_NUMA_NODES = 8
+
+
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+    """Everything about KubeletConfiguration, by the version of the target."""
+
+    def at(field: str) -> Position | None:
+        return locate(f"Intent/{plan.node_class.intent}:spec.kubelet.{field}")
+
+    return [
+        *_check_drop_in(plan, locate),
+        *_check_options(plan, at, "cpuManagerPolicyOptions", versions.CPU_OPTIONS),
+        *_check_options(plan, at, "topologyManagerPolicyOptions", versions.TOPOLOGY_OPTIONS),
+        *_check_static(plan, at),
+        *_check_topology(plan, at),
+        *_check_quantities(plan, at),
+        *_check_memory(plan, at),
+    ]
+
+
+At = Callable[[str], Position | None]
+
+
+def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    target = plan.node_class.target
+    if target.platform == "kubernetes" and not versions.has(target, "kubelet.config_dir"):
+        index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
+        position = locate(f"Intent/{plan.node_class.intent}:spec.targets.{index}.version")
+        yield diagnose("CP502", position, version=target.version, path=f"/{kubelet.DROP_IN}")
+
+
+def _given(plan: NodePlan, field: str) -> dict[str, str]:
+    spec = plan.spec.kubelet
+    cpu = field == "cpuManagerPolicyOptions"
+    return spec.cpu_manager_policy_options if cpu else spec.topology_manager_policy_options
+
+
+def _check_options(
+    plan: NodePlan, at: At, field: str, table: dict[str, dict[str, versions.Version]]
+) -> Iterator[Diagnostic]:
+    """Options that the version lacks or only has behind a gate, and values that it cannot read."""
+    version = versions.kubernetes_version(plan.node_class.target) or (0, 0)
+    for option, value in sorted(_given(plan, field).items()):
+        position = at(f"{field}.{option}")
+        levels = table.get(option)
+        if levels is None:
+            yield diagnose("CP503", position, field=field, option=option, known=", ".join(table))
+            continue
+        level = versions.maturity(levels, version)
+        if level is None:
+            since = versions.to_text(next(iter(levels.values())))
+            yield diagnose("CP504", position, option=option, since=since, version=versions.to_text(version))
+        elif level == "alpha":
+            gate = "CPUManagerPolicyAlphaOptions" if field.startswith("cpu") else "TopologyManagerPolicyAlphaOptions"
+            yield diagnose("CP505", position, option=option, version=versions.to_text(version), gate=gate)
+        yield from _check_value(position, option, value)
+
+
+def _check_value(position: Position | None, option: str, value: str) -> Iterator[Diagnostic]:
+    if option == MAX_NUMA_NODES:
+        if not value.isdecimal() or int(value) < DEFAULT_MAX_NUMA_NODES:
+            wanted = f"a number from {DEFAULT_MAX_NUMA_NODES} up"
+            yield diagnose("CP506", position, option=option, value=value, wanted=wanted)
+    elif not any(value in words for words in BOOLEANS.values()):
+        yield diagnose("CP506", position, option=option, value=value, wanted='"true" or "false"')
+
+
+def _is_on(options: dict[str, str], option: str) -> bool:
+    return options.get(option) in BOOLEANS["true"]
+
+
+def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """Rules of the CPU manager's policies."""
+    spec, field = plan.spec.kubelet, "cpuManagerPolicyOptions"
+    options = {option: value for option, (value, _) in kubelet.cpu_options(plan).items()}
+    if spec.cpu_manager_policy == "none":
+        if options:
+            yield diagnose("CP507", at(field), options=", ".join(sorted(options)))
+        return
+    if not plan.pool("reserved").cpus:
+        yield diagnose("CP508", at("cpuManagerPolicy"), name=plan.node_class.name)
+    for first, second in EXCLUSIVE:
+        if _is_on(options, first) and _is_on(options, second):
+            yield diagnose("CP509", at(f"{field}.{second}"), first=first, second=second)
+    if _is_on(options, "align-by-socket"):
+        topology = plan.topology
+        if spec.topology_manager_policy == "single-numa-node":
+            yield diagnose(
+                "CP509", at(f"{field}.align-by-socket"), first="align-by-socket", second="single-numa-node"
+            )
+        elif len(topology.sockets) > len(topology.numa_nodes):
+            values = {"sockets": len(topology.sockets), "nodes": len(topology.numa_nodes)}
+            yield diagnose("CP510", at(f"{field}.align-by-socket"), **values)
+    if _is_on(options, "strict-cpu-reservation") and plan.node_class.target.platform == "openshift":
+        yield diagnose("CP511", at(f"{field}.strict-cpu-reservation"))
+
+
+def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """Machines that the topology manager refuses, or panics on; the policy none looks at nothing."""
+    spec = plan.spec.kubelet
+    if spec.topology_manager_policy == "none":
+        return
+    options = spec.topology_manager_policy_options
+    nodes = list(plan.topology.numa_facts)
+    given = options.get(MAX_NUMA_NODES, "")
+    limit = int(given) if given.isdecimal() else DEFAULT_MAX_NUMA_NODES
+    if len(nodes) > limit:
+        values = {"count": len(nodes), "limit": limit, "hardware": plan.node_class.hardware}
+        yield diagnose("CP512", at("topologyManagerPolicy"), **values)
+    if _is_on(options, CLOSEST) and nodes != list(range(len(nodes))):
+        values = {"nodes": ", ".join(map(str, nodes)), "hardware": plan.node_class.hardware}
+        yield diagnose("CP513", at(f"topologyManagerPolicyOptions.{CLOSEST}"), **values)
+
+
+def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    spec = plan.spec.kubelet
+    for field, given in (("kubeReserved", spec.kube_reserved), ("systemReserved", spec.system_reserved)):
+        for key, value in given.items():
+            right = value.isdecimal() if key == "pid" else memory.size_of(value) is not None
+            if not right:
+                yield diagnose("CP514", at(f"{field}.{key}"), field=f"{field}.{key}", value=value)
+    for signal, value in spec.eviction_hard.items():
+        position = at("evictionHard")
+        if signal not in SIGNALS:
+            yield diagnose("CP515", position, signal=signal, known=", ".join(SIGNALS))
+        elif memory.size_of(value) is None and not _PERCENT.fullmatch(value):
+            yield diagnose("CP514", position, field=f"evictionHard.{signal}", value=value)
+
+
+def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """The memory manager's arithmetic (pkg/kubelet/cm/memorymanager, validateReservedMemory)."""
+    spec = plan.spec.kubelet
+    if not memory.uses_memory_manager(plan):
+        if spec.reserved_memory:
+            yield diagnose("CP519", at("reservedMemory"))
+        return
+    threshold = spec.eviction_hard.get("memory.available", "")
+    if threshold.endswith("%"):
+        yield diagnose("CP516", at("evictionHard"), value=threshold)
+        return
+    wanted = memory.reservation(plan)
+    if spec.reserved_memory:
+        yield from _check_given(plan, at, wanted)
+    elif missing := memory.placed(plan)[1]:
+        values = {"missing": to_text(missing), "wanted": to_text(wanted), "hardware": plan.node_class.hardware}
+        yield diagnose("CP518", at("systemReserved"), **values)
+
+
+def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
+    given = memory.reserved(plan)
+    if sum(given.values()) != wanted:
+        yield diagnose("CP517", at("reservedMemory"), found=to_text(sum(given.values())), wanted=to_text(wanted))
+    nodes = hugepages.memory_nodes(plan.topology)
+    for index, entry in enumerate(plan.spec.kubelet.reserved_memory):
+        if entry.numa_node not in nodes:
+            known = ", ".join(map(str, nodes)) or "none"
+            values = {"node": entry.numa_node, "hardware": plan.node_class.hardware, "nodes": known}
+            yield diagnose("CP542", at(f"reservedMemory.{index}.numaNode"), **values)

@@ -1,0 +1,141 @@
+"""An OpenShift must-gather: `nodes/<node>/sysinfo.tgz` (gather-sysinfo of the node tuning operator) and Node objects."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers import sysroot
+from cpuplan.importers.base import Imported, Node
+from cpuplan.importers.folder import FolderTree
+from cpuplan.importers.tar import ArchiveError, TarTree
+
+NAME = "must-gather"
+
+_SNAPSHOT = "sysinfo.tgz"
+_NODES = "cluster-scoped-resources/core/nodes"
+_INFRASTRUCTURES = (
+    "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
+    "cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
+)
+_MAX_DEPTH = 6
+#: Folders of a must-gather that hold most of its files and no node's.
+_LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods", "etcd_info"})
+#: Labels of these domains are kept by the system; selectors of people use the others.
+_SYSTEM_LABEL = re.compile(r"([^/]*\.)?(kubernetes\.io|k8s\.io|openshift\.io)/")
+_KEPT_LABEL = re.compile(r"(node-role|node-restriction)\.kubernetes\.io/|kubernetes\.io/arch$")
+
+
+def detect(path: Path) -> bool:
+    """Whether a folder `nodes` with a node's folder in it, or Node objects, are somewhere under `path`."""
+    return path.is_dir() and next(_images(path), None) is not None
+
+
+def read(path: Path) -> Imported:
+    """Read every node of the must-gather. Of a node that two images have, the first in the order of names counts."""
+    nodes: dict[str, Node] = {}
+    remarks: list[str] = []
+    diagnostics: list[Diagnostic] = []
+    for image in _images(path):
+        tree = FolderTree(image)
+        cluster = _cluster(tree)
+        if cluster is None:
+            remarks.append(f"{image} does not tell the cluster's name (no Infrastructure object)")
+        labels = {name: _labels(tree, name, diagnostics) for name in _node_names(tree)}
+        for name in sorted({*labels, *tree.names("nodes")} - set(nodes)):
+            node = _node(tree, name, remarks, diagnostics)
+            if node is not None:
+                nodes[name] = node._replace(labels=labels.get(name, {}), cluster=cluster)
+            if name not in labels:
+                remarks.append(f"node {name} has no Node object: its labels are not known")
+        diagnostics += tree.diagnostics
+    if not nodes and not diagnostics:
+        diagnostics.append(diagnose("CP124", path=path))
+    return Imported(tuple(nodes[name] for name in sorted(nodes)), tuple(remarks), tuple(diagnostics))
+
+
+def _images(path: Path) -> Iterator[Path]:
+    """The folders that hold `nodes/` or Node objects, in the order of their paths."""
+    found = []
+    for folder, names, _ in os.walk(path):
+        here = Path(folder)
+        if "nodes" in names and _has_node(here / "nodes") or (here / _NODES).is_dir():
+            found.append(here)
+            names.clear()
+        if len(here.relative_to(path).parts) >= _MAX_DEPTH:
+            names.clear()
+        names[:] = sorted(set(names) - _LOGS)
+    yield from sorted(found)
+
+
+def _has_node(folder: Path) -> bool:
+    return any((each / _SNAPSHOT).is_file() for each in folder.iterdir())
+
+
+def _node_names(tree: FolderTree) -> list[str]:
+    return [name.removesuffix(".yaml") for name in tree.names(_NODES) if name.endswith(".yaml")]
+
+
+def _node(tree: FolderTree, name: str, remarks: list[str], diagnostics: list[Diagnostic]) -> Node | None:
+    """The node by its snapshot; what is wrong goes to `remarks` and `diagnostics`."""
+    path = f"nodes/{name}/{_SNAPSHOT}"
+    data = tree.read_bytes(path)
+    if data is None:
+        remarks.append(f"node {name} has no {_SNAPSHOT}: it is left out")
+        return None
+    try:
+        snapshot = TarTree(data, f"{tree.name}/{path}")
+    except ArchiveError as error:
+        diagnostics.append(error.diagnostic)
+        return None
+    machine, found, problems = sysroot.read_machine(snapshot)
+    remarks += (f"node {name}: {remark}" for remark in found)
+    diagnostics += problems
+    return None if machine is None else Node(name, machine, {})
+
+
+def _cluster(tree: FolderTree) -> str | None:
+    """The first label of the cluster's domain: `https://api.<cluster>.<domain>:6443`; else the infrastructure's name."""
+    for path in _INFRASTRUCTURES:
+        data = _load(tree, path)
+        items = data.get("items") or [data]
+        status = items[0].get("status") if isinstance(items, list) and isinstance(items[0], dict) else None
+        if not isinstance(status, dict):
+            continue
+        match = re.match(r"https://api\.([^.:/]+)\.", str(status.get("apiServerURL", "")))
+        name = match[1] if match else status.get("infrastructureName")
+        if isinstance(name, str) and name:
+            return name.lower()
+    return None
+
+
+def _labels(tree: FolderTree, name: str, diagnostics: list[Diagnostic]) -> dict[str, str]:
+    """The labels that people select nodes by."""
+    metadata = _load(tree, f"{_NODES}/{name}.yaml", diagnostics).get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if not isinstance(labels, dict):
+        return {}
+    return {
+        key: str(value)
+        for key, value in sorted(labels.items())
+        if isinstance(key, str) and (_KEPT_LABEL.match(key) or not _SYSTEM_LABEL.match(key))
+    }
+
+
+def _load(tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = None) -> dict[str, Any]:
+    """The object in a YAML file; {} if it is missing or damaged."""
+    import yaml
+
+    text = tree.read(path)
+    if text is None:
+        return {}
+    try:
+        data = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if diagnostics is not None:
+            problem = str(error).partition("\n")[0]
+            diagnostics.append(diagnose("CP125", path=f"{tree.name}/{path}", text=text.strip()[:40], problem=problem))
+        return {}
+    return data if isinstance(data, dict) else {}

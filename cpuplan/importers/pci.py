@@ -1,0 +1,63 @@
+"""/sys/bus/pci: the functions that matter for placing CPUs (Documentation/ABI/testing/sysfs-bus-pci)."""
+
+from cpuplan.importers.base import DeviceFacts, Tree
+from cpuplan.importers.sysfs import Reader
+
+_DEVICES = "sys/bus/pci/devices"
+#: Base classes (pci.ids, "List of known device classes"): storage, network, display, processors, wireless, crypto,
+#: accelerators, coprocessors. Bridges, system peripherals and performance counters are left out.
+_CLASSES = frozenset({0x01, 0x02, 0x03, 0x0B, 0x0D, 0x10, 0x12, 0x40})
+
+
+def devices(reader: Reader) -> tuple[DeviceFacts, ...]:
+    """The functions of interesting classes, by address. A virtual function is on its physical function's NUMA node."""
+    tree = reader.tree
+    interfaces = _interfaces(tree)
+    found: dict[str, DeviceFacts] = {}
+    for address in tree.names(_DEVICES):
+        pci_class = reader.number(f"{_DEVICES}/{address}/class")
+        if pci_class is not None and pci_class >> 16 in _CLASSES:
+            found[address] = _device(reader, address, pci_class, interfaces.get(address, ()))
+    for address, device in found.items():
+        owner = found.get(device.physical_function or "")
+        if owner and device.numa_node is None:
+            found[address] = device._replace(numa_node=owner.numa_node)
+    return tuple(found.values())
+
+
+def _device(reader: Reader, address: str, pci_class: int, interfaces: tuple[str, ...]) -> DeviceFacts:
+    tree, folder = reader.tree, f"{_DEVICES}/{address}"
+    node = reader.number(f"{folder}/numa_node")
+    return DeviceFacts(
+        address=address,
+        pci_class=pci_class,
+        vendor=_text(tree, f"{folder}/vendor"),
+        device=_text(tree, f"{folder}/device"),
+        numa_node=None if node is None or node < 0 else node,
+        driver=_last(tree.link(f"{folder}/driver")),
+        interfaces=interfaces or tuple(tree.names(f"{folder}/net")),
+        total_functions=reader.number(f"{folder}/sriov_totalvfs"),
+        functions=reader.number(f"{folder}/sriov_numvfs"),
+        physical_function=_last(tree.link(f"{folder}/physfn")),
+    )
+
+
+def _interfaces(tree: Tree) -> dict[str, tuple[str, ...]]:
+    """Network interfaces by PCI address, from their links `../../devices/pci.../0000:31:00.0/net/ens1f0`.
+
+    Snapshots have these links and not the folders that they lead to.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name in tree.names("sys/class/net"):
+        parts = (tree.link(f"sys/class/net/{name}") or "").split("/")
+        if len(parts) > 2 and parts[-2] == "net" and ":" in parts[-3]:
+            found[parts[-3]] = (*found.get(parts[-3], ()), name)
+    return found
+
+
+def _text(tree: Tree, path: str) -> str | None:
+    return (tree.read(path) or "").strip() or None
+
+
+def _last(target: str | None) -> str | None:
+    return target.rstrip("/").rpartition("/")[2] if target else None

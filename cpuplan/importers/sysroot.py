@@ -1,0 +1,183 @@
+"""A system root: /sys and /proc of a live host, of a copied folder, or in a tar archive (also ghw's and gather-sysinfo's)."""
+
+import re
+from pathlib import Path
+
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers import cpuinfo, pci, sysfs
+from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree
+from cpuplan.importers.folder import FolderTree
+from cpuplan.importers.tar import ArchiveError, TarTree, is_archive
+
+NAME = "sysroot"
+
+_SUFFIX = re.compile(r"\.(tar|tgz|tar\.(gz|xz|bz2)|txz|tbz2?)$")
+#: File names that every collector gives; the folder above them names the machine.
+_GENERIC = ("sysroot", "sysinfo", "snapshot", "ghw-snapshot", "sys", "root")
+_UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
+
+
+def detect(path: Path) -> bool:
+    """Whether `path` is an archive, or a folder with `sys/devices/system/cpu` or `proc/cpuinfo` in it or one below it."""
+    if path.is_dir():
+        return find_root(path) is not None
+    try:
+        with path.open("rb") as file:
+            return is_archive(file.read(512))
+    except OSError:
+        return False
+
+
+def find_root(path: Path) -> Path | None:
+    """`path` or the folder in it that holds the system root."""
+    try:
+        below = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink())
+    except OSError:
+        below = []
+    for root in (path, *below):
+        if (root / sysfs.CPUS).is_dir() or (root / "proc/cpuinfo").is_file():
+            return root
+    return None
+
+
+def read(path: Path) -> Imported:
+    """Read one machine. It is named after its host name where that is in the tree, else after the path."""
+    try:
+        tree: Tree = FolderTree(find_root(path) or path, str(path)) if path.is_dir() else TarTree.open(path)
+    except ArchiveError as error:
+        return Imported((), (), (error.diagnostic,))
+    machine, remarks, diagnostics = read_machine(tree)
+    if machine is None:
+        return Imported((), (), tuple(diagnostics))
+    name = (tree.read("proc/sys/kernel/hostname") or tree.read("etc/hostname") or "").strip().lower()
+    if not name:
+        name = _name(path)
+        remarks = [*remarks, f"there is no host name: the node is called {name}, after the file"]
+    return Imported((Node(name, machine, {}),), tuple(remarks), tuple(diagnostics))
+
+
+def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic]]:
+    """The machine's facts, remarks on what the tree does not tell, and what is wrong with it."""
+    reader = sysfs.Reader(tree)
+    present, online = sysfs.present_and_online(reader)
+    text = tree.read("proc/cpuinfo") or ""
+    info = cpuinfo.parse(text) if text else _UNKNOWN
+    if not online and text:
+        machine = _from_cpuinfo(reader, info, text)
+    else:
+        machine = _from_sysfs(reader, info, present, online) if online else None
+    if machine is None:
+        return None, [], [*tree.diagnostics, diagnose("CP124", path=tree.name)]
+    return machine, _remarks(reader, machine, info), tree.diagnostics
+
+
+def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet) -> Machine:
+    cores = sysfs.siblings(reader, online)
+    return Machine(
+        architecture=info.architecture or _guess_architecture(reader.tree, online),
+        vendor=info.vendor,
+        model=info.model,
+        model_number=info.model_number,
+        online=online,
+        offline=present - online,
+        siblings=cores,
+        core_ids=sysfs.labels(reader, online, "core_id"),
+        sockets=sysfs.labels(reader, online, "physical_package_id"),
+        dies=sysfs.labels(reader, online, "die_id"),
+        clusters=sysfs.clusters(reader, online),
+        core_types=sysfs.core_types(reader, online),
+        caches=sysfs.caches(reader, online, cores),
+        numa_nodes=_numa_nodes(reader, present),
+        huge_page_sizes=_huge_page_sizes(reader),
+        devices=pci.devices(reader),
+        boot_arguments=_boot_arguments(reader.tree),
+    )
+
+
+def _from_cpuinfo(reader: sysfs.Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:
+    """A machine whose sysfs was not collected: x86 prints package and core ids, and a core is a pair of them."""
+    processors = cpuinfo.processors(text)
+    cpus = CpuSet(processor.cpu for processor in processors if processor.cpu <= sysfs.MAX_CPU)
+    if not cpus:
+        return None
+    cores: dict[tuple[int, int, int], CpuSet] = {}
+    for cpu, socket, core_id in processors:
+        key = (-1, -1, cpu) if socket is None or core_id is None else (socket, core_id, -1)
+        cores[key] = cores.get(key, EMPTY) | CpuSet((cpu,))
+    return Machine(
+        architecture=info.architecture or "x86_64",
+        vendor=info.vendor,
+        model=info.model,
+        model_number=info.model_number,
+        online=cpus,
+        offline=EMPTY,
+        siblings=tuple(sorted(cores.values(), key=lambda siblings: siblings.first)),
+        core_ids={processor.cpu: processor.core_id for processor in processors if processor.core_id is not None},
+        sockets={processor.cpu: processor.socket for processor in processors if processor.socket is not None},
+        dies={},
+        clusters=(),
+        core_types={},
+        caches=(),
+        numa_nodes=_numa_nodes(reader, cpus),
+        huge_page_sizes=_huge_page_sizes(reader),
+        devices=pci.devices(reader),
+        boot_arguments=_boot_arguments(reader.tree),
+    )
+
+
+def _numa_nodes(reader: sysfs.Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
+    """The NUMA nodes. A kernel without NUMA has one, and its memory is the machine's."""
+    nodes = sysfs.numa_nodes(reader, present)
+    if len(nodes) > 1 or (nodes and nodes[0].memory is not None):
+        return nodes
+    match = re.search(r"^MemTotal:\s*(\d+) kB", reader.tree.read("proc/meminfo") or "", re.MULTILINE)
+    memory = int(match[1]) * 1024 if match else None
+    if nodes:
+        return (nodes[0]._replace(memory=memory),)
+    return (NumaFacts(0, present, memory, (), sysfs.huge_pages(reader)),)
+
+
+def _huge_page_sizes(reader: sysfs.Reader) -> tuple[int, ...]:
+    """Sizes in kB that the kernel has pools for."""
+    return tuple(sysfs.huge_pages(reader)) or tuple(
+        sorted({size for node in sysfs.numa_nodes(reader, EMPTY) for size in node.huge_pages})
+    )
+
+
+def _boot_arguments(tree: Tree) -> str | None:
+    return (tree.read("proc/cmdline") or "").strip() or None
+
+
+def _guess_architecture(tree: Tree, online: CpuSet) -> str:
+    if tree.read(f"{sysfs.CPUS}/cpu{online.first}/regs/identification/midr_el1") is not None:
+        return "aarch64"
+    return "x86_64"
+
+
+def _remarks(reader: sysfs.Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[str]:
+    """What the tree does not tell, and what was assumed for it."""
+    tree = reader.tree
+    tells_online = tree.read(f"{sysfs.CPUS}/online") or tree.read(f"{sysfs.CPUS}/offline")
+    told = (
+        (info.architecture, "the architecture is not told: {} is assumed", machine.architecture),
+        (info.model or machine.architecture != "x86_64", "the CPU model is not told", ""),
+        (tells_online is not None, "offline CPUs are not listed: only those that say so count as offline", ""),
+        (machine.core_ids, "cores are not told: each CPU is taken for a core", ""),
+        (machine.sockets, "sockets are not told: one is assumed", ""),
+        (machine.caches, "caches are not told", ""),
+        (tree.names(sysfs.NODES), "there are no NUMA nodes: all CPUs are taken for node 0", ""),
+        (all(node.memory is not None for node in machine.numa_nodes), "the memory of NUMA nodes is not told", ""),
+        (tree.names("sys/bus/pci/devices"), "PCI devices are not told", ""),
+        (not (twice := sysfs.claimed_twice(reader)), "CPUs {} are in several NUMA nodes: the lowest is taken", twice),
+    )
+    return [text.format(value) for known, text, value in told if not known]
+
+
+def _name(path: Path) -> str:
+    """A node's name made from the path: of `worker-0.tgz` and of `worker-0/sysinfo.tgz` it is worker-0."""
+    path = path.absolute()
+    stem = _SUFFIX.sub("", path.name)
+    if stem in _GENERIC:
+        stem = path.parent.name
+    return re.sub(r"[^a-z0-9.-]+", "-", stem.lower()).strip("-.") or "host"
