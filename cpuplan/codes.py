@@ -73,7 +73,7 @@ READING = {
     ),
     "CP109": Code(
         "nothing to read",
-        "{path} holds no Hardware, Nodes or Intent document",
+        "there is no Hardware, Nodes or Intent document in {path}",
         "run `cpuplan init` for a first project, or `cpuplan -C DIR` for another folder",
         "cpuplan reads every .yaml and .yml file under `inventories/` and `intents/` of the project folder.",
     ),
@@ -436,12 +436,6 @@ COMMANDS = {
         "there is no node {node!r}",
         "{hint}",
         "A node is named by its name, or by cluster/name where two clusters have a node of that name.",
-    ),
-    "CP251": Code(
-        "node without plan",
-        "node {node} of cluster {cluster} has no plan",
-        "select it by an intent",
-        "Only nodes that an intent selects have pools and settings.",
     ),
     "CP252": Code(
         "unknown CPU",

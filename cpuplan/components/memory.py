@@ -42,7 +42,7 @@ def reserved(plan: NodePlan) -> dict[int, int]:
         found: dict[int, int] = {}
         for entry in given:
             found[entry.numa_node] = found.get(entry.numa_node, 0) + quantity.to_bytes(entry.memory)
-        return dict(sorted(found.items()))
+        return {node: size for node, size in sorted(found.items()) if size}
     return placed(plan)[0]
 
 

@@ -42,9 +42,17 @@ class Document(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """All documents of a project by (kind, name)."""
+    """All documents of a project by (kind, name); `broken` names those that could not be taken."""
 
     by_name: dict[tuple[str, str], Document]
+    broken: frozenset[tuple[str, str]] = frozenset()
+
+    def may_define(self, kind: str, name: str = "") -> bool:
+        """Whether a document that could not be taken may be of this kind (and name): then its absence says nothing."""
+        return any(
+            broken in ("", kind) and (not name or not broken_name or name == broken_name)
+            for broken, broken_name in self.broken
+        )
 
     def of_kind(self, kind: str) -> list[Document]:
         """The documents of a kind, ascending by name."""
@@ -73,7 +81,11 @@ def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]
         sources += found
         diagnostics += problems
     documents, problems = from_sources(sources)
-    diagnostics += problems
+    if diagnostics:
+        documents = documents._replace(broken=documents.broken | {("", "")})
+    # A scalar that was refused as YAML is wrong as a value too: once is enough.
+    refused = {diagnostic.position for diagnostic in diagnostics}
+    diagnostics += [problem for problem in problems if problem.position not in refused]
     if not sources and not diagnostics:
         diagnostics.append(diagnose("CP109", path=" and ".join(f"{folder}/" for folder in FOLDERS)))
     return documents, diagnostics
@@ -83,9 +95,11 @@ def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]
     """The documents of YAML sources; two of one kind and name are an error at the second."""
     diagnostics: list[Diagnostic] = []
     by_name: dict[tuple[str, str], Document] = {}
+    broken: set[tuple[str, str]] = set()
     for source in sources:
         document = _document(source, diagnostics)
         if document is None:
+            broken.add(_claimed_name(source))
             continue
         first = by_name.setdefault((document.kind, document.name), document)
         if first is not document:
@@ -98,7 +112,16 @@ def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]
                     name=document.name,
                 )
             )
-    return Documents(by_name), diagnostics
+    return Documents(by_name, frozenset(broken)), diagnostics
+
+
+def _claimed_name(source: Source) -> tuple[str, str]:
+    """What a document that cannot be taken says it is; empty where it does not say."""
+    data: Any = source.data
+    kind = data.get("kind")
+    metadata = data.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else ""
+    return (kind if kind in KINDS else "", name if isinstance(name, str) else "")
 
 
 def _shown(root: Path, path: Path) -> str:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import HOST_PATTERN, expand_names
-from cpuplan.intent import IntentSpec, Selector, Target
+from cpuplan.intent import IntentSpec, Selector
 from cpuplan.inventory import HardwareSpec, NodeGroup, NodesSpec
-from cpuplan.load import hardware
+from cpuplan.load import hardware, targets
 from cpuplan.load.documents import Document, Documents
 from cpuplan.plan import NodeClass
 from cpuplan.topology import Topology
@@ -46,7 +46,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
         topologies.of(group)
     claimed = _claim(documents, groups, diagnostics)
     classes = list(_classes(documents, claimed, topologies, diagnostics))
-    _check_pools(documents, classes, diagnostics)
+    diagnostics += targets.check(documents, classes)
     return Fleet(tuple(sorted(classes, key=lambda each: (each.cluster, each.name)))), diagnostics
 
 
@@ -59,7 +59,7 @@ def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Gro
             named = group.hardware or spec.hardware
             if named is None:
                 diagnostics.append(diagnose("CP223", document.at("nodes", index, "name"), name=group.name))
-            elif named not in known:
+            elif named not in known and not documents.may_define("Hardware", named):
                 place = document.at("nodes", index, "hardware") if group.hardware else document.at("hardware")
                 diagnostics.append(diagnose("CP222", place, hardware=named, hint=_hardware_hint(named, known)))
             labels = {**spec.labels, **group.labels}
@@ -169,9 +169,9 @@ def _claim(
                 diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
             if mine:
                 claims.append((intent, group, mine))
-        if not found:
+        if not found and not documents.may_define("Nodes"):
             diagnostics.append(diagnose("CP225", intent.at("selector"), intent=intent.name))
-    for group in groups:
+    for group in groups if not documents.may_define("Intent") else ():
         free = [name for name in group.names if (group.cluster, name) not in owner]
         if free:
             diagnostics.append(_unselected(group, free))
@@ -206,14 +206,6 @@ def _unselected(group: Group, names: list[str]) -> Diagnostic:
     return diagnose("CP221", place, nodes=shown, cluster=group.cluster, they="it" if len(names) == 1 else "they")
 
 
-def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
-    """The first target that is for `cluster`, with its index."""
-    for index, target in enumerate(spec.targets):
-        if not target.clusters or cluster in target.clusters:
-            return index, target
-    return None
-
-
 def _classes(
     documents: Documents,
     claims: list[tuple[Document, Group, tuple[str, ...]]],
@@ -230,7 +222,7 @@ def _classes(
     for key, (intent, group) in first.items():
         spec: IntentSpec = intent.spec
         topology = topologies.of(group)
-        found = target_for(spec, group.cluster)
+        found = targets.target_for(spec, group.cluster)
         if found is None and (intent.name, group.cluster) not in without_target:
             without_target.add((intent.name, group.cluster))
             place = intent.at("targets")
@@ -252,27 +244,3 @@ def _classes(
             architecture=facts.architecture,
             cpu_model_number=facts.model_number,
         )
-
-
-def _check_pools(documents: Documents, classes: Iterable[NodeClass], diagnostics: list[Diagnostic]) -> None:
-    """On OpenShift the pool decides what a node gets, so a pool is one class."""
-    pools: dict[tuple[str, str], list[NodeClass]] = {}
-    complained = set()
-    for each in classes:
-        if each.target.platform != "openshift":
-            continue
-        intent = documents.by_name["Intent", each.intent]
-        index, _ = target_for(each.spec, each.cluster) or (0, None)
-        if each.target.pool is None:
-            if (each.intent, index) not in complained:
-                complained.add((each.intent, index))
-                diagnostics.append(diagnose("CP229", intent.at("targets", index)))
-        else:
-            pools.setdefault((each.cluster, each.target.pool), []).append(each)
-    for (cluster, pool), members in sorted(pools.items()):
-        if len(members) > 1:
-            intent = documents.by_name["Intent", members[0].intent]
-            index, _ = target_for(members[0].spec, cluster) or (0, None)
-            shown = ", ".join(f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members)
-            place = intent.at("targets", index, "pool")
-            diagnostics.append(diagnose("CP227", place, pool=pool, cluster=cluster, classes=shown))

@@ -25,10 +25,25 @@ _EXPECTED = {
 }
 
 
+#: Keys that people know from the targets, and the fields of an intent that they follow from.
+_FOLLOWS_FROM = {
+    "reservedcpus": "pools.reserved and pools.shared",
+    "reservedsystemcpus": "pools.reserved and pools.shared",
+    "isolcpus": "pools.isolated and isolation",
+    "nohz_full": "pools.isolated and isolation.nohzFull",
+    "rcu_nocbs": "pools.isolated and isolation.rcuNocbs",
+    "irqaffinity": "isolation.irqAffinity",
+    "shared_cpuset": "pools.shared",
+    "infra_ctr_cpuset": "pools.reserved",
+}
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a remedy: the nearest known name, or all of them."""
     from difflib import get_close_matches
 
+    if follows := _FOLLOWS_FROM.get(word.lower()):
+        return f"take it out: it follows from {follows}"
     names = sorted(known)
     lowered = {name.lower(): name for name in names}
     near = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)

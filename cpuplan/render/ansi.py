@@ -12,7 +12,7 @@ STYLES = {
     "reserved": "97;44",
     "shared": "30;43",
     "isolated": "30;46",
-    "offlined": "37;100",
+    "offlined": "97;100",
     "offline": "2",
 }
 

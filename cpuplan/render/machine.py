@@ -55,28 +55,32 @@ def boxes(plan: NodePlan) -> tuple[Box, ...]:
     """The machine from outside in. Sockets hold NUMA nodes, or nodes hold sockets (as in many virtual machines)."""
     topology = plan.topology
     sockets, nodes = topology.sockets, topology.numa_nodes
-    sockets_known, nodes_known = UNKNOWN not in sockets, UNKNOWN not in nodes
-    if sockets_known and nodes_known:
-        if all(any(cpus <= node for node in nodes.values()) for cpus in sockets.values()) and len(sockets) > len(nodes):
-            return tuple(
-                _outer(plan, numa_title(topology, node), cpus, {f"socket {s}": c & cpus for s, c in sockets.items()})
-                for node, cpus in nodes.items()
-            )
-        return tuple(
-            _outer(plan, f"socket {socket}", cpus, {numa_title(topology, n): c & cpus for n, c in nodes.items()})
-            for socket, cpus in sockets.items()
-        )
-    if nodes_known:
-        return tuple(_inner(plan, numa_title(topology, node), cpus) for node, cpus in nodes.items())
-    if sockets_known:
-        return tuple(_inner(plan, f"socket {socket}", cpus) for socket, cpus in sockets.items())
-    return (_inner(plan, "machine", topology.online),) if topology.online else ()
+    in_sockets = [(f"socket {socket}", cpus) for socket, cpus in sockets.items() if socket != UNKNOWN]
+    in_nodes = [(numa_title(topology, node), cpus) for node, cpus in nodes.items() if node != UNKNOWN]
+    if len(in_sockets) < len(sockets):  # a label that some CPUs lack groups none
+        in_sockets = []
+    if len(in_nodes) < len(nodes):
+        in_nodes = []
+    if not in_sockets or not in_nodes:
+        whole = in_sockets or in_nodes or [("machine", topology.online)]
+        return tuple(_inner(plan, title, cpus) for title, cpus in whole if cpus)
+    within = all(any(cpus <= node for _, node in in_nodes) for _, cpus in in_sockets)
+    if not within or len(in_sockets) <= len(in_nodes):
+        return tuple(_outer(plan, title, cpus, in_nodes) for title, cpus in in_sockets)
+    if all(cpus <= topology.siblings(cpus.first) for _, cpus in in_sockets):  # their borders would say nothing
+        return tuple(_inner(plan, f"{title}, a socket for each core", cpus) for title, cpus in in_nodes)
+    return tuple(_outer(plan, title, cpus, in_sockets) for title, cpus in in_nodes)
 
 
 def numa_title(topology: Topology, node: int) -> str:
     """`NUMA node 0, 256 GiB`; without the memory where it is not known."""
     size = topology.numa_facts[node].memory
     return f"NUMA node {node}" if size is None else f"NUMA node {node}, {memory_text(size)}"
+
+
+def type_words(core_type: str) -> str:
+    """A core type as people say it: `lowPower` is low power."""
+    return "low power" if core_type == "lowPower" else core_type
 
 
 def empty_nodes(topology: Topology) -> list[str]:
@@ -115,14 +119,11 @@ def headline(plan: NodePlan) -> tuple[str, str]:
     )
 
 
-def _outer(plan: NodePlan, title: str, cpus: CpuSet, inner: dict[str, CpuSet]) -> Box:
-    """A box of boxes. Where the boxes in it are single cores, their borders would say nothing: one box of all."""
-    inner = {name: part for name, part in inner.items() if part}
-    if len(inner) > 2 and all(part <= plan.topology.siblings(part.first) for part in inner.values()):
-        return _inner(plan, f"{title}, a socket for each core", cpus)
-    whole = [cache for cache in plan.topology.uncore_caches.values() if cpus <= cache]
-    title += ", one last-level cache" if whole and len(inner) > 1 else ""
-    return Box(title, tuple(_inner(plan, name, part) for name, part in inner.items()))
+def _outer(plan: NodePlan, title: str, cpus: CpuSet, parts: Iterable[tuple[str, CpuSet]]) -> Box:
+    inner = tuple(_inner(plan, name, part & cpus) for name, part in parts if part & cpus)
+    if len(inner) > 1 and any(cpus <= cache for cache in plan.topology.uncore_caches.values()):
+        title += ", one last-level cache"
+    return Box(title, inner)
 
 
 def _inner(plan: NodePlan, title: str, cpus: CpuSet) -> Box:
@@ -144,7 +145,7 @@ def _inner(plan: NodePlan, title: str, cpus: CpuSet) -> Box:
     made = []
     for (cache, kind), cores in groups.items():
         cache_name = f"cache {cache}" if cache != UNKNOWN else "no cache"
-        words = [cache_name] * several + [_TYPE_WORDS.get(kind, kind)] * types
+        words = [cache_name] * several + [type_words(kind)] * types
         made.append(Group(" ".join(words), tuple(cores)))
     return Box(title, groups=tuple(made))
 
@@ -155,9 +156,6 @@ def _merged(groups: dict[tuple[int, str], list[Core]]) -> dict[tuple[int, str], 
     for (_, kind), cores in groups.items():
         merged.setdefault((UNKNOWN, kind), []).extend(cores)
     return merged
-
-
-_TYPE_WORDS = {"lowPower": "low power"}
 
 
 def _parts(plan: NodePlan, siblings: CpuSet) -> Iterable[tuple[str, CpuSet]]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
 from cpuplan.render.ansi import paint
 from cpuplan.render.machine import Box, Core, Group, boxes, empty_nodes, headline, legend, letter
@@ -142,7 +141,7 @@ def _boxes(outer: Sequence[Box], contents: Sequence[list[Line]], depth: int, wid
 
 
 def _boxed(title: str, lines: Iterable[Line], inner: int, border: str) -> Iterator[Line]:
-    left, across, right, side, low_left, low_right = border
+    left, across, right, side, low_left, low_right = list(border)
     title = _cut(title, inner - 1)
     yield [Span(f"{left}{across} "), Span(title, "bold"), Span(f" {across * (inner - len(title) - 1)}{right}")]
     for line in lines:

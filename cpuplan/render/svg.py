@@ -19,7 +19,7 @@ OTHER = ("#e3b5d0", "#a3517d")
 INK, SOFT, LINE, GROUND, PANEL, INNER = "#1b2430", "#5a6675", "#c5ccd6", "#ffffff", "#f5f7fa", "#ffffff"
 
 #: One CPU, in pixels; between cores; around the content of a box; height of a title; between boxes.
-CPU_WIDTH, CPU_HEIGHT, CORE_GAP, PAD, TITLE, BOX_GAP = 34, 24, 6, 14, 24, 14
+CPU_WIDTH, CPU_HEIGHT, CORE_GAP, PAD, TITLE, BOX_GAP = 34, 36, 6, 14, 24, 14
 MARGIN = 28
 #: Sockets stand side by side up to this width, else one above the other.
 WIDEST = 1500
@@ -76,7 +76,7 @@ def _box(box: Box, depth: int) -> Picture:
 def _group(group: Group) -> Picture:
     """The cores of one cache on a ground of their own, if it has a title; else bare."""
     cores = [_core(core) for core in group.cores]
-    grid = _grid(cores, _even_columns(len(cores), cores[0].width), CORE_GAP)
+    grid = _grid(cores, _even_columns(cores), CORE_GAP)
     if not group.title:
         return grid
     width, height = max(grid.width, _text_width(group.title, 11)) + 16, grid.height + 32
@@ -88,18 +88,14 @@ def _core(core: Core) -> Picture:
     """A cell for each sibling, side by side, in rows of at most four; a letter tells the pool without its colour."""
     cpus = sorted((cpu, pool) for pool, part in core.parts for cpu in part)
     columns = min(len(cpus), 4)
-    rows = -(-len(cpus) // columns)
-    width, height = columns * CPU_WIDTH, rows * CPU_HEIGHT + 12
     told = "; ".join(f"{pool or 'no pool'} {part}" for pool, part in core.parts)
     body = f"<g><title>{_escaped(f'core {core.siblings.first}: {told}')}</title>\n"
     for index, (cpu, pool) in enumerate(cpus):
-        left, row = index % columns * CPU_WIDTH, index // columns
-        top = row * CPU_HEIGHT + (12 if row else 0)
-        tall = CPU_HEIGHT if row else CPU_HEIGHT + 12
-        body += _rectangle(left, top, CPU_WIDTH, tall, *FILLS.get(pool, OTHER))
-        body += _text(left + CPU_WIDTH // 2, top + tall - 8, str(cpu), 11, anchor="middle")
-        if not row:
-            body += _text(left + CPU_WIDTH // 2, 12, letter(pool), 9, bold=True, anchor="middle")
+        left, top = index % columns * CPU_WIDTH, index // columns * CPU_HEIGHT
+        body += _rectangle(left, top, CPU_WIDTH, CPU_HEIGHT, *FILLS.get(pool, OTHER))
+        body += _text(left + CPU_WIDTH // 2, top + 12, letter(pool), 9, bold=True, anchor="middle")
+        body += _text(left + CPU_WIDTH // 2, top + CPU_HEIGHT - 8, str(cpu), 11, anchor="middle")
+    width, height = columns * CPU_WIDTH, -(-len(cpus) // columns) * CPU_HEIGHT
     return Picture(width, height, body + "</g>\n")
 
 
@@ -145,8 +141,10 @@ def _columns(pictures: Sequence[Picture]) -> int:
     return _nearest(len(pictures), (1.5 * len(pictures) * height / width) ** 0.5)
 
 
-def _even_columns(count: int, width: int) -> int:
-    return _nearest(count, (2.0 * count * (CPU_HEIGHT + 18) / (width + CORE_GAP)) ** 0.5)
+def _even_columns(cores: Sequence[Picture]) -> int:
+    """As many cores as a title is wide; of many cores a block that is about twice as wide as high."""
+    width, height = cores[0].width + CORE_GAP, cores[0].height + CORE_GAP
+    return _nearest(len(cores), max(320 / width, (2.0 * len(cores) * height / width) ** 0.5))
 
 
 def _nearest(count: int, wanted: float) -> int:

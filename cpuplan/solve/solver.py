@@ -31,13 +31,12 @@ def solve(node_class: NodeClass, locate: Callable[[str], Position | None]) -> No
 
 def verify(node_class: NodeClass, pools: Mapping[str, CpuSet]) -> bool:
     """Does a layout satisfy every rule? Needs no solver. Says nothing of whether there is a better one."""
-    problem = problem_of(node_class)
-    layout = _complete(problem, pools)
-    if errors(statements.check(node_class, lambda _origin: None)) or any(layout[name] != pools[name] for name in pools):
+    if errors(statements.check(node_class, lambda _origin: None)):
         return False
-    if sum(map(len, layout.values())) != len(node_class.topology.online):
-        return False  # a CPU in two pools, or CPUs that are not there
-    return all(
+    problem = problem_of(node_class)
+    layout = _layout(problem, pools)
+    # With this sum no CPU can be in two pools, nor any in a pool that the intent has not: the rules cover every CPU.
+    return sum(map(len, pools.values())) == len(problem.topology.online) and all(
         constraint.holds(problem.topology, layout) for rule in problem.rules for constraint in rule.constraints
     )
 
@@ -45,7 +44,7 @@ def verify(node_class: NodeClass, pools: Mapping[str, CpuSet]) -> bool:
 def explain(node_class: NodeClass, pools: Mapping[str, CpuSet]) -> NodePlan:
     """The layout with its reasons: the pool's statement, the rules that bind it, the goals that can be seen in it."""
     problem = problem_of(node_class)
-    layout = _complete(problem, pools)
+    layout = _layout(problem, pools)
     explained = []
     for name in problem.pools:
         because = [rule.reason for rule in problem.rules if rule.pool == name]
@@ -53,6 +52,6 @@ def explain(node_class: NodeClass, pools: Mapping[str, CpuSet]) -> NodePlan:
     return NodePlan(node_class, tuple(explained))
 
 
-def _complete(problem: Problem, pools: Mapping[str, CpuSet]) -> Layout:
-    """The layout with all pools of the intent, and no other that has CPUs."""
-    return {name: pools.get(name, EMPTY) for name in (*problem.pools, *(name for name in pools if pools[name]))}
+def _layout(problem: Problem, pools: Mapping[str, CpuSet]) -> Layout:
+    """The CPUs of each of the intent's pools."""
+    return {name: pools.get(name, EMPTY) for name in problem.pools}

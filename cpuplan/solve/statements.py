@@ -37,7 +37,7 @@ def _two_rests(pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:
             Label(position, f"{name} takes the rest too") for name in rests[1:] if (position := at(f"{name}.rest"))
         ]
         label = f"{rests[0]} takes the rest"
-        yield diagnose("CP213", at(f"{rests[0]}.rest"), label=label, labels=labels, pools=_joined(rests))
+        yield diagnose("CP213", at(f"{rests[0]}.rest"), label=label, labels=labels, pools=joined(rests))
 
 
 def _empty_reserved(node_class: NodeClass, reserved: Pool, at: Locate) -> Iterator[Diagnostic]:
@@ -115,6 +115,6 @@ def _them(cpus: CpuSet) -> str:
     return "it" if len(cpus) == 1 else "them"
 
 
-def _joined(words: list[str]) -> str:
+def joined(words: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,50 @@
+"""Plan to settings, settings to text and back: one module for each thing on a node that must be told something."""
+
+from cpuplan.components import (
+    crio,
+    hugepages,
+    kernel,
+    kernel_checks,
+    kubelet,
+    kubelet_checks,
+    mixedcpus,
+    nrt,
+    runtimeclass,
+    units,
+    versions,
+)
+from cpuplan.components.setting import Component, Setting
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.plan import NodePlan
+from cpuplan.components.kernel_checks import Locate
+
+#: All components, in the order in which they are printed.
+COMPONENTS: dict[str, Component] = {
+    kubelet.NAME: kubelet,
+    mixedcpus.NAME: mixedcpus,
+    crio.NAME: crio,
+    runtimeclass.NAME: runtimeclass,
+    kernel.NAME: kernel,
+    units.NAME: units,
+    nrt.NAME: nrt,
+}
+#: What is looked at before anything is written; each takes a plan and finds the lines of its statements.
+CHECKS = (
+    kubelet_checks.check,
+    mixedcpus.check,
+    hugepages.check,
+    kernel_checks.check,
+    nrt.check,
+)
+
+
+def all_settings(plan: NodePlan) -> list[Setting]:
+    """The settings of all components, in order."""
+    return [setting for component in COMPONENTS.values() for setting in component.settings(plan)]
+
+
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+    """What a target's release lacks, and settings that contradict the machine or each other."""
+    if unknown := versions.check(plan, locate):
+        return unknown
+    return [diagnostic for check_one in CHECKS for diagnostic in check_one(plan, locate)]

@@ -1,0 +1,200 @@
+"""systemd: units that prepare a node before its kubelet starts, with their scripts and drop-ins.
+
+Units and files have the names, order and environment of the node tuning operator's; their texts are our own
+(`templates/`). A unit's setting is its environment; a file's is True for the shipped text.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from cpuplan.components import hugepages
+from cpuplan.components.reasons import stated
+from cpuplan.components.setting import Setting, Value
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import Reason
+from cpuplan.plan import NodePlan
+from cpuplan.resources import resource
+
+NAME = "units"
+UNIT_FOLDER = "/etc/systemd/system"
+BIN = "/usr/local/bin"
+OFFLINE_UNIT = "set-cpus-offline.service"
+#: Starts what the units above prepare; pulls them in where nobody enables units (see `_wants`).
+KUBELET_DROP_IN = f"{UNIT_FOLDER}/kubelet.service.d/50-cpuplan.conf"
+_OVS_REASON = "Open vSwitch may use all CPUs: its affinity is managed by OVN-Kubernetes"
+
+
+class _File(NamedTuple):
+    """A file that is always there on OpenShift: its template, mode, and what it is for."""
+
+    template: str
+    mode: int
+    reason: str
+
+
+OPENSHIFT_FILES: dict[str, _File] = {
+    f"{BIN}/clear-irqbalance-banned-cpus.sh": _File("bin/clear-irqbalance-banned-cpus.sh", 0o700, "its unit runs it"),
+    f"{BIN}/cpuset-configure.sh": _File("bin/cpuset-configure.sh", 0o700, "its unit runs it"),
+    f"{BIN}/hugepages-allocation.sh": _File("bin/hugepages-allocation.sh", 0o700, "units of huge pages run it"),
+    f"{BIN}/set-cpus-offline.sh": _File("bin/set-cpus-offline.sh", 0o700, f"{OFFLINE_UNIT} runs it"),
+    f"{UNIT_FOLDER}/ovs.slice": _File("units/ovs.slice", 0o644, _OVS_REASON),
+    **{
+        f"{UNIT_FOLDER}/{service}.service.d/01-use-ovs-slice.conf": _File("units/use-ovs-slice.conf", 0o644, _OVS_REASON)
+        for service in ("openvswitch", "ovs-vswitchd", "ovsdb-server")
+    },
+    "/var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity": _File("files/enable_dynamic_cpu_affinity", 0o644, _OVS_REASON),
+    "/etc/sysconfig/stalld-backend": _File(
+        "files/stalld-backend", 0o644, "stalld finds starving tasks in the scheduler's debug files, as under the node tuning operator"
+    ),
+    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": _File(
+        "units/stalld-backend.conf", 0o644, "stalld must be told of its backend"
+    ),
+}
+OPENSHIFT_UNITS: dict[str, str] = {
+    "clear-irqbalance-banned-cpus.service": "irqbalance starts with no CPU banned: CRI-O bans those of pinned pods",
+    "cpuset-configure.service": "load balancing can only be switched off below a root cgroup without it (cgroup v1)",
+    "ocp-tuned-one-shot.service": "TuneD tunes the node before its kubelet starts",
+}
+#: Scripts of the units that other platforms may need.
+_SCRIPTS = {OFFLINE_UNIT: f"{BIN}/set-cpus-offline.sh", "hugepages": f"{BIN}/hugepages-allocation.sh"}
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Units by name, files by path."""
+    prepared = [*_offline_unit(plan), *_huge_page_units(plan)]
+    yield from prepared
+    if plan.node_class.target.platform == "openshift":
+        for path, file in OPENSHIFT_FILES.items():
+            yield Setting(NAME, path, True, (Reason(file.reason, "default"),))
+        for unit, text in OPENSHIFT_UNITS.items():
+            yield Setting(NAME, unit, {}, (Reason(text, "default"),))
+        return
+    for start, path in _SCRIPTS.items():
+        users = [setting for setting in prepared if setting.key.startswith(start)]
+        if users:
+            yield Setting(NAME, path, True, users[0].reasons)
+    if prepared:
+        names = [setting.key for setting in prepared]
+        reasons = tuple(dict.fromkeys(reason for setting in prepared for reason in setting.reasons))
+        yield Setting(NAME, KUBELET_DROP_IN, _wants(names), reasons)
+
+
+def _offline_unit(plan: NodePlan) -> Iterator[Setting]:
+    offlined = plan.pool("offlined")
+    if offlined.cpus:
+        yield Setting(NAME, OFFLINE_UNIT, {"OFFLINE_CPUS": offlined.cpus}, offlined.because)
+
+
+def _huge_page_units(plan: NodePlan) -> Iterator[Setting]:
+    """One unit for each size and NUMA node: boot arguments of older kernels know no nodes."""
+    for index, pages in enumerate(plan.spec.huge_pages.pages):
+        if pages.numa_node is not None:
+            kib, node = hugepages.to_kib(pages.size), pages.numa_node
+            environment: dict[str, Value] = {
+                "HUGEPAGES_COUNT": str(pages.count),
+                "HUGEPAGES_SIZE": str(kib),
+                "NUMA_NODE": str(node),
+            }
+            text = f"{pages.count} pages of {pages.size} on NUMA node {node}"
+            reason = stated(plan, text, f"hugePages.pages.{index}")
+            yield Setting(NAME, f"hugepages-allocation-{kib}kB-NUMA{node}.service", environment, (reason,))
+
+
+def _wants(units: Sequence[str]) -> str:
+    """A drop-in by which the kubelet starts the units, so that nobody has to enable them."""
+    return _template("units/kubelet-wants.conf.j2", units=" ".join(units))
+
+
+def units(plan: NodePlan) -> dict[str, str]:
+    """The texts of the units to enable, by name."""
+    direct = plan.node_class.target.platform == "openshift"
+    return {
+        setting.key: _unit(setting.key, setting.value, direct=direct)
+        for setting in settings(plan)
+        if isinstance(setting.value, dict)
+    }
+
+
+def files(plan: NodePlan) -> dict[str, tuple[int, str]]:
+    """(mode, text) of scripts and drop-ins, by absolute path."""
+    return {
+        setting.key: (_mode(setting.key), _text(setting.key, setting.value))
+        for setting in settings(plan)
+        if not isinstance(setting.value, dict)
+    }
+
+
+def _mode(path: str) -> int:
+    return OPENSHIFT_FILES[path].mode if path in OPENSHIFT_FILES else 0o644
+
+
+def _text(path: str, value: Value) -> str:
+    return value if isinstance(value, str) else _template(OPENSHIFT_FILES[path].template)
+
+
+def _unit(name: str, environment: Value, *, direct: bool = True) -> str:
+    """A unit's text. `direct`: the script's file is executable; where files come without modes, bash is given it."""
+    shell = "" if direct else "/bin/bash "
+    values = {key: _plain(value) for key, value in environment.items()} if isinstance(environment, dict) else {}
+    if name in OPENSHIFT_UNITS:
+        return _template(f"units/{name}")
+    if name == OFFLINE_UNIT:
+        return _template(f"units/{name}.j2", environment=values, shell=shell)
+    return _template("units/hugepages-allocation.service.j2", environment=values, shell=shell)
+
+
+def _plain(value: Value) -> str:
+    return value.expanded() if isinstance(value, CpuSet) else str(value)
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """All texts, each under a line with its path, as `systemctl cat` shows units."""
+    parts = []
+    for setting in settings:
+        if isinstance(setting.value, dict):
+            parts.append(f"# {UNIT_FOLDER}/{setting.key}\n{_unit(setting.key, setting.value)}")
+        else:
+            parts.append(f"# {setting.key}\n{_text(setting.key, setting.value)}")
+    return "".join(parts)
+
+
+_PATH_LINE = re.compile(r"^# (/\S+)\n", re.MULTILINE)
+_ENVIRONMENT = re.compile(r"^Environment=(\w+)=(.*)$", re.MULTILINE)
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same from `render`'s form: a unit's environment, True for a shipped text, else the text."""
+    _, *parts = _PATH_LINE.split(text)
+    found: dict[str, Value] = {}
+    for path, content in zip(parts[::2], parts[1::2], strict=True):
+        if path.endswith(".service"):
+            found[path.rpartition("/")[2]] = {key: _cpus(key, value) for key, value in _ENVIRONMENT.findall(content)}
+        else:
+            shipped = path in OPENSHIFT_FILES and _text(path, True) == content
+            found[path] = True if shipped else content
+    return found
+
+
+def _cpus(key: str, value: str) -> Value:
+    try:
+        return CpuSet.parse_kernel(value) if key == "OFFLINE_CPUS" else value
+    except CpuSetError:
+        return value
+
+
+def _template(name: str, **values: object) -> str:
+    return _compiled(name)(values)
+
+
+@cache
+def _compiled(name: str) -> Callable[[dict[str, object]], str]:
+    """A shipped text as a function of its values; only names that end in .j2 need Jinja."""
+    text = resource("templates", name).read_text(encoding="utf-8")
+    if not name.endswith(".j2"):
+        return lambda _values: text
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701 - no HTML
+    return environment.from_string(text).render

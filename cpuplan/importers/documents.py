@@ -1,0 +1,180 @@
+"""What was imported as documents: a Hardware document for each kind of machine, a Nodes document for each cluster."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from cpuplan.document import API_VERSION
+from cpuplan.emit import Flow, to_yaml
+from cpuplan.importers.base import Imported, Machine, Node, NumaFacts
+from cpuplan.importers.layout import hardware_spec
+
+#: The cluster of nodes whose source does not name one.
+DEFAULT_CLUSTER = "default"
+#: The kernel keeps a little of the memory to itself at boot, never quite the same on two servers of one model.
+_MEMORY_TOLERANCE = 64
+#: Words of CPU model names that say nothing about which model it is.
+_NOISE = re.compile(
+    r"\((r|tm)\)|@.*|\b(intel|amd|cpu|processor|genuine|architected|altivec|supported|dual|version)\b|\b\d+-core\b|,"
+)
+_NO_NAME = re.compile(r"[^a-z0-9]+")
+
+
+class _Kind(NamedTuple):
+    """Machines that are one Hardware document; the first one's facts count, with the least memory."""
+
+    spec: dict[str, Any]
+    machine: Machine
+    nodes: list[Node]
+
+
+def hardware_documents(imported: Imported) -> list[dict[str, Any]]:
+    """Hardware documents, then Nodes documents, each kind ascending by name. Identical hardware is one document."""
+    kinds = _named(_kinds(imported.nodes))
+    hardware = [_document("Hardware", name, kinds[name].spec) for name in sorted(kinds)]
+    of_node = {id(node): name for name, kind in kinds.items() for node in kind.nodes}
+    clusters: dict[str, list[tuple[Node, str]]] = {}
+    for node in imported.nodes:
+        cluster = _slug(node.cluster or DEFAULT_CLUSTER)
+        clusters.setdefault(cluster, []).append((node, of_node[id(node)]))
+    nodes = [_document("Nodes", cluster, _nodes(cluster, clusters[cluster])) for cluster in sorted(clusters)]
+    return hardware + nodes
+
+
+def render(imported: Imported, header: str = "") -> dict[str, str]:
+    """YAML text by file name. In `header`, which goes above each document, {kind} becomes `hardware` or `nodes`."""
+    texts = {}
+    for document in hardware_documents(imported):
+        kind = document["kind"].lower()
+        name = document["metadata"]["name"]
+        texts[f"{kind}-{name}.yaml"] = to_yaml(document, header.replace("{kind}", kind))
+    return texts
+
+
+def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _kinds(nodes: Iterable[Node]) -> list[_Kind]:
+    """Group nodes whose machines are equal but for a little memory and for their huge pages, which are no hardware."""
+    kinds: list[_Kind] = []
+    by_facts: dict[str, list[int]] = {}
+    for node in nodes:
+        machine = node.machine
+        places = by_facts.setdefault(_facts(machine), [])
+        for place in places:
+            kind = kinds[place]
+            if _as_much_memory(kind.machine, machine):
+                kind.nodes.append(node)
+                kinds[place] = kind._replace(machine=_least(kind.machine, machine))
+                break
+        else:
+            places.append(len(kinds))
+            kinds.append(_Kind({}, machine, [node]))
+    return [kind._replace(spec=hardware_spec(kind.machine)) for kind in kinds]
+
+
+def _facts(machine: Machine) -> str:
+    """Everything that makes machines unlike: all that a document says, less memory and huge pages."""
+    bare = (node._replace(memory=None, huge_pages={}) for node in machine.numa_nodes)
+    return to_yaml(hardware_spec(machine._replace(numa_nodes=tuple(bare))))
+
+
+def _as_much_memory(one: Machine, other: Machine) -> bool:
+    return all(
+        (a.memory is None) == (b.memory is None)
+        and abs((a.memory or 0) - (b.memory or 0)) <= max(a.memory or 0, b.memory or 0) // _MEMORY_TOLERANCE
+        for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True)
+    )
+
+
+def _least(one: Machine, other: Machine) -> Machine:
+    """`one` with the lesser memory of each NUMA node, and the huge pages that both have configured."""
+    nodes: list[NumaFacts] = []
+    for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True):
+        memory = None if a.memory is None or b.memory is None else min(a.memory, b.memory)
+        pages = a.huge_pages if a.huge_pages == b.huge_pages else {}
+        nodes.append(a._replace(memory=memory, huge_pages=pages))
+    return one._replace(numa_nodes=tuple(nodes))
+
+
+def _named(kinds: Iterable[_Kind]) -> dict[str, _Kind]:
+    """Kinds by a name made of their facts; where two have one name, all of them get a digest of their facts too."""
+    by_name: dict[str, list[_Kind]] = {}
+    for kind in kinds:
+        by_name.setdefault(_hardware_name(kind.machine), []).append(kind)
+    named = {}
+    for name, alike in by_name.items():
+        for kind in alike:
+            named[name if len(alike) == 1 else f"{name[:54]}-{_digest(kind.spec)}"] = kind
+    return named
+
+
+def _digest(spec: dict[str, Any]) -> str:
+    import hashlib
+
+    return hashlib.sha256(to_yaml(spec).encode()).hexdigest()[:8]
+
+
+def _hardware_name(machine: Machine) -> str:
+    """`xeon-gold-6330-2s-56c-112t`: model, sockets, cores and threads that are online."""
+    model = _NO_NAME.sub("-", _NOISE.sub(" ", (machine.model or "").lower())).strip("-")
+    counts = f"{len(set(machine.sockets.values())) or 1}s-{len(machine.siblings)}c-{len(machine.online)}t"
+    return f"{(model or _slug(machine.architecture))[:40].strip('-')}-{counts}"
+
+
+def _slug(text: str) -> str:
+    return _NO_NAME.sub("-", text.lower()).strip("-")[:63].strip("-") or DEFAULT_CLUSTER
+
+
+def _nodes(cluster: str, nodes: list[tuple[Node, str]]) -> dict[str, Any]:
+    """The spec of a Nodes document; what all nodes share stands once, numbered names become ranges."""
+    shared_hardware = nodes[0][1] if len({hardware for _, hardware in nodes}) == 1 else None
+    shared_labels = dict(set.intersection(*(set(node.labels.items()) for node, _ in nodes)))
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for node, hardware in nodes:
+        own = {key: value for key, value in node.labels.items() if key not in shared_labels}
+        groups.setdefault((hardware, tuple(sorted(own.items()))), []).append(node.name)
+    entries = []
+    for (hardware, labels), names in groups.items():
+        for name in fold_names(names):
+            entry: dict[str, Any] = {"name": name}
+            if shared_hardware is None:
+                entry["hardware"] = hardware
+            if labels:
+                entry["labels"] = dict(labels)
+            entries.append(entry if labels else Flow(entry))
+    spec: dict[str, Any] = {"cluster": cluster}
+    if shared_hardware:
+        spec["hardware"] = shared_hardware
+    if shared_labels:
+        spec["labels"] = dict(sorted(shared_labels.items()))
+    return {**spec, "nodes": entries}
+
+
+def fold_names(names: Iterable[str]) -> list[str]:
+    """`worker-[0-2]` for worker-0, worker-1, worker-2: the last number of a name's first label, where two or more follow on."""
+    runs: list[tuple[str, str, list[str]]] = []
+    for prefix, digits, suffix in sorted(map(_split_name, names), key=lambda parts: (parts[0], parts[2], _order(parts[1]))):
+        if runs and digits and runs[-1][:2] == (prefix, suffix) and _follows(runs[-1][2][-1], digits):
+            runs[-1][2].append(digits)
+        else:
+            runs.append((prefix, suffix, [digits]))
+    return [
+        f"{prefix}[{digits[0]}-{digits[-1]}]{suffix}" if len(digits) > 1 else f"{prefix}{digits[0]}{suffix}"
+        for prefix, suffix, digits in runs
+    ]
+
+
+def _split_name(name: str) -> tuple[str, str, str]:
+    match = re.fullmatch(r"([^.]*?)(\d{0,9})((?:[^.\d][^.\d]*)?(?:\..*)?)", name)
+    return (match[1], match[2], match[3]) if match else (name, "", "")
+
+
+def _order(digits: str) -> tuple[int, int]:
+    return len(digits) if digits.startswith("0") else 0, int(digits or 0)
+
+
+def _follows(last: str, digits: str) -> bool:
+    """Whether a range from `last` to `digits` has just these two, zeros included (`expand_names` pads to the first)."""
+    return bool(last) and int(digits) == int(last) + 1 and str(int(digits)).zfill(len(last)) == digits

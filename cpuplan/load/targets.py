@@ -1,0 +1,70 @@
+"""Which target a cluster's nodes have, and whether it can carry what its intent says."""
+
+from collections.abc import Iterable, Iterator
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.intent import IntentSpec, Target
+from cpuplan.load.documents import Document, Documents
+from cpuplan.plan import NodeClass
+
+#: Keys of a target that only mean something to the machine config operator.
+_POOL_KEYS = ("pool", "node_selector", "machine_config_label", "machine_config_pool_selector", "mode")
+#: Keys of `kernel` that choose a kernel, which nobody but the machine config operator installs.
+_KERNEL_KEYS = ("real_time", "page_size")
+
+
+def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
+    """The first target that is for `cluster`, with its index."""
+    for index, target in enumerate(spec.targets):
+        if not target.clusters or cluster in target.clusters:
+            return index, target
+    return None
+
+
+def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic]:
+    """Targets without what they need or with what they cannot carry, and pools of unlike nodes (CP227, CP229, CP230)."""
+    found: list[Diagnostic] = []
+    for intent in documents.of_kind("Intent"):
+        found += _check_targets(intent)
+    return found + list(_check_pools(documents, classes))
+
+
+def _check_targets(intent: Document) -> Iterator[Diagnostic]:
+    spec: IntentSpec = intent.spec
+    for index, target in enumerate(spec.targets):
+        if target.platform == "openshift":
+            if target.pool is None:
+                yield diagnose("CP229", intent.at("targets", index))
+            continue
+        for key in _POOL_KEYS:
+            if key in target.model_fields_set:
+                yield _no_effect(intent, target, ("targets", index, _camel(key)))
+    if all(target.platform == "kubernetes" for target in spec.targets):
+        for key in _KERNEL_KEYS:
+            if key in spec.kernel.model_fields_set:
+                yield _no_effect(intent, spec.targets[0], ("kernel", _camel(key)))
+
+
+def _no_effect(intent: Document, target: Target, field: tuple[str | int, ...]) -> Diagnostic:
+    place = intent.source.key_at(("spec", *field))
+    return diagnose("CP230", place, field=".".join(map(str, ("spec", *field))), platform=target.platform)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+def _check_pools(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
+    """On OpenShift the pool decides what a node gets, so a pool is one class."""
+    pools: dict[tuple[str, str], list[NodeClass]] = {}
+    for each in classes:
+        if each.target.platform == "openshift" and each.target.pool:
+            pools.setdefault((each.cluster, each.target.pool), []).append(each)
+    for (cluster, pool), members in sorted(pools.items()):
+        if len(members) > 1:
+            intent = documents.by_name["Intent", members[0].intent]
+            index, _ = target_for(members[0].spec, cluster) or (0, None)
+            shown = ", ".join(f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members)
+            place = intent.at("targets", index, "pool")
+            yield diagnose("CP227", place, pool=pool, cluster=cluster, classes=shown)

@@ -1,0 +1,100 @@
+"""What to say where there is no layout: for each conflict its statements, the machine's figures, and a way out."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.plan import NodeClass
+from cpuplan.solve import conflict, model, remedies
+from cpuplan.solve.goals import LEAST_LEFT_OVER
+from cpuplan.solve.kinds import LEFT_OVER
+from cpuplan.solve.rules import Amount, Constraint, Covered, Listed, Problem, Rule, Scope, counted, cpus_text
+from cpuplan.solve.statements import Locate, joined
+from cpuplan.topology import Topology
+
+
+def diagnostics(node_class: NodeClass, problem: Problem, locate: Locate) -> list[Diagnostic]:
+    """One for each of the conflicts that have no statement in common; `problem` has no layout.
+
+    A conflict's remedy is tried as if the other conflicts were settled.
+    """
+
+    def feasible(rules: Iterable[Rule]) -> bool:
+        return model.feasible(problem.having(rules))
+
+    conflicts = list(conflict.disjoint(problem.rules, feasible))
+    found = []
+    for rules in conflicts:
+        others = {rule for other in conflicts if other is not rules for rule in other}
+        settled = problem.having(rule for rule in problem.rules if rule not in others)
+        found.append(_diagnostic(node_class, settled, _narrowed(rules, feasible), rules, locate))
+    return found
+
+
+def _narrowed(rules: Sequence[Rule], feasible: Callable[[Sequence[Rule]], bool]) -> list[Rule]:
+    """The rules of a conflict with only those of their constraints that are needed: the one NUMA node that is too small."""
+    parts = [rule._replace(constraints=(constraint,)) for rule in rules for constraint in rule.constraints]
+    needed = conflict.minimal(parts, feasible)
+    by_rule = groupby(needed, key=lambda part: (part.pool, part.field))
+    return [
+        first._replace(constraints=tuple(constraint for part in (first, *parts) for constraint in part.constraints))
+        for _, (first, *parts) in by_rule
+    ]
+
+
+def _diagnostic(
+    node_class: NodeClass, problem: Problem, narrowed: Sequence[Rule], rules: Sequence[Rule], locate: Locate
+) -> Diagnostic:
+    """At the first statement; the other ones, and the machine, as labels. What has no position goes into the message."""
+    places = [(locate(node_class.reason("", rule.field).origin), _figure(rule)) for rule in narrowed]
+    position, label = places[0]
+    hardware = locate(f"Hardware/{node_class.hardware}:spec")
+    further = [*places[1:], *((hardware, fact) for fact in _facts(problem.topology, narrowed))]
+    unplaced = [text for place, text in further if place is None]
+    values: dict[str, object] = {
+        "name": node_class.name,
+        "cluster": node_class.cluster,
+        "nodes": counted(len(node_class.nodes), "node"),
+        "facts": "".join(f"; {text}" for text in unplaced),
+        "change": remedies.sentence(node_class, problem, rules),
+    }
+    code = "CP401"
+    if any(isinstance(constraint, Covered) for rule in narrowed for constraint in rule.constraints):
+        code = "CP402"
+        values |= {"count": _left_over(problem), "online": counted(len(problem.topology.online), "online CPU")}
+    else:
+        pools = list(dict.fromkeys(rule.pool for rule in narrowed))
+        values |= {"pools": joined(pools), "do": "does" if len(pools) == 1 else "do"}
+    labels = [Label(place, text) for place, text in further if place]
+    return diagnose(code, position, label=label, labels=labels, **values)
+
+
+def _left_over(problem: Problem) -> int:
+    """How many CPUs are in no pool at best."""
+    rules = [rule for rule in problem.rules if not any(isinstance(each, Covered) for each in rule.constraints)]
+    layout = model.layout(problem.having(rules), LEAST_LEFT_OVER)
+    assert layout is not None  # noqa: S101 - Covered was needed for the conflict, and the others are settled
+    return len(layout[LEFT_OVER])
+
+
+def _figure(rule: Rule) -> str:
+    """A statement's part in a conflict: `reserved takes 2 cores of NUMA node 1`."""
+    amounts = [constraint for constraint in rule.constraints if isinstance(constraint, Amount)]
+    if not amounts or amounts[0].least != amounts[0].most:
+        return rule.reason.text
+    taken = {amount.scope.name: counted(amount.least, amount.unit[:-1]) for amount in amounts}
+    return f"{rule.pool} takes " + joined([f"{many} of {scope}" for scope, many in taken.items()])
+
+
+def _facts(topology: Topology, rules: Sequence[Rule]) -> list[str]:
+    """The size of each scope that the conflict is about."""
+    amounts = [each for rule in rules for each in rule.constraints if isinstance(each, Amount)]
+    scopes = list(dict.fromkeys(amount.scope for amount in amounts)) or [Scope("the machine", topology.online)]
+    return [_fact(topology, scope) for scope in scopes]
+
+
+def _fact(topology: Topology, scope: Scope) -> str:
+    cores = [siblings for siblings in topology.cores.values() if siblings <= scope.cpus]
+    widths = {len(siblings) for siblings in cores}
+    threads = f" with {counted(max(widths), 'thread')} each" if len(widths) == 1 else f" and {len(scope.cpus)} CPUs"
+    return f"{scope.name} has {counted(len(cores), 'core')}{threads}"

@@ -1,0 +1,1 @@
+"""The tests, and the two programs beside them: `tests.conformance` and `tests.generate`."""

@@ -1,0 +1,37 @@
+"""Writes what is made from the code: schemas, references, and the messages of `tests/rejected/`.
+
+`python -m tests.generate`, then read the difference. `tests/test_generated.py` says when something is stale.
+"""
+
+import tempfile
+from pathlib import Path
+
+from tests.projects import REPOSITORY
+from tests.rejected_cases import cases, outcome
+
+
+def generated() -> dict[str, str]:
+    """The text of every generated file of the repository, by its path."""
+    from cpuplan.emit import to_json
+    from cpuplan.load.documents import KINDS
+    from cpuplan.load.schema import schema
+    from cpuplan.render import codes, reference
+
+    texts = {f"schemas/{kind.lower()}.schema.json": to_json(schema(kind)) for kind in KINDS}
+    texts["docs/diagnostics.md"] = codes.reference()
+    texts["docs/reference.md"] = reference.reference({kind: schema(kind) for kind in KINDS})
+    return texts
+
+
+def main() -> None:
+    """Write them all."""
+    for path, text in generated().items():
+        (REPOSITORY / path).write_text(text)
+    for case in cases():
+        with tempfile.TemporaryDirectory() as folder:
+            _, printed = outcome(case, Path(folder, "project"))
+        (case.folder / "expected.txt").write_text(printed)
+
+
+if __name__ == "__main__":
+    main()

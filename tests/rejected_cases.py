@@ -1,0 +1,52 @@
+"""The cases of `tests/rejected/`: a project that is wrong in one way, a command, and everything that it prints.
+
+A folder `CPnnn-<slug>` holds the files that differ from `base`, `case.yaml` (arguments, and the exit code) and
+`expected.txt`. What no file can say, such as a folder without permission, is arranged by a function in `arrange.py`.
+"""
+
+from contextlib import chdir
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click.testing
+import yaml
+
+from tests import arrange
+from tests.projects import REJECTED, make_project
+
+
+class Case(NamedTuple):
+    """One folder of `tests/rejected/`."""
+
+    folder: Path
+    arguments: list[str]
+    exit_code: int
+
+    @property
+    def code(self) -> str:
+        return self.folder.name.partition("-")[0]
+
+
+def cases() -> list[Case]:
+    """All cases, by name."""
+    found = []
+    for folder in sorted(REJECTED.glob("CP*")):
+        data: dict[str, Any] = yaml.safe_load((folder / "case.yaml").read_text())
+        found.append(Case(folder, data["arguments"].split(), data["exit"]))
+    return found
+
+
+def outcome(case: Case, target: Path) -> tuple[int, str]:
+    """Run the case in `target`: the exit code, and what a user sees of diagnostics."""
+    from cpuplan.cli.main import run
+
+    make_project(target, case.folder)
+    for name in ("case.yaml", "expected.txt"):
+        (target / name).unlink(missing_ok=True)
+    with chdir(target), arrange.around(case.folder.name, target):
+        runner = click.testing.CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
+        with runner.isolation() as (_, error, _both):
+            exit_code = run(case.arguments)
+            error.flush()
+            printed = error.getvalue().decode()
+    return exit_code, printed.replace(str(target), "PROJECT")

@@ -1,0 +1,22 @@
+"""Every code is provoked by a user's mistake, and its whole message is compared."""
+
+from pathlib import Path
+
+import pytest
+
+from cpuplan.codes import CODES
+from tests.rejected_cases import Case, cases, outcome
+
+CASES = cases()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.folder.name)
+def test_message(case: Case, tmp_path: Path) -> None:
+    exit_code, printed = outcome(case, tmp_path / "project")
+    assert printed == (case.folder / "expected.txt").read_text()
+    assert exit_code == case.exit_code
+    assert f"[{case.code}]" in printed
+
+
+def test_every_code_is_provoked() -> None:
+    assert sorted({case.code for case in CASES}) == sorted(CODES)
