@@ -38,6 +38,7 @@ def _explain_code(code: str) -> int:
 def _explain_cpu(node: str, cpu: int) -> int:
     from cpuplan import components
     from cpuplan.cli.nodes import find_node, load_plan
+    from cpuplan.components.setting import names_cpu
     from cpuplan.render.explain import explain_cpu
 
     loaded = load_plan(settings().root)
@@ -48,5 +49,6 @@ def _explain_cpu(node: str, cpu: int) -> int:
     present = found.topology.online | found.topology.offline
     if cpu not in present:
         raise CpuplanError([diagnose("CP252", node=name, cpu=cpu, cpus=present)])
-    click.echo(explain_cpu(found, name, cpu, project.locate, components.all_settings(found)), nl=False)
+    named = [setting for setting in components.all_settings(found) if names_cpu(setting.value, cpu)]
+    click.echo(explain_cpu(found, name, cpu, project.locate, named).rstrip("\n"))
     return 0

@@ -8,11 +8,11 @@ import gc
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from cpuplan import __version__
+from cpuplan.cli.options import Settings
 
 #: Commands in the order of their use: name -> what the overview says. The module is `cpuplan.cli.<name>`.
 COMMANDS = {
@@ -26,13 +26,6 @@ COMMANDS = {
     "fmt": "Put inventories and intents in their canonical form, comments kept.",
     "schema": "Print the JSON Schema of a kind of document.",
 }
-
-
-class Settings(NamedTuple):
-    """The options that hold for every command."""
-
-    root: Path
-    colour: bool | None  # None: only on a terminal
 
 
 class _Commands(click.Group):
@@ -116,7 +109,3 @@ def run(arguments: list[str]) -> int:
         from cpuplan.cli.failure import report
 
         return report(error, arguments)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cpuplan.cli.main import Settings
+from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
 
 Command = TypeVar("Command", bound=Callable[..., Any])

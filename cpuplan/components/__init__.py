@@ -13,10 +13,10 @@ from cpuplan.components import (
     units,
     versions,
 )
+from cpuplan.components.kernel_checks import Locate
 from cpuplan.components.setting import Component, Setting
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import NodePlan
-from cpuplan.components.kernel_checks import Locate
 
 #: All components, in the order in which they are printed.
 COMPONENTS: dict[str, Component] = {

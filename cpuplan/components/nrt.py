@@ -10,6 +10,7 @@ from typing import Any
 from cpuplan.components import hugepages, kubelet, memory
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
+from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
@@ -56,7 +57,7 @@ def _zone(plan: NodePlan, node: int) -> Iterator[Setting]:
     if len(distances) == len(facts):
         costs: dict[str, Value] = {f"node-{other}": cost for other, cost in zip(facts, distances, strict=True)}
         yield Setting(NAME, f"{zone}.costs", costs, inventory)
-    cpus = plan.topology.numa_nodes.get(node, plan.topology.online - plan.topology.online) - plan.pool("offlined").cpus
+    cpus = plan.topology.numa_nodes.get(node, EMPTY) - plan.pool("offlined").cpus
     free = cpus - kubelet.reserved_cpus(plan)
     because = tuple(reason for pool in plan.pools if pool.cpus & cpus for reason in pool.because)
     yield Setting(NAME, f"{zone}.resources.cpu", _amounts(len(cpus), len(free)), because or inventory)

@@ -41,6 +41,15 @@ def of_component(settings: Iterable[Setting], component: str) -> list[Setting]:
     return [setting for setting in settings if setting.component == component]
 
 
+def names_cpu(value: Value, cpu: int) -> bool:
+    """Whether a value is, or holds, a CPU set with `cpu` in it."""
+    if isinstance(value, CpuSet):
+        return cpu in value
+    if isinstance(value, dict):
+        return any(names_cpu(item, cpu) for item in value.values())
+    return isinstance(value, tuple) and any(names_cpu(item, cpu) for item in value)
+
+
 def values(settings: Iterable[Setting], component: str) -> dict[str, Value]:
     """The values of one component's settings, by key."""
     return {setting.key: setting.value for setting in settings if setting.component == component}

@@ -116,13 +116,14 @@ class _Topologies:
     def of(self, group: Group) -> Topology | None:
         """The machine of a group's nodes; None if its documents are wrong."""
         document = self._documents.get(group.hardware)
-        if document is None or not group.offline:
-            return self._built.get((group.hardware, EMPTY))
+        if document is None or not group.offline or (group.hardware, group.offline) in self._built:
+            return self._built.get((group.hardware, group.offline))
         base = self._built[group.hardware, EMPTY]
         missing = group.offline - (base.online | base.offline) if base else EMPTY
         if missing:
             place = group.document.at("nodes", group.index, "offline")
             self._diagnostics.append(diagnose("CP231", place, cpus=missing, hardware=group.hardware))
+            self._built[group.hardware, group.offline] = None
             return None
         return self._build(document, group.offline)
 

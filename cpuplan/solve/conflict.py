@@ -10,9 +10,7 @@ from typing import TypeVar
 Statement = TypeVar("Statement")
 
 
-def minimal(
-    statements: Sequence[Statement], feasible: Callable[[Sequence[Statement]], bool]
-) -> list[Statement]:
+def minimal(statements: Sequence[Statement], feasible: Callable[[Sequence[Statement]], bool]) -> list[Statement]:
     """Of statements that cannot hold together, some that cannot either, and can without any one of them.
 
     Where there is a choice the first ones are kept. `feasible` is asked once for each statement.

@@ -8,7 +8,7 @@ from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, model, remedies
 from cpuplan.solve.goals import LEAST_LEFT_OVER
 from cpuplan.solve.kinds import LEFT_OVER
-from cpuplan.solve.rules import Amount, Constraint, Covered, Listed, Problem, Rule, Scope, counted, cpus_text
+from cpuplan.solve.rules import Amount, Covered, Problem, Rule, Scope, counted
 from cpuplan.solve.statements import Locate, joined
 from cpuplan.topology import Topology
 
@@ -32,7 +32,7 @@ def diagnostics(node_class: NodeClass, problem: Problem, locate: Locate) -> list
 
 
 def _narrowed(rules: Sequence[Rule], feasible: Callable[[Sequence[Rule]], bool]) -> list[Rule]:
-    """The rules of a conflict with only those of their constraints that are needed: the one NUMA node that is too small."""
+    """The rules of a conflict with only those constraints that are needed: of the one NUMA node that is too small."""
     parts = [rule._replace(constraints=(constraint,)) for rule in rules for constraint in rule.constraints]
     needed = conflict.minimal(parts, feasible)
     by_rule = groupby(needed, key=lambda part: (part.pool, part.field))
@@ -45,7 +45,7 @@ def _narrowed(rules: Sequence[Rule], feasible: Callable[[Sequence[Rule]], bool])
 def _diagnostic(
     node_class: NodeClass, problem: Problem, narrowed: Sequence[Rule], rules: Sequence[Rule], locate: Locate
 ) -> Diagnostic:
-    """At the first statement; the other ones, and the machine, as labels. What has no position goes into the message."""
+    """At the first statement; the others, and the machine, as labels. What has no position goes into the message."""
     places = [(locate(node_class.reason("", rule.field).origin), _figure(rule)) for rule in narrowed]
     position, label = places[0]
     hardware = locate(f"Hardware/{node_class.hardware}:spec")

@@ -74,11 +74,11 @@ def reasons(problem: Problem, pool: str, layout: Layout) -> list[Reason]:
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
     if not cpus or any(isinstance(constraint, Listed) and constraint.pool == pool for constraint in constraints):
         return []
-    found = []
-    for goal in GOALS:
-        if goal.pool == pool and goal.reason and _is_seen(goal, cpus, topology, layout):
-            found.append(goal.reason._replace(text=goal.reason.text.format(first=topology.online.first)))
-    return found
+    return [
+        goal.reason._replace(text=goal.reason.text.format(first=topology.online.first))
+        for goal in GOALS
+        if goal.pool == pool and goal.reason and _is_seen(goal, cpus, topology, layout)
+    ]
 
 
 def _is_seen(goal: Goal, cpus: CpuSet, topology: Topology, layout: Layout) -> bool:

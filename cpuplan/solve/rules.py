@@ -126,8 +126,10 @@ def size(node_class: NodeClass, name: str, pool: Pool) -> Rule:
 def _size(topology: Topology, name: str, pool: Pool) -> tuple[str, str, tuple[Constraint, ...]]:
     """(field, the statement in words, its constraints)."""
     if pool.cpus is not None:
-        return "cpus", f"takes {cpus_text(pool.cpus)}, which {'is' if len(pool.cpus) == 1 else 'are'} listed", (
-            Listed(name, pool.cpus),
+        return (
+            "cpus",
+            f"takes {cpus_text(pool.cpus)}, which {'is' if len(pool.cpus) == 1 else 'are'} listed",
+            (Listed(name, pool.cpus),),
         )
     where = {"machine": "", "socket": " of each socket", "numaNode": " of each NUMA node"}[pool.per]
     scopes = scopes_of(topology, pool)

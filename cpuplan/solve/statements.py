@@ -49,12 +49,12 @@ def _empty_reserved(node_class: NodeClass, reserved: Pool, at: Locate) -> Iterat
 def _overlaps(pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:
     for (first, a), (second, b) in combinations(_lists(pools).items(), 2):
         if both := a & b:
-            labels = [Label(position, f"{first} lists {cpus_text(a)}") if (position := at(f"{first}.cpus")) else None]
+            other = at(f"{first}.cpus")
             yield diagnose(
                 "CP211",
                 at(f"{second}.cpus"),
                 label=f"{second} lists {cpus_text(b)}",
-                labels=[label for label in labels if label],
+                labels=[Label(other, f"{first} lists {cpus_text(a)}")] if other else [],
                 cpus=cpus_text(both),
                 are="is" if len(both) == 1 else "are",
                 them=_them(both),
@@ -69,12 +69,25 @@ def _absent_cpus(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> I
     for name, cpus in _lists(pools).items():
         place = at(f"{name}.cpus")
         if lacking := cpus - present:
-            values = {"cpus": cpus_text(lacking), "them": _them(lacking), "present": cpus_text(present)}
-            yield diagnose("CP350", place, pool=name, hardware=node_class.hardware, **values)
+            yield diagnose(
+                "CP350",
+                place,
+                pool=name,
+                cpus=cpus_text(lacking),
+                them=_them(lacking),
+                hardware=node_class.hardware,
+                present=cpus_text(present),
+            )
         if offline := cpus & topology.offline:
-            they = "it is" if len(offline) == 1 else "they are"
-            values = {"cpus": cpus_text(offline), "them": _them(offline), "they": they}
-            yield diagnose("CP351", place, pool=name, hardware=node_class.hardware, **values)
+            yield diagnose(
+                "CP351",
+                place,
+                pool=name,
+                cpus=cpus_text(offline),
+                they="it is" if len(offline) == 1 else "they are",
+                them=_them(offline),
+                hardware=node_class.hardware,
+            )
 
 
 def _split_cores(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:

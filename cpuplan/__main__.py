@@ -1,0 +1,5 @@
+"""`python -m cpuplan`."""
+
+from cpuplan.cli.main import main
+
+main()
