@@ -433,11 +433,12 @@ WRITING = {
         "deleted.",
     ),
     "CP605": Code(
-        "mount point",
-        "{path} is a mount point",
-        "mount the folder above the output folder instead, and nothing inside it",
+        "mount point or image layer",
+        "{path} is a mount point or comes from a container image's layer",
+        "mount the folder above the output folder from outside, and nothing inside it",
         "The output folder is replaced in one step by exchanging it with a folder beside it (renameat2(2)), which "
-        "needs both on one file system. In a container, mount the project and not only its output folder.",
+        "needs both on one file system. In a container, mount the project and not only its output folder. A folder of "
+        "an image's lower layer cannot be renamed either (overlayfs gives EXDEV).",
     ),
     "CP606": Code(
         "another run is writing",
@@ -853,11 +854,11 @@ SOLVING = {
         "{pools} {do} not fit class {name} of cluster {cluster} ({nodes}){facts}",
         "{change}",
         "No assignment of CPUs to pools satisfies these statements together, which was proven by search, and without any one "
-        "of them there is one. What the remedy proposes was tried, and gives a layout.",
+        "of them there is one. What the remedy proposes was tried and gives a layout, once other errors are settled too.",
     ),
     "CP402": Code(
         "CPUs without a pool",
-        "{count} of the {online} of class {name} in cluster {cluster} ({nodes}) would be in no pool{facts}",
+        "{count} of the {online} of class {name} in cluster {cluster} ({nodes}) would be in no pool, such as CPU {cpu}{facts}",
         "{change}",
         "Each online CPU is in exactly one pool. Let one pool take the rest, or make the sizes add up. A single thread of a "
         "core can also be left over because all other pools take whole cores only.",

@@ -1,9 +1,10 @@
 """What all input documents share: their envelope, and the types of their fields."""
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -28,44 +29,42 @@ class Model(BaseModel):
     )
 
 
-def _cpu_list(value: object, parse: Any) -> CpuSet:
-    """A bare `3` is an integer to YAML and still a CPU list to everybody else."""
-    if isinstance(value, CpuSet):
-        return value
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise PydanticCustomError("cpu_list_type", "a CPU list is text such as 0-3,8")
-    try:
-        return parse(str(value))  # type: ignore[no-any-return]
-    except CpuSetError as error:
-        raise PydanticCustomError(
-            "cpu_list", "{item} {problem}", {"item": error.item, "problem": error.problem}
-        ) from None
+class _ListOf:
+    """The type of a CPU list, for pydantic: what `parse` takes, or a bare number, which is an integer only to YAML."""
 
+    def __init__(self, parse: Callable[[str], CpuSet], pattern: str, example: str) -> None:
+        self.parse = parse
+        self.json_schema = {
+            "anyOf": [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}],
+            "examples": [example],
+        }
 
-def _cpu_list_schema(parse: Any, pattern: str, example: str) -> Any:
-    def schema(_source: Any, _handler: Any) -> core_schema.CoreSchema:
+    def read(self, value: object) -> CpuSet:
+        if isinstance(value, CpuSet):
+            return value
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise PydanticCustomError("cpu_list_type", "a CPU list is text such as 0-3,8")
+        try:
+            return self.parse(str(value))
+        except CpuSetError as error:
+            context = {"item": error.item, "problem": error.problem}
+            raise PydanticCustomError("cpu_list", "{item} {problem}", context) from None
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(
-            lambda value: _cpu_list(value, parse),
-            serialization=core_schema.to_string_ser_schema(),
-            metadata={
-                "pydantic_js_functions": [
-                    lambda _schema, _handler: {
-                        "anyOf": [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}],
-                        "examples": [example],
-                    }
-                ]
-            },
+            self.read, serialization=core_schema.to_string_ser_schema()
         )
 
-    return GetPydanticSchema(schema)
+    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
+        return self.json_schema
 
 
 #: A list that every reader down the line takes: `0-3,8`.
-CpuList = Annotated[CpuSet, _cpu_list_schema(CpuSet.parse, r"^(\d+(-\d+)?(,\d+(-\d+)?)*)?$", "0-1,32-33")]
+CpuList = Annotated[CpuSet, _ListOf(CpuSet.parse, r"^(\d+(-\d+)?(,\d+(-\d+)?)*)?$", "0-1,32-33")]
 #: A list as the kernel prints or takes it, strides too: what inventories hold.
 KernelList = Annotated[
     CpuSet,
-    _cpu_list_schema(CpuSet.parse_kernel, r"^(\d+(-\d+(:\d+/\d+)?)?(,\d+(-\d+(:\d+/\d+)?)?)*)?$", "0-110:1/2"),
+    _ListOf(CpuSet.parse_kernel, r"^(\d+(-\d+(:\d+/\d+)?)?(,\d+(-\d+(:\d+/\d+)?)?)*)?$", "0-110:1/2"),
 ]
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]

@@ -19,7 +19,7 @@ class Numbering(Model):
 
     threads: Literal["separate", "adjacent"] = Field(
         "separate",
-        description="separate: first threads of all cores, then second threads. adjacent: the threads of a core together",
+        description="separate: first threads of all cores, then second ones. adjacent: the threads of a core together",
     )
     cores: Literal["blocks", "interleaved"] = Field(
         "blocks",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from cpuplan.check.host import Subject
 from cpuplan.check.machine import SYSTEM, cpu_file
 from cpuplan.components import kernel
+from cpuplan.components.cmdline import Occurrence, canonical
 from cpuplan.components.setting import Setting, of_component
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -20,13 +21,13 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
     if line is None:
         yield diagnose("CP810", path=path)
         return
-    found = kernel.occurrences(line)
+    found = {canonical(key): times for key, times in kernel.occurrences(line).items()}
     for setting in of_component(subject.settings, kernel.NAME):
-        yield from _argument(subject, setting, found.get(setting.key, ()), path)
+        yield from _argument(subject, setting, found.get(canonical(setting.key), ()), path)
 
 
 def _argument(
-    subject: Subject, setting: Setting, found: Sequence[kernel.Occurrence], path: str
+    subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str
 ) -> Iterator[Diagnostic]:
     wanted = kernel.argument(setting)
     labels = subject.labels(setting.reasons)

@@ -1,6 +1,7 @@
 """The syntax of kernel command lines: words, quotes, lists (kernel: lib/cmdline.c, kernel/params.c)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet, CpuSetError
@@ -11,27 +12,41 @@ CPU_LISTS = frozenset(
 )
 #: Arguments that take turns: a size, and then what holds for pages of that size.
 _HUGE_SIZE, _HUGE_COUNT = "hugepagesz", "hugepages"
+#: Arguments that may be given often, each adding to what was said before; those of rd. and systemd. too.
+ADDING_UP = frozenset({"console", "crashkernel", "earlycon", "efi", "memmap", "modprobe.blacklist", "pci"})
 _ISOLCPUS_FLAGS = ("domain", "managed_irq", "nohz")
 
 
-def split(text: str) -> Iterator[tuple[str, str | None]]:
-    """Names and values in the kernel's own reading (next_arg): quotes keep blanks, `--` ends the kernel's part.
+class Occurrence(NamedTuple):
+    """One time that an argument is given: its value, its words, and the column of the first (from 1)."""
 
-    The value of an argument without `=` is None.
-    """
-    word, quoted = "", False
-    for character in text + " ":
-        if character.isspace() and not quoted:
-            if word == "--":
-                return
-            if word:
-                yield _pair(word)
-            word = ""
-            continue
+    value: Value
+    text: str
+    column: int
+
+
+class _Word(NamedTuple):
+    """A word in the kernel's reading; the value of an argument without `=` is None."""
+
+    name: str
+    value: str | None
+    text: str
+    column: int
+
+
+def _split(text: str) -> Iterator[_Word]:
+    """The words in the kernel's own reading (next_arg): quotes keep blanks, `--` ends the kernel's part."""
+    start, quoted = 0, False
+    for at, character in enumerate(text + "\n"):
         quoted ^= character == '"'
-        word += character
-    if word:
-        yield _pair(word.removesuffix(" "))
+        if not character.isspace() or (quoted and at < len(text)):
+            continue
+        word = text[start:at]
+        if word == "--":
+            return
+        if word:
+            yield _Word(*_pair(word), word, start + 1)
+        start = at + 1
 
 
 def _pair(word: str) -> tuple[str, str | None]:
@@ -60,40 +75,49 @@ def canonical(key: str) -> str:
     return name.replace("-", "_") + equals + rest
 
 
-def keyed(pairs: Iterable[tuple[str, str | None]]) -> dict[str, Value]:
-    """Values by argument name, in order; of a repeated argument the last value, as most of the kernel's readers do.
+def keyed(text: str) -> dict[str, Value]:
+    """Values by argument name, in order; of a repeated argument the last value, as the kernel does.
 
-    Earlier, other values of it (`console=` may come often) are keys of their own, `console=tty0`: True. A page count
-    belongs to the size before it: `hugepagesz=2M`: 64.
+    Arguments that add up (`console=`) are keys by themselves, `console=tty0`: True. A number of pages belongs to the
+    size before it, `hugepagesz=2M`: 64.
     """
-    found = list(_described(pairs))
-    last = {key: index for index, (key, _) in enumerate(found)}
-    result: dict[str, Value] = {}
-    for index, (key, value) in enumerate(found):
-        if last[key] == index:
-            result[key] = value
-        elif value != found[last[key]][1] and not key.startswith(f"{_HUGE_SIZE}="):
-            result[words(key, value)[0]] = True
-    return result
+    return {key: found[-1].value for key, found in occurrences(text).items()}
 
 
-def _described(pairs: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, Value]]:
-    size: str | None = None
-    for name, raw in pairs:
-        key = canonical(name) if canonical(name) in CPU_LISTS else name
-        if size is not None:
-            if key == _HUGE_COUNT:
-                yield f"{_HUGE_SIZE}={size}", _count(raw)
-                size = None
-                continue
-            yield f"{_HUGE_SIZE}={size}", True
+def occurrences(text: str) -> dict[str, list[Occurrence]]:
+    """Every time that each key of `keyed` is given, in the order of their last times."""
+    found: dict[str, list[Occurrence]] = {}
+    for key, occurrence in _described(text):
+        found[key] = [*found.pop(key, ()), occurrence]
+    return found
+
+
+def _described(text: str) -> Iterator[tuple[str, Occurrence]]:
+    size: _Word | None = None
+    for word in _split(text):
+        if size and word.name == _HUGE_COUNT:
+            pair = f"{size.text} {word.text}"
+            yield f"{_HUGE_SIZE}={size.value}", Occurrence(_count(word.value), pair, size.column)
             size = None
-        if key == _HUGE_SIZE and raw is not None:
-            size = raw
-        else:
-            yield key, _value(key, raw)
-    if size is not None:
-        yield f"{_HUGE_SIZE}={size}", True
+            continue
+        if size:
+            yield f"{_HUGE_SIZE}={size.value}", Occurrence(True, size.text, size.column)
+        size = word if word.name == _HUGE_SIZE and word.value else None
+        if not size:
+            yield _single(word)
+    if size:
+        yield f"{_HUGE_SIZE}={size.value}", Occurrence(True, size.text, size.column)
+
+
+def _single(word: _Word) -> tuple[str, Occurrence]:
+    name = canonical(word.name)
+    if name in CPU_LISTS:
+        return name, Occurrence(_value(name, word.value), word.text, word.column)
+    adds_up = word.name in ADDING_UP or word.name.startswith(("rd.", "systemd."))
+    if word.value is None or adds_up:
+        key = word.name if word.value is None else f"{word.name}={word.value}"
+        return key, Occurrence(True, word.text, word.column)
+    return word.name, Occurrence(word.value, word.text, word.column)
 
 
 def _count(raw: str | None) -> Value:
@@ -101,10 +125,9 @@ def _count(raw: str | None) -> Value:
 
 
 def _value(key: str, raw: str | None) -> Value:
+    """A CPU list as a set; one that cannot be read as it is."""
     if raw is None:
         return True
-    if key not in CPU_LISTS:
-        return raw
     try:
         if key == "isolcpus":
             return _isolcpus(raw)

@@ -1,6 +1,6 @@
 """CRI-O: a drop-in for crio.conf(5), and what the files of a node add up to."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.components import mixedcpus, versions
@@ -92,29 +92,32 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The keys that one file gives. ValueError for text that is no TOML: CRI-O does not start with such a file."""
-    return merge([text])
+    """The keys that one file gives. ValueError for text that is no TOML: CRI-O does not start with such a file.
 
-
-def merge(texts: Iterable[str]) -> dict[str, Value]:
-    """What files give together, in their order (crio.conf, then crio.conf.d by name).
-
-    Keys of [crio.runtime] stand by themselves, those of other tables with their table (`crio.image.pause_image`). A
-    later file wins key by key, but a handler or workload of it replaces the earlier one whole. CRI-O matches keys
-    without regard to case; names of handlers, workloads and annotations keep theirs. Raises ValueError as `parse`.
+    Keys of [crio.runtime] stand by themselves, those of other tables with their table (`crio.image.pause_image`).
+    CRI-O matches keys without regard to case; names of handlers, workloads and annotations keep theirs.
     """
     import tomllib
 
-    found: dict[str, Value] = {}
-    for text in texts:
-        for key, value in _flat(_folded(tomllib.loads(text)), ()):
-            table, _, entry = key.partition(".")
-            if table in REPLACED and isinstance(value, dict):
-                for old in [old for old in found if old.startswith(f"{key}.")]:
-                    del found[old]
-            elif value is not None:
-                found[key] = value
-    return found
+    return dict(_flat(_folded(tomllib.loads(text)), ()))
+
+
+def merge(*files: Mapping[str, Value]) -> dict[str, Value]:
+    """What parsed files give together, in their order (crio.conf, then crio.conf.d by name).
+
+    A later file wins key by key, but a handler or workload of it replaces the earlier one whole.
+    """
+    merged: dict[str, Value] = {}
+    for found in files:
+        replaced = {_entry(key) for key in found} - {""}
+        merged = {key: value for key, value in merged.items() if _entry(key) not in replaced} | dict(found)
+    return merged
+
+
+def _entry(key: str) -> str:
+    """The handler or workload that a key belongs to, with its table; empty for other keys."""
+    table, _, rest = key.partition(".")
+    return f"{table}.{rest.partition('.')[0]}" if table in REPLACED else ""
 
 
 def _folded(data: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -127,15 +130,12 @@ def _folded(data: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]
     return folded
 
 
-def _flat(data: dict[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """(key, value) of all leaves; before the leaves of a handler or workload its own key and table."""
+def _flat(data: dict[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
+    """(key, value) of all leaves; maps of a handler or workload are leaves, and so is a table without keys."""
     for name, value in data.items():
         path = (*parents, name)
         inner = path[2:] if path[:2] == ("crio", "runtime") else path
-        is_entry = len(inner) == 2 and inner[0] in REPLACED
-        if isinstance(value, dict) and (len(inner) < 3 or inner[0] not in REPLACED):
-            if is_entry:
-                yield ".".join(inner), value
+        if isinstance(value, dict) and value and (len(inner) < 3 or inner[0] not in REPLACED):
             yield from _flat(value, path)
         else:
             yield ".".join(inner), _value(name, value)

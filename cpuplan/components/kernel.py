@@ -1,7 +1,7 @@
 """The kernel command line: boot arguments, in the order in which the node tuning operator's TuneD profile gives them.
 
 All of it follows from the plan and nothing from the CPUs that are online at the moment, so that two boots get the same
-line: TuneD's own evaluation changes once CPUs were switched off (openshift/cluster-node-tuning-operator, cpu-partitioning).
+line. What TuneD computes on the node changes once CPUs were switched off, and costs a second reboot.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +15,7 @@ from cpuplan.plan import NodePlan
 
 NAME = "kernel"
 
+Occurrence = cmdline.Occurrence
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 #: `model` of /proc/cpuinfo of Intel's CPUs from Sandy Bridge to Cascade Lake, Kaby and Comet Lake included: those whose
 #: intel_pstate driver brings jitter in active mode (TuneD, functions/function_intel_recommended_pstate.py; numbers from
@@ -42,6 +43,11 @@ def arguments(settings: Iterable[Setting]) -> list[str]:
     return [word for setting in settings for word in cmdline.words(setting.key, setting.value)]
 
 
+def argument(setting: Setting) -> str:
+    """One setting as it stands on the command line."""
+    return " ".join(map(cmdline.quote, cmdline.words(setting.key, setting.value)))
+
+
 def render(settings: Sequence[Setting]) -> str:
     """The command line, on one line without its end."""
     return " ".join(map(cmdline.quote, arguments(settings)))
@@ -49,7 +55,12 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """A command line, also a whole one from /proc/cmdline; see `cmdline.keyed` for repeated arguments."""
-    return cmdline.keyed(cmdline.split(text))
+    return cmdline.keyed(text)
+
+
+def occurrences(text: str) -> dict[str, list[Occurrence]]:
+    """Every time that each key of `parse` is on the command line."""
+    return cmdline.occurrences(text)
 
 
 #: (key, value, reasons), before it is known whether the intent replaces it.
@@ -175,7 +186,7 @@ def _huge_pages(plan: NodePlan) -> Iterator[Argument]:
     small = [index for index, page in pages if hugepages.to_kib(page.size) == 2048 and page.numa_node is not None]
     of_machine = {hugepages.to_kib(page.size) for _, page in pages if page.numa_node is None}
     if small and spec.default_size and hugepages.to_kib(spec.default_size) == 1024**2 and 2048 not in of_machine:
-        # Pages of a size that is not the default have no sysfs files for the units to write before a boot argument names it.
+        # The node tuning operator names this size too, so that its sysfs files are there for the units.
         reason = stated(plan, "2M pages are set aside later, by NUMA node", f"hugePages.pages.{small[0]}")
         yield "hugepagesz=2M", 0, (reason,)
 
@@ -193,7 +204,7 @@ def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
 
 def _extra(plan: NodePlan) -> Iterator[Setting]:
     given = plan.spec.kernel.extra_arguments
-    for key, value in cmdline.keyed(cmdline.split(" ".join(given))).items():
-        name = key.partition("=")[0]
-        index = next((place for place, word in enumerate(given) if word.partition("=")[0] == name), 0)
+    for key, value in cmdline.keyed(" ".join(given)).items():
+        word = cmdline.words(key, value)[0]
+        index = given.index(word) if word in given else 0
         yield Setting(NAME, key, value, (plan.node_class.reason("asked for", f"kernel.extraArguments.{index}"),))

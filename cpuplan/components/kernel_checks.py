@@ -1,4 +1,4 @@
-"""What is wrong with boot arguments before a kernel reads them, since it drops what it dislikes with one line in its log."""
+"""What is wrong with boot arguments, before a kernel drops what it dislikes with one line in its log."""
 
 from collections.abc import Callable, Iterator
 
@@ -27,7 +27,7 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     words = {cmdline.canonical(key): cmdline.words(key, value) for key, value in own.items()}
     for index, argument in enumerate(plan.spec.kernel.extra_arguments):
         position = locate(f"Intent/{plan.node_class.intent}:spec.kernel.extraArguments.{index}")
-        (key, value), *_ = cmdline.keyed(cmdline.split(argument)).items()
+        ((key, value),) = cmdline.keyed(argument).items()
         name = cmdline.canonical(key)
         if name in cmdline.CPU_LISTS:
             if own.get(name) != value:
@@ -40,6 +40,9 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             yield diagnose("CP523", position, argument=argument, cpus=cpus)
         elif name in own and own[name] != value:
             yield diagnose("CP521", position, argument=argument, planned=" ".join(words[name]))
+        # Further arguments are compared with this one. Sizes of huge pages take turns, so their names repeat.
+        if name not in own:
+            own[name], words[name] = value, [argument]
 
 
 def _switched_off(plan: NodePlan, name: str, value: Value) -> CpuSet:

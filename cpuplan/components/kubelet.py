@@ -1,4 +1,4 @@
-"""The kubelet: KubeletConfiguration (kubelet.config.k8s.io/v1beta1), as the node tuning operator's controller renders it."""
+"""The kubelet: KubeletConfiguration, as the node tuning operator's controller renders it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -57,7 +57,7 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
 
 def _topology_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
-    yield _given(plan, "topologyManagerPolicy", spec.topology_manager_policy, "how CPUs, memory and devices are aligned")
+    yield _given(plan, "topologyManagerPolicy", spec.topology_manager_policy, "how resources are aligned")
     if spec.topology_manager_scope:
         yield _given(plan, "topologyManagerScope", spec.topology_manager_scope, "what is aligned together")
     for option, value in sorted(spec.topology_manager_policy_options.items()):
@@ -66,13 +66,13 @@ def _topology_manager(plan: NodePlan) -> Iterator[Setting]:
 
 def _reservations(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
-    for field, given, text in (
+    amounts: tuple[tuple[str, Mapping[Any, str], str], ...] = (
         ("kubeReserved", spec.kube_reserved, "kept for the kubelet and the runtime"),
         ("systemReserved", spec.system_reserved, "kept for system services"),
         ("evictionHard", spec.eviction_hard, "pods are evicted below this"),
-    ):
-        values: Mapping[str, str] = {**given}
-        for key, value in sorted(values.items()):
+    )
+    for field, given, text in amounts:
+        for key, value in sorted(given.items()):
             yield _given(plan, f"{field}.{key}", value, text)
     cpus = reserved_cpus(plan)
     if cpus:
@@ -95,7 +95,7 @@ def _memory_manager(plan: NodePlan) -> Iterator[Setting]:
             yield _given(plan, "memoryManagerPolicy", spec.memory_manager_policy, "memory is not aligned")
         return
     field = "kubelet.memoryManagerPolicy" if spec.memory_manager_policy else "kubelet.topologyManagerPolicy"
-    because = (stated(plan, "memory is aligned with CPUs", field),)
+    because: tuple[Reason, ...] = (stated(plan, "memory is aligned with CPUs", field),)
     yield Setting(NAME, "memoryManagerPolicy", "Static", because)
     reserved = memory.reserved(plan)
     if reserved:
@@ -141,11 +141,17 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The fields of a KubeletConfiguration (YAML or JSON), also one that says more than cpuplan's."""
+    """The fields of a KubeletConfiguration (YAML or JSON), also one that says more than cpuplan's.
+
+    ValueError for text that is neither.
+    """
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data = yaml.load(text, loader)  # noqa: S506 - a safe loader
+    try:
+        data = yaml.load(text, loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
     found: dict[str, Value] = {}
     for field, value in (data if isinstance(data, dict) else {}).items():
         if field in HEAD or value is None:

@@ -123,12 +123,10 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     if _is_on(options, "align-by-socket"):
         topology = plan.topology
         if spec.topology_manager_policy == "single-numa-node":
-            yield diagnose(
-                "CP509", at(f"{field}.align-by-socket"), first="align-by-socket", second="single-numa-node"
-            )
+            yield diagnose("CP509", at(f"{field}.align-by-socket"), first="align-by-socket", second="single-numa-node")
         elif len(topology.sockets) > len(topology.numa_nodes):
-            values = {"sockets": len(topology.sockets), "nodes": len(topology.numa_nodes)}
-            yield diagnose("CP510", at(f"{field}.align-by-socket"), **values)
+            sockets, nodes = len(topology.sockets), len(topology.numa_nodes)
+            yield diagnose("CP510", at(f"{field}.align-by-socket"), sockets=sockets, nodes=nodes)
     if _is_on(options, "strict-cpu-reservation") and plan.node_class.target.platform == "openshift":
         yield diagnose("CP511", at(f"{field}.strict-cpu-reservation"))
 
@@ -143,11 +141,11 @@ def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     given = options.get(MAX_NUMA_NODES, "")
     limit = int(given) if given.isdecimal() else DEFAULT_MAX_NUMA_NODES
     if len(nodes) > limit:
-        values = {"count": len(nodes), "limit": limit, "hardware": plan.node_class.hardware}
-        yield diagnose("CP512", at("topologyManagerPolicy"), **values)
+        hardware = plan.node_class.hardware
+        yield diagnose("CP512", at("topologyManagerPolicy"), count=len(nodes), limit=limit, hardware=hardware)
     if _is_on(options, CLOSEST) and nodes != list(range(len(nodes))):
-        values = {"nodes": ", ".join(map(str, nodes)), "hardware": plan.node_class.hardware}
-        yield diagnose("CP513", at(f"topologyManagerPolicyOptions.{CLOSEST}"), **values)
+        position = at(f"topologyManagerPolicyOptions.{CLOSEST}")
+        yield diagnose("CP513", position, nodes=", ".join(map(str, nodes)), hardware=plan.node_class.hardware)
 
 
 def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
@@ -180,8 +178,10 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     if spec.reserved_memory:
         yield from _check_given(plan, at, wanted)
     elif missing := memory.placed(plan)[1]:
-        values = {"missing": to_text(missing), "wanted": to_text(wanted), "hardware": plan.node_class.hardware}
-        yield diagnose("CP518", at("systemReserved"), **values)
+        hardware = plan.node_class.hardware
+        yield diagnose(
+            "CP518", at("systemReserved"), missing=to_text(missing), wanted=to_text(wanted), hardware=hardware
+        )
 
 
 def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
@@ -192,5 +192,5 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
     for index, entry in enumerate(plan.spec.kubelet.reserved_memory):
         if entry.numa_node not in nodes:
             known = ", ".join(map(str, nodes)) or "none"
-            values = {"node": entry.numa_node, "hardware": plan.node_class.hardware, "nodes": known}
-            yield diagnose("CP542", at(f"reservedMemory.{index}.numaNode"), **values)
+            position = at(f"reservedMemory.{index}.numaNode")
+            yield diagnose("CP542", position, node=entry.numa_node, hardware=plan.node_class.hardware, nodes=known)

@@ -2,14 +2,13 @@
 
 from cpuplan import quantity
 from cpuplan.components import hugepages
-from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
 
 MIB = 1024**2
 
 
 def uses_memory_manager(plan: NodePlan) -> bool:
-    """Whether the memory manager has the Static policy; by default where NUMA alignment is demanded, as on OpenShift."""
+    """Whether the memory manager has the Static policy; by default where alignment is demanded, as on OpenShift."""
     spec = plan.spec.kubelet
     if spec.memory_manager_policy:
         return spec.memory_manager_policy == "Static"
@@ -22,8 +21,8 @@ def reservation(plan: NodePlan) -> int:
     Values that are no quantity count for nothing; `kubelet_checks` reports them.
     """
     spec = plan.spec.kubelet
-    given = (spec.kube_reserved.get("memory"), spec.system_reserved.get("memory"), spec.eviction_hard.get("memory.available"))
-    return sum(size_of(text) or 0 for text in given if text)
+    amounts = (spec.kube_reserved.get("memory"), spec.system_reserved.get("memory"))
+    return sum(size_of(text or "") or 0 for text in (*amounts, spec.eviction_hard.get("memory.available")))
 
 
 def size_of(text: str) -> int | None:
@@ -67,5 +66,6 @@ def placed(plan: NodePlan) -> tuple[dict[int, int], int]:
 
 
 def _preferred(plan: NodePlan) -> list[int]:
-    cpus: CpuSet = plan.pool("reserved").cpus & plan.topology.online
-    return list(dict.fromkeys([plan.topology[cpu].numa_node for cpu in cpus] + list(hugepages.memory_nodes(plan.topology))))
+    """NUMA nodes in the order in which they are asked."""
+    first = [plan.topology[cpu].numa_node for cpu in plan.pool("reserved").cpus & plan.topology.online]
+    return list(dict.fromkeys([*first, *hugepages.memory_nodes(plan.topology)]))

@@ -61,7 +61,7 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diag
     if plan.spec.runtime.mixed_cpus and not plan.pool("shared").cpus:
         return [diagnose("CP530", locate(f"{origin}.runtime.mixedCpus"))]
     if are_used(plan) and not versions.has(target, "crio.shared_cpuset"):
-        values = {"since": versions.to_text(versions.FEATURES["crio.shared_cpuset"])}
+        since = versions.to_text(versions.FEATURES["crio.shared_cpuset"])
         version = f"{target.platform} {target.version}"
-        return [diagnose("CP531", locate(f"{origin}.pools.shared"), version=version, **values)]
+        return [diagnose("CP531", locate(f"{origin}.pools.shared"), since=since, version=version)]
     return []

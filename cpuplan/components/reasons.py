@@ -7,7 +7,7 @@ from cpuplan.plan import NodePlan
 
 
 def stated(plan: NodePlan, text: str, field: str) -> Reason:
-    """The reason `text`, pointing at `field` (a path below `spec`, as in YAML) where the intent writes it, else at the default."""
+    """The reason `text` at `field` (a path below `spec`, as in YAML) where the intent writes it, else a default's."""
     return plan.node_class.reason(text, field) if is_written(plan, field) else Reason(text, "default")
 
 

@@ -1,7 +1,7 @@
 """systemd: units that prepare a node before its kubelet starts, with their scripts and drop-ins.
 
 Units and files have the names, order and environment of the node tuning operator's; their texts are our own
-(`templates/`). A unit's setting is its environment; a file's is True for the shipped text.
+(`templates/`). The setting of a unit with an environment is that; of anything else, True for the shipped text.
 """
 
 import re
@@ -41,12 +41,12 @@ OPENSHIFT_FILES: dict[str, _File] = {
     f"{BIN}/set-cpus-offline.sh": _File("bin/set-cpus-offline.sh", 0o700, f"{OFFLINE_UNIT} runs it"),
     f"{UNIT_FOLDER}/ovs.slice": _File("units/ovs.slice", 0o644, _OVS_REASON),
     **{
-        f"{UNIT_FOLDER}/{service}.service.d/01-use-ovs-slice.conf": _File("units/use-ovs-slice.conf", 0o644, _OVS_REASON)
-        for service in ("openvswitch", "ovs-vswitchd", "ovsdb-server")
+        f"{UNIT_FOLDER}/{name}.service.d/01-use-ovs-slice.conf": _File("units/use-ovs-slice.conf", 0o644, _OVS_REASON)
+        for name in ("openvswitch", "ovs-vswitchd", "ovsdb-server")
     },
     "/var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity": _File("files/enable_dynamic_cpu_affinity", 0o644, _OVS_REASON),
     "/etc/sysconfig/stalld-backend": _File(
-        "files/stalld-backend", 0o644, "stalld finds starving tasks in the scheduler's debug files, as under the node tuning operator"
+        "files/stalld-backend", 0o644, "stalld reads the scheduler's debug files, as under the node tuning operator"
     ),
     f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": _File(
         "units/stalld-backend.conf", 0o644, "stalld must be told of its backend"
@@ -69,7 +69,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         for path, file in OPENSHIFT_FILES.items():
             yield Setting(NAME, path, True, (Reason(file.reason, "default"),))
         for unit, text in OPENSHIFT_UNITS.items():
-            yield Setting(NAME, unit, {}, (Reason(text, "default"),))
+            yield Setting(NAME, unit, True, (Reason(text, "default"),))
         return
     for start, path in _SCRIPTS.items():
         users = [setting for setting in prepared if setting.key.startswith(start)]
@@ -111,9 +111,9 @@ def units(plan: NodePlan) -> dict[str, str]:
     """The texts of the units to enable, by name."""
     direct = plan.node_class.target.platform == "openshift"
     return {
-        setting.key: _unit(setting.key, setting.value, direct=direct)
+        setting.key: _text(setting.key, setting.value, direct=direct)
         for setting in settings(plan)
-        if isinstance(setting.value, dict)
+        if not setting.key.startswith("/")
     }
 
 
@@ -122,7 +122,7 @@ def files(plan: NodePlan) -> dict[str, tuple[int, str]]:
     return {
         setting.key: (_mode(setting.key), _text(setting.key, setting.value))
         for setting in settings(plan)
-        if not isinstance(setting.value, dict)
+        if setting.key.startswith("/")
     }
 
 
@@ -130,19 +130,15 @@ def _mode(path: str) -> int:
     return OPENSHIFT_FILES[path].mode if path in OPENSHIFT_FILES else 0o644
 
 
-def _text(path: str, value: Value) -> str:
-    return value if isinstance(value, str) else _template(OPENSHIFT_FILES[path].template)
-
-
-def _unit(name: str, environment: Value, *, direct: bool = True) -> str:
-    """A unit's text. `direct`: the script's file is executable; where files come without modes, bash is given it."""
-    shell = "" if direct else "/bin/bash "
-    values = {key: _plain(value) for key, value in environment.items()} if isinstance(environment, dict) else {}
-    if name in OPENSHIFT_UNITS:
-        return _template(f"units/{name}")
-    if name == OFFLINE_UNIT:
-        return _template(f"units/{name}.j2", environment=values, shell=shell)
-    return _template("units/hugepages-allocation.service.j2", environment=values, shell=shell)
+def _text(key: str, value: Value, *, direct: bool = True) -> str:
+    """The text of a unit or file. `direct`: scripts are executable; where files come without modes, bash is given them."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict):
+        return _template(OPENSHIFT_FILES[key].template if key.startswith("/") else f"units/{key}")
+    name = key if key == OFFLINE_UNIT else "hugepages-allocation.service"
+    environment = {name: _plain(item) for name, item in value.items()}
+    return _template(f"units/{name}.j2", environment=environment, shell="" if direct else "/bin/bash ")
 
 
 def _plain(value: Value) -> str:
@@ -151,13 +147,11 @@ def _plain(value: Value) -> str:
 
 def render(settings: Sequence[Setting]) -> str:
     """All texts, each under a line with its path, as `systemctl cat` shows units."""
-    parts = []
-    for setting in settings:
-        if isinstance(setting.value, dict):
-            parts.append(f"# {UNIT_FOLDER}/{setting.key}\n{_unit(setting.key, setting.value)}")
-        else:
-            parts.append(f"# {setting.key}\n{_text(setting.key, setting.value)}")
-    return "".join(parts)
+    return "".join(f"# {_path(setting.key)}\n{_text(setting.key, setting.value)}" for setting in settings)
+
+
+def _path(key: str) -> str:
+    return key if key.startswith("/") else f"{UNIT_FOLDER}/{key}"
 
 
 _PATH_LINE = re.compile(r"^# (/\S+)\n", re.MULTILINE)
@@ -169,11 +163,13 @@ def parse(text: str) -> dict[str, Value]:
     _, *parts = _PATH_LINE.split(text)
     found: dict[str, Value] = {}
     for path, content in zip(parts[::2], parts[1::2], strict=True):
-        if path.endswith(".service"):
-            found[path.rpartition("/")[2]] = {key: _cpus(key, value) for key, value in _ENVIRONMENT.findall(content)}
+        key = path.rpartition("/")[2] if path.endswith(".service") else path
+        if key in OPENSHIFT_FILES or key in OPENSHIFT_UNITS:
+            found[key] = _text(key, True) == content or content
+        elif key == path:
+            found[key] = content
         else:
-            shipped = path in OPENSHIFT_FILES and _text(path, True) == content
-            found[path] = True if shipped else content
+            found[key] = {name: _cpus(name, value) for name, value in _ENVIRONMENT.findall(content)}
     return found
 
 

@@ -84,5 +84,5 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diag
     known = list(RELEASES[target.platform])
     index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
     position = locate(f"Intent/{plan.node_class.intent}:spec.targets.{index}.version")
-    values = {"platform": target.platform, "version": target.version, "first": known[0], "last": known[-1]}
-    return [diagnose("CP501", position, **values)]
+    first, last = known[0], known[-1]
+    return [diagnose("CP501", position, platform=target.platform, version=target.version, first=first, last=last)]

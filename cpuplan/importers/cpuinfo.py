@@ -52,20 +52,17 @@ def processors(text: str) -> list[Processor]:
 
 
 def _architecture(fields: dict[str, str]) -> str | None:
-    """As uname(1) says it; `other` for what Kubernetes does not run on."""
-    if "flags" in fields and "vendor_id" in fields:
-        return "x86_64" if " lm " in f" {fields['flags']} " else "other"
-    if "CPU implementer" in fields:
-        return "aarch64"
-    if "vendor_id" in fields and "IBM/S390" in fields["vendor_id"]:
-        return "s390x"
-    if "isa" in fields and fields["isa"].startswith("rv64"):
-        return "riscv64"
-    if "CPU Family" in fields and "Loongson" in fields["CPU Family"]:
-        return "loongarch64"
-    if "cpu" in fields and fields["cpu"].startswith(("POWER", "PPC")):
-        return "ppc64le"
-    return "other" if fields.get("arch", "").startswith("IA-64") or "type" in fields else None
+    """As uname(1) says it; `other` for what Kubernetes does not run on (32 bits, Itanium, SPARC)."""
+    signs = {
+        "x86_64": " lm " in f" {fields.get('flags', '')} ",
+        "other": "flags" in fields or fields.get("arch") == "IA-64" or "type" in fields,
+        "aarch64": "CPU implementer" in fields,
+        "s390x": fields.get("vendor_id") == "IBM/S390",
+        "riscv64": fields.get("isa", "").startswith("rv64"),
+        "loongarch64": "Loongson" in fields.get("CPU Family", ""),
+        "ppc64le": fields.get("cpu", "").startswith(("POWER", "PPC")),
+    }
+    return next((name for name, found in signs.items() if found), None)
 
 
 def _fields(text: str, lines: int) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.document import API_VERSION
 from cpuplan.emit import Flow, to_yaml
-from cpuplan.importers.base import Imported, Machine, Node, NumaFacts
+from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node, NumaFacts
 from cpuplan.importers.layout import hardware_spec
 
 #: The cluster of nodes whose source does not name one.
@@ -56,7 +56,7 @@ def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kinds(nodes: Iterable[Node]) -> list[_Kind]:
-    """Group nodes whose machines are equal but for a little memory and for their huge pages, which are no hardware."""
+    """Group nodes whose machines are equal but for a little memory, and for what is set by software."""
     kinds: list[_Kind] = []
     by_facts: dict[str, list[int]] = {}
     for node in nodes:
@@ -75,9 +75,10 @@ def _kinds(nodes: Iterable[Node]) -> list[_Kind]:
 
 
 def _facts(machine: Machine) -> str:
-    """Everything that makes machines unlike: all that a document says, less memory and huge pages."""
-    bare = (node._replace(memory=None, huge_pages={}) for node in machine.numa_nodes)
-    return to_yaml(hardware_spec(machine._replace(numa_nodes=tuple(bare))))
+    """Everything that makes machines unlike: all that a document says, less memory, huge pages, drivers and names."""
+    nodes = tuple(node._replace(memory=None, huge_pages={}) for node in machine.numa_nodes)
+    devices = tuple(device._replace(driver=None, interfaces=()) for device in machine.devices)
+    return to_yaml(hardware_spec(machine._replace(numa_nodes=nodes, devices=devices)))
 
 
 def _as_much_memory(one: Machine, other: Machine) -> bool:
@@ -89,13 +90,20 @@ def _as_much_memory(one: Machine, other: Machine) -> bool:
 
 
 def _least(one: Machine, other: Machine) -> Machine:
-    """`one` with the lesser memory of each NUMA node, and the huge pages that both have configured."""
+    """`one` with the lesser memory of each NUMA node; of what software sets, what both agree on."""
     nodes: list[NumaFacts] = []
     for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True):
         memory = None if a.memory is None or b.memory is None else min(a.memory, b.memory)
         pages = a.huge_pages if a.huge_pages == b.huge_pages else {}
         nodes.append(a._replace(memory=memory, huge_pages=pages))
-    return one._replace(numa_nodes=tuple(nodes))
+    functions = {device.address: device for device in other.devices}
+    devices = tuple(_agreed(device, functions.get(device.address, device)) for device in one.devices)
+    return one._replace(numa_nodes=tuple(nodes), devices=devices)
+
+
+def _agreed(a: DeviceFacts, b: DeviceFacts) -> DeviceFacts:
+    driver = a.driver if a.driver == b.driver else None
+    return a._replace(driver=driver, interfaces=a.interfaces if a.interfaces == b.interfaces else ())
 
 
 def _named(kinds: Iterable[_Kind]) -> dict[str, _Kind]:
@@ -153,9 +161,10 @@ def _nodes(cluster: str, nodes: list[tuple[Node, str]]) -> dict[str, Any]:
 
 
 def fold_names(names: Iterable[str]) -> list[str]:
-    """`worker-[0-2]` for worker-0, worker-1, worker-2: the last number of a name's first label, where two or more follow on."""
+    """`worker-[0-2]` for worker-0, worker-1, worker-2: the last number of a name's first label becomes a range."""
     runs: list[tuple[str, str, list[str]]] = []
-    for prefix, digits, suffix in sorted(map(_split_name, names), key=lambda parts: (parts[0], parts[2], _order(parts[1]))):
+    parts = sorted(map(_split_name, names), key=lambda part: (part[0], part[2], _order(part[1])))
+    for prefix, digits, suffix in parts:
         if runs and digits and runs[-1][:2] == (prefix, suffix) and _follows(runs[-1][2][-1], digits):
             runs[-1][2].append(digits)
         else:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import CpuSet
 from cpuplan.emit import Flow
 from cpuplan.importers.base import CacheFacts, DeviceFacts, Machine, NumaFacts
 from cpuplan.quantity import to_text
@@ -72,8 +72,8 @@ def _groups(labels: dict[int, int]) -> list[tuple[int, CpuSet]]:
     """Groups of CPUs by label, ascending by label; negative ones mean that the kernel knows none."""
     bits: dict[int, int] = {}
     for cpu, label in labels.items():
-        label = max(label, -1)
-        bits[label] = bits.get(label, 0) | 1 << cpu
+        known = max(label, -1)
+        bits[known] = bits.get(known, 0) | 1 << cpu
     return [(label, CpuSet.from_bits(bits[label])) for label in sorted(bits)]
 
 
@@ -198,11 +198,3 @@ def _device_class(device: DeviceFacts) -> str:
     if device.pci_class >> 8 == 0x0B40 or base in (0x10, 0x12, 0x40):
         return "accelerator"
     return {0x01: "storage", 0x02: "network", 0x03: "gpu", 0x0D: "network"}.get(base, "other")
-
-
-def missing(machine: Machine) -> CpuSet:
-    """Online CPUs that no NUMA node lists."""
-    listed = EMPTY
-    for node in machine.numa_nodes:
-        listed |= node.cpus
-    return machine.online - listed

@@ -1,4 +1,4 @@
-"""An OpenShift must-gather: `nodes/<node>/sysinfo.tgz` (gather-sysinfo of the node tuning operator) and Node objects."""
+"""An OpenShift must-gather: `nodes/<node>/sysinfo.tgz` of the node tuning operator, and Node objects."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _INFRASTRUCTURES = (
 )
 _MAX_DEPTH = 6
 #: Folders of a must-gather that hold most of its files and no node's.
-_LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods", "etcd_info"})
+_LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods"})
 #: Labels of these domains are kept by the system; selectors of people use the others.
 _SYSTEM_LABEL = re.compile(r"([^/]*\.)?(kubernetes\.io|k8s\.io|openshift\.io)/")
 _KEPT_LABEL = re.compile(r"(node-role|node-restriction)\.kubernetes\.io/|kubernetes\.io/arch$")
@@ -61,7 +61,7 @@ def _images(path: Path) -> Iterator[Path]:
     found = []
     for folder, names, _ in os.walk(path):
         here = Path(folder)
-        if "nodes" in names and _has_node(here / "nodes") or (here / _NODES).is_dir():
+        if ("nodes" in names and _has_node(here / "nodes")) or (here / _NODES).is_dir():
             found.append(here)
             names.clear()
         if len(here.relative_to(path).parts) >= _MAX_DEPTH:
@@ -97,7 +97,7 @@ def _node(tree: FolderTree, name: str, remarks: list[str], diagnostics: list[Dia
 
 
 def _cluster(tree: FolderTree) -> str | None:
-    """The first label of the cluster's domain: `https://api.<cluster>.<domain>:6443`; else the infrastructure's name."""
+    """The first label of the cluster's domain: `https://api.<cluster>.<domain>:6443`; else its name."""
     for path in _INFRASTRUCTURES:
         data = _load(tree, path)
         items = data.get("items") or [data]

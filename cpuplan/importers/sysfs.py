@@ -12,6 +12,8 @@ from cpuplan.diagnostics import diagnose
 from cpuplan.importers.base import CacheFacts, NumaFacts, Tree
 
 CPUS = "sys/devices/system/cpu"
+_CAPACITY = "cpu_capacity"
+_MIDR = "regs/identification/midr_el1"
 NODES = "sys/devices/system/node"
 _MAX_COMPLAINTS = 20  # of a made-up tree, these are enough to see that it is one
 _SIZE = re.compile(r"(\d+)([KMG]?)")
@@ -119,11 +121,12 @@ def siblings(reader: Reader, online: CpuSet) -> tuple[CpuSet, ...]:
 
 
 def clusters(reader: Reader, online: CpuSet) -> tuple[CpuSet, ...]:
-    """The clusters, where some are known and one is more than a core (an Arm cluster, an Intel E-core module)."""
+    """The clusters (of Arm, of Intel's E cores) that the kernel knows; ids of -1 and 65535 mean that it knows none."""
     known = CpuSet(cpu for cpu in online if (reader.number(_topology(cpu, "cluster_id")) or 0) not in (-1, 0xFFFF))
-    if not known or reader.set(_topology(known.first, "cluster_cpus_list"), _topology(known.first, "cluster_cpus")) is None:
+    names = ("cluster_cpus_list", "cluster_cpus")
+    if not known or reader.set(*(_topology(known.first, name) for name in names)) is None:
         return ()
-    return _partition(reader, known, ("cluster_cpus_list", "cluster_cpus"))
+    return _partition(reader, known, names)
 
 
 def _topology(cpu: int, name: str) -> str:
@@ -153,19 +156,19 @@ def labels(reader: Reader, online: CpuSet, name: str) -> dict[int, int]:
 def core_types(reader: Reader, online: CpuSet) -> dict[int, str]:
     """Names of the kinds of cores where they differ.
 
-    Intel's hybrid CPUs have a PMU for each kind. Elsewhere kinds are told apart by the part in MIDR_EL1 and by capacity,
-    and numbered from the least capable on: kind0, kind1.
+    Intel's hybrid CPUs have a PMU for each kind. Elsewhere kinds are told apart by the part in MIDR_EL1 and numbered by
+    capacity, then part, from the least on: kind0, kind1.
     """
     pmus = ((name, reader.list(f"sys/devices/{pmu}/cpus")) for pmu, name in _HYBRID_PMUS)
     types = {cpu: name for name, cpus in pmus if cpus for cpu in cpus & online}
     if types:
         return types
-    if not online or reader.tree.read(f"{CPUS}/cpu{online.first}/regs/identification/midr_el1") is None:
+    if not online or all(reader.tree.read(f"{CPUS}/cpu{online.first}/{name}") is None for name in (_CAPACITY, _MIDR)):
         return {}
     kinds = {
         cpu: (
-            reader.number(f"{CPUS}/cpu{cpu}/cpu_capacity") or 0,
-            reader.number(f"{CPUS}/cpu{cpu}/regs/identification/midr_el1") or 0,
+            reader.number(f"{CPUS}/cpu{cpu}/{_CAPACITY}") or 0,
+            reader.number(f"{CPUS}/cpu{cpu}/{_MIDR}") or 0,
         )
         for cpu in online
     }
@@ -173,21 +176,25 @@ def core_types(reader: Reader, online: CpuSet) -> dict[int, str]:
 
 
 def _kinds(kinds: dict[int, tuple[int, int]]) -> dict[int, str]:
-    parts = {midr >> 4 & 0xFFF for _, midr in kinds.values()}
-    if len(parts) < 2:
-        return {}
+    """Kinds by CPU from (capacity, MIDR) by CPU. The parts of one kind may differ a little in capacity (GB10)."""
+
+    def kind_of(capacity: int, midr: int) -> int:
+        return midr >> 4 & 0xFFF or capacity
+
     highest: dict[int, tuple[int, int]] = {}
-    for kind in kinds.values():
-        part = kind[1] >> 4 & 0xFFF
-        highest[part] = max(highest.get(part, kind), kind)
-    ranks = {part: rank for rank, part in enumerate(sorted(highest, key=lambda part: highest[part]))}
-    return {cpu: f"kind{min(ranks[midr >> 4 & 0xFFF], 9)}" for cpu, (_, midr) in kinds.items()}
+    for facts in kinds.values():
+        kind = kind_of(*facts)
+        highest[kind] = max(highest.get(kind, facts), facts)
+    if len(highest) < 2:
+        return {}
+    ranks = {kind: rank for rank, kind in enumerate(sorted(highest, key=lambda kind: highest[kind]))}
+    return {cpu: f"kind{min(ranks[kind_of(*facts)], 9)}" for cpu, facts in kinds.items()}
 
 
 def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[CacheFacts, ...]:
     """The caches of level 2 and up, by level, type and lowest CPU; the files of one CPU of each sharing set are read.
 
-    Index 3 is not always level 3, so `level` decides. A first-level cache belongs to one core, so the siblings' are skipped.
+    Index 3 is not always level 3, so `level` decides. A first-level cache is one core's: siblings' are skipped.
     """
     core = {cpu: siblings for siblings in cores for cpu in siblings}
     known: dict[str, int] = {}  # bits of the CPUs whose cache of an index has been read

@@ -1,9 +1,9 @@
-"""A system root: /sys and /proc of a live host, of a copied folder, or in a tar archive (also ghw's and gather-sysinfo's)."""
+"""A system root: /sys and /proc of a live host, a copied folder, or a tar archive (also of ghw and gather-sysinfo)."""
 
 import re
 from pathlib import Path
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import cpuinfo, pci, sysfs
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree
@@ -19,7 +19,7 @@ _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
 
 def detect(path: Path) -> bool:
-    """Whether `path` is an archive, or a folder with `sys/devices/system/cpu` or `proc/cpuinfo` in it or one below it."""
+    """Whether `path` is an archive, or a folder that holds `sys/devices/system/cpu` or `proc/cpuinfo`, or one in it does."""
     if path.is_dir():
         return find_root(path) is not None
     try:
@@ -98,7 +98,7 @@ def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, on
 def _from_cpuinfo(reader: sysfs.Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:
     """A machine whose sysfs was not collected: x86 prints package and core ids, and a core is a pair of them."""
     processors = cpuinfo.processors(text)
-    cpus = CpuSet(processor.cpu for processor in processors if processor.cpu <= sysfs.MAX_CPU)
+    cpus = CpuSet(processor.cpu for processor in processors if processor.cpu <= MAX_CPU)
     if not cpus:
         return None
     cores: dict[tuple[int, int, int], CpuSet] = {}

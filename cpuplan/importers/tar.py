@@ -34,7 +34,8 @@ def is_archive(start: bytes) -> bool:
 class _Unpacker(Protocol):
     """lzma and bz2 decompressors."""
 
-    eof: bool
+    @property
+    def eof(self) -> bool: ...
 
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
@@ -77,9 +78,7 @@ class TarTree:
             with path.open("rb") as file:
                 data = file.read(MAX_SIZE + 1)
         except OSError as error:
-            raise ArchiveError(
-                diagnose("CP121", path=path, problem=error.strerror or str(error))
-            ) from error
+            raise ArchiveError(diagnose("CP121", path=path, problem=error.strerror or str(error))) from error
         return cls(data, str(path))
 
     def read(self, path: str) -> str | None:
@@ -135,13 +134,11 @@ class TarTree:
     def _list_folders(self) -> dict[str, set[str]]:
         children: dict[str, set[str]] = {"": set()}
         for path in (*self._files, *self._links, *self._hard_links, *self._folders):
-            while path:
-                folder, _, name = path.rpartition("/")
-                known = folder in children
-                children.setdefault(folder, set()).add(name)
-                if known:
-                    break
-                path = folder
+            known, rest = False, path
+            while rest and not known:
+                rest, _, name = rest.rpartition("/")
+                known = rest in children
+                children.setdefault(rest, set()).add(name)
         return children
 
     def _unpack(self, data: bytes) -> bytes:

@@ -22,7 +22,7 @@ class Problem(NamedTuple):
 
 
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:
-    """The machine without the CPUs in `offline`, or None and its problems. CPUs of `offline` that it lacks count for nothing."""
+    """The machine with the CPUs of `offline` (those that it has) offline too; or None, and what is wrong with it."""
     if (spec.regular is None) == (spec.topology is None):
         given = "neither" if spec.regular is None else "both"
         return None, [Problem("CP301", (), {"given": given})]
@@ -224,9 +224,9 @@ def _layout(layout: Layout, offline: CpuSet) -> Topology:
     offline = (layout.offline or EMPTY) | (offline & union(cores))
     online = union(cores) - offline
     core = _lowest(cores, online)
-    socket = _labels(((group.id, group.cpus) for group in layout.sockets))
-    die = _labels(((group.id, group.cpus) for group in layout.dies))
-    numa_node = _labels(((node.id, node.cpus or EMPTY) for node in layout.numa_nodes))
+    socket = _labels((group.id, group.cpus) for group in layout.sockets)
+    die = _labels((group.id, group.cpus) for group in layout.dies)
+    numa_node = _labels((node.id, node.cpus or EMPTY) for node in layout.numa_nodes)
     cluster = _lowest(layout.clusters, online)
     uncore = [cpus for cache in layout.caches if cache.level == UNCORE_LEVEL for cpus in cache_domains(layout, cache)]
     uncore_cache = _lowest(uncore, online)

@@ -44,7 +44,7 @@ def show_svg(plan: NodePlan, node: str) -> str:
     width, height = parts.width + 2 * MARGIN, parts.height + 2 * MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="{INK}">\n'
+        f'role="img"\nfont-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="{INK}">\n'
         f"<title>{_escaped(f'CPU pools of {node}')}</title>\n"
         f'<rect width="{width}" height="{height}" fill="{GROUND}"/>\n'
         f"{_at(MARGIN, MARGIN, parts.body)}</svg>\n"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
+from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, model, remedies
@@ -49,7 +50,7 @@ def _diagnostic(
     places = [(locate(node_class.reason("", rule.field).origin), _figure(rule)) for rule in narrowed]
     position, label = places[0]
     hardware = locate(f"Hardware/{node_class.hardware}:spec")
-    further = [*places[1:], *((hardware, fact) for fact in _facts(problem.topology, narrowed))]
+    further = [*places[1:], (hardware, _facts(problem.topology, narrowed))]
     unplaced = [text for place, text in further if place is None]
     values: dict[str, object] = {
         "name": node_class.name,
@@ -61,20 +62,22 @@ def _diagnostic(
     code = "CP401"
     if any(isinstance(constraint, Covered) for rule in narrowed for constraint in rule.constraints):
         code = "CP402"
-        values |= {"count": _left_over(problem), "online": counted(len(problem.topology.online), "online CPU")}
+        left_over = _left_over(problem)
+        online = counted(len(problem.topology.online), "online CPU")
+        values |= {"count": len(left_over), "cpu": left_over.first, "online": online}
     else:
-        pools = list(dict.fromkeys(rule.pool for rule in narrowed))
+        pools = [pool for pool in problem.pools if any(rule.pool == pool for rule in narrowed)]
         values |= {"pools": joined(pools), "do": "does" if len(pools) == 1 else "do"}
     labels = [Label(place, text) for place, text in further if place]
     return diagnose(code, position, label=label, labels=labels, **values)
 
 
-def _left_over(problem: Problem) -> int:
-    """How many CPUs are in no pool at best."""
+def _left_over(problem: Problem) -> CpuSet:
+    """The CPUs that are in no pool: as few as can be."""
     rules = [rule for rule in problem.rules if not any(isinstance(each, Covered) for each in rule.constraints)]
     layout = model.layout(problem.having(rules), LEAST_LEFT_OVER)
     assert layout is not None  # noqa: S101 - Covered was needed for the conflict, and the others are settled
-    return len(layout[LEFT_OVER])
+    return layout[LEFT_OVER]
 
 
 def _figure(rule: Rule) -> str:
@@ -82,19 +85,29 @@ def _figure(rule: Rule) -> str:
     amounts = [constraint for constraint in rule.constraints if isinstance(constraint, Amount)]
     if not amounts or amounts[0].least != amounts[0].most:
         return rule.reason.text
-    taken = {amount.scope.name: counted(amount.least, amount.unit[:-1]) for amount in amounts}
-    return f"{rule.pool} takes " + joined([f"{many} of {scope}" for scope, many in taken.items()])
+    scopes = _together((counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts)
+    return f"{rule.pool} takes " + joined([f"{many} of {joined(names)}" for many, names in scopes.items()])
 
 
-def _facts(topology: Topology, rules: Sequence[Rule]) -> list[str]:
-    """The size of each scope that the conflict is about."""
+def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
+    """The size of each scope that the conflict is about: `NUMA node 1 has 32 cores with 2 threads each`."""
     amounts = [each for rule in rules for each in rule.constraints if isinstance(each, Amount)]
-    scopes = list(dict.fromkeys(amount.scope for amount in amounts)) or [Scope("the machine", topology.online)]
-    return [_fact(topology, scope) for scope in scopes]
+    parts = dict.fromkeys(amount.scope for amount in amounts if amount.scope.cpus != topology.online)
+    scopes = list(parts) or [Scope("the machine", topology.online)]
+    alike = _together((_cores(topology, scope.cpus), scope.name) for scope in scopes)
+    return joined([f"{joined(names)} {'has' if len(names) == 1 else 'have'} {cores}" for cores, names in alike.items()])
 
 
-def _fact(topology: Topology, scope: Scope) -> str:
-    cores = [siblings for siblings in topology.cores.values() if siblings <= scope.cpus]
+def _cores(topology: Topology, cpus: CpuSet) -> str:
+    cores = [siblings for siblings in topology.cores.values() if siblings <= cpus]
     widths = {len(siblings) for siblings in cores}
-    threads = f" with {counted(max(widths), 'thread')} each" if len(widths) == 1 else f" and {len(scope.cpus)} CPUs"
-    return f"{scope.name} has {counted(len(cores), 'core')}{threads}"
+    threads = f" with {counted(max(widths), 'thread')} each" if len(widths) == 1 else f" and {len(cpus)} CPUs"
+    return counted(len(cores), "core") + threads
+
+
+def _together(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The second ones by the first."""
+    found: dict[str, list[str]] = {}
+    for first, second in pairs:
+        found.setdefault(first, []).append(second)
+    return found

@@ -66,6 +66,7 @@ def _code_digest() -> str:
     package = Path(__file__).parents[1]
     for folder in (package, resource("templates")):
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.suffix != ".pyc":
+            # A wheel has the templates inside the package, a checkout beside it: read once, under the same names.
+            if path.suffix != ".pyc" and path.relative_to(folder).parts[0] != "data" and path.is_file():
                 digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -36,7 +36,7 @@ def make_plan(
     return NodePlan(node_class, tuple(made))
 
 
-def regular(  # noqa: PLR0913 - the shape of a machine, given by name
+def regular(
     sockets: int,
     cores: int,
     threads: int = 1,
@@ -76,7 +76,6 @@ def regular(  # noqa: PLR0913 - the shape of a machine, given by name
 
 def hybrid() -> Topology:
     """Two performance cores with two threads, four efficient ones, and a low-power one outside of the cache."""
-
 
     def make(cpu: int, core: int, cache: int, kind: str) -> Cpu:
         return Cpu(cpu, core, 0, 0, 0, cache, core, kind)

@@ -1,0 +1,53 @@
+"""Settings of a component against what its files say together."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cpuplan.check.host import Subject
+from cpuplan.components.setting import Value, of_component
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.source import Position
+
+
+class Found(NamedTuple):
+    """The values that hold after all files, and the last file that gave each."""
+
+    values: dict[str, Value]
+    written: dict[str, str]
+
+
+def compare(subject: Subject, component: str, found: Found, folder: str, codes: tuple[str, str]) -> Iterator[Diagnostic]:
+    """Every setting of `component` that no file of `folder` gives (first code), or gives otherwise (second code)."""
+    missing, differs = codes
+    for setting in of_component(subject.settings, component):
+        labels = subject.labels(setting.reasons)
+        wanted = shown(setting.value)
+        if setting.key not in found.values:
+            place = Position(subject.root.shown(folder), 1, 1)
+            yield diagnose(missing, place, labels=labels, key=setting.key, wanted=wanted)
+        elif found.values[setting.key] != setting.value:
+            place = line_of(subject, found.written.get(setting.key, folder), setting.key)
+            value = shown(found.values[setting.key])
+            yield diagnose(differs, place, labels=labels, key=setting.key, found=value, wanted=wanted)
+
+
+def shown(value: Any) -> str:
+    """A value as people write it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {shown(item)}" for key, item in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(shown, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def line_of(subject: Subject, path: str, key: str) -> Position:
+    """The first line of a file that names the key, or else the last part of it (`memory.available`)."""
+    lines = (subject.root.read(path) or "").splitlines()
+    for name in (key, key.partition(".")[2], key.rpartition(".")[2]):
+        for number, line in enumerate(lines, start=1):
+            column = line.lower().find(name.lower()) if name else -1
+            if column >= 0:
+                return Position(subject.root.shown(path), number, column + 1, len(line.rstrip()) + 1)
+    return Position(subject.root.shown(path), 1, 1)

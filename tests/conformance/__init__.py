@@ -1,0 +1,1 @@
+"""Comparison with recorded truth: real machines, real programs. Run by `python -m tests.conformance`."""

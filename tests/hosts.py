@@ -1,0 +1,41 @@
+"""A node's root file system, made from its plan: what a node looks like that holds everything."""
+
+from pathlib import Path
+
+from cpuplan.backends import openshift
+from cpuplan.backends.kubernetes import node_files
+from cpuplan.components import all_settings, kernel, kubelet
+from cpuplan.components.setting import of_component
+from cpuplan.cpuset import EMPTY
+from cpuplan.plan import NodePlan
+
+CPU = "sys/devices/system/cpu"
+
+
+def make_root(plan: NodePlan, root: Path) -> Path:
+    """Write /proc/cmdline, sysfs, kubelet and CRI-O files of a node of `plan` below `root`."""
+    settings = all_settings(plan)
+    offlined = plan.pool("offlined").cpus
+    online = plan.topology.online - offlined
+    isolated = plan.pool("isolated").cpus
+    line = kernel.render(of_component(settings, kernel.NAME))
+    files = {
+        "proc/cmdline": f"BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro {line}\n",
+        f"{CPU}/online": f"{online}\n",
+        f"{CPU}/present": f"{plan.topology.online | plan.topology.offline}\n",
+        f"{CPU}/isolated": f"{isolated if plan.spec.isolation.domain else EMPTY}\n",
+        f"{CPU}/nohz_full": f"{isolated if plan.spec.isolation.nohz_full else EMPTY}\n",
+    }
+    for cpu in online:
+        siblings = plan.topology.siblings(cpu) - offlined
+        files[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = f"{siblings}\n"
+    if plan.node_class.target.platform == "openshift":
+        files["etc/kubernetes/kubelet.conf"] = kubelet.render(of_component(settings, kubelet.NAME))
+        files |= {path.lstrip("/"): text for path, (_mode, text) in openshift.files(plan).items()}
+    else:
+        files["var/lib/kubelet/config.yaml"] = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        files |= {path: data.decode() for path, data in node_files(plan).items()}
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root

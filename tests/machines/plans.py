@@ -1,0 +1,112 @@
+"""Plans on small machines, made by hand: for tests of everything that only reads plans."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.intent import IntentSpec
+from cpuplan.plan import NodeClass, NodePlan, Pool
+from cpuplan.topology import Cpu, NumaNodeFacts, Topology
+
+GIB = 1024**3
+
+
+def regular(  # noqa: PLR0913 - the shape of a machine, given by name
+    *,
+    sockets: int = 1,
+    numa_nodes: int = 1,
+    cores: int = 8,
+    threads: int = 1,
+    memory: int | None = 64 * GIB,
+    offline: CpuSet = EMPTY,
+) -> Topology:
+    """A machine of `sockets` with `numa_nodes` and `cores` each, first threads of all cores numbered before second ones.
+
+    `memory` is in bytes for each NUMA node. Distances are 10, 12 within a socket and 21 beyond.
+    """
+    total, nodes = sockets * cores, sockets * numa_nodes
+    cpus = [
+        Cpu(
+            cpu=core + thread * total,
+            core=core,
+            socket=core // cores,
+            die=0,
+            numa_node=core * nodes // total,
+            uncore_cache=core // cores * cores,
+            core_id=core % cores,
+        )
+        for core in range(total)
+        for thread in range(threads)
+        if core + thread * total not in offline
+    ]
+    facts = [NumaNodeFacts(node, memory, distances(node, nodes, numa_nodes)) for node in range(nodes)]
+    return Topology(cpus, facts, offline)
+
+
+def distances(node: int, nodes: int, per_socket: int) -> tuple[int, ...]:
+    """A row of the matrix that `regular` describes."""
+    return tuple(
+        10 if other == node else 12 if other // per_socket == node // per_socket else 21 for other in range(nodes)
+    )
+
+
+def plan(  # noqa: PLR0913 - the facts of a class, given by name
+    topology: Topology | None = None,
+    *,
+    reserved: str = "0-1",
+    shared: str = "",
+    isolated: str | None = None,
+    offlined: str = "",
+    platform: str = "openshift",
+    version: str = "5.1",
+    vendor: str = "GenuineIntel",
+    architecture: str = "x86_64",
+    model: int | None = 106,
+    target: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+) -> NodePlan:
+    """A plan of intent `ran`, class `ran-server`, with these pools; `isolated` is the rest unless given.
+
+    `spec` holds further keys of the intent's spec, and `target` of its target, as they are in YAML.
+    """
+    topology = topology or regular()
+    pools = {"reserved": reserved, "shared": shared, "isolated": isolated, "offlined": offlined}
+    taken = {name: CpuSet.parse(cpus or "") for name, cpus in pools.items()}
+    if isolated is None:
+        others = taken["reserved"] | taken["shared"] | taken["offlined"]
+        taken["isolated"] = topology.online - others
+    given_target = {"platform": platform, "version": version, **(target or {})}
+    if platform == "openshift":
+        given_target.setdefault("pool", "worker-cnf")
+    document = {
+        "selector": {},
+        "targets": [given_target],
+        "pools": {name: str(cpus) for name, cpus in taken.items() if cpus},
+        **(spec or {}),
+    }
+    document["pools"].setdefault("reserved", {"count": 0})
+    read = IntentSpec.model_validate(document)
+    node_class = NodeClass(
+        name="ran-server",
+        intent="ran",
+        spec=read,
+        target=read.targets[0],
+        cluster="site-a",
+        hardware="server",
+        topology=topology,
+        nodes=("worker-0", "worker-1"),
+        cpu_vendor=vendor,
+        architecture=architecture,
+        cpu_model_number=model,
+    )
+    made = [
+        Pool(name, cpus, (Reason(f"{name} is {cpus}", f"Intent/ran:spec.pools.{name}"),))
+        for name, cpus in taken.items()
+        if cpus
+    ]
+    return NodePlan(node_class, tuple(made))
+
+
+def no_position(_origin: str) -> None:
+    """A `locate` for plans that were never in a file."""

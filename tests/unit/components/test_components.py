@@ -1,0 +1,125 @@
+"""What holds for every component: settings have reasons, and a rendered text gives them back."""
+
+import pytest
+
+from cpuplan import components
+from cpuplan.components.setting import of_component, values
+from cpuplan.plan import NodePlan
+from tests.machines.plans import GIB, no_position, plan, regular
+
+TWO_SOCKETS = regular(sockets=2, cores=8, threads=2)
+HUGE = {
+    "defaultSize": "1G",
+    "pages": [{"size": "1G", "count": 4}, {"size": "2M", "count": 64, "numaNode": 1}],
+}
+PLANS: dict[str, NodePlan] = {
+    "smallest": plan(regular(cores=2), reserved="0"),
+    "no isolated CPUs": plan(regular(cores=2), reserved="0-1"),
+    "kubernetes": plan(platform="kubernetes", version="1.33"),
+    "kubernetes with everything": plan(
+        TWO_SOCKETS,
+        reserved="0-1,16-17",
+        shared="2-3,18-19",
+        offlined="15,31",
+        platform="kubernetes",
+        version="1.37",
+        vendor="AuthenticAMD",
+        spec={
+            "selector": {"matchLabels": {"example.com/kind": "ran", "a": ""}},
+            "hugePages": HUGE,
+            "kubelet": {
+                "topologyManagerPolicy": "restricted",
+                "topologyManagerScope": "pod",
+                "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
+            },
+        },
+    ),
+    "old release": plan(version="4.14", shared="2", spec={"runtime": {"mixedCpus": False}}),
+    "openshift with everything": plan(
+        TWO_SOCKETS,
+        reserved="0-1,16-17",
+        shared="2-3,18-19",
+        offlined="15,31",
+        spec={
+            "hugePages": HUGE,
+            "isolation": {"domain": True, "irqAffinity": True},
+            "kubelet": {
+                "topologyManagerPolicy": "single-numa-node",
+                "cpuManagerPolicyOptions": {"prefer-align-cpus-by-uncorecache": "true"},
+                "kubeReserved": {"memory": "1Gi", "pid": "1000"},
+            },
+            "kernel": {"extraArguments": ["console=tty0", "console=ttyS0,115200n8", "quiet", "efi=runtime"]},
+            "workloadHints": {"highPowerConsumption": True},
+            "runtime": {"handler": "low-latency"},
+        },
+    ),
+    "policies none": plan(
+        spec={
+            "kubelet": {
+                "cpuManagerPolicy": "none",
+                "topologyManagerPolicy": "none",
+                "memoryManagerPolicy": "None",
+                "evictionHard": {},
+            }
+        }
+    ),
+    "memory on one node only": plan(
+        regular(sockets=2, memory=None), spec={"kubelet": {"memoryManagerPolicy": "Static"}}
+    ),
+    "huge pages from arguments": plan(
+        spec={
+            "kernel": {
+                "extraArguments": ["hugepagesz=2M", "hugepages=8", "hugepagesz=1G", "rd.break", "rd.x=1", "rd.x=2"]
+            }
+        }
+    ),
+}
+EACH_COMPONENT = pytest.mark.parametrize("component", components.COMPONENTS)
+EACH_PLAN = pytest.mark.parametrize("node", PLANS.values(), ids=PLANS)
+
+
+@EACH_PLAN
+@EACH_COMPONENT
+def test_rendered_text_gives_the_settings_back(component: str, node: NodePlan) -> None:
+    settings = of_component(components.all_settings(node), component)
+    text = components.COMPONENTS[component].render(settings)
+    if settings:
+        assert components.COMPONENTS[component].parse(text) == values(settings, component)
+
+
+@EACH_PLAN
+@EACH_COMPONENT
+def test_same_settings_same_text(component: str, node: NodePlan) -> None:
+    first, second = (of_component(components.all_settings(node), component) for _ in range(2))
+    module = components.COMPONENTS[component]
+    assert module.render(first) == module.render(second)
+
+
+@EACH_PLAN
+def test_every_setting_has_a_reason(node: NodePlan) -> None:
+    for setting in components.all_settings(node):
+        assert setting.reasons, setting
+        assert all(reason.text and reason.origin for reason in setting.reasons), setting
+
+
+@EACH_PLAN
+def test_keys_are_unique_in_a_component(node: NodePlan) -> None:
+    keys = [(setting.component, setting.key) for setting in components.all_settings(node)]
+    assert len(set(keys)) == len(keys)
+
+
+@EACH_PLAN
+def test_plans_of_this_file_pass_the_checks(node: NodePlan) -> None:
+    assert [found.message for found in components.check(node, no_position)] == []
+
+
+def test_reasons_name_the_field_of_the_intent_or_a_default() -> None:
+    node = plan(spec={"kubelet": {"topologyManagerPolicy": "restricted"}})
+    found = {setting.key: setting.reasons for setting in components.COMPONENTS["kubelet"].settings(node)}
+    assert found["topologyManagerPolicy"][0].origin == "Intent/ran:spec.kubelet.topologyManagerPolicy"
+    assert found["cpuManagerPolicy"][0].origin == "default"
+    assert found["reservedSystemCPUs"][0].origin == "Intent/ran:spec.pools.reserved"
+
+
+def test_memory_sizes_are_known() -> None:
+    assert regular(memory=GIB).numa_facts[0].memory == GIB

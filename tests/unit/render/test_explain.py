@@ -1,0 +1,214 @@
+"""Why a CPU is where it is, and what a code means."""
+
+import re
+
+import pytest
+
+from cpuplan.codes import CODES, Code
+from cpuplan.components.setting import Setting
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.render.codes import reference, wording
+from cpuplan.render.explain import explain_code, explain_cpu, settings_with
+from cpuplan.source import Position
+
+from .plans import bare, hybrid, make_plan, regular
+
+CORES = "Intent/ran-du:spec.pools.reserved.cores"
+PLAN = make_plan(
+    regular(1, 4, 2, offline=CpuSet.parse("8-9")),
+    {"reserved": "0,4", "shared": "1,5", "isolated": "2-3,6-7"},
+    because={
+        "reserved": (
+            Reason("reserved takes 1 core of the machine", CORES),
+            Reason("CPU 0 stays in reserved", "cpu0-reserved"),
+            Reason("the siblings of a core stay together"),
+        ),
+        "shared": (Reason("shared is CPUs 1,5", "Intent/gone:spec.pools.shared"),),
+    },
+)
+SETTINGS = (
+    Setting("kubelet", "reservedSystemCPUs", CpuSet.parse("0-1,4-5"), ()),
+    Setting("kernel", "isolcpus", ("managed_irq", CpuSet.parse("2-3,6-7")), ()),
+    Setting("kernel", "irqaffinity", CpuSet.parse("0,4"), ()),
+    Setting("kernel", "nosmt", True, ()),
+    Setting("irqbalance", "banned", {"cpus": CpuSet.parse("2-3"), "strict": False}, ()),
+)
+
+
+def locate(origin: str) -> Position | None:
+    return Position("intents/ran.yaml", 14, 7) if origin == CORES else None
+
+
+@pytest.mark.parametrize(
+    ("cpu", "text"),
+    [
+        pytest.param(
+            4,
+            """\
+CPU 4 of worker-3 is reserved.
+
+  where  core 0, siblings 0,4
+         socket 0
+         NUMA node 0, 256 GiB
+         last-level cache of CPUs 0-7
+  pool   reserved, 2 CPUs: 0,4
+
+because
+  reserved takes 1 core of the machine  intents/ran.yaml:14:7
+  CPU 0 stays in reserved               built-in rule cpu0-reserved
+  the siblings of a core stay together  built-in rule
+
+so these settings hold it
+  kernel   irqaffinity = 0,4
+  kubelet  reservedSystemCPUs = 0-1,4-5
+""",
+            id="reasons",
+        ),
+        pytest.param(
+            1,
+            """\
+CPU 1 of worker-3 is shared.
+
+  where  core 1, siblings 1,5
+         socket 0
+         NUMA node 0, 256 GiB
+         last-level cache of CPUs 0-7
+  pool   shared, 2 CPUs: 1,5
+
+because
+  shared is CPUs 1,5  Intent/gone:spec.pools.shared
+
+so these settings hold it
+  kubelet  reservedSystemCPUs = 0-1,4-5
+""",
+            id="an origin without a place",
+        ),
+        pytest.param(
+            3,
+            """\
+CPU 3 of worker-3 is isolated.
+
+  where  core 3, siblings 3,7
+         socket 0
+         NUMA node 0, 256 GiB
+         last-level cache of CPUs 0-7
+  pool   isolated, 4 CPUs: 2-3,6-7
+
+so these settings hold it
+  irqbalance  banned = cpus: 2-3, strict: false
+  kernel      isolcpus = managed_irq,2-3,6-7
+""",
+            id="values in values",
+        ),
+        pytest.param(8, "CPU 8 of worker-3 is offline: it is in no pool.\nOffline CPUs: 8-9\n", id="offline"),
+        pytest.param(99, "worker-3 has no CPU 99: its CPUs are 0-7.\n", id="no such CPU"),
+    ],
+)
+def test_explain_cpu(cpu: int, text: str) -> None:
+    assert explain_cpu(PLAN, "worker-3", cpu, locate, settings_with(SETTINGS, cpu)) == text
+
+
+def test_explain_cpu_of_which_little_is_known() -> None:
+    plan = make_plan(bare(), {"reserved": "0"})
+    assert explain_cpu(plan, "worker-3", 3, locate) == (
+        "CPU 3 of worker-3 is in no pool.\n\n  where  core 3, no siblings\n"
+    )
+
+
+def test_explain_cpu_names_the_core_type_and_flags() -> None:
+    plan = make_plan(hybrid(), {"isolated": "0-8"})
+    assert (
+        explain_cpu(plan, "worker-3", 8, locate, SETTINGS[3:4])
+        == """\
+CPU 8 of worker-3 is isolated.
+
+  where  core 8, no siblings, low power
+         socket 0
+         NUMA node 0, 32 GiB
+  pool   isolated, 9 CPUs: 0-8
+
+so these settings hold it
+  kernel  nosmt
+"""
+    )
+
+
+@pytest.fixture
+def code(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A code of this test's own: the wording of the real ones is not its matter."""
+    about = "The second of two equal keys wins in some readers and the first in others, so both are refused by cpuplan."
+    monkeypatch.setitem(CODES, "CP199", Code("same key", "key {key!r} is there twice", "keep one", about, "warning"))
+    return "CP199"
+
+
+def test_explain_code(code: str) -> None:
+    assert (
+        explain_code(code.lower())
+        == """\
+CP199: same key
+
+warning[CP199]: key <key> is there twice
+  help: keep one
+
+The second of two equal keys wins in some readers and the first in others, so both are
+refused by cpuplan.
+"""
+    )
+
+
+def test_explain_unknown_code() -> None:
+    with pytest.raises(KeyError):
+        explain_code("CP000")
+
+
+def test_wording() -> None:
+    assert wording("key {key!r} of {{a}} in {path}") == "key <key> of {a} in <path>"
+
+
+def test_reference_has_every_code_once_and_ascending() -> None:
+    assert re.findall(r"^### (CP\d{3})$", reference(), re.MULTILINE) == sorted(CODES)
+
+
+def test_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = {
+        "CP201": Code("no pool", "{pool} is no pool", "write one of {pools}", "There are four pools.", "warning"),
+        "CP102": Code("same key", "key {key!r} is there twice", "keep one", "Readers differ."),
+    }
+    monkeypatch.setattr("cpuplan.render.codes.CODES", codes)
+    assert (
+        reference()
+        == """\
+# Diagnostics
+
+Every message has a code, and a code never changes its meaning.
+
+`cpuplan explain CP102` prints an entry of this page. `<name>` stands for what was found.
+
+## Reading
+
+### CP102
+
+**same key** (error)
+
+```text
+error[CP102]: key <key> is there twice
+  help: keep one
+```
+
+Readers differ.
+
+## Intents and inventories
+
+### CP201
+
+**no pool** (warning)
+
+```text
+warning[CP201]: <pool> is no pool
+  help: write one of <pools>
+```
+
+There are four pools.
+"""
+    )
