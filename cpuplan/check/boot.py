@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from cpuplan.check.host import Subject
 from cpuplan.check.machine import SYSTEM, cpu_file
+from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.cmdline import Occurrence, canonical
 from cpuplan.components.setting import Setting, of_component
@@ -26,9 +26,7 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
         yield from _argument(subject, setting, found.get(canonical(setting.key), ()), path)
 
 
-def _argument(
-    subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str
-) -> Iterator[Diagnostic]:
+def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str) -> Iterator[Diagnostic]:
     wanted = kernel.argument(setting)
     labels = subject.labels(setting.reasons)
     if not found:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cpuplan.check.host import Subject
+from cpuplan.check.subject import Subject
 from cpuplan.components.setting import Value, of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.source import Position
@@ -16,7 +16,9 @@ class Found(NamedTuple):
     written: dict[str, str]
 
 
-def compare(subject: Subject, component: str, found: Found, folder: str, codes: tuple[str, str]) -> Iterator[Diagnostic]:
+def compare(
+    subject: Subject, component: str, found: Found, folder: str, codes: tuple[str, str]
+) -> Iterator[Diagnostic]:
     """Every setting of `component` that no file of `folder` gives (first code), or gives otherwise (second code)."""
     missing, differs = codes
     for setting in of_component(subject.settings, component):

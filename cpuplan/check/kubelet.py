@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan.check.compare import Found, compare
-from cpuplan.check.host import Subject
+from cpuplan.check.subject import Subject
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.source import Position

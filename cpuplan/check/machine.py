@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.check.host import Subject
+from cpuplan.check.subject import Subject
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.source import Position

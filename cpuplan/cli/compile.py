@@ -48,9 +48,9 @@ def _write(root: Path, out: Path, compiled: "Compiled", output_format: str, forc
     from cpuplan import pipeline
     from cpuplan.write.files import write_file, write_tree
 
-    # The lock first: killed in between, the next run finds the same layouts and writes the same tree.
-    write_file(root / pipeline.LOCK_PATH, compiled.lock)
+    # The tree first: if it is refused, the lock stays; killed in between, the next run solves the same layouts again.
     changes = write_tree(out, compiled.files, force=force)
+    write_file(root / pipeline.LOCK_PATH, compiled.lock)
     print_diagnostics(compiled.diagnostics, output_format)
     nodes = sum(len(each.node_class.nodes) for each in compiled.plan.nodes)
     done = [

@@ -103,7 +103,7 @@ def run(arguments: list[str]) -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output (`head`, a pager) has seen enough.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except Exception as error:
         from cpuplan.cli.failure import report

@@ -20,11 +20,13 @@ def command(node: str | None, svg: Path | None) -> int:
     if loaded is None:
         return 1
     _, plan = loaded
+    if node is None:
+        from cpuplan.render.overview import overview
+
+        click.echo(overview(plan), nl=False)
+        return 0
     from cpuplan.render import show
 
-    if node is None:
-        click.echo(show.overview(plan), nl=False)
-        return 0
     found, name = find_node(plan, node)
     if svg:
         from cpuplan.write.files import write_file

@@ -22,7 +22,7 @@ class Group(NamedTuple):
     """Nodes of one group of a Nodes document: the same hardware, labels and facts."""
 
     document: Document
-    index: int
+    number: int  # of the group in its document
     cluster: str
     names: tuple[str, ...]
     hardware: str
@@ -94,8 +94,8 @@ def _check_unique(groups: Iterable[Group], diagnostics: list[Diagnostic]) -> Non
                 diagnostics.append(
                     diagnose(
                         "CP224",
-                        group.document.at("nodes", group.index, "name"),
-                        labels=[Label(first.document.at("nodes", first.index, "name"), "the first one")],
+                        group.document.at("nodes", group.number, "name"),
+                        labels=[Label(first.document.at("nodes", first.number, "name"), "the first one")],
                         node=name,
                         cluster=group.cluster,
                     )
@@ -121,7 +121,7 @@ class _Topologies:
         base = self._built[group.hardware, EMPTY]
         missing = group.offline - (base.online | base.offline) if base else EMPTY
         if missing:
-            place = group.document.at("nodes", group.index, "offline")
+            place = group.document.at("nodes", group.number, "offline")
             self._diagnostics.append(diagnose("CP231", place, cpus=missing, hardware=group.hardware))
             self._built[group.hardware, group.offline] = None
             return None
@@ -203,7 +203,7 @@ def _claimed_twice(intent: Document, first: Document, cluster: str, names: list[
 
 def _unselected(group: Group, names: list[str]) -> Diagnostic:
     shown = f"node {names[0]}" if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]})"
-    place = group.document.at("nodes", group.index, "name")
+    place = group.document.at("nodes", group.number, "name")
     return diagnose("CP221", place, nodes=shown, cluster=group.cluster, they="it" if len(names) == 1 else "they")
 
 

@@ -1,0 +1,24 @@
+"""What is checked: a node's root file system against its plan and settings."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cpuplan.check.root import Root
+from cpuplan.components.setting import Setting
+from cpuplan.diagnostics import Label, Reason
+from cpuplan.plan import NodePlan
+from cpuplan.source import Position
+
+
+class Subject(NamedTuple):
+    """Everything that a step of the check reads."""
+
+    root: Root
+    plan: NodePlan
+    settings: list[Setting]
+    locate: Callable[[str], Position | None]
+
+    def labels(self, reasons: tuple[Reason, ...]) -> list[Label]:
+        """The first statement that a setting comes from, as a place of a diagnostic."""
+        found = ((self.locate(reason.origin), reason.text) for reason in reasons)
+        return [Label(position, text) for position, text in found if position][:1]
