@@ -14,7 +14,8 @@ def report(error: Exception, arguments: list[str]) -> int:
         print_diagnostics(error.diagnostics)
         if isinstance(error, Locked):
             return 5
-        return 2 if all(found.code.startswith(("CP1", "CP6")) for found in error.diagnostics) else 1
+        # Files that cannot be read or written, and names on the command line that nobody has.
+        return 2 if all(found.code.startswith(("CP1", "CP25", "CP6")) for found in error.diagnostics) else 1
     path = _save_traceback(error, arguments)
     print_diagnostics([diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)])
     return 70

@@ -123,10 +123,12 @@ def _entry(key: str) -> str:
 def _folded(data: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]:
     """Keys of structures in lower case; keys of maps (handlers, workloads, annotations) as they are."""
     is_map = depth in _MAPS or depth[-1:] == ("default_annotations",)
-    folded = {}
+    folded: dict[str, Any] = {}
     for key, value in data.items():
         name = key if is_map else key.lower()
-        folded[name] = _folded(value, (*depth, name)) if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            value = folded.get(name, {}) | _folded(value, (*depth, name))  # noqa: PLW2901 - [A.b] beside [a.c]
+        folded[name] = value
     return folded
 
 

@@ -131,7 +131,7 @@ def _mode(path: str) -> int:
 
 
 def _text(key: str, value: Value, *, direct: bool = True) -> str:
-    """The text of a unit or file. `direct`: scripts are executable; where files come without modes, bash is given them."""
+    """The text of a unit or file. `direct`: scripts are executable; elsewhere files have no modes; bash is named."""
     if isinstance(value, str):
         return value
     if not isinstance(value, dict):

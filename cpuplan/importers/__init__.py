@@ -6,8 +6,8 @@ from cpuplan.diagnostics import diagnose
 from cpuplan.importers import must_gather, sysroot
 from cpuplan.importers.base import Imported, Importer
 
-#: By name; formats are looked for in this order.
-IMPORTERS: dict[str, Importer] = {module.NAME: module for module in (must_gather, sysroot)}
+#: By name; formats are looked for in this order, the quicker look first.
+IMPORTERS: dict[str, Importer] = {module.NAME: module for module in (sysroot, must_gather)}
 
 
 def run(format: str | None, path: Path, cluster: str | None = None) -> Imported:  # noqa: A002 - the option's name

@@ -8,9 +8,10 @@ from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import sysroot
+from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.folder import FolderTree
-from cpuplan.importers.tar import ArchiveError, TarTree
+from cpuplan.importers.tar import TarTree
 
 NAME = "must-gather"
 
@@ -20,7 +21,9 @@ _INFRASTRUCTURES = (
     "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
     "cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
 )
-_MAX_DEPTH = 6
+#: A must-gather has these folders at its top or one or two below; looking for them must not take long in a home folder.
+_MAX_DEPTH = 5
+_MAX_FOLDERS = 2000
 #: Folders of a must-gather that hold most of its files and no node's.
 _LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods"})
 #: Labels of these domains are kept by the system; selectors of people use the others.
@@ -59,19 +62,24 @@ def read(path: Path) -> Imported:
 def _images(path: Path) -> Iterator[Path]:
     """The folders that hold `nodes/` or Node objects, in the order of their paths."""
     found = []
+    visited = 0
     for folder, names, _ in os.walk(path):
         here = Path(folder)
         if ("nodes" in names and _has_node(here / "nodes")) or (here / _NODES).is_dir():
             found.append(here)
             names.clear()
-        if len(here.relative_to(path).parts) >= _MAX_DEPTH:
+        visited += 1
+        if visited > _MAX_FOLDERS or len(here.relative_to(path).parts) >= _MAX_DEPTH:
             names.clear()
-        names[:] = sorted(set(names) - _LOGS)
+        names[:] = sorted(name for name in names if name not in _LOGS and not name.startswith("."))
     yield from sorted(found)
 
 
 def _has_node(folder: Path) -> bool:
-    return any((each / _SNAPSHOT).is_file() for each in folder.iterdir())
+    try:
+        return any((each / _SNAPSHOT).is_file() for each in folder.iterdir())
+    except OSError:
+        return False
 
 
 def _node_names(tree: FolderTree) -> list[str]:

@@ -6,9 +6,10 @@ from pathlib import Path
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import cpuinfo, pci, sysfs
+from cpuplan.importers.archive import ArchiveError, is_archive
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree
 from cpuplan.importers.folder import FolderTree
-from cpuplan.importers.tar import ArchiveError, TarTree, is_archive
+from cpuplan.importers.tar import TarTree
 
 NAME = "sysroot"
 
@@ -19,7 +20,7 @@ _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
 
 def detect(path: Path) -> bool:
-    """Whether `path` is an archive, or a folder that holds `sys/devices/system/cpu` or `proc/cpuinfo`, or one in it does."""
+    """Whether `path` is an archive, or a folder with `sys/devices/system/cpu` or `proc/cpuinfo` at its top or below."""
     if path.is_dir():
         return find_root(path) is not None
     try:

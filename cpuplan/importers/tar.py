@@ -4,47 +4,22 @@ The headers are read here because the standard library's tarfile builds an objec
 snapshot has up to 19,000, of which a few hundred are wanted. Formats: POSIX.1-1988 and -2001 (ustar, pax), GNU and V7.
 """
 
+import struct
 from pathlib import Path
-from typing import NamedTuple, Protocol
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.archive import MAX_SIZE, ArchiveError, damaged, too_large, unpack
 from cpuplan.importers.base import LeavesTreeError
 from cpuplan.importers.folder import MAX_FILE, resolve
 
-MAX_SIZE = 512 * 1024 * 1024
 MAX_MEMBERS = 1_000_000
 _BLOCK = 512
+#: name, size, type, link target, magic, prefix (pax, "ustar Interchange Format").
+_HEADER = struct.Struct("100s24x12s20xc100s6s82x155s12x")
+_MAX_EXTENSION = 64 * 1024  # a long name or an extended header
 _FILES = (b"0", b"\0", b"7")
+_SPECIAL = (b"3", b"4", b"6")
 _MARKERS = ("sys/devices/system/cpu/", "proc/cpuinfo")
-
-
-class ArchiveError(Exception):
-    """An archive that is not read; holds the diagnostic."""
-
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        super().__init__(diagnostic.message)
-        self.diagnostic = diagnostic
-
-
-def is_archive(start: bytes) -> bool:
-    """Whether a file that begins with `start` (at least 512 bytes of it) is a tar archive or a compressed file."""
-    return start.startswith((b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")) or start[257:262] == b"ustar"
-
-
-class _Unpacker(Protocol):
-    """lzma and bz2 decompressors."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
-class _Header(NamedTuple):
-    name: str
-    type: bytes
-    size: int
-    target: str
 
 
 class TarTree:
@@ -64,7 +39,7 @@ class TarTree:
         self._folders: set[str] = set()
         self._real: dict[str, str | None] = {}
         self._refused: dict[str, list[str]] = {}
-        self._data = self._unpack(data)
+        self._data = unpack(data, name)
         self._index()
         self._move_root()
         for problem, members in self._refused.items():
@@ -141,134 +116,95 @@ class TarTree:
                 children.setdefault(rest, set()).add(name)
         return children
 
-    def _unpack(self, data: bytes) -> bytes:
-        if len(data) > MAX_SIZE:
-            raise self._too_large(MAX_SIZE, "bytes")
-        if data.startswith(b"\x1f\x8b"):
-            return self._unpack_gzip(data)
-        if data.startswith(b"\xfd7zXZ\0"):
-            import lzma
-
-            return self._unpack_stream(lzma.LZMADecompressor(), data, lzma.LZMAError)
-        if data.startswith(b"BZh"):
-            import bz2
-
-            return self._unpack_stream(bz2.BZ2Decompressor(), data, OSError)
-        return data
-
-    def _unpack_gzip(self, data: bytes) -> bytes:
-        import zlib
-
-        parts = []
-        size = 0
-        while data.startswith(b"\x1f\x8b"):  # gzip files may be joined (RFC 1952, 2.2)
-            unpacker = zlib.decompressobj(31)
-            try:
-                part = unpacker.decompress(data, MAX_SIZE + 1 - size)
-            except zlib.error as error:
-                raise self._damaged(f"its gzip data is damaged ({error})") from None
-            size += len(part)
-            parts.append(part)
-            if size > MAX_SIZE:
-                raise self._too_large(MAX_SIZE, "bytes unpacked")
-            if not unpacker.eof:
-                raise self._damaged("it is cut short")
-            data = unpacker.unused_data
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def _unpack_stream(self, unpacker: _Unpacker, data: bytes, error_type: type[Exception]) -> bytes:
-        try:
-            unpacked = unpacker.decompress(data, MAX_SIZE + 1)
-        except error_type as error:
-            raise self._damaged(f"its compressed data is damaged ({error})") from None
-        if len(unpacked) > MAX_SIZE:
-            raise self._too_large(MAX_SIZE, "bytes unpacked")
-        if not unpacker.eof:
-            raise self._damaged("it is cut short")
-        return unpacked
-
     def _index(self) -> None:
         """Note where each member's bytes lie. Of two members of one name, the later counts, as when unpacking."""
         data, end = self._data, len(self._data)
         at = members = 0
-        long_name = long_target = ""
-        while at + _BLOCK <= end and data[at : at + 8] != b"\0\0\0\0\0\0\0\0":
-            header = self._header(at)
+        name = target = ""  # of the next member, where they are too long for its header
+        while at + _BLOCK <= end and data[at] | data[at + 1]:
+            short_name, kind, size, short_target = self._header(at)
             at += _BLOCK
-            if at + header.size > end:
-                raise self._damaged("it is cut short")
-            body = data[at : at + header.size] if header.type in b"LKx" else b""
-            at += -(-header.size // _BLOCK) * _BLOCK
+            if at + size > end:
+                raise damaged(self.name, "it is cut short")
             members += 1
             if members > MAX_MEMBERS:
-                raise self._too_large(MAX_MEMBERS, "members")
-            if header.type == b"L":
-                long_name = body.rstrip(b"\0").decode("utf-8", "replace")
-            elif header.type == b"K":
-                long_target = body.rstrip(b"\0").decode("utf-8", "replace")
-            elif header.type == b"x":
-                records = self._pax_records(body)
-                long_name, long_target = records.get("path", long_name), records.get("linkpath", long_target)
-            elif header.type != b"g":
-                start = at - -(-header.size // _BLOCK) * _BLOCK
-                self._add(header, long_name or header.name, long_target or header.target, start)
-                long_name = long_target = ""
+                raise too_large(self.name, MAX_MEMBERS, "members")
+            if kind in b"LKx":
+                name, target = self._extend(kind, at, size, name, target)
+            elif kind != b"g":
+                self._add(name or short_name, kind, target or short_target, at, size)
+                name = target = ""
+            at += size + -size % _BLOCK
         if members == 0:
-            raise self._damaged("it is no tar archive")
+            raise damaged(self.name, "it is no tar archive")
 
-    def _header(self, at: int) -> _Header:
-        block = self._data[at : at + _BLOCK]
-        name = block[:100].split(b"\0", 1)[0].decode("utf-8", "replace")
-        if block[257:263] == b"ustar\0" and block[345]:
-            name = block[345:500].split(b"\0", 1)[0].decode("utf-8", "replace") + "/" + name
-        kind = block[156:157]
-        size = block[124:136]
+    def _header(self, at: int) -> tuple[str, bytes, int, str]:
+        """Name, type, size and link target of the member whose header is at `at`."""
+        raw_name, raw_size, kind, raw_target, magic, prefix = _HEADER.unpack_from(self._data, at)
+        name: str = raw_name.partition(b"\0")[0].decode("utf-8", "replace")
+        if magic == b"ustar\0" and prefix[0]:
+            name = f"{_text(prefix)}/{name}"
+        if kind in b"125":  # links and folders have no bytes, whatever the size field says
+            return name, kind, 0, _text(raw_target) if kind != b"5" else ""
         try:
-            length = int.from_bytes(size[1:]) if size[0] & 0x80 else int(size.strip(b" \0") or b"0", 8)
-            if length < 0 or not name:
-                raise ValueError
+            # GNU tar writes sizes from 8 GiB on in base 256: the first bit says so.
+            size = int.from_bytes(raw_size[1:]) if raw_size[0] & 0x80 else int(raw_size.strip(b" \0") or b"0", 8)
         except ValueError:
-            raise self._damaged("it is no tar archive" if at == 0 else "a header in it is damaged") from None
-        if kind in (b"1", b"2", b"5"):  # links and folders have no bytes, whatever the size field says (pax, 4.1.1)
-            length = 0
-        target = block[157:257].split(b"\0", 1)[0].decode("utf-8", "replace") if kind in (b"1", b"2") else ""
-        return _Header(name, kind, length, target)
+            size = -1
+        if size < 0 or not name:
+            raise damaged(self.name, "a header in it is damaged" if at else "it is no tar archive")
+        return name, kind, size, ""
+
+    def _extend(self, kind: bytes, at: int, size: int, name: str, target: str) -> tuple[str, str]:
+        """Long name and target for the next member, of GNU tar (L, K) or pax (x)."""
+        if size > _MAX_EXTENSION:
+            raise damaged(self.name, "a header in it is damaged")
+        body = self._data[at : at + size]
+        if kind == b"L":
+            return _text(body), target
+        if kind == b"K":
+            return name, _text(body)
+        records = self._pax_records(body)
+        return records.get("path", name), records.get("linkpath", target)
 
     def _pax_records(self, body: bytes) -> dict[str, str]:
         """Extended header records, `<length> <key>=<value>\\n` each (pax, "pax Extended Header")."""
         records = {}
-        while body:
-            digits, _, rest = body.partition(b" ")
-            if not digits.isdigit() or not 0 < int(digits) <= len(body):
-                raise self._damaged("a header in it is damaged")
-            key, _, value = rest[: int(digits) - len(digits) - 2].partition(b"=")
+        at = 0
+        while at < len(body):
+            digits = body[at : body.find(b" ", at, at + 8)]
+            length = int(digits) if digits.isdigit() else 0
+            if not 0 < length <= len(body) - at:
+                raise damaged(self.name, "a header in it is damaged")
+            key, _, value = body[at + len(digits) + 1 : at + length - 1].partition(b"=")
             records[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
-            body = body[int(digits) :]
+            at += length
         return records
 
-    def _add(self, header: _Header, name: str, target: str, start: int) -> None:
+    def _add(self, name: str, kind: bytes, target: str, start: int, size: int) -> None:
         path = _inside(name)
         if path is None:
-            self._refused.setdefault("a name that leads out of it", []).append(name)
+            self._refuse("a name that leads out of it", name)
         elif not path:
             pass
-        elif header.type == b"5" or name.endswith("/"):
+        elif kind in _FILES and name[-1] != "/":
+            self._files[path] = (start, size)
+        elif kind == b"5" or kind in _FILES:
             self._folders.add(path)
-        elif header.type in _FILES:
-            self._links.pop(path, None)
-            self._files[path] = (start, header.size)
-        elif header.type == b"2":
+        elif kind == b"2":
             self._files.pop(path, None)
             self._links[path] = target
-        elif header.type == b"1":
+        elif kind == b"1":
             inside = _inside(target)
             if inside is None:
-                self._refused.setdefault("a hard link that leads out of it", []).append(name)
+                self._refuse("a hard link that leads out of it", name)
             else:
                 self._hard_links[path] = inside
         else:
-            what = "a device or pipe" if header.type in (b"3", b"4", b"6") else f"a member of type {header.type!r}"
-            self._refused.setdefault(what, []).append(name)
+            self._refuse("a device or pipe" if kind in _SPECIAL else f"a member of type {kind!r}", name)
+
+    def _refuse(self, what: str, name: str) -> None:
+        self._refused.setdefault(what, []).append(name)
 
     def _move_root(self) -> None:
         """Make the folder that holds `sys/` and `proc/` the root (`hwloc-gather-topology` adds a folder above them)."""
@@ -286,15 +222,16 @@ class TarTree:
         }
         self._folders = {path[cut:] for path in self._folders if path.startswith(prefix)}
 
-    def _damaged(self, problem: str) -> ArchiveError:
-        return ArchiveError(diagnose("CP121", path=self.name, problem=problem))
 
-    def _too_large(self, limit: int, what: str) -> ArchiveError:
-        return ArchiveError(diagnose("CP123", path=self.name, limit=limit, what=what))
+def _text(data: bytes) -> str:
+    """Text up to the first NUL."""
+    return data.partition(b"\0")[0].decode("utf-8", "replace")
 
 
 def _inside(name: str) -> str | None:
     """A member's name without `.` and doubled slashes; None if it is absolute or goes up."""
+    if "/." not in name and "//" not in name and name[:1] not in (".", "/"):
+        return name.rstrip("/")
     if name.startswith("/"):
         return None
     parts = [part for part in name.split("/") if part not in ("", ".")]

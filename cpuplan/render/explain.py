@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from cpuplan.codes import CODES
 from cpuplan.components.setting import Setting, Value
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
 from cpuplan.render.codes import wording
@@ -38,11 +37,6 @@ def explain_cpu(plan: NodePlan, node: str, cpu: int, locate: Locate, settings: S
     return "\n".join(lines) + "\n"
 
 
-def settings_with(settings: Sequence[Setting], cpu: int) -> list[Setting]:
-    """The settings whose value names CPU `cpu`, anywhere in it."""
-    return [setting for setting in settings if _holds(setting.value, cpu)]
-
-
 def explain_code(code: str) -> str:
     """The page of a diagnostic code, in either case; KeyError for one that is not in the table."""
     from textwrap import fill
@@ -64,13 +58,14 @@ def _places(topology: Topology, cpu: int) -> Iterator[str]:
     if of.numa_node != UNKNOWN:
         yield numa_title(topology, of.numa_node)
     if of.uncore_cache != UNKNOWN:
-        yield f"last-level cache of CPUs {topology.uncore_caches[of.uncore_cache]}"
+        sharing = len(topology.uncore_caches[of.uncore_cache])
+        yield f"cache {of.uncore_cache}, " + (f"shared by {sharing} CPUs" if sharing > 1 else "its own")
 
 
 def _place(reason: Reason, locate: Locate) -> str:
-    """`intents/ran.yaml:14:7`; for what no file says, the name of the rule."""
+    """`intents/ran.yaml:14:7`; for what no file says, the name of the rule or goal: `built-in rule whole-cores`."""
     if ":" not in reason.origin:
-        return f"built-in rule {reason.origin}" if reason.origin else "built-in rule"
+        return f"built-in {reason.origin or 'rule'}"
     return str(locate(reason.origin) or reason.origin)
 
 
@@ -86,14 +81,6 @@ def _value(value: Value) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_value(item)}" for key, item in value.items())
     return str(value)
-
-
-def _holds(value: Value, cpu: int) -> bool:
-    if isinstance(value, CpuSet):
-        return cpu in value
-    if isinstance(value, tuple):
-        return any(_holds(item, cpu) for item in value)
-    return isinstance(value, dict) and any(_holds(item, cpu) for item in value.values())
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> list[str]:

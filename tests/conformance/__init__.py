@@ -1,1 +1,1 @@
-"""Comparison with recorded truth: real machines, real programs. Run by `python -m tests.conformance`."""
+"""Results of upstream programs, recorded, against those of cpuplan: `python -m tests.conformance SUITE [PATH...]`."""

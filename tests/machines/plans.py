@@ -12,7 +12,7 @@ from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 GIB = 1024**3
 
 
-def regular(  # noqa: PLR0913 - the shape of a machine, given by name
+def regular(
     *,
     sockets: int = 1,
     numa_nodes: int = 1,
@@ -21,7 +21,7 @@ def regular(  # noqa: PLR0913 - the shape of a machine, given by name
     memory: int | None = 64 * GIB,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """A machine of `sockets` with `numa_nodes` and `cores` each, first threads of all cores numbered before second ones.
+    """A machine of `sockets` with `numa_nodes` and `cores` each; first threads of all cores come before second ones.
 
     `memory` is in bytes for each NUMA node. Distances are 10, 12 within a socket and 21 beyond.
     """
@@ -51,7 +51,7 @@ def distances(node: int, nodes: int, per_socket: int) -> tuple[int, ...]:
     )
 
 
-def plan(  # noqa: PLR0913 - the facts of a class, given by name
+def plan(
     topology: Topology | None = None,
     *,
     reserved: str = "0-1",

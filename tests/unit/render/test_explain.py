@@ -5,11 +5,11 @@ import re
 import pytest
 
 from cpuplan.codes import CODES, Code
-from cpuplan.components.setting import Setting
+from cpuplan.components.setting import Setting, names_cpu
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.render.codes import reference, wording
-from cpuplan.render.explain import explain_code, explain_cpu, settings_with
+from cpuplan.render.explain import explain_code, explain_cpu
 from cpuplan.source import Position
 
 from .plans import bare, hybrid, make_plan, regular
@@ -21,7 +21,7 @@ PLAN = make_plan(
     because={
         "reserved": (
             Reason("reserved takes 1 core of the machine", CORES),
-            Reason("CPU 0 stays in reserved", "cpu0-reserved"),
+            Reason("CPU 0 stays in reserved", "rule boot-cpu"),
             Reason("the siblings of a core stay together"),
         ),
         "shared": (Reason("shared is CPUs 1,5", "Intent/gone:spec.pools.shared"),),
@@ -51,12 +51,12 @@ CPU 4 of worker-3 is reserved.
   where  core 0, siblings 0,4
          socket 0
          NUMA node 0, 256 GiB
-         last-level cache of CPUs 0-7
+         cache 0, shared by 8 CPUs
   pool   reserved, 2 CPUs: 0,4
 
 because
   reserved takes 1 core of the machine  intents/ran.yaml:14:7
-  CPU 0 stays in reserved               built-in rule cpu0-reserved
+  CPU 0 stays in reserved               built-in rule boot-cpu
   the siblings of a core stay together  built-in rule
 
 so these settings hold it
@@ -73,7 +73,7 @@ CPU 1 of worker-3 is shared.
   where  core 1, siblings 1,5
          socket 0
          NUMA node 0, 256 GiB
-         last-level cache of CPUs 0-7
+         cache 0, shared by 8 CPUs
   pool   shared, 2 CPUs: 1,5
 
 because
@@ -92,7 +92,7 @@ CPU 3 of worker-3 is isolated.
   where  core 3, siblings 3,7
          socket 0
          NUMA node 0, 256 GiB
-         last-level cache of CPUs 0-7
+         cache 0, shared by 8 CPUs
   pool   isolated, 4 CPUs: 2-3,6-7
 
 so these settings hold it
@@ -106,7 +106,8 @@ so these settings hold it
     ],
 )
 def test_explain_cpu(cpu: int, text: str) -> None:
-    assert explain_cpu(PLAN, "worker-3", cpu, locate, settings_with(SETTINGS, cpu)) == text
+    named = [setting for setting in SETTINGS if names_cpu(setting.value, cpu)]
+    assert explain_cpu(PLAN, "worker-3", cpu, locate, named) == text
 
 
 def test_explain_cpu_of_which_little_is_known() -> None:

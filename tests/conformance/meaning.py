@@ -1,0 +1,258 @@
+"""Kubernetes objects by what they mean: the form in which two of them are equal when a cluster treats them alike.
+
+The rules are those of `vectors/nto/README.md`, "Comparing rendered manifests": absent, null and empty are one; files
+are compared by their format, CPU lists as sets, amounts of memory by bytes; texts of scripts and comments are not
+compared. Nothing here uses the parsers of `cpuplan.components`, which belong to what is judged.
+"""
+
+import base64
+import gzip
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.quantity import to_bytes
+
+#: Where units find their scripts: texts of the operator's own, which are not compared.
+SCRIPTS = "/usr/local/bin/"
+OWNER_LABEL = "performance.openshift.io/weak-owner-reference-name"
+_RELATIONS = frozenset({"Before", "After", "Requires", "Wants", "WantedBy", "RequiredBy", "BindsTo", "PartOf", "Conflicts"})
+_OWN_TEXT = frozenset({"Description", "Documentation", "ExecStartPre"})
+_CPU_KEY = re.compile(r"(cpuset|CPUs|CPUS|cpu_affinity)$")
+_MEMORY_KEY = re.compile(r"(^memory(\.|$)|storage$|^hugepages-)")
+_NOTHING = (None, "", [], {}, ())
+_MISSING = object()
+
+
+def canonical(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The meaning of a MachineConfig, KubeletConfig or RuntimeClass, as nested dicts without empty values."""
+    metadata = manifest.get("metadata") or {}
+    labels = {name: text or "(empty)" for name, text in (metadata.get("labels") or {}).items() if name != OWNER_LABEL}
+    body = _BODIES[manifest["kind"]](manifest)
+    return _pruned({"metadata": {"name": metadata.get("name"), "labels": labels}, **body})
+
+
+def differences(expected: Any, found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """(path, what differs) of two canonical values, ascending by path."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in sorted(expected.keys() | found.keys()):
+            yield from differences(expected.get(key, _MISSING), found.get(key, _MISSING), (*path, key))
+    elif expected is _MISSING:
+        yield path, f"is {_short(found)}, and should not be there"
+    elif found is _MISSING:
+        yield path, f"is missing; it should be {_short(expected)}"
+    elif expected != found:
+        yield path, f"is {_short(found)}; it should be {_short(expected)}"
+
+
+def line_of(path: Path, words: tuple[str, ...]) -> int:
+    """The line at which `words` were last found in `path`, each below the one before; words not found are passed over."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    at = -1
+    for word in words:
+        at = next((index for index in range(at + 1, len(lines)) if word in lines[index]), at)
+    return max(at, 0) + 1
+
+
+def missing_scripts(manifest: dict[str, Any]) -> list[str]:
+    """Scripts that a MachineConfig's units start and that it does not bring, or not as executable files."""
+    config = manifest["spec"]["config"]
+    modes = {file["path"]: file.get("mode", 0o644) for file in (config.get("storage") or {}).get("files") or ()}
+    units = (config.get("systemd") or {}).get("units") or ()
+    started = {
+        word
+        for each in units
+        for line in (each.get("contents") or "").splitlines()
+        if line.startswith("Exec")
+        for word in re.findall(rf"{SCRIPTS}\S+", line)
+    }
+    return sorted(path for path in started if not modes.get(path, 0) & 0o100)
+
+
+def cpu_list(text: str) -> str:
+    """A CPU list in one form; other texts as they are."""
+    try:
+        return str(CpuSet.parse_kernel(text))
+    except CpuSetError:
+        return text
+
+
+def arguments(words: list[str]) -> dict[str, list[str]]:
+    """Kernel arguments by name, each with the set of its values, sorted; counts of huge pages by their size."""
+    found: dict[str, set[str]] = {}
+    size = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name == "hugepagesz":
+            size = value
+        elif name == "hugepages":
+            found.setdefault(f"hugepages of {size or 'the default size'}", set()).add(value)
+        else:
+            found.setdefault(name, set()).add(_argument(name, value) if equals else "(given)")
+    return {name: sorted(values) for name, values in found.items()}
+
+
+def _argument(name: str, value: str) -> str:
+    if name == "tuned.non_isolcpus":
+        return str(CpuSet.parse_mask(value))
+    flags = [flag for flag in ("domain", "managed_irq", "nohz") if flag in value.split(",")]
+    rest = ",".join(item for item in value.split(",") if item not in flags)
+    return ",".join([*flags, cpu_list(rest)]) if re.fullmatch(r"[\d,-]+", rest) else value
+
+
+def _machine_config(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Boot arguments are left out: the operator writes them into another MachineConfig, from what nodes tell it."""
+    spec = manifest["spec"]
+    config = spec["config"]
+    files = (config.get("storage") or {}).get("files") or ()
+    units = (config.get("systemd") or {}).get("units") or ()
+    return {
+        "ignition": config["ignition"]["version"].partition(".")[0],
+        "kernelType": spec.get("kernelType") or "default",
+        "fips": spec.get("fips") or None,
+        "extensions": spec.get("extensions"),
+        "osImageURL": spec.get("osImageURL"),
+        "files": {file["path"]: _file(file) for file in files if not file["path"].startswith(SCRIPTS)},
+        "units": {each["name"]: _unit_entry(each) for each in units},
+    }
+
+
+def _file(file: dict[str, Any]) -> dict[str, Any]:
+    text = _decoded(file.get("contents") or {})
+    return {
+        "mode": oct(file.get("mode", 0o644)),
+        "user": file.get("user"),
+        "group": file.get("group"),
+        "contents": _contents(file["path"], text),
+    }
+
+
+def _decoded(contents: dict[str, Any]) -> str:
+    """The text behind a `data:` URL (RFC 2397)."""
+    header, _, payload = (contents.get("source") or "data:,").partition(",")
+    data = base64.b64decode(payload) if header.endswith(";base64") else unquote_to_bytes(payload)
+    return (gzip.decompress(data) if contents.get("compression") == "gzip" else data).decode()
+
+
+def _contents(path: str, text: str) -> Any:
+    if "/crio.conf.d/" in path:
+        return _plain(tomllib.loads(text))
+    if "/openshift-workload-" in path:
+        return _plain(json.loads(text))
+    if path.startswith("/etc/systemd/system/"):
+        return _unit(text)
+    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+    if not lines:
+        return "(comments)" if text.strip() else "(empty)"
+    if "/sysctl.d/" in path:
+        return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+    return lines
+
+
+def _unit_entry(unit: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "enabled": str(bool(unit.get("enabled"))),
+        "mask": unit.get("mask") or None,
+        "contents": _unit(unit.get("contents") or ""),
+        "dropins": {each["name"]: _unit(each.get("contents") or "") for each in unit.get("dropins") or ()},
+    }
+
+
+def _unit(text: str) -> dict[str, Any]:
+    """systemd.syntax(7): sections of keys with ordered values; relations to other units as sets, programs by path."""
+    sections: dict[str, dict[str, Any]] = {}
+    section: dict[str, Any] = {}
+    kept = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#;"]
+    for line in re.sub(r"\\\n\s*", " ", "\n".join(kept)).splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[] "), {})
+            continue
+        key, _, value = line.partition("=")
+        key, value = key.strip(), value.strip()
+        if key in _OWN_TEXT:
+            continue
+        section.setdefault(key, []).extend(_unit_values(key, value))
+    for section in sections.values():
+        section.update({key: sorted(set(values)) for key, values in section.items() if key in _RELATIONS})
+    return sections
+
+
+def _unit_values(key: str, value: str) -> list[str]:
+    if key in _RELATIONS:
+        return value.split()
+    if key == "Environment":
+        return [_environment(word) for word in shlex.split(value)]
+    if key.startswith("Exec"):
+        words = value.lstrip("-@:+!").split()
+        script = next((word for word in words if word.startswith(SCRIPTS)), None)
+        return [script or words[0]]
+    return [value]
+
+
+def _environment(word: str) -> str:
+    name, _, value = word.partition("=")
+    return f"{name}={cpu_list(value) if _CPU_KEY.search(name) else value}"
+
+
+def _kubelet_config(manifest: dict[str, Any]) -> dict[str, Any]:
+    spec = manifest["spec"]
+    kubelet = dict(spec.get("kubeletConfig") or {})
+    kubelet["logging"] = _without_zeros(kubelet.get("logging") or {})
+    # The kubelet's default; the operator leaves an empty policy empty (kubelet/apis/config/v1beta1/defaults.go).
+    kubelet["topologyManagerPolicy"] = kubelet.get("topologyManagerPolicy") or "none"
+    labels = (spec.get("machineConfigPoolSelector") or {}).get("matchLabels") or {}
+    selector = {name: text or "(empty)" for name, text in labels.items()}
+    return {"spec": {"machineConfigPoolSelector": selector, "kubeletConfig": _plain(kubelet)}}
+
+
+def _without_zeros(value: Any) -> Any:
+    """`logging` as Go prints it is full of zeros that nobody set."""
+    if isinstance(value, dict):
+        return {key: _without_zeros(item) for key, item in value.items()}
+    return None if value in (0, "0") else value
+
+
+def _runtime_class(manifest: dict[str, Any]) -> dict[str, Any]:
+    nodes = (manifest.get("scheduling") or {}).get("nodeSelector") or {}
+    selector = {name: text or "(empty)" for name, text in nodes.items()}
+    return {"handler": manifest["handler"], "scheduling": {"nodeSelector": selector}, "overhead": manifest.get("overhead")}
+
+
+_BODIES = {"MachineConfig": _machine_config, "KubeletConfig": _kubelet_config, "RuntimeClass": _runtime_class}
+
+
+def _plain(value: Any, key: str = "") -> Any:
+    """CPU lists, amounts and durations in one form; lists, whose order says nothing in these formats, sorted."""
+    if isinstance(value, dict):
+        return {name: _plain(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return sorted((_plain(item) for item in value), key=repr)
+    if not isinstance(value, str):
+        return value
+    if _CPU_KEY.search(key):
+        return cpu_list(value)
+    if _MEMORY_KEY.search(key):
+        try:
+            return to_bytes(value)
+        except ValueError:
+            return value
+    return None if value == "0s" else value
+
+
+def _pruned(value: Any) -> Any:
+    """Without null and empty values, from the inside out."""
+    if not isinstance(value, dict):
+        return [_pruned(item) for item in value] if isinstance(value, list) else value
+    kept = {name: _pruned(item) for name, item in value.items()}
+    return {name: item for name, item in kept.items() if item not in _NOTHING}
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, default=str) if isinstance(value, dict | list) else str(value)
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -1,0 +1,90 @@
+"""What is made from the code is what is committed; `python -m tests.generate` writes it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from cpuplan.load import yaml as reader
+from cpuplan.load.documents import from_sources
+from tests.generate import generated
+from tests.projects import REPOSITORY
+
+GENERATED = generated()
+SCHEMAS: dict[str, Any] = {
+    text["title"]: text
+    for text in (json.loads(content) for path, content in GENERATED.items() if path.startswith("schemas/"))
+}
+
+
+@pytest.mark.parametrize("path", sorted(GENERATED))
+def test_generated_file_is_not_stale(path: str) -> None:
+    assert (REPOSITORY / path).read_text() == GENERATED[path]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_schemas_are_schemas(schema: dict[str, Any]) -> None:
+    jsonschema.Draft7Validator.check_schema(schema)
+
+
+def documents(folder: str) -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for path in sorted((REPOSITORY / folder).rglob("*.yaml")):
+        for document in yaml.safe_load_all(path.read_text()):
+            if document["kind"] in SCHEMAS:
+                found.append((path.name, document))
+    return found
+
+
+@pytest.mark.parametrize("folder", ["inventories", "intents", "templates/init"])
+def test_sample_fits_the_schemas(folder: str) -> None:
+    found = documents(folder)
+    assert found
+    for name, document in found:
+        errors = list(jsonschema.Draft7Validator(SCHEMAS[document["kind"]]).iter_errors(document))
+        assert not errors, (name, errors[0].message)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("pools", {"reserved": {"cores": 1, "count": 2}}), ("pools", {}), ("kubelet", {"cpuManagerPolicy": "statc"})],
+)
+def test_schemas_refuse_what_the_models_refuse(field: str, value: object) -> None:
+    _, document = next(item for item in documents("intents") if item[1]["kind"] == "Intent")
+    document["spec"][field] = value
+    assert not jsonschema.Draft7Validator(SCHEMAS["Intent"]).is_valid(document)
+
+
+def yaml_blocks() -> list[tuple[str, str]]:
+    found = []
+    for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:
+        for number, block in enumerate(re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.M | re.S)):
+            found.append((f"{path.name}-{number}", block))
+    return found
+
+
+@pytest.mark.parametrize(("name", "block"), yaml_blocks(), ids=lambda value: value.partition("\n")[0])
+def test_yaml_of_the_documentation_is_valid(name: str, block: str) -> None:
+    sources, problems = reader.parse(name, block)
+    assert not problems
+    _, problems = from_sources(sources)
+    assert not problems
+
+
+def links() -> list[tuple[Path, str]]:
+    pages = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+    return [
+        (page, target)
+        for page in pages
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
+        if "://" not in target
+    ]
+
+
+def test_links_of_the_documentation_lead_somewhere() -> None:
+    missing = [f"{page.name}: {target}" for page, target in links() if not (page.parent / target).exists()]
+    assert not missing

@@ -1,0 +1,236 @@
+"""The commands as a user runs them: what they print, what they write, and how they end."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from cpuplan import pipeline
+from tests.hosts import make_root
+from tests.projects import REPOSITORY, make_project, plain_environment, run_in
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain_environment(monkeypatch)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+Capture = pytest.CaptureFixture[str]
+INTENT = "intents/main.yaml"
+
+
+def edit(project: Path, old: str, new: str, name: str = INTENT) -> None:
+    text = (project / name).read_text()
+    assert old in text
+    (project / name).write_text(text.replace(old, new))
+
+
+def test_a_new_project_compiles_as_it_is(tmp_path: Path, capsys: Capture) -> None:
+    assert run_in(tmp_path, ["init", "first"], capsys)[0] == 0
+    code, out, err = run_in(tmp_path, ["-C", "first", "compile"], capsys)
+    assert (code, out) == (0, "")
+    assert err == "4 nodes in 1 class; out/: 14 added\n"
+    assert run_in(tmp_path, ["-C", "first", "fmt", "--check"], capsys)[0] == 0
+    code, out, _ = run_in(tmp_path, ["-C", "first", "show", "worker-2"], capsys)
+    assert code == 0
+    assert "R  reserved    8 CPUs  0-1,32-33,64-65,96-97" in out
+
+
+def test_init_overwrites_nothing(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "intents").mkdir()
+    (tmp_path / "intents/example.yaml").write_text("mine")
+    code, _, err = run_in(tmp_path, ["init"], capsys)
+    assert code == 2
+    assert "error[CP621]: intents/example.yaml is there already" in err
+    assert (tmp_path / "intents/example.yaml").read_text() == "mine"
+    assert not (tmp_path / "inventories").exists()
+
+
+def test_validate_writes_nothing(project: Path, capsys: Capture) -> None:
+    before = sorted(project.rglob("*"))
+    code, out, err = run_in(project, ["validate"], capsys)
+    assert (code, out, err) == (0, "", "valid: 2 nodes in 1 class, each with a layout\n")
+    assert sorted(project.rglob("*")) == before
+
+
+def test_compile_then_nothing_has_changed(project: Path, capsys: Capture) -> None:
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    assert run_in(project, ["compile"], capsys) == (0, "", "nothing has changed\n")
+    assert run_in(project, ["compile", "--check"], capsys) == (0, "", "out/ is up to date\n")
+
+
+def test_check_says_what_is_stale(project: Path, capsys: Capture) -> None:
+    run_in(project, ["compile"], capsys)
+    edit(project, "cores: 1", "cores: 2")
+    lock = (project / "intents/plan.lock.yaml").read_text()
+    code, _, err = run_in(project, ["compile", "--check"], capsys)
+    assert code == 3
+    assert "error[CP620]: intents/plan.lock.yaml is not what" in err
+    assert "error[CP609]" in err
+    assert (project / "intents/plan.lock.yaml").read_text() == lock
+
+
+def test_a_comment_makes_nothing_stale(project: Path, capsys: Capture) -> None:
+    run_in(project, ["compile"], capsys)
+    edit(project, "spec:", "# reviewed\nspec:")
+    assert run_in(project, ["compile", "--check"], capsys)[0] == 0
+
+
+def test_errors_leave_the_tree_alone(project: Path, capsys: Capture) -> None:
+    run_in(project, ["compile"], capsys)
+    before = {path: path.read_bytes() for path in (project / "out").rglob("*") if path.is_file()}
+    edit(project, "cores: 1", "cores: 5")
+    code, _, err = run_in(project, ["compile"], capsys)
+    assert code == 1
+    assert "error[CP401]" in err
+    assert {path: path.read_bytes() for path in (project / "out").rglob("*") if path.is_file()} == before
+
+
+def test_foreign_files_stay_and_own_files_go(project: Path, capsys: Capture) -> None:
+    run_in(project, ["compile"], capsys)
+    (project / "out/README.md").write_text("mine")
+    edit(project, "name: main", "name: other")
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    assert (project / "out/README.md").read_text() == "mine"
+    assert not (project / "out/clusters/lab/manifests/10-runtimeclass-main.yaml").exists()
+    assert (project / "out/clusters/lab/manifests/10-runtimeclass-other.yaml").exists()
+
+
+def test_an_edited_file_is_an_error_unless_forced(project: Path, capsys: Capture) -> None:
+    run_in(project, ["compile"], capsys)
+    edited = project / "out/nodes/lab/main-small/cmdline"
+    edited.write_text("mine")
+    code, _, err = run_in(project, ["compile"], capsys)
+    assert code == 2
+    assert "CP603" in err
+    assert edited.read_text() == "mine"
+    assert run_in(project, ["compile", "--force"], capsys)[0] == 0
+    assert edited.read_text() != "mine"
+
+
+def test_another_run_is_writing(project: Path, capsys: Capture) -> None:
+    folder = os.open(project, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    code, _, err = run_in(project, ["compile"], capsys)
+    os.close(folder)
+    assert code == 5
+    assert "CP606" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["complie"], "Did you mean 'compile'?"),
+        (["compile", "--chekc"], "Did you mean one of: '--check'"),
+        (["-C", "nowhere", "compile"], "does not exist"),
+        (["explain", "worker-0"], "which CPU?"),
+        (["explain", "CP999"], "there is no code CP999"),
+        (["import", "nowhere"], "there is no file or folder 'nowhere'"),
+        (["import", "hwlok", "."], "there is no format 'hwlok'"),
+    ],
+)
+def test_usage(project: Path, capsys: Capture, arguments: list[str], hint: str) -> None:
+    code, out, err = run_in(project, arguments, capsys)
+    assert (code, out) == (2, "")
+    assert hint in err
+
+
+def test_a_bug_is_no_traceback(project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_root: Path) -> None:
+        raise RuntimeError("the moon is full")
+
+    monkeypatch.setattr(pipeline, "load", fail)
+    code, _, err = run_in(project, ["validate"], capsys)
+    assert code == 70
+    assert "error[CP901]: cpuplan failed: RuntimeError: the moon is full" in err
+    assert "Traceback" not in err
+
+
+def test_explain_a_cpu(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["explain", "worker-0", "3"], capsys)
+    assert code == 0
+    assert "CPU 3 of worker-0 is isolated." in out
+    assert "intents/main.yaml:13:15" in out
+    assert "isolcpus" in out
+    assert "reservedSystemCPUs" not in out
+
+
+def test_explain_a_code(capsys: Capture) -> None:
+    code, out, _ = run_in(REPOSITORY, ["explain", "cp401"], capsys)
+    assert code == 0
+    assert out.startswith("CP401")
+
+
+@pytest.mark.parametrize("wanted", ["worker-0", "lab/worker-0"])
+def test_nodes_by_name(project: Path, capsys: Capture, wanted: str) -> None:
+    assert run_in(project, ["show", wanted], capsys)[0] == 0
+
+
+def test_nodes_of_one_name_in_two_clusters(project: Path, capsys: Capture) -> None:
+    site = (project / "inventories/site.yaml").read_text()
+    nodes = site[site.index("---\n") :].replace("lab\n", "far\n")
+    (project / "inventories/far.yaml").write_text(nodes.removeprefix("---\n"))
+    code, _, err = run_in(project, ["show", "worker-0"], capsys)
+    assert code == 2
+    assert "write far/worker-0 or lab/worker-0" in err
+    assert run_in(project, ["show", "far/worker-0"], capsys)[0] == 0
+
+
+def test_no_colour_in_a_pipe(project: Path, capsys: Capture) -> None:
+    assert "\x1b" not in run_in(project, ["show", "worker-0"], capsys)[1]
+    assert "\x1b" in run_in(project, ["--color", "always", "show", "worker-0"], capsys)[1]
+
+
+def test_json(project: Path, capsys: Capture) -> None:
+    edit(project, "cores: 1", "cores: x")
+    code, out, err = run_in(project, ["validate", "--format", "json"], capsys)
+    assert (code, err) == (1, "")
+    found = json.loads(out)["diagnostics"]
+    assert [(each["code"], each["file"], each["line"], each["column"]) for each in found] == [
+        ("CP203", INTENT, 12, 23),
+    ]
+
+
+def test_sarif_without_findings(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["validate", "--format", "sarif"], capsys)
+    assert code == 0
+    assert json.loads(out)["runs"][0]["results"] == []
+
+
+def test_check_a_node(project: Path, capsys: Capture) -> None:
+    plan, _ = pipeline.solve(pipeline.load(project))
+    root = make_root(plan.nodes[0], project / "root")
+    assert run_in(project, ["check", "worker-0", "--root", "root"], capsys)[0] == 0
+    edit(root, "quiet" if "quiet" in (root / "proc/cmdline").read_text() else "skew_tick=1", "skew_tick=0", "proc/cmdline")
+    code, _, err = run_in(project, ["check", "worker-0", "--root", "root"], capsys)
+    assert code == 1
+    assert "error[CP812]: the node was booted with skew_tick=0 instead of skew_tick=1" in err
+
+
+def test_fmt_keeps_comments_and_orders_keys(project: Path, capsys: Capture) -> None:
+    (project / INTENT).write_text(
+        'kind: Intent # one\napiVersion: cpuplan.io/v1alpha1\nspec:\n  pools: {isolated: rest, reserved: "0,8"} # two\n'
+        '  targets:\n  - version: "1.33"\n    platform: kubernetes\n  selector: {}\nmetadata:\n  name: main\n'
+    )
+    assert run_in(project, ["fmt", "--check"], capsys)[0] == 3
+    assert run_in(project, ["fmt"], capsys)[0] == 0
+    assert (project / INTENT).read_text() == (
+        "# yaml-language-server: $schema=../schemas/intent.schema.json\n"
+        "apiVersion: cpuplan.io/v1alpha1\nkind: Intent # one\nmetadata:\n  name: main\nspec:\n  selector: {}\n"
+        '  targets:\n  - platform: kubernetes\n    version: "1.33"\n'
+        '  pools: {reserved: "0,8", isolated: rest} # two\n'
+    )
+    assert run_in(project, ["fmt", "--check"], capsys)[0] == 0
+
+
+def test_schema(capsys: Capture) -> None:
+    code, out, _ = run_in(REPOSITORY, ["schema", "intent"], capsys)
+    assert code == 0
+    assert json.loads(out)["title"] == "Intent"

@@ -1,0 +1,251 @@
+"""What is refused or warned of: each row is a plan that is wrong in one way, its code, and the values that are named."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan import components
+from cpuplan.components import versions
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Diagnostic, Severity
+from cpuplan.source import Position
+from cpuplan.topology import Cpu, NumaNodeFacts, Topology
+from tests.machines.plans import GIB, no_position, plan, regular
+
+
+def kubelet(**fields: Any) -> dict[str, Any]:
+    return {"spec": {"kubelet": fields}}
+
+
+def cpu_options(*names: str, **fields: Any) -> dict[str, Any]:
+    return kubelet(cpuManagerPolicyOptions=dict.fromkeys(names, "true"), **fields)
+
+
+def kernel(*arguments: str, **spec: Any) -> dict[str, Any]:
+    return {"spec": {"kernel": {"extraArguments": list(arguments)}, **spec}}
+
+
+def huge(*pages: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"spec": {"hugePages": {"pages": list(pages), **fields}}}
+
+
+KUBERNETES = {"platform": "kubernetes", "version": "1.33"}
+SMT = regular(cores=4, threads=2)
+
+
+def renumbered(*numbers: int) -> Topology:
+    """One CPU on each NUMA node, with these numbers."""
+    return Topology(
+        [Cpu(cpu, cpu, cpu, 0, node, cpu, 0) for cpu, node in enumerate(numbers)],
+        [NumaNodeFacts(node, 64 * GIB) for node in numbers],
+    )
+
+
+ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("CP501", {"version": "4.13"}, ["openshift 4.13", "4.14", "5.1"]),
+    ("CP501", {"platform": "kubernetes", "version": "1.26"}, ["kubernetes 1.26"]),
+    (
+        "CP502",
+        {"platform": "kubernetes", "version": "1.29"},
+        ["1.29", "/etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"],
+    ),
+    ("CP503", cpu_options("full-cpus-only"), ["full-cpus-only", "full-pcpus-only"]),
+    ("CP503", kubelet(topologyManagerPolicyOptions={"full-pcpus-only": "true"}), ["topologyManagerPolicyOptions"]),
+    ("CP504", {"version": "4.18", **cpu_options("strict-cpu-reservation")}, ["1.32", "1.31"]),
+    (
+        "CP504",
+        {**KUBERNETES, "version": "1.30", **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "9"})},
+        ["1.31"],
+    ),
+    ("CP505", {**KUBERNETES, **cpu_options("align-by-socket")}, ["CPUManagerPolicyAlphaOptions"]),
+    (
+        "CP505",
+        {"version": "4.14", **kubelet(topologyManagerPolicyOptions={"prefer-closest-numa-nodes": "true"})},
+        ["TopologyManagerPolicyAlphaOptions"],
+    ),
+    ("CP506", kubelet(cpuManagerPolicyOptions={"full-pcpus-only": "yes"}), ["'yes'"]),
+    ("CP506", kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "7"}), ["from 8 up"]),
+    ("CP507", cpu_options("full-pcpus-only", cpuManagerPolicy="none"), ["full-pcpus-only"]),
+    ("CP508", {"reserved": ""}, ["ran-server"]),
+    (
+        "CP509",
+        {
+            **KUBERNETES,
+            "version": "1.34",
+            **cpu_options("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
+        },
+        ["distribute-cpus-across-numa"],
+    ),
+    (
+        "CP509",
+        {**KUBERNETES, **cpu_options("align-by-socket", topologyManagerPolicy="single-numa-node")},
+        ["single-numa-node"],
+    ),
+    (
+        "CP510",
+        {
+            **KUBERNETES,
+            "topology": Topology([cpu._replace(numa_node=0) for cpu in regular(sockets=2).cpus]),
+            **cpu_options("align-by-socket"),
+        },
+        ["2 sockets", "1 NUMA nodes"],
+    ),
+    ("CP511", {"version": "4.20", **cpu_options("strict-cpu-reservation")}, ["state"]),
+    ("CP512", {"topology": regular(sockets=9, cores=2)}, ["9 NUMA nodes", "takes 8"]),
+    (
+        "CP513",
+        {
+            "topology": renumbered(0, 2, 3),
+            **kubelet(topologyManagerPolicyOptions={"prefer-closest-numa-nodes": "true"}),
+        },
+        ["0, 2, 3"],
+    ),
+    ("CP514", kubelet(kubeReserved={"memory": "1.5Gi"}), ["kubeReserved.memory", "'1.5Gi'"]),
+    ("CP514", kubelet(systemReserved={"pid": "1k"}), ["systemReserved.pid"]),
+    ("CP514", kubelet(evictionHard={"memory.available": "lots"}), ["evictionHard.memory.available"]),
+    ("CP515", kubelet(evictionHard={"memory.avail": "1Gi"}), ["'memory.avail'"]),
+    (
+        "CP516",
+        kubelet(topologyManagerPolicy="restricted", evictionHard={"memory.available": "5%"}),
+        ["memory.available is 5%"],
+    ),
+    (
+        "CP517",
+        kubelet(topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 0, "memory": "1000Mi"}]),
+        ["1000Mi in all", "1100Mi in all"],
+    ),
+    ("CP518", {"topology": regular(memory=GIB), **kubelet(topologyManagerPolicy="restricted")}, ["76Mi of the 1100Mi"]),
+    ("CP519", kubelet(reservedMemory=[{"numaNode": 0, "memory": "1100Mi"}]), ["no effect"]),
+    ("CP520", kernel("nohz_full=1-7"), ["nohz_full=1-7", "nohz_full=2-7"]),
+    ("CP520", kernel("isolcpus=2-7"), ["isolcpus=managed_irq,2-7"]),
+    ("CP520", kernel("irqaffinity=0"), ["no irqaffinity="]),
+    ("CP520", kernel("rcu-nocbs=0"), ["rcu_nocbs=2-7"]),
+    ("CP521", kernel("rcupdate.rcu_normal_after_boot=0"), ["rcupdate.rcu_normal_after_boot=1"]),
+    ("CP521", kernel("loglevel=3", "loglevel=4"), ["loglevel=4 replaces loglevel=3"]),
+    ("CP522", kernel("hugepagesz=1G", hugePages={"defaultSize": "1G"}), ["hugepagesz=1G"]),
+    ("CP523", {"topology": SMT, **kernel("nosmt")}, ["nosmt", "4-7"]),
+    ("CP523", kernel("maxcpus=6"), ["6-7"]),
+    ("CP523", kernel("nr_cpus=4"), ["4-7"]),
+    (
+        "CP524",
+        {"spec": {"workloadHints": {"highPowerConsumption": True, "perPodPowerManagement": True}}},
+        ["workloadHints.perPodPowerManagement true"],
+    ),
+    (
+        "CP524",
+        {"spec": {"workloadHints": {"realTime": False}, "kernel": {"realTime": True}}},
+        ["workloadHints.realTime false"],
+    ),
+    ("CP524", {"spec": {"kernel": {"pageSize": "64k"}}}, ["architecture x86_64"]),
+    (
+        "CP524",
+        {"architecture": "aarch64", "spec": {"kernel": {"pageSize": "64k", "realTime": True}}},
+        ["kernel.realTime true"],
+    ),
+    (
+        "CP525",
+        {"topology": regular(cores=1024), "reserved": ",".join(str(cpu) for cpu in range(0, 1024, 2))},
+        ["there is room for 1792"],
+    ),
+    ("CP530", {"spec": {"runtime": {"mixedCpus": True}}}, ["no shared CPUs"]),
+    ("CP531", {"version": "4.15", "shared": "2-3"}, ["CRI-O 1.29", "openshift 4.15"]),
+    ("CP532", {"topology": renumbered(0, 2, 3)}, ["0, 2, 3"]),
+    ("CP540", huge({"size": "32M", "count": 1}), ["32M on x86_64", "2M, 1G"]),
+    ("CP540", huge(defaultSize="64k"), ["64k"]),
+    (
+        "CP541",
+        huge({"size": "1G", "count": 1, "numaNode": 0}, {"size": "1024M", "count": 1, "numaNode": 0}),
+        ["1024M for NUMA node 0"],
+    ),
+    ("CP542", huge({"size": "1G", "count": 1, "numaNode": 1}), ["NUMA node 1", "with memory: 0"]),
+    (
+        "CP542",
+        kubelet(topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 3, "memory": "1100Mi"}]),
+        ["NUMA node 3"],
+    ),
+    ("CP543", huge({"size": "1G", "count": 65}), ["65Gi on NUMA node 0", "has 64Gi"]),
+]
+
+
+def found(given: dict[str, Any]) -> list[Diagnostic]:
+    arguments = dict(given)
+    return components.check(plan(arguments.pop("topology", None), **arguments), no_position)
+
+
+@pytest.mark.parametrize(("code", "given", "named"), ROWS, ids=[f"{code}-{at}" for at, (code, *_) in enumerate(ROWS)])
+def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> None:
+    # Of one mistake, there is one finding; gates and releases may be worth a warning of their own.
+    wrong = [each for each in found(given) if each.code == code or each.severity is Severity.ERROR]
+    assert [each.code for each in wrong] == [code]
+    for words in named:
+        assert words in f"{wrong[0].message}; {wrong[0].remedy}"
+
+
+def test_every_code_has_a_row() -> None:
+    from cpuplan.codes import COMPONENTS
+
+    assert {code for code, *_ in ROWS} == set(COMPONENTS)
+
+
+FINE: list[dict[str, Any]] = [
+    kernel("isolcpus=managed_irq,2-7"),
+    kernel("nohz_full=2-7", "quiet"),
+    kernel("hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=8"),
+    kernel("console=tty0", "console=ttyS0"),
+    kernel("maxcpus=8", "nr_cpus=8"),
+    {"topology": SMT, "offlined": "4-7", **kernel("nosmt")},
+    {"topology": regular(sockets=9, cores=2), **kubelet(topologyManagerPolicy="none")},
+    {
+        "topology": regular(sockets=9, cores=2),
+        **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "16"}),
+    },
+    kubelet(topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 0, "memory": "1153433600"}]),
+    {"architecture": "aarch64", "vendor": "ARM", **huge({"size": "32M", "count": 1})},
+    {"architecture": "aarch64", "spec": {"kernel": {"pageSize": "64k"}, "hugePages": {"defaultSize": "512M"}}},
+    {"reserved": "", **kubelet(cpuManagerPolicy="none")},
+    {"version": "4.14", "shared": "2", "spec": {"runtime": {"mixedCpus": False}}},
+    *({"version": version} for version in versions.OPENSHIFT),
+]
+
+
+@pytest.mark.parametrize("given", FINE)
+def test_nothing_is_wrong(given: dict[str, Any]) -> None:
+    assert found(given) == []
+
+
+def test_findings_stand_where_the_statement_is() -> None:
+    asked: list[str] = []
+
+    def locate(origin: str) -> Position:
+        asked.append(origin)
+        return Position("intents/ran.yaml", 1, 1)
+
+    node = plan(spec={"kernel": {"extraArguments": ["quiet", "nohz_full=0"]}})
+    (only,) = components.check(node, locate)
+    assert only.position == Position("intents/ran.yaml", 1, 1)
+    assert "Intent/ran:spec.kernel.extraArguments.1" in asked
+
+
+def test_nothing_else_is_said_of_an_unknown_release() -> None:
+    node = plan(version="9.9", spec={"runtime": {"mixedCpus": True}})
+    assert [each.code for each in components.check(node, no_position)] == ["CP501"]
+
+
+@pytest.mark.parametrize(
+    ("option", "version", "wanted"),
+    [
+        ("full-pcpus-only", (1, 32), "beta"),
+        ("full-pcpus-only", (1, 33), "stable"),
+        ("strict-cpu-reservation", (1, 31), None),
+        ("strict-cpu-reservation", (1, 32), "alpha"),
+        ("prefer-align-cpus-by-uncorecache", (1, 35), "beta"),
+        ("align-by-socket", (1, 36), "alpha"),
+    ],
+)
+def test_maturity(option: str, version: tuple[int, int], wanted: str | None) -> None:
+    assert versions.maturity(versions.CPU_OPTIONS[option], version) == wanted
+
+
+def test_offline_cpus_do_not_need_to_come_up() -> None:
+    topology = regular(cores=8, offline=CpuSet.parse("6-7"))
+    assert found({"topology": topology, **kernel("nr_cpus=6")}) == []

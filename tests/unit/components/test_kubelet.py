@@ -1,0 +1,126 @@
+from typing import Any
+
+import pytest
+
+from cpuplan.components import kubelet
+from cpuplan.components.setting import values
+from cpuplan.cpuset import CpuSet
+from cpuplan.topology import NumaNodeFacts, Topology
+from tests.machines.plans import GIB, plan, regular
+
+MIB = 1024**2
+
+
+def configuration(node: Any) -> dict[str, Any]:
+    return kubelet.configuration(list(kubelet.settings(node)))
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"topologyManagerPolicy": "single-numa-node"}, {"full-pcpus-only": "true"}),
+        (
+            {"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicyOptions": {"full-pcpus-only": "false"}},
+            {"full-pcpus-only": "false"},
+        ),
+        (
+            {
+                "topologyManagerPolicy": "single-numa-node",
+                "cpuManagerPolicyOptions": {"distribute-cpus-across-cores": "true"},
+            },
+            {"distribute-cpus-across-cores": "true"},
+        ),
+        ({"topologyManagerPolicy": "restricted"}, None),
+        ({"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicy": "none"}, None),
+    ],
+)
+def test_options_of_the_cpu_manager(given: dict[str, Any], wanted: dict[str, str] | None) -> None:
+    assert configuration(plan(spec={"kubelet": given})).get("cpuManagerPolicyOptions") == wanted
+
+
+@pytest.mark.parametrize(
+    ("shared", "mixed", "wanted"),
+    [("", None, "0-1"), ("2-3", None, "0-3"), ("2-3", True, "0-3"), ("2-3", False, "0-1")],
+)
+def test_shared_cpus_are_reserved_where_they_are_used(shared: str, mixed: bool | None, wanted: str) -> None:
+    runtime = {} if mixed is None else {"mixedCpus": mixed}
+    assert configuration(plan(shared=shared, spec={"runtime": runtime}))["reservedSystemCPUs"] == wanted
+
+
+def reserved_memory(topology: Topology, reserved: str = "0-1", **spec: Any) -> dict[int, str]:
+    kubelet_spec = {"topologyManagerPolicy": "restricted", **spec.pop("kubelet", {})}
+    found = configuration(plan(topology, reserved=reserved, spec={"kubelet": kubelet_spec, **spec}))
+    return {entry["numaNode"]: entry["limits"]["memory"] for entry in found.get("reservedMemory", ())}
+
+
+def with_memory(*sizes: int | None) -> Topology:
+    """Two sockets of four CPUs, nodes 0 and 1; further nodes have memory only."""
+    topology = regular(sockets=2, cores=4)
+    return Topology(topology.cpus, [NumaNodeFacts(node, size) for node, size in enumerate(sizes)])
+
+
+def pages(*of_node: int) -> dict[str, Any]:
+    given = [{"size": "1G", "count": count, "numaNode": node} for node, count in enumerate(of_node) if count]
+    return {"hugePages": {"pages": given}}
+
+
+@pytest.mark.parametrize(
+    ("topology", "reserved", "spec", "wanted"),
+    [
+        (regular(sockets=2, cores=4), "0", {}, {0: "1100Mi"}),
+        (regular(sockets=2, cores=4), "4", {}, {1: "1100Mi"}),
+        (regular(sockets=2, cores=4), "3-4", {}, {0: "1100Mi"}),
+        (regular(sockets=2, cores=4, memory=None), "0", {}, {0: "1100Mi"}),
+        (with_memory(0, 8 * GIB), "0", {}, {1: "1100Mi"}),
+        (with_memory(None, 8 * GIB), "0", {}, {1: "1100Mi"}),
+        (with_memory(8 * GIB, 8 * GIB, 8 * GIB), "0", {}, {0: "1100Mi"}),
+        (with_memory(512 * MIB, 8 * GIB), "0", {}, {0: "512Mi", 1: "588Mi"}),
+        (with_memory(8 * GIB, 8 * GIB), "0", pages(7), {0: "1Gi", 1: "76Mi"}),
+        (with_memory(8 * GIB, 8 * GIB), "0", pages(8), {1: "1100Mi"}),
+        (with_memory(8 * GIB, 8 * GIB, 8 * GIB), "0", pages(8, 8), {2: "1100Mi"}),
+        (regular(), "0", {"kubelet": {"kubeReserved": {"memory": "2Gi"}}}, {0: "2648Mi"}),
+        (regular(), "0", {"kubelet": {"evictionHard": {}}}, {0: "1000Mi"}),
+        (regular(), "0", {"kubelet": {"evictionHard": {}, "kubeReserved": {}, "systemReserved": {}}}, {}),
+        (regular(), "0", {"kubelet": {"memoryManagerPolicy": "None"}}, {}),
+        (regular(), "0", {"kubelet": {"topologyManagerPolicy": "best-effort"}}, {}),
+        (
+            regular(),
+            "0",
+            {"kubelet": {"topologyManagerPolicy": "none", "memoryManagerPolicy": "Static"}},
+            {0: "1100Mi"},
+        ),
+        (
+            with_memory(8 * GIB, 8 * GIB),
+            "0",
+            {"kubelet": {"reservedMemory": [{"numaNode": 1, "memory": "1Gi"}, {"numaNode": 0, "memory": "76Mi"}]}},
+            {0: "76Mi", 1: "1Gi"},
+        ),
+    ],
+)
+def test_reserved_memory(topology: Topology, reserved: str, spec: dict[str, Any], wanted: dict[int, str]) -> None:
+    assert reserved_memory(topology, reserved, **spec) == wanted
+
+
+def test_foreign_keys_are_read_too() -> None:
+    text = "maxPods: 250\nfeatureGates: {A: true}\nreservedSystemCPUs: 0,1\nlist: [a]\nnone: null\n"
+    text += "authentication: {x509: {}}\n"
+    assert kubelet.parse(text) == {
+        "maxPods": 250,
+        "featureGates.A": True,
+        "reservedSystemCPUs": CpuSet.parse("0-1"),
+        "authentication.x509": {},
+        "list": ("a",),
+    }
+
+
+def test_a_list_that_cannot_be_read_stays_text() -> None:
+    assert kubelet.parse("reservedSystemCPUs: 3-1\n") == {"reservedSystemCPUs": "3-1"}
+
+
+def test_an_empty_file_says_nothing() -> None:
+    assert kubelet.parse("") == {}
+
+
+def test_values_by_key() -> None:
+    found = values(kubelet.settings(plan()), kubelet.NAME)
+    assert found["evictionHard.memory.available"] == "100Mi"

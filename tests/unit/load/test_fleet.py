@@ -1,0 +1,93 @@
+"""Which nodes there are, who claims them, and which are the same."""
+
+from pathlib import Path
+
+import pytest
+
+from cpuplan import pipeline
+from cpuplan.document import expand_names
+from tests.projects import make_project
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("worker", ["worker"]),
+        ("worker-[8-11]", ["worker-8", "worker-9", "worker-10", "worker-11"]),
+        ("worker-[08-11]", ["worker-08", "worker-09", "worker-10", "worker-11"]),
+        ("r[1-2]n[0-1].lab", ["r1n0.lab", "r1n1.lab", "r2n0.lab", "r2n1.lab"]),
+    ],
+)
+def test_names_are_expanded(pattern: str, names: list[str]) -> None:
+    assert expand_names(pattern) == names
+
+
+@pytest.mark.parametrize("pattern", ["worker-[3-1]", "worker-[0-999999]", "r[0-999]n[0-999]"])
+def test_ranges_have_limits(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"backwards|100,000"):
+        expand_names(pattern)
+
+
+def edit(project: Path, name: str, old: str, new: str) -> None:
+    text = (project / name).read_text()
+    assert old in text
+    (project / name).write_text(text.replace(old, new))
+
+
+def classes(project: Path) -> list[tuple[str, tuple[str, ...]]]:
+    loaded = pipeline.load(project)
+    assert not [found.code for found in loaded.diagnostics if found.severity.value == "error"]
+    return [(each.name, each.nodes) for each in loaded.classes]
+
+
+SITE = "inventories/site.yaml"
+INTENT = "intents/main.yaml"
+
+
+def test_nodes_of_one_hardware_are_one_class(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    assert classes(project) == [("main-small", ("worker-0", "worker-1"))]
+
+
+def test_groups_of_one_hardware_are_joined(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    edit(project, SITE, "labels: {role: worker}", "labels: {role: worker}\n  - {name: extra, labels: {role: worker}}")
+    assert classes(project) == [("main-small", ("extra", "worker-0", "worker-1"))]
+
+
+def test_offline_cpus_make_a_class_of_their_own(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    group = '  - {name: odd, labels: {role: worker}, offline: "3,11"}'
+    edit(project, SITE, "labels: {role: worker}", "labels: {role: worker}\n" + group)
+    assert classes(project) == [
+        ("main-small", ("worker-0", "worker-1")),
+        ("main-small-offline-3.11", ("odd",)),
+    ]
+    odd = pipeline.load(project).classes[1].topology
+    assert str(odd.online) == "0-2,4-10,12-15"
+    assert str(odd.offline) == "3,11"
+
+
+@pytest.mark.parametrize(
+    ("selector", "nodes"),
+    [
+        ("{}", ("worker-0", "worker-1")),
+        ("{clusters: [lab]}", ("worker-0", "worker-1")),
+        ("{nodes: [worker-1]}", ("worker-1",)),
+        ('{nodes: ["worker-[0-7]"]}', ("worker-0", "worker-1")),
+        ('{nodes: ["*-0"]}', ("worker-0",)),
+        ("{matchLabels: {role: worker}, nodes: [worker-0]}", ("worker-0",)),
+    ],
+)
+def test_selectors(tmp_path: Path, selector: str, nodes: tuple[str, ...]) -> None:
+    project = make_project(tmp_path)
+    edit(project, INTENT, "selector:\n    matchLabels: {role: worker}", f"selector: {selector}")
+    assert classes(project) == [("main-small", nodes)]
+
+
+def test_the_first_target_of_a_cluster_is_taken(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    targets = '  - {platform: openshift, version: "4.20", pool: du, clusters: [other]}\n  - platform: kubernetes'
+    edit(project, INTENT, "  - platform: kubernetes", targets)
+    (only,) = pipeline.load(project).classes
+    assert only.target.platform == "kubernetes"
