@@ -36,7 +36,7 @@ def documents(folder: str) -> list[tuple[str, dict[str, Any]]]:
     for path in sorted((REPOSITORY / folder).rglob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
             if document["kind"] in SCHEMAS:
-                found.append((path.name, document))
+                found += [(path.name, document)]
     return found
 
 
@@ -62,7 +62,7 @@ def test_schemas_refuse_what_the_models_refuse(field: str, value: object) -> Non
 def yaml_blocks() -> list[tuple[str, str]]:
     found = []
     for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:
-        for number, block in enumerate(re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.M | re.S)):
+        for number, block in enumerate(re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)):
             found.append((f"{path.name}-{number}", block))
     return found
 

@@ -74,7 +74,7 @@ def _project(delivery: DeliverySpec) -> dict[str, Any]:
 def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
     out = f"{delivery.path}/out" if delivery.path else "out"
     sync: dict[str, Any] = {
-        # Replace and Force would drop the finalizers and suffixes that the machine config operator keeps on its objects.
+        # Replace and Force would drop what the machine config operator keeps on its objects: finalizers and suffixes.
         "syncOptions": ["ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true"],
     }
     if delivery.automated:

@@ -99,7 +99,7 @@ def parse(text: str) -> dict[str, Value]:
     """
     import tomllib
 
-    return dict(_flat(_folded(tomllib.loads(text)), ()))
+    return dict(_flat(_fold(tomllib.loads(text), {}), ()))
 
 
 def merge(*files: Mapping[str, Value]) -> dict[str, Value]:
@@ -120,16 +120,18 @@ def _entry(key: str) -> str:
     return f"{table}.{rest.partition('.')[0]}" if table in REPLACED else ""
 
 
-def _folded(data: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Keys of structures in lower case; keys of maps (handlers, workloads, annotations) as they are."""
+def _fold(data: dict[str, Any], into: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Keys of structures in lower case, equal ones merged; keys of maps (handlers, annotations) as they are."""
     is_map = depth in _MAPS or depth[-1:] == ("default_annotations",)
-    folded: dict[str, Any] = {}
     for key, value in data.items():
         name = key if is_map else key.lower()
-        if isinstance(value, dict):
-            value = folded.get(name, {}) | _folded(value, (*depth, name))  # noqa: PLW2901 - [A.b] beside [a.c]
-        folded[name] = value
-    return folded
+        if not isinstance(value, dict):
+            into[name] = value
+            continue
+        if not isinstance(into.get(name), dict):
+            into[name] = {}
+        _fold(value, into[name], (*depth, name))
+    return into
 
 
 def _flat(data: dict[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Value]]:

@@ -62,13 +62,11 @@ def read(path: Path) -> Imported:
 def _images(path: Path) -> Iterator[Path]:
     """The folders that hold `nodes/` or Node objects, in the order of their paths."""
     found = []
-    visited = 0
-    for folder, names, _ in os.walk(path):
+    for visited, (folder, names, _) in enumerate(os.walk(path)):
         here = Path(folder)
         if ("nodes" in names and _has_node(here / "nodes")) or (here / _NODES).is_dir():
             found.append(here)
             names.clear()
-        visited += 1
         if visited > _MAX_FOLDERS or len(here.relative_to(path).parts) >= _MAX_DEPTH:
             names.clear()
         names[:] = sorted(name for name in names if name not in _LOGS and not name.startswith("."))
@@ -127,7 +125,7 @@ def _labels(tree: FolderTree, name: str, diagnostics: list[Diagnostic]) -> dict[
         return {}
     return {
         key: str(value)
-        for key, value in sorted(labels.items())
+        for key, value in labels.items()
         if isinstance(key, str) and (_KEPT_LABEL.match(key) or not _SYSTEM_LABEL.match(key))
     }
 

@@ -98,8 +98,8 @@ def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, on
 
 def _from_cpuinfo(reader: sysfs.Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:
     """A machine whose sysfs was not collected: x86 prints package and core ids, and a core is a pair of them."""
-    processors = cpuinfo.processors(text)
-    cpus = CpuSet(processor.cpu for processor in processors if processor.cpu <= MAX_CPU)
+    processors = [processor for processor in cpuinfo.processors(text) if 0 <= processor.cpu <= MAX_CPU]
+    cpus = CpuSet(processor.cpu for processor in processors)
     if not cpus:
         return None
     cores: dict[tuple[int, int, int], CpuSet] = {}

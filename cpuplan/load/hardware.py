@@ -1,7 +1,7 @@
 """A Hardware document's spec to the Topology that it describes, or to everything that is wrong with it."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.inventory import Cache, HardwareSpec, Layout, Regular
@@ -18,7 +18,7 @@ class Problem(NamedTuple):
 
     code: str
     field: Field
-    values: dict[str, object]
+    values: dict[str, Any]
 
 
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:

@@ -22,7 +22,7 @@ def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
 
 
 def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic]:
-    """Targets without what they need or with what they cannot carry, and pools of unlike nodes (CP227, CP229, CP230)."""
+    """Targets that lack something or cannot carry something, and pools of unlike nodes (CP227, CP229, CP230)."""
     found: list[Diagnostic] = []
     for intent in documents.of_kind("Intent"):
         found += _check_targets(intent)

@@ -7,7 +7,7 @@ and the boot arguments with those that TuneD computed on each platform; the Tune
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pydantic
 import yaml
@@ -36,11 +36,17 @@ _MEMORY = 1024**4
 #: Objects that only one side writes: boot arguments are compared instead of Tuned, and pools are an input of the operator.
 _NOT_COMPARED = ("Tuned", "MachineConfigPool")
 
-Manifests = dict[tuple[str, str], dict[str, Any]]
-
 
 class RefusedError(Exception):
     """cpuplan does not take the input."""
+
+
+class Compiled(NamedTuple):
+    """A profile's name, its fields that have no place in an Intent, and its plan on each platform."""
+
+    name: str
+    left: list[str]
+    plans: dict[str, NodePlan]
 
 
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
@@ -56,24 +62,23 @@ def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
 
 def _failures(case: Path) -> Iterator[str]:
     about = _load(case / "case.yaml")[0]
+    profile = _profile_path(case)
     try:
-        profiles, pools = _inputs(case)
-        compiled = [_compile(profile, pools, case) for profile in profiles]
+        compiled = _compile_all(case)
     except RefusedError as refused:
         # What the operator made of an input that its own webhook refuses is no result to repeat.
         if about["exit_code"] == 0 and "webhook" not in about.get("note", ""):
-            yield f"{_profile_path(case)}:1: refused, and the operator takes it: {refused}"
+            yield f"{profile}:1: refused, and the operator takes it: {refused}"
         return
     if about["exit_code"] != 0:
-        yield f"{_profile_path(case)}:1: taken, and the operator refuses it: {about.get('error', '')}"
+        yield f"{profile}:1: taken, and the operator refuses it: {about.get('error', '')}"
         return
-    for name, unsupported, plans in compiled:
-        words = (unsupported.rpartition(".")[2],)
-        if unsupported:
-            line = meaning.line_of(_profile_path(case), words)
-            yield f"{_profile_path(case)}:{line}: {name}: no place in an Intent yet: {unsupported}"
-        yield from _compare_objects(case, plans["intel-icelake"])
-        yield from _compare_arguments(case, name, plans)
+    for each in compiled:
+        for field in each.left:
+            line = meaning.line_of(profile, (field.rpartition(".")[2].partition("/")[2] or field.rpartition(".")[2],))
+            yield f"{profile}:{line}: {field} has no place in an Intent yet"
+        yield from _compare_arguments(case, each)
+    yield from _compare_objects(case, compiled)
 
 
 def _profile_path(case: Path) -> Path:
@@ -95,3 +100,112 @@ def _inputs(case: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     objects = [item for item in found if isinstance(item, dict)]
     profiles = [item for item in objects if item.get("kind") == "PerformanceProfile"]
     return profiles, [item for item in objects if item.get("kind") == "MachineConfigPool"]
+
+
+def _compile_all(case: Path) -> list[Compiled]:
+    profiles, pools = _inputs(case)
+    if not profiles:
+        raise RefusedError("there is no PerformanceProfile")
+    return [_compile(profile, pools) for profile in profiles]
+
+
+def _compile(profile: dict[str, Any], pools: list[dict[str, Any]]) -> Compiled:
+    """The plans of a profile; RefusedError when the importer, the Intent's model or a check refuses it."""
+    try:
+        data, left = performanceprofile.intent(profile)
+        _join_pool(data["spec"], pools)
+        spec = IntentSpec.model_validate(data["spec"])
+    except (ValueError, pydantic.ValidationError) as error:
+        raise RefusedError(str(error).replace("\n", " ")) from None
+    name = data["metadata"]["name"]
+    plans = {platform: _plan(name, spec, *facts) for platform, facts in PLATFORMS.items()}
+    plan = plans["intel-icelake"]
+    found = [*statements.check(plan.node_class, lambda _: None), *components.check(plan, lambda _: None)]
+    if problems := errors(found):
+        raise RefusedError(str(CpuplanError(problems)))
+    return Compiled(name, left, plans)
+
+
+def _join_pool(spec: dict[str, Any], pools: list[dict[str, Any]]) -> None:
+    """What the operator takes from the MachineConfigPool: a KubeletConfig selects it by all of its labels."""
+    target = spec["targets"][0]
+    for pool in pools:
+        selector = (pool["spec"].get("nodeSelector") or {}).get("matchLabels")
+        if selector == target["nodeSelector"] and pool["metadata"].get("labels"):
+            target.setdefault("machineConfigPoolSelector", pool["metadata"]["labels"])
+            return
+
+
+def _plan(name: str, spec: IntentSpec, architecture: str, vendor: str, model: int | None) -> NodePlan:
+    """The profile's pools on a machine of one socket, without siblings, up to the highest CPU that is listed."""
+    lists = {pool: getattr(spec.pools, pool) for pool in POOLS}
+    cpus = {pool: value.cpus for pool, value in lists.items() if value is not None}
+    node_class = NodeClass(
+        name=name,
+        intent=name,
+        spec=spec,
+        target=spec.targets[0],
+        cluster="cluster",
+        hardware="regular",
+        topology=_topology(union(cpus.values()), spec),
+        nodes=("node",),
+        cpu_vendor=vendor,
+        architecture=architecture,
+        cpu_model_number=model,
+    )
+    reasons = {pool: (node_class.reason("listed", f"pools.{pool}.cpus"),) for pool in cpus}
+    return NodePlan(node_class, tuple(Pool(pool, cpus[pool], reasons[pool]) for pool in cpus))
+
+
+def _topology(listed: CpuSet, spec: IntentSpec) -> Topology:
+    """NUMA node 0 has all CPUs; further ones have the memory of huge pages that are asked for there."""
+    nodes = max((page.numa_node or 0 for page in spec.huge_pages.pages), default=0) + 1
+    facts = [NumaNodeFacts(node, _MEMORY) for node in range(nodes)]
+    return Topology([Cpu(cpu, cpu, 0, 0, 0, 0, cpu) for cpu in range(listed.last + 1)], facts)
+
+
+def _expected_folder(case: Path) -> Path:
+    controller = case / "expected-controller"
+    return controller if controller.exists() else case / "expected"
+
+
+def _compare_objects(case: Path, compiled: list[Compiled]) -> Iterator[str]:
+    folder = _expected_folder(case)
+    expected = {
+        (item["kind"], item["metadata"]["name"]): (path, item)
+        for path in sorted(folder.glob("*.yaml"))
+        for item in _load(path)
+        if item["kind"] not in _NOT_COMPARED
+    }
+    found = {
+        (manifest.data["kind"], manifest.data["metadata"]["name"]): manifest.data
+        for each in compiled
+        for manifest in openshift.manifests(each.plans["intel-icelake"])
+        if manifest.data["kind"] not in _NOT_COMPARED
+    }
+    for kind, name in sorted(found.keys() - expected.keys()):
+        yield f"{folder}:1: {kind} {name} is written, and the operator does not write it"
+    for (kind, name), (path, item) in sorted(expected.items()):
+        if (kind, name) not in found:
+            yield f"{path}:1: {kind} {name} is not written"
+            continue
+        data = found[kind, name]
+        for where, what in meaning.differences(meaning.canonical(item), meaning.canonical(data)):
+            yield f"{path}:{meaning.line_of(path, where)}: {kind} {'.'.join(where)} {what}"
+        if kind == "MachineConfig":
+            yield from (f"{path}:1: {script} is started and not shipped" for script in meaning.missing_scripts(data))
+
+
+def _compare_arguments(case: Path, compiled: Compiled) -> Iterator[str]:
+    path = case / "cmdline.yaml"
+    if not path.exists():
+        return
+    output = f"{_expected_folder(case).name}/{compiled.name}_tuned.yaml"
+    recorded = _load(path)[0]["by_output"].get(output, {})
+    for platform in (platform for platform in PLATFORMS if platform in recorded):
+        expected = meaning.arguments(recorded[platform]["kernelArguments"])
+        data = openshift.machine_config(compiled.plans[platform])
+        found = meaning.arguments(data["spec"]["kernelArguments"])
+        for where, what in meaning.differences(expected, found):
+            line = meaning.line_of(path, (output, f"{platform}:", "kernelArguments", *where))
+            yield f"{path}:{line}: {platform}: boot argument {'.'.join(where)} {what}"

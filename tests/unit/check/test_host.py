@@ -9,8 +9,8 @@ from cpuplan import pipeline
 from cpuplan.check.host import check
 from cpuplan.check.root import Root
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.plan import NodePlan
 from cpuplan.pipeline import Project
+from cpuplan.plan import NodePlan
 from tests.hosts import CPU, make_root
 from tests.projects import REPOSITORY
 
@@ -54,7 +54,10 @@ def remove(path: str) -> Callable[[Path], None]:
 
 
 def write(path: str, text: str) -> Callable[[Path], None]:
-    return lambda root: (root / path).write_text(text) and None
+    def change(root: Path) -> None:
+        (root / path).write_text(text)
+
+    return change
 
 
 CRIO = "etc/crio/crio.conf.d"
@@ -74,7 +77,7 @@ MUTATIONS = [
     ("CP820", "worker1.internal", remove(KUBELET), None),
     ("CP821", "worker1.internal", write("etc/kubernetes/kubelet.conf.d/99.conf", "a: ["), None),
     ("CP822", "worker1.internal", replace(KUBELET, "cpuManagerPolicy: static\n", ""), None),
-    ("CP823", "worker1.internal", replace(KUBELET, "topologyManagerPolicy: single-", "topologyManagerPolicy: x-"), None),
+    ("CP823", "worker1.internal", replace(KUBELET, "ManagerPolicy: single-", "ManagerPolicy: x-"), None),
     ("CP823", "du-00", write("etc/kubernetes/kubelet.conf.d/99.conf", "evictionHard: {memory.available: 5%}"), None),
     ("CP831", "worker1.internal", write(f"{CRIO}/backup~", "# once\nthis is no TOML"), f"{CRIO}/backup~:1:1"),
     ("CP833", "worker1.internal", write(f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n'), f"{CRIO}/zz:2:1"),

@@ -1,4 +1,4 @@
-"""What is refused or warned of: each row is a plan that is wrong in one way, its code, and the values that are named."""
+"""What is refused or warned of: each row has a plan that is wrong in one way, its code, and values that are named."""
 
 from typing import Any
 

@@ -1,0 +1,59 @@
+"""`python -m tests.conformance SUITE [PATH...]`: one line for each failure, then how many vectors passed and failed."""
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+DISPUTED = Path(__file__).with_name("disputed.yaml")
+
+
+class Suite(NamedTuple):
+    """The module whose `run(paths)` yields (vector, failures), and its vectors below the shared folder."""
+
+    module: str
+    folder: str
+
+
+SUITES = {
+    "corpus": Suite("tests.conformance.corpus", "corpus"),
+    "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """0 when nothing failed, 1 when something did, 2 when there is no such suite or path."""
+    name, *words = arguments or [""]
+    if name not in SUITES:
+        print(f"there is no suite {name!r}; there are {', '.join(SUITES)}", file=sys.stderr)
+        return 2
+    suite = SUITES[name]
+    paths = [Path(word) for word in words] or [SHARED / suite.folder]
+    if absent := [path for path in paths if not path.exists()]:
+        print(f"there is no file or folder {absent[0]}", file=sys.stderr)
+        return 2
+    disputed = {entry["vector"] for entry in yaml.safe_load(DISPUTED.read_text(encoding="utf-8"))}
+    passed = failed = 0
+    for vector, failures in import_module(suite.module).run(paths):
+        for failure in failures:
+            print(_placed(failure) + (" (disputed)" if f"{name}/{vector}" in disputed else ""))
+        failed += bool(failures)
+        passed += not failures
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _placed(failure: str) -> str:
+    """`path:line: what`; line 1 where a suite tells no line."""
+    if re.match(r"[^:\n]+:\d+: ", failure):
+        return failure
+    path, _, what = failure.partition(": ")
+    return f"{path}:1: {what}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,164 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cpuplan.components import nrt
+from cpuplan.plan import NodePlan
+from cpuplan.topology import Cpu, NumaNodeFacts, Topology
+from tests.machines.plans import GIB, plan, regular
+
+SHARED = Path(__file__).parents[3].parent / "shared/vectors/nrt"
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"recorded data is not at {SHARED}")
+
+TWO = regular(sockets=2, cores=4, threads=2)
+ALIGNED = {"topologyManagerPolicy": "single-numa-node", "topologyManagerScope": "pod"}
+PLAN = plan(
+    TWO,
+    reserved="0,8",
+    shared="1,9",
+    offlined="15",
+    spec={
+        "kubelet": ALIGNED,
+        "hugePages": {"pages": [{"size": "1G", "count": 3}, {"size": "2M", "count": 512, "numaNode": 1}]},
+    },
+)
+
+
+def zones(node: NodePlan) -> dict[str, dict[str, dict[str, str]]]:
+    found = nrt.node_resource_topology(node, "worker-0")["zones"]
+    return {
+        zone["name"]: {
+            item["name"]: {key: value for key, value in item.items() if key != "name"}
+            for item in zone.get("resources", ())
+        }
+        for zone in found
+    }
+
+
+def amounts(capacity: int, free: int) -> dict[str, str]:
+    return {"capacity": str(capacity), "allocatable": str(free), "available": str(free)}
+
+
+def test_what_pods_can_get_of_each_numa_node() -> None:
+    reserved = 1100 * 1024**2
+    assert zones(PLAN) == {
+        "node-0": {
+            "cpu": amounts(8, 4),
+            "hugepages-1Gi": amounts(2 * GIB, 2 * GIB),
+            "memory": amounts(64 * GIB, 62 * GIB - reserved),
+        },
+        "node-1": {
+            "cpu": amounts(7, 7),
+            "hugepages-1Gi": amounts(GIB, GIB),
+            "hugepages-2Mi": amounts(GIB, GIB),
+            "memory": amounts(64 * GIB, 62 * GIB),
+        },
+    }
+
+
+def test_memory_is_not_told_without_the_memory_manager() -> None:
+    assert zones(plan(TWO)) == {"node-0": {"cpu": amounts(8, 6)}, "node-1": {"cpu": amounts(8, 8)}}
+
+
+def test_costs_are_the_distances() -> None:
+    first = nrt.node_resource_topology(PLAN, "worker-0")["zones"][0]
+    assert first["costs"] == [{"name": "node-0", "value": 10}, {"name": "node-1", "value": 21}]
+
+
+def test_a_node_with_memory_only_has_no_cpus() -> None:
+    machine = Topology(regular().cpus, [NumaNodeFacts(0, GIB), NumaNodeFacts(1, GIB)])
+    assert zones(plan(machine))["node-1"]["cpu"] == amounts(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "scope", "wanted"),
+    [
+        ("none", None, "None"),
+        ("best-effort", None, "BestEffortContainerLevel"),
+        ("restricted", "pod", "RestrictedPodLevel"),
+        ("single-numa-node", "container", "SingleNUMANodeContainerLevel"),
+    ],
+)
+def test_policies_under_their_old_names(policy: str, scope: str | None, wanted: str) -> None:
+    fields = {"topologyManagerPolicy": policy} | ({"topologyManagerScope": scope} if scope else {})
+    found = nrt.node_resource_topology(plan(spec={"kubelet": fields}), "worker-0")
+    assert found["topologyPolicies"] == [wanted]
+    assert {item["name"]: item["value"] for item in found["attributes"]} == {
+        "topologyManagerPolicy": policy,
+        "topologyManagerScope": scope or "container",
+    }
+
+
+def numbered(*nodes: int) -> NodePlan:
+    """One CPU on each NUMA node, with these numbers."""
+    cpus = [Cpu(cpu, cpu, cpu, 0, node, cpu, 0) for cpu, node in enumerate(nodes)]
+    machine = Topology(cpus, [NumaNodeFacts(node, GIB) for node in nodes])
+    return plan(machine, reserved="0", spec={"kubelet": ALIGNED})
+
+
+@pytest.mark.parametrize(("nodes", "readable"), [((0, 1), True), ((0, 2), False), ((1, 2), False), (range(65), False)])
+def test_no_zones_that_make_the_scheduler_panic(nodes: tuple[int, ...], readable: bool) -> None:
+    assert bool(zones(numbered(*nodes))) == readable
+
+
+def plugin_crashes(zone_names: list[tuple[str, str]]) -> bool:
+    """The recorded cases in which the plugin panics: numbers with gaps or from 64 on, or another type of zone."""
+    numbers = [int(name.removeprefix("node-")) for name, kind in zone_names if kind == "Node"]
+    return len(numbers) < len(zone_names) or numbers != list(range(len(numbers))) or len(numbers) > 64
+
+
+@needs_shared
+def test_recorded_crashes_are_told_apart() -> None:
+    crashes = 0
+    for line in (SHARED / "match.jsonl").read_text().splitlines():
+        case = json.loads(line)
+        names = [(zone["name"], zone["type"]) for zone in case["input"]["nrt"].get("zones", ())]
+        if case["expected"].get("crash"):
+            crashes += 1
+            assert plugin_crashes(names), case["id"]
+    assert crashes
+
+
+@needs_shared
+@pytest.mark.parametrize("node", [PLAN, plan(TWO), numbered(0, 2), numbered(*range(65))])
+@pytest.mark.parametrize("crd", ["nrt-v1alpha1-v1alpha2.yaml", "nrt-v1alpha2-only.yaml"])
+def test_valid_and_never_a_recorded_crash(node: NodePlan, crd: str) -> None:
+    import jsonschema
+
+    made: dict[str, Any] = nrt.node_resource_topology(node, "worker-0")
+    definition = yaml.safe_load((SHARED / "crds" / crd).read_text())
+    version = next(found for found in definition["spec"]["versions"] if found["name"] == "v1alpha2")
+    jsonschema.validate(made, version["schema"]["openAPIV3Schema"])
+    assert not plugin_crashes([(zone["name"], zone["type"]) for zone in made["zones"]])
+    assert made.keys() <= version["schema"]["openAPIV3Schema"]["properties"].keys()
+
+
+def exported() -> list[Any]:
+    """Recorded nodes without pods and devices, that have zones of the shape that `regular` makes."""
+    path = SHARED / "exporter_zones.jsonl"
+    cases = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    return [
+        pytest.param(case, id=case["id"])
+        for case in cases
+        if not case["input"]["pods"]
+        and not case["input"]["allocatableDevices"]
+        and not case["input"]["allocatableMemory"]
+    ]
+
+
+@needs_shared
+@pytest.mark.parametrize("case", exported())
+def test_zones_as_exporters_publish_them(case: dict[str, Any]) -> None:
+    given = case["input"]
+    cpus = [
+        Cpu(cpu, core[0], 0, 0, node["zone"], 0, 0) for node in given["nodes"] for core in node["cores"] for cpu in core
+    ]
+    facts = [NumaNodeFacts(node["zone"], None, tuple(node["distances"])) for node in given["nodes"]]
+    machine = Topology(cpus, facts)
+    free = set(given["allocatableCPUs"])
+    reserved = ",".join(str(cpu) for cpu in machine.online if cpu not in free)
+    found = nrt.node_resource_topology(plan(machine, reserved=reserved), "worker-0")["zones"]
+    assert found == sorted(case["expected"]["rte"], key=lambda zone: zone["name"])

@@ -1,0 +1,180 @@
+"""Units and scripts: their texts, and what the scripts do in a file system of their own."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cpuplan.components import units
+from cpuplan.components.setting import values
+from cpuplan.cpuset import CpuSet
+from cpuplan.resources import resource
+from tests.machines.plans import plan, regular
+
+SCRIPTS = sorted(resource("templates", "bin").glob("*.sh"))
+PAGES = {"hugePages": {"pages": [{"size": "2M", "count": 64, "numaNode": 1}, {"size": "1G", "count": 2}]}}
+HUGE_UNIT = "hugepages-allocation-2048kB-NUMA1.service"
+
+
+def run(script: str, *arguments: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = resource("templates", "bin", script)
+    return subprocess.run(
+        ["bash", str(path), *map(str, arguments)],
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_nothing_to_prepare_on_kubernetes() -> None:
+    assert units.units(plan(platform="kubernetes", version="1.33")) == {}
+    assert units.files(plan(platform="kubernetes", version="1.33")) == {}
+
+
+def test_kubernetes_gets_what_is_used_and_a_kubelet_that_wants_it() -> None:
+    node = plan(regular(sockets=2), offlined="6-7", platform="kubernetes", version="1.33", spec=PAGES)
+    assert sorted(units.units(node)) == [HUGE_UNIT, units.OFFLINE_UNIT]
+    files = units.files(node)
+    assert sorted(files) == [
+        units.KUBELET_DROP_IN,
+        "/usr/local/bin/hugepages-allocation.sh",
+        "/usr/local/bin/set-cpus-offline.sh",
+    ]
+    assert (
+        f"Wants={units.OFFLINE_UNIT} {HUGE_UNIT}\nAfter={units.OFFLINE_UNIT} {HUGE_UNIT}\n"
+        in files[units.KUBELET_DROP_IN][1]
+    )
+
+
+def test_scripts_need_no_mode_on_kubernetes() -> None:
+    node = plan(offlined="7", platform="kubernetes", version="1.33")
+    assert "ExecStart=/bin/bash /usr/local/bin/set-cpus-offline.sh\n" in units.units(node)[units.OFFLINE_UNIT]
+
+
+def test_units_carry_their_environment() -> None:
+    node = plan(regular(sockets=2), offlined="5-7", spec=PAGES)
+    found = values(units.settings(node), units.NAME)
+    assert found[units.OFFLINE_UNIT] == {"OFFLINE_CPUS": CpuSet.parse("5-7")}
+    assert found[HUGE_UNIT] == {"HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048", "NUMA_NODE": "1"}
+    assert "Environment=OFFLINE_CPUS=5,6,7\n" in units.units(node)[units.OFFLINE_UNIT]
+
+
+def test_an_edited_file_is_seen() -> None:
+    text = units.render(list(units.settings(plan())))
+    edited = units.parse(text.replace('BE="-b sched_debug"', 'BE="-b queue_track"'))
+    assert edited["/etc/sysconfig/stalld-backend"] == 'BE="-b queue_track"\n'
+    assert units.parse(text)["/etc/sysconfig/stalld-backend"] is True
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_scripts_are_clean(script: Path) -> None:
+    found = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
+    assert found.stdout == ""
+
+
+def cpus(root: Path, *numbers: int) -> Path:
+    for number in numbers:
+        folder = root / f"devices/system/cpu/cpu{number}"
+        folder.mkdir(parents=True)
+        (folder / "online").write_text("1\n")
+    return root
+
+
+def online(root: Path) -> list[str]:
+    return [path.read_text().strip() for path in sorted(root.rglob("online"))]
+
+
+def test_cpus_are_switched_off(tmp_path: Path) -> None:
+    sysfs = cpus(tmp_path, 1, 2, 3)
+    assert run("set-cpus-offline.sh", SYSFS=str(sysfs), OFFLINE_CPUS="1,3").returncode == 0
+    assert online(sysfs) == ["0", "1", "0"]
+
+
+def test_all_cpus_stay_on_if_one_is_missing(tmp_path: Path) -> None:
+    sysfs = cpus(tmp_path, 1, 2)
+    found = run("set-cpus-offline.sh", SYSFS=str(sysfs), OFFLINE_CPUS="1,9")
+    assert found.returncode == 1
+    assert "CPU 9" in found.stderr
+    assert online(sysfs) == ["1", "1"]
+
+
+@pytest.mark.parametrize("given", [{}, {"OFFLINE_CPUS": ""}])
+def test_no_list_is_an_error(given: dict[str, str]) -> None:
+    assert run("set-cpus-offline.sh", SYSFS="/nowhere", **given).returncode == 1
+
+
+def test_huge_pages_are_set_aside(tmp_path: Path) -> None:
+    pages = tmp_path / "devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"
+    pages.parent.mkdir(parents=True)
+    pages.write_text("0\n")
+    environment = {"SYSFS": str(tmp_path), "HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048"}
+    assert run("hugepages-allocation.sh", NUMA_NODE="1", **environment).returncode == 0
+    assert pages.read_text() == "64\n"
+    found = run("hugepages-allocation.sh", NUMA_NODE="0", **environment)
+    assert found.returncode == 1
+    assert "NUMA node 0" in found.stderr
+
+
+def test_too_few_huge_pages_are_an_error(tmp_path: Path) -> None:
+    # Writes are lost, as when the kernel finds no memory.
+    pages = tmp_path / "devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"
+    pages.parent.mkdir(parents=True)
+    pages.symlink_to("/dev/null")
+    environment = {"HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048", "NUMA_NODE": "0", "ATTEMPTS": "1"}
+    found = run("hugepages-allocation.sh", SYSFS=str(tmp_path), **environment)
+    assert found.returncode == 1
+    assert "64 pages" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "IRQBALANCE_BANNED_CPUS=0\n"),
+        ("A=1\n IRQBALANCE_BANNED_CPUS=ff\nB=2\n", "A=1\nB=2\nIRQBALANCE_BANNED_CPUS=0\n"),
+        ("# IRQBALANCE_BANNED_CPUS=\n", "# IRQBALANCE_BANNED_CPUS=\nIRQBALANCE_BANNED_CPUS=0\n"),
+        ("IRQBALANCE_BANNED_CPULIST=1\n", "IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_BANNED_CPUS=0\n"),
+    ],
+)
+def test_no_cpu_is_banned(tmp_path: Path, before: str, after: str) -> None:
+    config, saved = tmp_path / "irqbalance", tmp_path / "saved"
+    config.write_text(before)
+    saved.write_text("ff\n")
+    assert run("clear-irqbalance-banned-cpus.sh", config, saved).returncode == 0
+    assert config.read_text() == after
+    assert saved.read_text() == "0\n"
+
+
+def test_no_irqbalance_no_file(tmp_path: Path) -> None:
+    assert run("clear-irqbalance-banned-cpus.sh", tmp_path / "irqbalance", tmp_path / "saved").returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cgroup_v2_needs_no_cpusets(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.controllers").write_text("cpuset\n")
+    assert run("cpuset-configure.sh", CGROUPS=str(tmp_path)).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["cgroup.controllers"]
+
+
+def test_cgroup_v1_gets_cpusets_for_services(tmp_path: Path) -> None:
+    root = tmp_path / "cpuset"
+    (root / "machine.slice/old").mkdir(parents=True)
+    (root / "machine.slice/old/cpuset.cpus").write_text("0-7\n")
+    for name, text in {"cpuset.mems": "0-1\n", "cpuset.cpus": "0-7\n", "cgroup.procs": "1\n2\n"}.items():
+        (root / name).write_text(text)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "taskset").write_text('#!/bin/sh\necho "pid 1\'s current affinity list: 0,4"\n')
+    (tools / "taskset").chmod(0o755)
+    found = run("cpuset-configure.sh", CGROUPS=str(tmp_path), PATH=f"{tools}:{os.environ['PATH']}")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert (root / "cpuset.sched_load_balance").read_text() == "0\n"
+    assert (root / "system.slice/cpuset.cpus").read_text() == "0,4\n"
+    assert (root / "system.slice/cpuset.mems").read_text() == "0-1\n"
+    assert (root / "system.slice/cgroup.procs").read_text() == "2\n"
+    assert (root / "machine.slice/old/cpuset.cpus").read_text() == "0,4\n"
+    assert (root / "ovs.slice/cpuset.cpus").read_text() == "0-7\n"
+    assert (root / "ovs.slice/cpuset.sched_load_balance").read_text() == "0\n"
