@@ -62,7 +62,10 @@ class Pool(Model):
     per: Literal["machine", "socket", "numaNode"] = Field(
         "machine", description="what count, cores or percent is meant for: each of these"
     )
-    whole_cores: bool = Field(True, description="false: the threads of a core may go to different pools")
+    whole_cores: bool = Field(
+        True,
+        description="false: the threads of a core may go to different pools; a pool that takes the rest then takes them",
+    )
 
     @model_validator(mode="after")
     def _one_size(self) -> "Pool":

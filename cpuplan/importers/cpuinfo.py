@@ -42,13 +42,13 @@ def parse(text: str) -> CpuInfo:
 
 def processors(text: str) -> list[Processor]:
     """All processors of an x86 cpuinfo, ascending."""
-    found = []
+    found = {}
     for block in text.split("\n\n"):
         fields = _fields(block, 64)
         cpu = _number(fields.get("processor", ""))
         if cpu is not None:
-            found.append(Processor(cpu, _number(fields.get("physical id", "")), _number(fields.get("core id", ""))))
-    return sorted(found)
+            found[cpu] = Processor(cpu, _number(fields.get("physical id", "")), _number(fields.get("core id", "")))
+    return [found[cpu] for cpu in sorted(found)]
 
 
 def _architecture(fields: dict[str, str]) -> str | None:

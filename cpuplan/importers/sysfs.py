@@ -16,7 +16,8 @@ _CAPACITY = "cpu_capacity"
 _MIDR = "regs/identification/midr_el1"
 NODES = "sys/devices/system/node"
 _MAX_COMPLAINTS = 20  # of a made-up tree, these are enough to see that it is one
-_SIZE = re.compile(r"(\d+)([KMG]?)")
+_NUMBER = re.compile(r"-?(?:(0x)[0-9a-f]{1,16}|[0-9]{1,18})")
+_SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 #: PMUs of hybrid CPUs (arch/x86/events/intel/core.c) and what their cores are called here.
 _HYBRID_PMUS = (("cpu_core", "performance"), ("cpu_atom", "efficient"), ("cpu_lowpower", "lowPower"))
@@ -35,11 +36,11 @@ class Reader:
         text = self.tree.read(path)
         if text is None or not text.strip():
             return None
-        try:
-            return int(text, 0 if text.lstrip("-").startswith("0x") else 10)
-        except ValueError:
+        match = _NUMBER.fullmatch(text.strip())
+        if not match:
             self._complain(path, text, "it is no number")
             return None
+        return int(match[0], 16 if match[1] else 10)
 
     def list(self, path: str) -> CpuSet | None:
         """A CPU list; None for a missing file."""
@@ -205,14 +206,15 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
             if not index.startswith("index") or known.get(index, 0) >> cpu & 1:
                 continue
             level = reader.number(f"{folder}/{index}/level")
-            if level is None or level < 2:
+            if level is None or not 2 <= level <= 9:
                 known[index] = known.get(index, 0) | core.get(cpu, EMPTY).bits
                 continue
             shared = reader.set(f"{folder}/{index}/shared_cpu_list", f"{folder}/{index}/shared_cpu_map") or EMPTY
             shared = (shared & cpus) | CpuSet((cpu,))
             known[index] = known.get(index, 0) | shared.bits
-            kind = (reader.tree.read(f"{folder}/{index}/type") or "Unified").strip()
+            kind = (reader.tree.read(f"{folder}/{index}/type") or "").strip()
             identity = reader.number(f"{folder}/{index}/id")
+            kind = kind if kind in ("Data", "Instruction") else "Unified"
             found.append(CacheFacts(level, kind, reader.size(f"{folder}/{index}/size"), identity, shared))
     found.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
     return tuple(_distinct(found))
@@ -239,7 +241,7 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
         if members is None:  # links are the last resort: dumps often have none, or point all of them at the node itself
             members = CpuSet(numbered(reader.tree.names(folder), "cpu"))
         row = (reader.tree.read(f"{folder}/distance") or "").split()
-        distances = tuple(int(item) for item in row) if all(item.isdecimal() for item in row) else ()
+        distances = tuple(int(item) for item in row) if all(_NUMBER.fullmatch(item) for item in row) else ()
         pages = _huge_pages(reader, f"{folder}/hugepages")
         nodes.append(NumaFacts(number, members & rest, _memory(reader, folder), distances, pages))
         rest -= members
@@ -258,7 +260,7 @@ def claimed_twice(reader: Reader) -> CpuSet:
 
 def _memory(reader: Reader, folder: str) -> int | None:
     """`Node 0 MemTotal: 131484584 kB` in bytes."""
-    match = re.search(r"MemTotal:\s*(\d+) kB", reader.tree.read(f"{folder}/meminfo") or "")
+    match = re.search(r"MemTotal:\s*(\d{1,15}) kB", reader.tree.read(f"{folder}/meminfo") or "")
     return int(match[1]) * 1024 if match else None
 
 
@@ -267,7 +269,11 @@ def _huge_pages(reader: Reader, folder: str) -> dict[int, int]:
     pages = {}
     for name in reader.tree.names(folder):
         size = name.removeprefix("hugepages-").removesuffix("kB")
-        count = reader.number(f"{folder}/{name}/nr_hugepages") if size.isdecimal() else None
+        count = (
+            reader.number(f"{folder}/{name}/nr_hugepages")
+            if size.isascii() and size.isdigit() and len(size) < 10
+            else None
+        )
         if count is not None:
             pages[int(size)] = count
     return dict(sorted(pages.items()))

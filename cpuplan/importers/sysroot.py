@@ -132,7 +132,7 @@ def _numa_nodes(reader: sysfs.Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
     nodes = sysfs.numa_nodes(reader, present)
     if len(nodes) > 1 or (nodes and nodes[0].memory is not None):
         return nodes
-    match = re.search(r"^MemTotal:\s*(\d+) kB", reader.tree.read("proc/meminfo") or "", re.MULTILINE)
+    match = re.search(r"^MemTotal:\s*(\d{1,15}) kB", reader.tree.read("proc/meminfo") or "", re.MULTILINE)
     memory = int(match[1]) * 1024 if match else None
     if nodes:
         return (nodes[0]._replace(memory=memory),)

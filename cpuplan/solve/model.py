@@ -16,7 +16,7 @@ from cpuplan.solve.kinds import LEFT_OVER, Kind, kinds_of, place
 from cpuplan.solve.rules import Amount, Covered, Listed, Problem, Rule, WholeCores
 
 #: The largest sum of weighted terms of one objective: exact also where the solver bounds it with floating point.
-_MOST_WEIGHT = 2**45
+_MOST_WEIGHT = 2**10
 
 
 class Term(NamedTuple):
@@ -101,8 +101,7 @@ class _Model:
                 cores = self.model.new_int_var(0, many, "")
                 taken = cores * size
                 if pool not in self.whole and size > 1:
-                    taken = self.model.new_int_var(0, many * size, "")
-                    self.model.add(cores * size <= taken)
+                    taken = cores * size + self.model.new_int_var(0, size - 1, "")
             self.cores[index, pool] = cores
             self.taken[index, pool] = taken
         self._between(self._sum(self.taken[index, pool] for pool in self.pools), many * size, many * size)

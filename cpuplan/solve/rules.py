@@ -169,16 +169,20 @@ def _share(topology: Topology, name: str, scope: Scope, percent: int) -> Amount:
 def whole_cores(node_class: NodeClass) -> Iterator[Rule]:
     """Siblings are not split between pools, unless wholeCores is false for all of them.
 
+    A pool that takes the rest and says nothing of cores takes the threads that the others leave.
+
     Two threads of a core share its caches and execution units, so a neighbour in another pool is heard
     (kubernetes/enhancements KEP-2625, full-pcpus-only). Nothing to say where each core has one thread.
     """
     if node_class.topology.threads_per_core == 1:
         return
-    for name, pool in pools_of(node_class).items():
-        if pool.whole_cores:
+    pools = pools_of(node_class)
+    may_split = any(not pool.whole_cores for pool in pools.values())
+    for name, pool in pools.items():
+        written = "whole_cores" in pool.model_fields_set
+        if pool.whole_cores and (written or not (pool.rest and may_split)):
             field = f"pools.{name}.wholeCores"
             text = f"{name} takes whole cores: siblings stay in one pool"
-            written = "whole_cores" in pool.model_fields_set
             reason = node_class.reason(text, field) if written else Reason(text, "rule whole-cores")
             yield Rule(name, field, reason, (WholeCores(name),))
 

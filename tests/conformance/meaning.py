@@ -26,6 +26,8 @@ _RELATIONS = frozenset({"Before", "After", "Requires", "Wants", "WantedBy", "Req
 _OWN_TEXT = frozenset({"Description", "Documentation", "ExecStartPre"})
 _CPU_KEY = re.compile(r"(cpuset|CPUs|CPUS|cpu_affinity)$")
 _MEMORY_KEY = re.compile(r"(^memory(\.|$)|storage$|^hugepages-)")
+#: Kernel arguments of which every occurrence counts.
+_CUMULATIVE = frozenset({"console", "earlycon", "isolcpus", "module_blacklist"})
 _NOTHING = (None, "", [], {}, ())
 _MISSING = object()
 
@@ -83,19 +85,35 @@ def cpu_list(text: str) -> str:
         return text
 
 
-def arguments(words: list[str]) -> dict[str, list[str]]:
-    """Kernel arguments by name, each with the set of its values, sorted; counts of huge pages by their size."""
-    found: dict[str, set[str]] = {}
+def argument_differences(expected: list[str], found: list[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """(name, what differs) of two lists of kernel arguments, as the set of values of each name.
+
+    Of a name with several values the last one alone is as good where the last one holds in the kernel.
+    """
+    wanted, given = _arguments(expected), _arguments(found)
+    for name in wanted.keys() & given.keys() - _CUMULATIVE:
+        if given[name] == wanted[name][-1:]:
+            wanted[name] = given[name]
+    sets = ({name: sorted(values) for name, values in each.items()} for each in (wanted, given))
+    yield from differences(*sets)
+
+
+def _arguments(words: list[str]) -> dict[str, list[str]]:
+    """Values by name, each value at its last place; counts of huge pages by their size."""
+    found: dict[str, dict[str, None]] = {}
     size = ""
     for word in words:
         name, equals, value = word.partition("=")
         if name == "hugepagesz":
             size = value
-        elif name == "hugepages":
-            found.setdefault(f"hugepages of {size or 'the default size'}", set()).add(value)
-        else:
-            found.setdefault(name, set()).add(_argument(name, value) if equals else "(given)")
-    return {name: sorted(values) for name, values in found.items()}
+            continue
+        if name == "hugepages":
+            name = f"hugepages of {size or 'the default size'}"
+        text = _argument(name, value) if equals else "(given)"
+        values = found.setdefault(name, {})
+        values.pop(text, None)
+        values[text] = None
+    return {name: list(values) for name, values in found.items()}
 
 
 def _argument(name: str, value: str) -> str:

@@ -5,17 +5,18 @@ and the plan what `backends.openshift` writes. That is compared in meaning with 
 and the boot arguments with those that TuneD computed on each platform; the Tuned object itself has no counterpart.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pydantic
 import yaml
 
 from cpuplan import components
 from cpuplan.backends import openshift
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import CpuplanError, errors
+from cpuplan.document import NAME_PATTERN
 from cpuplan.importers import performanceprofile
 from cpuplan.intent import POOLS, IntentSpec
 from cpuplan.plan import NodeClass, NodePlan, Pool
@@ -42,11 +43,20 @@ class RefusedError(Exception):
 
 
 class Compiled(NamedTuple):
-    """A profile's name, its fields that have no place in an Intent, and its plan on each platform."""
+    """A profile's name, its fields that have no place in an Intent, and its plan on each platform.
+
+    Objects are compared for one of them, since only boot arguments depend on the platform.
+    """
 
     name: str
     left: list[str]
     plans: dict[str, NodePlan]
+
+    @property
+    def plan(self) -> NodePlan:
+        """The platform for the objects: kernels with pages of 64k are for Arm only."""
+        some = next(iter(self.plans.values()))
+        return self.plans["arm"] if some.spec.kernel.page_size == "64k" else some
 
 
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
@@ -110,20 +120,22 @@ def _compile_all(case: Path) -> list[Compiled]:
 
 
 def _compile(profile: dict[str, Any], pools: list[dict[str, Any]]) -> Compiled:
-    """The plans of a profile; RefusedError when the importer, the Intent's model or a check refuses it."""
+    """The plans of a profile; RefusedError when the importer, the Intent's model (ValidationError) or a check refuses it."""
     try:
         data, left = performanceprofile.intent(profile)
+        if not re.match(NAME_PATTERN, data["metadata"]["name"]):
+            raise RefusedError(f"metadata.name: {data['metadata']['name']} is no RFC 1123 label")
         _join_pool(data["spec"], pools)
         spec = IntentSpec.model_validate(data["spec"])
-    except (ValueError, pydantic.ValidationError) as error:
+    except ValueError as error:
         raise RefusedError(str(error).replace("\n", " ")) from None
     name = data["metadata"]["name"]
     plans = {platform: _plan(name, spec, *facts) for platform, facts in PLATFORMS.items()}
-    plan = plans["intel-icelake"]
-    found = [*statements.check(plan.node_class, lambda _: None), *components.check(plan, lambda _: None)]
+    compiled = Compiled(name, left, plans)
+    found = [*statements.check(compiled.plan.node_class, lambda _: None), *components.check(compiled.plan, lambda _: None)]
     if problems := errors(found):
         raise RefusedError(str(CpuplanError(problems)))
-    return Compiled(name, left, plans)
+    return compiled
 
 
 def _join_pool(spec: dict[str, Any], pools: list[dict[str, Any]]) -> None:
@@ -180,7 +192,7 @@ def _compare_objects(case: Path, compiled: list[Compiled]) -> Iterator[str]:
     found = {
         (manifest.data["kind"], manifest.data["metadata"]["name"]): manifest.data
         for each in compiled
-        for manifest in openshift.manifests(each.plans["intel-icelake"])
+        for manifest in openshift.manifests(each.plan)
         if manifest.data["kind"] not in _NOT_COMPARED
     }
     for kind, name in sorted(found.keys() - expected.keys()):
@@ -203,9 +215,7 @@ def _compare_arguments(case: Path, compiled: Compiled) -> Iterator[str]:
     output = f"{_expected_folder(case).name}/{compiled.name}_tuned.yaml"
     recorded = _load(path)[0]["by_output"].get(output, {})
     for platform in (platform for platform in PLATFORMS if platform in recorded):
-        expected = meaning.arguments(recorded[platform]["kernelArguments"])
-        data = openshift.machine_config(compiled.plans[platform])
-        found = meaning.arguments(data["spec"]["kernelArguments"])
-        for where, what in meaning.differences(expected, found):
+        found = openshift.machine_config(compiled.plans[platform])["spec"]["kernelArguments"]
+        for where, what in meaning.argument_differences(recorded[platform]["kernelArguments"], found):
             line = meaning.line_of(path, (output, f"{platform}:", "kernelArguments", *where))
             yield f"{path}:{line}: {platform}: boot argument {'.'.join(where)} {what}"
