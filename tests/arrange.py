@@ -1,42 +1,169 @@
-"""What a case of `tests/rejected/` needs beside its files."""
+"""What a case of `tests/rejected/` needs beside its files: compiled output, a node's root, archives, another run.
+
+Most of it is a row of steps, in order, on the project's folder. What must last while the command runs is a context.
+"""
 
 import fcntl
+import io
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
 from pathlib import Path
+from unittest.mock import patch
 
+from cpuplan import pipeline
 from cpuplan.cli.main import run
+from tests.hosts import CPU, make_root
 
-Arrangement = Callable[[Path], AbstractContextManager[None]]
+Step = Callable[[Path], object]
+Context = Callable[[Path], AbstractContextManager[object]]
+
+
+def _compiled(project: Path) -> None:
+    with redirect_stderr(io.StringIO()):
+        assert run(["-C", str(project), "compile"]) == 0
+
+
+def _node(project: Path) -> None:
+    """The root of worker-0 in the folder `node`, as it is when everything holds."""
+    plan, _ = pipeline.solve(pipeline.load(project))
+    make_root(plan.by_node["lab", "worker-0"], project / "node")
+
+
+def _write(path: str, content: str | bytes) -> Step:
+    def write(project: Path) -> None:
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    return write
+
+
+def _replace(path: str, old: str, new: str) -> Step:
+    def replace(project: Path) -> None:
+        text = (project / path).read_text()
+        assert old in text, text
+        (project / path).write_text(text.replace(old, new, 1))
+
+    return replace
+
+
+def _remove(path: str) -> Step:
+    return lambda project: (project / path).unlink()
+
+
+def _link(path: str, target: str) -> Step:
+    return lambda project: (project / path).symlink_to(target)
+
+
+def _archive(path: str, files: Mapping[str, str]) -> Step:
+    """A tar archive; names as they are given, also those that tar(1) only keeps with -P."""
+
+    def archive(project: Path) -> None:
+        with tarfile.open(project / path, "w:gz" if path.endswith("gz") else "w") as tar:
+            for name, text in files.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(text)
+                tar.addfile(member, io.BytesIO(text.encode()))
+
+    return archive
+
+
+def _resize(path: str, size: int) -> Step:
+    """Cut a file short, or make it longer with zeros that take no room on the disk."""
+    return lambda project: os.truncate(project / path, size)
 
 
 @contextmanager
-def _compiled(target: Path) -> Iterator[None]:
-    run(["-C", str(target), "compile"])
-    yield
-
-
-@contextmanager
-def _another_run(target: Path) -> Iterator[None]:
-    folder = os.open(target, os.O_RDONLY)
+def _another_run(project: Path) -> Iterator[None]:
+    folder = os.open(project, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     yield
     os.close(folder)
 
 
+def _mount_point(project: Path) -> AbstractContextManager[object]:
+    """Only root can mount, so this says of `out` that it is one."""
+    return patch("os.path.ismount", lambda path: Path(path) == project / "out")
+
+
 @contextmanager
-def _no_text(target: Path) -> Iterator[None]:
-    """Bytes that are no text."""
-    (target / "intents/more.yaml").write_bytes(b"kind: \xff\xfe\n")
-    yield
+def _bug(project: Path) -> Iterator[None]:
+    """A bug, whose traceback is saved in the project's folder."""
+    with patch("cpuplan.pipeline.load", side_effect=KeyError("isolated")), patch.object(tempfile, "tempdir", project):
+        yield
 
 
-ARRANGEMENTS: dict[str, Arrangement] = {
-    "CP108-no-text": _no_text,
+#: One core of two threads: enough for an import.
+SYSROOT = {
+    f"{CPU}/present": "0-1\n",
+    f"{CPU}/online": "0-1\n",
+    f"{CPU}/cpu0/topology/thread_siblings_list": "0-1\n",
+    "proc/cpuinfo": "vendor_id\t: GenuineIntel\nflags\t\t: lm\nmodel name\t: Intel(R) Xeon(R) Gold 6438N\n",
+}
+MANIFEST = "out/.cpuplan/manifest.json"
+CLASS = "out/nodes/lab/main-small"
+KUBELET = "node/var/lib/kubelet/config.yaml"
+KUBELET_DROP_INS = "node/etc/kubernetes/kubelet.conf.d"
+CRIO = "node/etc/crio/crio.conf.d"
+MIXED = "node/etc/kubernetes/openshift-workload-mixed-cpus"
+DELIVERY = """\
+apiVersion: cpuplan.io/v1alpha1
+kind: Delivery
+metadata:
+  name: git
+spec:
+  repository: https://git.example.com/cpu.git
+"""
+
+STEPS: dict[str, tuple[Step, ...]] = {
+    "CP108-no-text": (_write("intents/more.yaml", b"kind: \xff\xfe\n"),),
+    "CP121-cut-short": (_archive("worker-0.tgz", SYSROOT), _resize("worker-0.tgz", 200)),
+    "CP122-absolute-name": (_archive("worker-0.tar", SYSROOT | {"/etc/hostname": "worker-0\n"}),),
+    "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),
+    "CP240-edited-lock": (_compiled, _replace("intents/plan.lock.yaml", "reserved: ", "reserved: 1,")),
+    "CP601-link": (_link("out", "../elsewhere"),),
+    "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "skew_tick=1", "skew_tick=0")),
+    "CP604-merge-conflict": (_compiled, _replace(MANIFEST, "{", "<<<<<<< HEAD\n{")),
+    "CP608-not-committed": (_compiled, _remove(f"{CLASS}/cmdline")),
+    "CP609-not-compiled": (
+        _compiled,
+        _replace("intents/main.yaml", "  pools:", "  kubelet: {cpuManagerReconcilePeriod: 10s}\n  pools:"),
+    ),
+    "CP610-left-over": (_write("intents/git.yaml", DELIVERY), _compiled, _remove("intents/git.yaml")),
+    "CP620-lock-not-committed": (_compiled, _remove("intents/plan.lock.yaml")),
+    "CP801-no-sysfs": (_node, _remove(f"node/{CPU}/online")),
+    "CP801-wrong-folder": (_write("node/worker-0/proc/cmdline", ""),),
+    "CP802-another-server": (_node, _write(f"node/{CPU}/present", "0-31\n"), _write(f"node/{CPU}/online", "0-31\n")),
+    "CP803-cpu-offline": (_node, _write(f"node/{CPU}/online", "0-14\n")),
+    "CP804-other-siblings": (_node, _write(f"node/{CPU}/cpu1/topology/thread_siblings_list", "0-1\n")),
+    "CP810-no-cmdline": (_node, _remove("node/proc/cmdline")),
+    "CP811-not-rebooted": (_node, _replace("node/proc/cmdline", " nosoftlockup", "")),
+    "CP812-other-list": (_node, _replace("node/proc/cmdline", "nohz_full=1-3,5-7", "nohz_full=2-3,5-7")),
+    "CP813-second-tool": (_node, _replace("node/proc/cmdline", " ro ", " ro isolcpus=2-7 ")),
+    "CP814-dropped": (_node, _write(f"node/{CPU}/nohz_full", "\n")),
+    "CP820-no-kubelet": (_node, _remove(KUBELET), _remove(f"{KUBELET_DROP_INS}/90-cpuplan.conf")),
+    "CP821-damaged-drop-in": (_node, _write(f"{KUBELET_DROP_INS}/50-site.conf", "maxPods: [\n")),
+    "CP822-no-drop-ins": (_node, _replace(f"{KUBELET_DROP_INS}/90-cpuplan.conf", "cpuManagerPolicy: static\n", "")),
+    "CP823-later-drop-in": (_node, _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuManagerPolicy: none\n")),
+    "CP830-containerd": (_node, _remove(f"{CRIO}/99-zz-cpuplan.conf")),
+    "CP831-backup": (_node, _write(f"{CRIO}/10-site.conf.bak", "# once\nlog_level = info\n")),
+    "CP832-misspelt": (_node, _replace(f"{CRIO}/99-zz-cpuplan.conf", "infra_ctr_cpuset", "infra_ctr_cpu_set")),
+    "CP833-later-file": (_node, _write(f"{CRIO}/99-zzz", '[crio.runtime]\ninfra_ctr_cpuset = "0-1"\n')),
+    "CP840-missing": (_node, _remove(MIXED)),
+    "CP841-no-json": (_node, _write(MIXED, "{")),
+    "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
+}
+CONTEXTS: dict[str, Context] = {
+    "CP605-mount-point": _mount_point,
+    "CP606-two-runs": _another_run,
+    "CP901-bug": _bug,
 }
 
 
-def around(name: str, target: Path) -> AbstractContextManager[None]:
-    """The surroundings of the case `name`."""
-    return ARRANGEMENTS.get(name, lambda _: nullcontext())(target)
+def around(name: str, project: Path) -> AbstractContextManager[object]:
+    """Arrange the case `name`; what it gives is held while the command runs."""
+    for step in STEPS.get(name, ()):
+        step(project)
+    return CONTEXTS.get(name, lambda _: nullcontext())(project)

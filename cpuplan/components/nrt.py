@@ -60,9 +60,10 @@ def _zone(plan: NodePlan, node: int) -> Iterator[Setting]:
     cpus = plan.topology.numa_nodes.get(node, EMPTY) - plan.pool("offlined").cpus
     free = cpus - kubelet.reserved_cpus(plan)
     because = tuple(reason for pool in plan.pools if pool.cpus & cpus for reason in pool.because)
-    yield Setting(NAME, f"{zone}.resources.cpu", _amounts(len(cpus), len(free)), because or inventory)
-    if memory.uses_memory_manager(plan):
-        yield from _memory(plan, node, zone, inventory)
+    others = list(_memory(plan, node, zone, inventory)) if memory.uses_memory_manager(plan) else []
+    if free or not others:  # exporters tell of no free CPUs only where they would have nothing else to tell
+        yield Setting(NAME, f"{zone}.resources.cpu", _amounts(len(cpus), len(free)), because or inventory)
+    yield from others
 
 
 def _memory(plan: NodePlan, node: int, zone: str, inventory: tuple[Reason, ...]) -> Iterator[Setting]:

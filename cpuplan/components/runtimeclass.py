@@ -5,6 +5,7 @@ from typing import Any
 
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
+from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
 
@@ -15,7 +16,7 @@ _SELECTOR = "scheduling.nodeSelector."
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The object's fields, one for each label of the selector. Label names have dots and no further ones follow."""
     name = f"performance-{plan.node_class.intent}"
-    yield Setting(NAME, "metadata.name", name, (plan.node_class.reason("one class for each intent", ""),))
+    yield Setting(NAME, "metadata.name", name, (Reason("one class for each intent", "default"),))
     handler = plan.spec.runtime.handler
     reason = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
     yield Setting(NAME, "handler", handler, (reason,))

@@ -52,10 +52,10 @@ def processors(text: str) -> list[Processor]:
 
 
 def _architecture(fields: dict[str, str]) -> str | None:
-    """As uname(1) says it; `other` for what Kubernetes does not run on (32 bits, Itanium, SPARC)."""
+    """As uname(1) says it; `other` for what Kubernetes does not run on (Itanium, SPARC)."""
     signs = {
-        "x86_64": " lm " in f" {fields.get('flags', '')} ",
-        "other": "flags" in fields or fields.get("arch") == "IA-64" or "type" in fields,
+        "x86_64": "flags" in fields and "vendor_id" in fields,
+        "other": fields.get("arch") == "IA-64" or "type" in fields,
         "aarch64": "CPU implementer" in fields,
         "s390x": fields.get("vendor_id") == "IBM/S390",
         "riscv64": fields.get("isa", "").startswith("rv64"),

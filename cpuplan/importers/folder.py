@@ -45,6 +45,11 @@ def resolve(path: str, link: Callable[[str], str | None]) -> str:
     return "/".join(done)
 
 
+def _readable(name: str) -> str:
+    """A file's name as Unicode; where its bytes are none, one that leads nowhere."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "replace")
+
+
 class FolderTree:
     """The files below the folder `root`; `name` is what messages call it."""
 
@@ -77,14 +82,15 @@ class FolderTree:
     def names(self, path: str) -> list[str]:
         inside = self._folder(path)
         try:
-            return [] if inside is None else sorted(os.listdir(self._root + inside))
+            return [] if inside is None else sorted(map(_readable, os.listdir(self._root + inside)))
         except OSError:
             return []
 
     def link(self, path: str) -> str | None:
         folder, _, name = path.rpartition("/")
         inside = self._folder(folder)
-        return None if inside is None else self._readlink(f"{inside}/{name}")
+        target = None if inside is None else self._readlink(f"{inside}/{name}")
+        return target and _readable(target)
 
     def _folder(self, path: str) -> str | None:
         """The link-free path of a folder; remembered, since nearly all files share their folders with others."""

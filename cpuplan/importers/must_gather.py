@@ -15,6 +15,7 @@ from cpuplan.importers.tar import TarTree
 
 NAME = "must-gather"
 
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # an RFC 1123 subdomain
 _SNAPSHOT = "sysinfo.tgz"
 _NODES = "cluster-scoped-resources/core/nodes"
 _INFRASTRUCTURES = (
@@ -26,6 +27,11 @@ _MAX_DEPTH = 5
 _MAX_FOLDERS = 2000
 #: Folders of a must-gather that hold most of its files and no node's.
 _LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods"})
+#: GOARCH to uname(1).
+_ARCHITECTURES = {
+    "amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "s390x": "s390x", "riscv64": "riscv64",
+    "loong64": "loongarch64",
+}  # fmt: skip
 #: Labels of these domains are kept by the system; selectors of people use the others.
 _SYSTEM_LABEL = re.compile(r"([^/]*\.)?(kubernetes\.io|k8s\.io|openshift\.io)/")
 _KEPT_LABEL = re.compile(r"(node-role|node-restriction)\.kubernetes\.io/|kubernetes\.io/arch$")
@@ -47,16 +53,22 @@ def read(path: Path) -> Imported:
         if cluster is None:
             remarks.append(f"{image} does not tell the cluster's name (no Infrastructure object)")
         labels = {name: _labels(tree, name, diagnostics) for name in _node_names(tree)}
-        for name in sorted({*labels, *tree.names("nodes")} - set(nodes)):
+        for name in sorted({*labels, *filter(_NODE_NAME.fullmatch, tree.names("nodes"))} - set(nodes)):
             node = _node(tree, name, remarks, diagnostics)
             if node is not None:
-                nodes[name] = node._replace(labels=labels.get(name, {}), cluster=cluster)
+                nodes[name] = _labelled(node, labels.get(name, {}), cluster)
             if name not in labels:
                 remarks.append(f"node {name} has no Node object: its labels are not known")
         diagnostics += tree.diagnostics
     if not nodes and not diagnostics:
         diagnostics.append(diagnose("CP124", path=path))
     return Imported(tuple(nodes[name] for name in sorted(nodes)), tuple(remarks), tuple(diagnostics))
+
+
+def _labelled(node: Node, labels: dict[str, str], cluster: str | None) -> Node:
+    """The node with what the cluster knows of it; its architecture is told more surely by the kubelet than by a CPU."""
+    architecture = _ARCHITECTURES.get(labels.get("kubernetes.io/arch", ""), node.machine.architecture)
+    return Node(node.name, node.machine._replace(architecture=architecture), labels, cluster)
 
 
 def _images(path: Path) -> Iterator[Path]:
@@ -81,7 +93,8 @@ def _has_node(folder: Path) -> bool:
 
 
 def _node_names(tree: FolderTree) -> list[str]:
-    return [name.removesuffix(".yaml") for name in tree.names(_NODES) if name.endswith(".yaml")]
+    names = (name.removesuffix(".yaml") for name in tree.names(_NODES) if name.endswith(".yaml"))
+    return list(filter(_NODE_NAME.fullmatch, names))
 
 
 def _node(tree: FolderTree, name: str, remarks: list[str], diagnostics: list[Diagnostic]) -> Node | None:
@@ -139,7 +152,7 @@ def _load(tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = No
         return {}
     try:
         data = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except Exception as error:  # tags such as `!!int x` let PyYAML raise ValueError, KeyError and others
         if diagnostics is not None:
             problem = str(error).partition("\n")[0]
             diagnostics.append(diagnose("CP125", path=f"{tree.name}/{path}", text=text.strip()[:40], problem=problem))

@@ -134,7 +134,9 @@ def _kubelet(fields: _Fields) -> dict[str, Any]:
 
 
 def _huge_pages(fields: _Fields) -> dict[str, Any]:
-    pages = [_page(page, f"spec.hugepages.pages[{index}]") for index, page in enumerate(fields.take("pages", _list) or ())]
+    pages = [
+        _page(page, f"spec.hugepages.pages[{index}]") for index, page in enumerate(fields.take("pages", _list) or ())
+    ]
     return _given({"defaultSize": fields.take("defaultHugepagesSize", _text), "pages": pages})
 
 
@@ -143,7 +145,10 @@ def _page(value: Any, path: str) -> dict[str, Any]:
     if unknown := sorted(page.keys() - {"size", "count", "node"}):
         raise ValueError(f"{path}.{unknown[0]}: there is no such field")
     count, node = page.get("count"), page.get("node")
-    found = {"size": _text(page.get("size"), f"{path}.size"), "count": _number(0 if count is None else count, f"{path}.count")}
+    found = {
+        "size": _text(page.get("size"), f"{path}.size"),
+        "count": _number(0 if count is None else count, f"{path}.count"),
+    }
     return found if node is None else {**found, "numaNode": _number(node, f"{path}.node")}
 
 
@@ -153,7 +158,9 @@ def _kernel(fields: _Fields) -> dict[str, Any]:
         {
             "realTime": fields.section("realTimeKernel").take("enabled", _flag),
             "pageSize": fields.take("kernelPageSize", _text),
-            "extraArguments": [_text(word, f"spec.additionalKernelArgs[{index}]") for index, word in enumerate(arguments)],
+            "extraArguments": [
+                _text(word, f"spec.additionalKernelArgs[{index}]") for index, word in enumerate(arguments)
+            ],
         }
     )
 

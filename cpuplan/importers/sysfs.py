@@ -17,6 +17,7 @@ _MIDR = "regs/identification/midr_el1"
 NODES = "sys/devices/system/node"
 _MAX_COMPLAINTS = 20  # of a made-up tree, these are enough to see that it is one
 _NUMBER = re.compile(r"-?(?:(0x)[0-9a-f]{1,16}|[0-9]{1,18})")
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}")
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 #: PMUs of hybrid CPUs (arch/x86/events/intel/core.c) and what their cores are called here.
@@ -97,7 +98,7 @@ class Reader:
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
     """The numbers of the names `<prefix><number>`, ascending."""
     cut = len(prefix)
-    return sorted(int(name[cut:]) for name in names if name.startswith(prefix) and name[cut:].isdecimal())
+    return sorted(int(name[cut:]) for name in names if name.startswith(prefix) and _DECIMAL.fullmatch(name[cut:]))
 
 
 def present_and_online(reader: Reader) -> tuple[CpuSet, CpuSet]:
@@ -241,7 +242,7 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
         if members is None:  # links are the last resort: dumps often have none, or point all of them at the node itself
             members = CpuSet(numbered(reader.tree.names(folder), "cpu"))
         row = (reader.tree.read(f"{folder}/distance") or "").split()
-        distances = tuple(int(item) for item in row) if all(_NUMBER.fullmatch(item) for item in row) else ()
+        distances = tuple(int(item) for item in row) if all(map(_DECIMAL.fullmatch, row)) else ()
         pages = _huge_pages(reader, f"{folder}/hugepages")
         nodes.append(NumaFacts(number, members & rest, _memory(reader, folder), distances, pages))
         rest -= members

@@ -16,7 +16,7 @@ from cpuplan.solve.kinds import LEFT_OVER, Kind, kinds_of, place
 from cpuplan.solve.rules import Amount, Covered, Listed, Problem, Rule, WholeCores
 
 #: The largest sum of weighted terms of one objective: exact also where the solver bounds it with floating point.
-_MOST_WEIGHT = 2**10
+_MOST_WEIGHT = 2**45
 
 
 class Term(NamedTuple):
@@ -30,9 +30,10 @@ class Term(NamedTuple):
 def layout(problem: Problem, goals: Iterable[Goal]) -> dict[str, CpuSet] | None:
     """The best layout of the problem's pools; None when the rules contradict each other."""
     model = _Model(problem)
-    for terms in _chunks(term for goal in goals for term in model.terms(goal)):
-        if not model.maximise(terms):
-            return None
+    # Goals of different sorts are not weighed in one objective: proving that one best takes the solver ages.
+    objectives = [terms for goal in goals for terms in _chunks(model.terms(goal))]
+    if not all(model.maximise(terms) for terms in objectives or [[]]):
+        return None
     return model.chosen()
 
 
@@ -57,7 +58,8 @@ def _chunks(terms: Iterable[Term]) -> Iterator[list[Term]]:
             chunk, weight = [], 1
         chunk.append(term)
         weight *= width
-    yield chunk
+    if chunk:
+        yield chunk
 
 
 class _Model:
@@ -71,6 +73,7 @@ class _Model:
         self.solver = cp_model.CpSolver()
         self.solver.parameters.num_workers = 1
         self.solver.parameters.random_seed = 0
+        self.solver.parameters.linearization_level = 2  # sums over many kinds: branching alone does not bound them
         constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
         covered = any(isinstance(constraint, Covered) for constraint in constraints)
         amounts = [constraint for constraint in constraints if isinstance(constraint, Amount)]
@@ -186,9 +189,17 @@ class _Model:
             return False
         reached = [(term.expression, self._value(term.expression)) for term in terms]
         self.model.clear_objective()
+        self._hint()
         for expression, value in reached:
             self._between(expression, value, value)
         return True
+
+    def _hint(self) -> None:
+        """The last solution satisfies whatever the next objective starts from."""
+        self.model.clear_hints()
+        for index in range(len(self.model.proto.variables)):
+            variable = self.model.get_int_var_from_proto_index(index)
+            self.model.add_hint(variable, self._value(variable))
 
     def first(self, options: Sequence[Rule]) -> int | None:
         """The index of the first option that fits."""

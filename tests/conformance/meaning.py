@@ -22,7 +22,9 @@ from cpuplan.quantity import to_bytes
 #: Where units find their scripts: texts of the operator's own, which are not compared.
 SCRIPTS = "/usr/local/bin/"
 OWNER_LABEL = "performance.openshift.io/weak-owner-reference-name"
-_RELATIONS = frozenset({"Before", "After", "Requires", "Wants", "WantedBy", "RequiredBy", "BindsTo", "PartOf", "Conflicts"})
+_RELATIONS = frozenset(
+    {"Before", "After", "Requires", "Wants", "WantedBy", "RequiredBy", "BindsTo", "PartOf", "Conflicts"}
+)
 _OWN_TEXT = frozenset({"Description", "Documentation", "ExecStartPre"})
 _CPU_KEY = re.compile(r"(cpuset|CPUs|CPUS|cpu_affinity)$")
 _MEMORY_KEY = re.compile(r"(^memory(\.|$)|storage$|^hugepages-)")
@@ -239,7 +241,11 @@ def _without_zeros(value: Any) -> Any:
 def _runtime_class(manifest: dict[str, Any]) -> dict[str, Any]:
     nodes = (manifest.get("scheduling") or {}).get("nodeSelector") or {}
     selector = {name: text or "(empty)" for name, text in nodes.items()}
-    return {"handler": manifest["handler"], "scheduling": {"nodeSelector": selector}, "overhead": manifest.get("overhead")}
+    return {
+        "handler": manifest["handler"],
+        "scheduling": {"nodeSelector": selector},
+        "overhead": manifest.get("overhead"),
+    }
 
 
 _BODIES = {"MachineConfig": _machine_config, "KubeletConfig": _kubelet_config, "RuntimeClass": _runtime_class}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pydantic
 import yaml
 
 from cpuplan import components
@@ -120,21 +121,27 @@ def _compile_all(case: Path) -> list[Compiled]:
 
 
 def _compile(profile: dict[str, Any], pools: list[dict[str, Any]]) -> Compiled:
-    """The plans of a profile; RefusedError when the importer, the Intent's model (ValidationError) or a check refuses it."""
+    """The plans of a profile; RefusedError when the importer, the Intent's model or a check refuses it."""
     try:
         data, left = performanceprofile.intent(profile)
         if not re.match(NAME_PATTERN, data["metadata"]["name"]):
             raise RefusedError(f"metadata.name: {data['metadata']['name']} is no RFC 1123 label")
         _join_pool(data["spec"], pools)
         spec = IntentSpec.model_validate(data["spec"])
+    except pydantic.ValidationError as error:
+        problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        raise RefusedError("; ".join(problems)) from None
     except ValueError as error:
-        raise RefusedError(str(error).replace("\n", " ")) from None
+        raise RefusedError(str(error)) from None
     name = data["metadata"]["name"]
     plans = {platform: _plan(name, spec, *facts) for platform, facts in PLATFORMS.items()}
     compiled = Compiled(name, left, plans)
-    found = [*statements.check(compiled.plan.node_class, lambda _: None), *components.check(compiled.plan, lambda _: None)]
-    if problems := errors(found):
-        raise RefusedError(str(CpuplanError(problems)))
+    found = [
+        *statements.check(compiled.plan.node_class, lambda _: None),
+        *components.check(compiled.plan, lambda _: None),
+    ]
+    if refused := errors(found):
+        raise RefusedError(str(CpuplanError(refused)))
     return compiled
 
 

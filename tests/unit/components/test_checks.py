@@ -194,6 +194,7 @@ FINE: list[dict[str, Any]] = [
     kernel("console=tty0", "console=ttyS0"),
     kernel("maxcpus=8", "nr_cpus=8"),
     {"topology": SMT, "offlined": "4-7", **kernel("nosmt")},
+    {"topology": regular(sockets=8, cores=2)},
     {"topology": regular(sockets=9, cores=2), **kubelet(topologyManagerPolicy="none")},
     {
         "topology": regular(sockets=9, cores=2),

@@ -5,7 +5,7 @@ import pytest
 from cpuplan import components
 from cpuplan.components.setting import of_component, values
 from cpuplan.plan import NodePlan
-from tests.machines.plans import GIB, no_position, plan, regular
+from tests.machines.plans import no_position, plan, regular
 
 TWO_SOCKETS = regular(sockets=2, cores=8, threads=2)
 HUGE = {
@@ -119,7 +119,3 @@ def test_reasons_name_the_field_of_the_intent_or_a_default() -> None:
     assert found["topologyManagerPolicy"][0].origin == "Intent/ran:spec.kubelet.topologyManagerPolicy"
     assert found["cpuManagerPolicy"][0].origin == "default"
     assert found["reservedSystemCPUs"][0].origin == "Intent/ran:spec.pools.reserved"
-
-
-def test_memory_sizes_are_known() -> None:
-    assert regular(memory=GIB).numa_facts[0].memory == GIB

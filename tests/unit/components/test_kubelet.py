@@ -75,6 +75,7 @@ def pages(*of_node: int) -> dict[str, Any]:
         (with_memory(None, 8 * GIB), "0", {}, {1: "1100Mi"}),
         (with_memory(8 * GIB, 8 * GIB, 8 * GIB), "0", {}, {0: "1100Mi"}),
         (with_memory(512 * MIB, 8 * GIB), "0", {}, {0: "512Mi", 1: "588Mi"}),
+        (with_memory(512 * MIB + 4095, 8 * GIB), "0", {}, {0: "512Mi", 1: "588Mi"}),
         (with_memory(8 * GIB, 8 * GIB), "0", pages(7), {0: "1Gi", 1: "76Mi"}),
         (with_memory(8 * GIB, 8 * GIB), "0", pages(8), {1: "1100Mi"}),
         (with_memory(8 * GIB, 8 * GIB, 8 * GIB), "0", pages(8, 8), {2: "1100Mi"}),

@@ -1,0 +1,69 @@
+"""Commands as whole processes, side by side with what they are measured against.
+
+`python -m benchmarks.startup [RUNS]`: medians of interleaved runs on a copy of the sample, and their ratios.
+"""
+
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+REPOSITORY = Path(__file__).parents[1]
+CLICK = "import click"
+READERS = "import click, pydantic, yaml"
+
+
+class Row(NamedTuple):
+    """A command, what it is compared with, and how much longer it may take."""
+
+    name: str
+    arguments: tuple[str, ...]
+    peer: str
+    limit: float
+    fresh: bool = False  # without the record of what out/ was compiled from
+
+
+ROWS = (
+    Row("--help", ("--help",), CLICK, 1.5),
+    Row("validate", ("validate",), READERS, 2),
+    Row("compile, nothing changed", ("compile",), READERS, 2.5),
+    Row("validate, out/ not compiled from this", ("validate",), READERS, float("inf"), fresh=True),
+    Row("compile --check", ("compile", "--check"), READERS, float("inf")),
+)
+
+
+def seconds(words: Sequence[str]) -> float:
+    """The wall time of one process."""
+    begin = time.perf_counter()
+    subprocess.run(words, check=True, capture_output=True)
+    return time.perf_counter() - begin
+
+
+def main() -> None:
+    """Print a table."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    program = Path(sys.executable).with_name("cpuplan")
+    with tempfile.TemporaryDirectory() as folder:
+        sample = Path(folder, "sample")
+        for name in ("inventories", "intents", "out"):
+            shutil.copytree(REPOSITORY / name, sample / name)
+        subprocess.run([program, "-C", sample, "compile"], check=True, capture_output=True)
+        fresh = Path(folder, "fresh")
+        shutil.copytree(sample, fresh)
+        (fresh / "out/.cpuplan/inputs.json").unlink()
+        print(f"{'command':<40}{'median ms':>10}{'peer ms':>10}{'ratio':>8}{'limit':>8}")
+        for row in ROWS:
+            command = [str(program), "-C", str(fresh if row.fresh else sample), *row.arguments]
+            peer = [sys.executable, "-c", row.peer]
+            pairs = [(seconds(command), seconds(peer)) for _ in range(runs + 1)][1:]
+            mine, theirs = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
+            print(f"{row.name:<40}{mine:>10.1f}{theirs:>10.1f}{mine / theirs:>8.2f}{row.limit:>8}")
+
+
+if __name__ == "__main__":
+    main()
