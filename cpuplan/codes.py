@@ -234,13 +234,6 @@ COMPONENTS = {
         "take out cpuManagerPolicyOptions, or use the policy static",
         "The kubelet's none policy refuses every option: `None policy: received unsupported options`.",
     ),
-    "CP508": Code(
-        "static policy without reserved CPUs",
-        "class {name} has no reserved CPUs, and cpuManagerPolicy static needs one",
-        "give pools.reserved at least one CPU, or use the policy none",
-        "Without a reservation a pod could take the last CPU from everybody else, so the kubelet does not start: `unable to "
-        "determine reserved CPU resources for static policy`.",
-    ),
     "CP509": Code(
         "policy options that exclude each other",
         "{first} and {second} cannot be used together",

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 #: The highest CPU number that systemd, the strictest reader of CPU lists, accepts (systemd 252, CPU_AFFINITY).
 MAX_CPU = 8191
 
-_ITEM = re.compile(r"(\d+)(?:-(\d+))?")
-_KERNEL_ITEM = re.compile(r"(\d+)(?:-(\d+)(?::(\d+)/(\d+))?)?")
+# Not \d, which takes the digits of all scripts, and not more digits than any number of CPUs has.
+_NUMBER = "([0-9]{1,18})"
+_ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER})?")
+_KERNEL_ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER}/{_NUMBER})?)?")
 
 
 class CpuSetError(ValueError):

@@ -60,11 +60,11 @@ class _ListOf:
 
 
 #: A list that every reader down the line takes: `0-3,8`.
-CpuList = Annotated[CpuSet, _ListOf(CpuSet.parse, r"^(\d+(-\d+)?(,\d+(-\d+)?)*)?$", "0-1,32-33")]
+CpuList = Annotated[CpuSet, _ListOf(CpuSet.parse, r"^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$", "0-1,32-33")]
 #: A list as the kernel prints or takes it, strides too: what inventories hold.
 KernelList = Annotated[
     CpuSet,
-    _ListOf(CpuSet.parse_kernel, r"^(\d+(-\d+(:\d+/\d+)?)?(,\d+(-\d+(:\d+/\d+)?)?)*)?$", "0-110:1/2"),
+    _ListOf(CpuSet.parse_kernel, r"^([0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?(,[0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?)*)?$", "0-110:1/2"),
 ]
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
@@ -78,7 +78,7 @@ def _as_tuple(value: object) -> object:
 #: Lists arrive from YAML as lists and are kept as tuples.
 Listed = BeforeValidator(_as_tuple)
 
-_NODE_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+_NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 
 
 def expand_names(pattern: str) -> list[str]:

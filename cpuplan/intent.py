@@ -86,7 +86,7 @@ class Pool(Model):
                 mapping,
                 {"const": "rest"},
                 {"type": "integer", "minimum": 0},
-                {"type": "string", "pattern": r"^\d+(-\d+)?(,\d+(-\d+)?)*$", "description": "exactly these CPUs"},
+                {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$", "description": "exactly these CPUs"},
             ]
         }
 

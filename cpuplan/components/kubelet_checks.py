@@ -115,8 +115,6 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         if options:
             yield diagnose("CP507", at(field), options=", ".join(sorted(options)))
         return
-    if not plan.pool("reserved").cpus:
-        yield diagnose("CP508", at("cpuManagerPolicy"), name=plan.node_class.name)
     for first, second in EXCLUSIVE:
         if _is_on(options, first) and _is_on(options, second):
             yield diagnose("CP509", at(f"{field}.{second}"), first=first, second=second)

@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 def intent(profile: dict[str, Any], *, version: str = VERSION) -> tuple[dict[str, Any], list[str]]:
     """The plain data of an Intent for OpenShift `version`, and the profile's fields that have no place in one yet.
 
-    Raises ValueError, naming the field, for what is no PerformanceProfile v2 and for CPU lists that the kubelet refuses.
+    Raises ValueError, naming the field, for what is no PerformanceProfile v2 and CPU lists that the kubelet refuses.
     """
     if profile.get("kind") != "PerformanceProfile" or profile.get("apiVersion") != PROFILE_API:
         raise ValueError(f"apiVersion: this is no PerformanceProfile of {PROFILE_API}")
@@ -220,6 +220,8 @@ def _mapping(value: Any, path: str) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise ValueError(f"{path}: {value!r} is no mapping")
+    if odd := [key for key in value if not isinstance(key, str)]:
+        raise ValueError(f"{path}: the key {odd[0]!r} is no text")
     return value
 
 

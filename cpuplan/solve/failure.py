@@ -28,7 +28,8 @@ def diagnostics(node_class: NodeClass, problem: Problem, locate: Locate) -> list
     for rules in conflicts:
         others = {rule for other in conflicts if other is not rules for rule in other}
         settled = problem.having(rule for rule in problem.rules if rule not in others)
-        found.append(_diagnostic(node_class, settled, _narrowed(rules, feasible), rules, locate))
+        narrowed = rules if remedies.leaves_over(rules) else _narrowed(rules, feasible)
+        found.append(_diagnostic(node_class, settled, narrowed, rules, locate))
     return found
 
 
@@ -51,7 +52,7 @@ def _diagnostic(
     position, label = places[0]
     hardware = locate(f"Hardware/{node_class.hardware}:spec")
     further = [*places[1:], (hardware, _facts(problem.topology, narrowed))]
-    unplaced = [text for place, text in further if place is None]
+    unplaced = [text for place, text in (places[0], *further) if place is None]
     values: dict[str, object] = {
         "name": node_class.name,
         "cluster": node_class.cluster,
@@ -60,7 +61,7 @@ def _diagnostic(
         "change": remedies.sentence(node_class, problem, rules),
     }
     code = "CP401"
-    if any(isinstance(constraint, Covered) for rule in narrowed for constraint in rule.constraints):
+    if remedies.leaves_over(rules):
         code = "CP402"
         left_over = _left_over(problem)
         online = counted(len(problem.topology.online), "online CPU")
@@ -86,7 +87,7 @@ def _figure(rule: Rule) -> str:
     if not amounts or amounts[0].least != amounts[0].most:
         return rule.reason.text
     scopes = _together((counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts)
-    return f"{rule.pool} takes " + joined([f"{many} of {joined(names)}" for many, names in scopes.items()])
+    return f"{rule.pool} takes " + joined([f"{many} of {_named(names)}" for many, names in scopes.items()])
 
 
 def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
@@ -95,7 +96,7 @@ def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
     parts = dict.fromkeys(amount.scope for amount in amounts if amount.scope.cpus != topology.online)
     scopes = list(parts) or [Scope("the machine", topology.online)]
     alike = _together((_cores(topology, scope.cpus), scope.name) for scope in scopes)
-    return joined([f"{joined(names)} {'has' if len(names) == 1 else 'have'} {cores}" for cores, names in alike.items()])
+    return joined([f"{_named(names)} has {cores}" for cores, names in alike.items()])
 
 
 def _cores(topology: Topology, cpus: CpuSet) -> str:
@@ -111,3 +112,14 @@ def _together(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for first, second in pairs:
         found.setdefault(first, []).append(second)
     return found
+
+
+def _named(names: Sequence[str]) -> str:
+    """`NUMA node 1`, `each of NUMA nodes 0-3`."""
+    numbers: dict[str, list[int]] = {}
+    for name in names:
+        word, _, number = name.rpartition(" ")
+        if len(names) == 1 or not number.isdigit():
+            return joined(names)
+        numbers.setdefault(word, []).append(int(number))
+    return joined([f"each of {word}s {CpuSet(found)}" for word, found in numbers.items()])

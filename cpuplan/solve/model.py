@@ -70,6 +70,7 @@ class _Model:
 
         self.cp_model = cp_model
         self.model = cp_model.CpModel()
+        self.variables: list[Any] = []
         self.solver = cp_model.CpSolver()
         self.solver.parameters.num_workers = 1
         self.solver.parameters.random_seed = 0
@@ -99,12 +100,12 @@ class _Model:
             taken: Any = 0
             if kind.holders:
                 if self.whole.isdisjoint((pool, *kind.holders)) and pool not in self.listed:
-                    taken = self.model.new_int_var(0, many * size, "")
+                    taken = self._number(many * size)
             elif pool not in self.listed:
-                cores = self.model.new_int_var(0, many, "")
+                cores = self._number(many)
                 taken = cores * size
                 if pool not in self.whole and size > 1:
-                    taken = cores * size + self.model.new_int_var(0, size - 1, "")
+                    taken = cores * size + self._number(size - 1)
             self.cores[index, pool] = cores
             self.taken[index, pool] = taken
         self._between(self._sum(self.taken[index, pool] for pool in self.pools), many * size, many * size)
@@ -118,6 +119,11 @@ class _Model:
 
     def _within(self, scope: CpuSet) -> Iterator[int]:
         return (index for index, kind in enumerate(self.kinds) if kind.cores[0] <= scope)
+
+    def _number(self, most: int) -> Any:
+        """A new variable from 0 to `most`."""
+        self.variables.append(self.model.new_int_var(0, most, ""))
+        return self.variables[-1]
 
     def _sum(self, parts: Iterable[Any]) -> Any:
         return self.cp_model.LinearExpr.sum(list(parts))
@@ -160,8 +166,8 @@ class _Model:
     def _boot_cpu(self, pool: str) -> Iterator[Term]:
         # `place` gives the lowest CPUs of a kind to reserved, so any CPU of the boot CPU's kind will do.
         for index, kind in enumerate(self.kinds):
-            if self.online and self.online.first in kind.cores[0]:
-                has = self.model.new_bool_var("")
+            if self.online.first in kind.cores[0]:
+                has = self._number(1)
                 self.model.add(has <= self.taken[index, pool])
                 yield Term(has, 0, 1)
 
@@ -169,7 +175,7 @@ class _Model:
         nodes = sorted({kind.numa_node for kind in self.kinds})
         used = []
         for node in nodes:
-            has = self.model.new_bool_var("")
+            has = self._number(1)
             inside = [index for index, kind in enumerate(self.kinds) if kind.numa_node == node]
             most = sum(len(self.kinds[index].cores) * self.kinds[index].threads for index in inside)
             self.model.add(self._sum(self.taken[index, pool] for index in inside) <= has * most)
@@ -197,8 +203,7 @@ class _Model:
     def _hint(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""
         self.model.clear_hints()
-        for index in range(len(self.model.proto.variables)):
-            variable = self.model.get_int_var_from_proto_index(index)
+        for variable in self.variables:
             self.model.add_hint(variable, self._value(variable))
 
     def first(self, options: Sequence[Rule]) -> int | None:

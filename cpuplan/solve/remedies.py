@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cpuplan.intent import POOL_SIZES
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model
-from cpuplan.solve.rules import Listed, Problem, Rule, WholeCores, pools_of, scopes_of, size
+from cpuplan.solve.rules import Covered, Listed, Problem, Rule, WholeCores, pools_of, scopes_of, size
 from cpuplan.solve.statements import joined
 
 #: More ways out than these are not read.
@@ -26,9 +26,14 @@ def sentence(node_class: NodeClass, problem: Problem, conflict: Sequence[Rule]) 
     numbers = sorted(number for rule in conflict if (number := _nearest(node_class, problem, rule)))
     others = [changes for rule in conflict for changes in _other_changes(node_class, problem, rule)]
     tried = [next((change.text for change in changes if _fits(problem, change)), "") for changes in others]
-    rest = [text for text in tried if text.endswith("rest")]
+    rest = [text for text in tried if text.endswith("rest") and leaves_over(conflict)]
     found = dict.fromkeys(text for text in (*rest, *(text for _, text in numbers), *tried) if text)
     return ", or ".join(list(found)[:_MOST_SHOWN]) or "change more than one of these statements"
+
+
+def leaves_over(rules: Sequence[Rule]) -> bool:
+    """Is it part of the conflict that every CPU needs a pool?"""
+    return any(isinstance(constraint, Covered) for rule in rules for constraint in rule.constraints)
 
 
 def _fits(problem: Problem, change: Change) -> bool:

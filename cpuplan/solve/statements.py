@@ -1,6 +1,6 @@
 """What can be said against the pools of an intent before any layout is sought."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from cpuplan.cpuset import CpuSet, union
@@ -128,6 +128,6 @@ def _them(cpus: CpuSet) -> str:
     return "it" if len(cpus) == 1 else "them"
 
 
-def joined(words: list[str]) -> str:
+def joined(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

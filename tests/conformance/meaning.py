@@ -30,7 +30,7 @@ _CPU_KEY = re.compile(r"(cpuset|CPUs|CPUS|cpu_affinity)$")
 _MEMORY_KEY = re.compile(r"(^memory(\.|$)|storage$|^hugepages-)")
 #: Kernel arguments of which every occurrence counts.
 _CUMULATIVE = frozenset({"console", "earlycon", "isolcpus", "module_blacklist"})
-_NOTHING = (None, "", [], {}, ())
+_NOTHING: tuple[Any, ...] = (None, "", [], {}, ())
 _MISSING = object()
 
 
@@ -39,7 +39,8 @@ def canonical(manifest: dict[str, Any]) -> dict[str, Any]:
     metadata = manifest.get("metadata") or {}
     labels = {name: text or "(empty)" for name, text in (metadata.get("labels") or {}).items() if name != OWNER_LABEL}
     body = _BODIES[manifest["kind"]](manifest)
-    return _pruned({"metadata": {"name": metadata.get("name"), "labels": labels}, **body})
+    meant: dict[str, Any] = _pruned({"metadata": {"name": metadata.get("name"), "labels": labels}, **body})
+    return meant
 
 
 def differences(expected: Any, found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -56,7 +57,7 @@ def differences(expected: Any, found: Any, path: tuple[str, ...] = ()) -> Iterat
 
 
 def line_of(path: Path, words: tuple[str, ...]) -> int:
-    """The line at which `words` were last found in `path`, each below the one before; words not found are passed over."""
+    """The line of the last of `words` in `path`, each sought below the one before; those not found are passed over."""
     lines = path.read_text(encoding="utf-8").splitlines()
     at = -1
     for word in words:
@@ -96,8 +97,11 @@ def argument_differences(expected: list[str], found: list[str]) -> Iterator[tupl
     for name in wanted.keys() & given.keys() - _CUMULATIVE:
         if given[name] == wanted[name][-1:]:
             wanted[name] = given[name]
-    sets = ({name: sorted(values) for name, values in each.items()} for each in (wanted, given))
-    yield from differences(*sets)
+    yield from differences(_sorted(wanted), _sorted(given))
+
+
+def _sorted(arguments: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: sorted(values) for name, values in arguments.items()}
 
 
 def _arguments(words: list[str]) -> dict[str, list[str]]:

@@ -35,7 +35,7 @@ PLATFORMS: dict[str, tuple[str, str, int | None]] = {
     "arm": ("aarch64", "", None),
 }
 _MEMORY = 1024**4
-#: Objects that only one side writes: boot arguments are compared instead of Tuned, and pools are an input of the operator.
+#: Objects that only one side writes: boot arguments are compared instead of Tuned, and pools are the operator's input.
 _NOT_COMPARED = ("Tuned", "MachineConfigPool")
 
 

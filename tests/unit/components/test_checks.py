@@ -66,7 +66,6 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP506", kubelet(cpuManagerPolicyOptions={"full-pcpus-only": "yes"}), ["'yes'"]),
     ("CP506", kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "7"}), ["from 8 up"]),
     ("CP507", cpu_options("full-pcpus-only", cpuManagerPolicy="none"), ["full-pcpus-only"]),
-    ("CP508", {"reserved": ""}, ["ran-server"]),
     (
         "CP509",
         {

@@ -174,6 +174,7 @@ def test_cpu_lists_that_the_kubelet_refuses(text: str) -> None:
         ({"cpu": {"reserved": 0, "isolated": "1"}}, "spec.cpu.reserved"),
         ({"cpu": {"reserved": "0", "isolated": "1", "balanceIsolated": "false"}}, "spec.cpu.balanceIsolated"),
         ({"nodeSelector": {}}, "spec.nodeSelector"),
+        ({"nodeSelector": {1: "a"}}, "spec.nodeSelector"),
         ({"nodeSelector": {"a/b": 1}}, "spec.nodeSelector.a/b"),
         ({"numa": {"topologyPolicy": 1}}, "spec.numa.topologyPolicy"),
         ({"hugepages": {"pages": [{"size": "1G", "count": "4"}]}}, "spec.hugepages.pages[0].count"),
