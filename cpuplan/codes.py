@@ -858,4 +858,17 @@ SOLVING = {
     ),
 }
 
-CODES: dict[str, Code] = {**READING, **IMPORT, **TOPOLOGY, **INTENT, **INTENT_POOLS, **POOL_LISTS, **SOLVING, **COMPONENTS, **WRITING, **COMMANDS, **CHECKING, **BUGS}
+CODES: dict[str, Code] = {
+    **READING,
+    **IMPORT,
+    **TOPOLOGY,
+    **INTENT,
+    **INTENT_POOLS,
+    **POOL_LISTS,
+    **SOLVING,
+    **COMPONENTS,
+    **WRITING,
+    **COMMANDS,
+    **CHECKING,
+    **BUGS,
+}

@@ -29,6 +29,16 @@ class Model(BaseModel):
     )
 
 
+def list_pattern(item: str) -> str:
+    """The pattern of items with commas between them."""
+    return f"^{item}(,{item})*$"
+
+
+#: A CPU or a range of them.
+RANGE = "[0-9]+(-[0-9]+)?"
+_STRIDE = "[0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?"
+
+
 class _ListOf:
     """The type of a CPU list, for pydantic: what `parse` takes, or a bare number, which is an integer only to YAML."""
 
@@ -51,21 +61,16 @@ class _ListOf:
             raise PydanticCustomError("cpu_list", "{item} {problem}", context) from None
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            self.read, serialization=core_schema.to_string_ser_schema()
-        )
+        return core_schema.no_info_plain_validator_function(self.read, serialization=core_schema.to_string_ser_schema())
 
     def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
         return self.json_schema
 
 
 #: A list that every reader down the line takes: `0-3,8`.
-CpuList = Annotated[CpuSet, _ListOf(CpuSet.parse, r"^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$", "0-1,32-33")]
+CpuList = Annotated[CpuSet, _ListOf(CpuSet.parse, list_pattern(RANGE), "0-1,32-33")]
 #: A list as the kernel prints or takes it, strides too: what inventories hold.
-KernelList = Annotated[
-    CpuSet,
-    _ListOf(CpuSet.parse_kernel, r"^([0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?(,[0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?)*)?$", "0-110:1/2"),
-]
+KernelList = Annotated[CpuSet, _ListOf(CpuSet.parse_kernel, list_pattern(_STRIDE), "0-110:1/2")]
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]

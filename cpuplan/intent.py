@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from cpuplan.document import CpuList, Listed, Model, Name, Quantity
+from cpuplan.document import RANGE, CpuList, Listed, Model, Name, Quantity, list_pattern
 
 #: The pools, in the order in which they are solved, printed and explained.
 POOLS = ("reserved", "shared", "isolated", "offlined")
@@ -86,7 +86,7 @@ class Pool(Model):
                 mapping,
                 {"const": "rest"},
                 {"type": "integer", "minimum": 0},
-                {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$", "description": "exactly these CPUs"},
+                {"type": "string", "pattern": list_pattern(RANGE), "description": "exactly these CPUs"},
             ]
         }
 
@@ -122,7 +122,7 @@ class ReservedMemory(Model):
     """Memory that the memory manager leaves alone on a NUMA node."""
 
     numa_node: Annotated[int, Field(ge=0)]
-    memory: Quantity
+    memory: Quantity, list_pattern
 
 
 class Kubelet(Model):

@@ -181,8 +181,7 @@ def _split_name(name: str) -> tuple[str, str, str]:
 
 
 def _order(digits: str) -> tuple[int, int]:
-    """Numbers with zeros in front after those without, each ascending."""
-    return len(digits) if len(digits) > 1 and digits.startswith("0") else 0, int(digits or 0)
+    return int(digits or 0), len(digits)
 
 
 def _follows(last: str, digits: str) -> bool:

@@ -270,11 +270,7 @@ def _huge_pages(reader: Reader, folder: str) -> dict[int, int]:
     pages = {}
     for name in reader.tree.names(folder):
         size = name.removeprefix("hugepages-").removesuffix("kB")
-        count = (
-            reader.number(f"{folder}/{name}/nr_hugepages")
-            if size.isascii() and size.isdigit() and len(size) < 10
-            else None
-        )
+        count = reader.number(f"{folder}/{name}/nr_hugepages") if _DECIMAL.fullmatch(size) else None
         if count is not None:
             pages[int(size)] = count
     return dict(sorted(pages.items()))
