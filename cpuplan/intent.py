@@ -64,7 +64,7 @@ class Pool(Model):
     )
     whole_cores: bool = Field(
         True,
-        description="false: the threads of a core may go to different pools; a pool that takes the rest then takes them",
+        description="false: threads of a core may go to different pools; a pool that takes the rest then takes them",
     )
 
     @model_validator(mode="after")
@@ -122,7 +122,7 @@ class ReservedMemory(Model):
     """Memory that the memory manager leaves alone on a NUMA node."""
 
     numa_node: Annotated[int, Field(ge=0)]
-    memory: Quantity, list_pattern
+    memory: Quantity
 
 
 class Kubelet(Model):

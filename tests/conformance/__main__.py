@@ -13,7 +13,10 @@ DISPUTED = Path(__file__).with_name("disputed.yaml")
 
 
 class Suite(NamedTuple):
-    """The module whose `run(paths)` yields (vector, failures), and its vectors below the shared folder."""
+    """The module whose `run(paths)` yields (vector, failures), and its vectors below the shared folder.
+
+    Without paths, a suite runs all of its vectors.
+    """
 
     module: str
     folder: str
@@ -32,27 +35,27 @@ def main(arguments: list[str]) -> int:
         print(f"there is no suite {name!r}; there are {', '.join(SUITES)}", file=sys.stderr)
         return 2
     suite = SUITES[name]
-    paths = [Path(word) for word in words] or [SHARED / suite.folder]
-    if absent := [path for path in paths if not path.exists()]:
+    paths = [Path(word) for word in words]
+    if absent := [path for path in paths or [SHARED / suite.folder] if not path.exists()]:
         print(f"there is no file or folder {absent[0]}", file=sys.stderr)
         return 2
     disputed = {entry["vector"] for entry in yaml.safe_load(DISPUTED.read_text(encoding="utf-8"))}
     passed = failed = 0
     for vector, failures in import_module(suite.module).run(paths):
         for failure in failures:
-            print(_placed(failure) + (" (disputed)" if f"{name}/{vector}" in disputed else ""))
+            print(_placed(failure, vector) + (" (disputed)" if f"{name}/{vector}" in disputed else ""))
         failed += bool(failures)
         passed += not failures
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
-def _placed(failure: str) -> str:
-    """`path:line: what`; line 1 where a suite tells no line."""
+def _placed(failure: str, vector: str) -> str:
+    """`path:line: what`; line 1 of the vector where a suite tells no line."""
     if re.match(r"[^:\n]+:\d+: ", failure):
         return failure
     path, _, what = failure.partition(": ")
-    return f"{path}:1: {what}"
+    return f"{vector}:1: {what if vector.endswith(path) else failure}"
 
 
 if __name__ == "__main__":

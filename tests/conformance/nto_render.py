@@ -25,6 +25,7 @@ from cpuplan.solve import statements
 from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 from tests.conformance import meaning
 
+VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "render"
 #: The operator's groups of cases for which cpuplan has all settings. Others run when their path is given.
 GROUPS = ("cpu-", "numa-")
 #: The platforms of cmdline.yaml: architecture, vendor and `model` of /proc/cpuinfo.
@@ -62,7 +63,7 @@ class Compiled(NamedTuple):
 
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
     """(case, failures) of every case below `paths`; of a path that is itself a case whatever its group."""
-    for path in paths:
+    for path in paths or [VECTORS]:
         if (path / "case.yaml").exists():
             yield path.name, _judged(path)
             continue
