@@ -96,7 +96,7 @@ IMPORT = {
     "CP122": Code(
         "part of an archive refused",
         "{path} holds {problem}",
-        "nothing, if the archive is otherwise as it should be; cpuplan went on without that",
+        "nothing, if all else is there; else pack it anew, without -P of tar: cpuplan went on without that",
         "Absolute names, names and links that lead out of the archive or folder, and devices are never followed: they "
         "have no use in a copy of /sys and /proc, and let an archive read or write elsewhere (CVE-2007-4559).",
         "warning",
@@ -110,7 +110,7 @@ IMPORT = {
     "CP124": Code(
         "no CPUs described",
         "{path} describes no CPUs",
-        "collect `sys/devices/system/cpu` and `proc/cpuinfo`",
+        "collect `sys/devices/system/cpu` and `proc/cpuinfo`; in a must-gather they are in `nodes/<node>/sysinfo.tgz`",
         "There are neither `sys/devices/system/cpu/cpu*/` folders nor processors in `proc/cpuinfo`.",
     ),
     "CP125": Code(
@@ -125,7 +125,7 @@ IMPORT = {
 TOPOLOGY = {
     "CP301": Code(
         "hardware without one description",
-        "it has {given} of `regular` and `topology`",
+        "the hardware has {given}",
         "write `regular` for a machine whose sockets are alike, `topology` for any other, and not both",
         "Two descriptions of one machine could differ, and neither would be the right one.",
     ),
@@ -138,19 +138,19 @@ TOPOLOGY = {
     ),
     "CP303": Code(
         "CPU in two places",
-        "CPUs {cpus} are in two of the {what}",
+        "two of the {what} have {cpus}",
         "keep each CPU in one of them",
         "Cores, sockets, dies, clusters, NUMA nodes and the caches of a level each divide the machine's CPUs.",
     ),
     "CP304": Code(
         "CPUs of no core",
-        "the {what} have CPUs {cpus}, which are in no core and not offline",
+        "the {what} have {cpus}, and `cores` and `offline` do not",
         "add them to `cores` or to `offline`, or take them out here",
         "`cores` lists the threads of every core, and so says which CPUs there are.",
     ),
     "CP305": Code(
         "thread lists of unlike length",
-        "the lists have {lengths} CPUs",
+        "the lists of `threads` are of unlike length: they have {lengths} CPUs",
         "give each list one CPU of every core; cores with fewer threads go into an entry of their own",
         "The n-th CPUs of the lists in `threads` are the siblings of the n-th core, so the lists are equally long.",
     ),
@@ -162,19 +162,19 @@ TOPOLOGY = {
     ),
     "CP307": Code(
         "too many CPUs",
-        "the machine would have {count} CPUs; {limit} are the limit",
+        "the machine would have {count} CPUs, and {limit} are the limit",
         "correct the numbers of sockets, cores or threads",
         "Linux itself is built for up to 8192 CPUs (NR_CPUS), and systemd reads no higher numbers.",
     ),
     "CP308": Code(
         "caches without one place",
-        "the caches of level {level} have {given} of `per` and `cpus`",
+        "the caches of level {level} have {given}",
         "write `per` where each core, cluster, die, socket or NUMA node has one, else list the CPUs that share each",
         "A cache is known by the CPUs that share it.",
     ),
     "CP309": Code(
         "id given twice",
-        "two of the {what} have the id {label}",
+        "two of the {what} have the id {number}",
         "merge them, or correct one of the ids",
         "Sockets and NUMA nodes are referred to by the number that the kernel gives them.",
     ),
@@ -205,7 +205,7 @@ COMPONENTS = {
     "CP503": Code(
         "unknown policy option",
         "no kubelet has the option {option!r} in {field}",
-        "take it out, or use one of {known}",
+        "{hint}",
         "A kubelet with an unknown policy option does not start.",
     ),
     "CP504": Code(
@@ -242,7 +242,7 @@ COMPONENTS = {
     ),
     "CP510": Code(
         "align-by-socket on a machine with few NUMA nodes",
-        "align-by-socket needs a NUMA node in every socket; the machine has {sockets} sockets and {nodes} NUMA nodes",
+        "align-by-socket needs a NUMA node in every socket; the machine has {nodes} in {sockets} sockets",
         "take the option out",
         "A NUMA node that spans sockets cannot tell which socket is meant, so the kubelet refuses the option.",
     ),
@@ -276,7 +276,7 @@ COMPONENTS = {
     "CP515": Code(
         "unknown eviction signal",
         "evictionHard has no signal {signal!r}",
-        "use one of {known}",
+        "{hint}",
         "The kubelet does not start with an unknown signal.",
     ),
     "CP516": Code(
@@ -328,8 +328,8 @@ COMPONENTS = {
     ),
     "CP523": Code(
         "boot argument that switches off planned CPUs",
-        "the argument {argument} keeps CPUs {cpus} from coming up, and the plan uses them",
-        "take it out, or put these CPUs into pools.offlined",
+        "the argument {argument} keeps {cpus} from coming up, which the plan uses",
+        "take it out, or list the CPUs as `offline` in the inventory",
         "A CPU beyond those that came up makes the kernel drop the whole isolcpus= or nohz_full= that names it, and the "
         "kubelet and CRI-O refuse lists with it.",
     ),
@@ -343,9 +343,10 @@ COMPONENTS = {
     "CP525": Code(
         "command line too long",
         "the boot arguments of class {name} have {length} characters; there is room for {limit}",
-        "make pools of neighbouring CPUs, or give fewer extraArguments",
+        "give pools.isolated more CPUs, for the line names all others one by one, or give fewer extraArguments",
         "The kernel cuts its command line off at a fixed size without a word: 2048 characters on most architectures, of which "
-        "256 are left to the boot loader.",
+        "256 are left to the boot loader. Most of a long one is systemd.cpu_affinity=, which names each CPU that is neither "
+        "isolated nor offlined.",
     ),
     "CP530": Code(
         "mixed CPUs without a shared pool",
@@ -362,7 +363,7 @@ COMPONENTS = {
     ),
     "CP532": Code(
         "NUMA nodes that the scheduler cannot read",
-        "NodeResourceTopology gets no zones for hardware {hardware}: its NUMA nodes {nodes} are not 0 to 63 without gaps",
+        "NodeResourceTopology gets no zones for hardware {hardware}: its NUMA nodes are {nodes}, and zones are 0 to 63 without gaps",
         "leave these nodes out of topology-aware scheduling",
         "The plugin NodeResourceTopologyMatch panics on zone numbers with gaps, and on 64. Exporters publish such zones all "
         "the same. This is a warning: the nodes themselves work.",
@@ -389,7 +390,7 @@ COMPONENTS = {
     ),
     "CP543": Code(
         "huge pages beyond the memory",
-        "huge pages of {asked} on NUMA node {node} of hardware {hardware}, which has {memory}",
+        "huge pages take {asked} on NUMA node {node} of hardware {hardware}, which has {memory}",
         "ask for fewer pages",
         "The kernel sets aside as many pages as it finds memory for and says so only in its log.",
     ),
@@ -405,7 +406,7 @@ WRITING = {
     ),
     "CP602": Code(
         "foreign file in the way",
-        "{path} is {kind} that cpuplan did not write, where {wanted} belongs",
+        "{path} is {kind} that cpuplan did not write, and it has {wanted} to put there",
         "move it elsewhere, then compile again",
         "Beside its own files, the output folder may hold anything. cpuplan changes and deletes only what "
         "`.cpuplan/manifest.json` lists, so a foreign file that stands where a new one belongs stops the compilation, "
@@ -521,7 +522,7 @@ INTENT = {
     "CP209": Code(
         "pool without one size",
         "pool {pool} must have one of cpus, count, cores, percent and rest; it has {given}",
-        "keep one of them",
+        "write exactly one of them",
         "A pool says either which CPUs it has or how many.",
     ),
     "CP210": Code(
@@ -602,7 +603,7 @@ INTENT = {
     ),
     "CP231": Code(
         "offline CPUs that the machine lacks",
-        "CPUs {cpus} are said to be offline, and hardware {hardware} does not have them",
+        "`offline` lists {cpus}, and hardware {hardware} has only {present}",
         "correct the list, or the node's hardware",
         "`offline` of a node group lists CPUs of its hardware that are switched off on these nodes only.",
     ),
@@ -638,7 +639,7 @@ COMMANDS = {
     "CP621": Code(
         "file in the way",
         "{path} is there already",
-        "choose another folder, or move the file away",
+        "{hint}",
         "`init` and `import` never overwrite a file that they did not write.",
     ),
     "CP250": Code(
@@ -688,7 +689,7 @@ CHECKING = {
     ),
     "CP811": Code(
         "boot argument missing",
-        "the node was booted without {argument}",
+        "the node was booted without {arguments}",
         "sync the compiled files and reboot the node",
         "The argument takes effect at the next boot.",
     ),
@@ -700,7 +701,7 @@ CHECKING = {
     ),
     "CP813": Code(
         "boot argument repeated",
-        "{key} is on the command line {count} times with different values",
+        "{key} is on the command line {count} times with different values: {values}",
         "remove the other one: a second tool sets it too",
         "The kernel takes the last of most arguments, but drops the second isolcpus= (kernel 6.12, housekeeping.c).",
     ),
@@ -783,7 +784,7 @@ BUGS = {
     "CP901": Code(
         "bug in cpuplan",
         "cpuplan failed: {problem}",
-        "please report it with {path}; nothing was written",
+        "please report it with {path}; files are written whole or not at all, so none is damaged",
         "A mistake in cpuplan and not in its input. The file holds the traceback.",
     ),
 }
@@ -827,7 +828,7 @@ POOL_LISTS = {
     ),
     "CP351": Code(
         "listed CPU that is offline",
-        "{pool} lists {cpus}, and {they} offline on hardware {hardware}",
+        "{pool} lists {cpus}, and {they} offline on the nodes of class {name}",
         "take {them} out of the list, or correct `offline` in the inventory",
         "Only online CPUs are planned. CPUs that the inventory says are offline need no pool, not even `offlined`, and stay "
         "as they are.",

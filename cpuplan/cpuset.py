@@ -203,6 +203,11 @@ def _stride_bits(first: int, last: int, used: int, group: int) -> int:
     return bits
 
 
+def cpus_text(cpus: CpuSet) -> str:
+    """`CPU 3`, `CPUs 0-3`, `no CPU`: a set in a sentence."""
+    return f"CPU{'s' if len(cpus) > 1 else ''} {cpus}" if cpus else "no CPU"
+
+
 def _syntax_problem(item: str) -> str:
     if not item:
         return "is empty: there is a comma too many"

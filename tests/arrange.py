@@ -91,6 +91,7 @@ def _mount_point(project: Path) -> AbstractContextManager[object]:
 @contextmanager
 def _bug(project: Path) -> Iterator[None]:
     """A bug, whose traceback is saved in the project's folder."""
+    # The name of the file differs each time; `rejected_cases` replaces it.
     with patch("cpuplan.pipeline.load", side_effect=KeyError("isolated")), patch.object(tempfile, "tempdir", project):
         yield
 
@@ -122,7 +123,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP121-cut-short": (_archive("worker-0.tgz", SYSROOT), _resize("worker-0.tgz", 200)),
     "CP122-absolute-name": (_archive("worker-0.tar", SYSROOT | {"/etc/hostname": "worker-0\n"}),),
     "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),
-    "CP240-edited-lock": (_compiled, _replace("intents/plan.lock.yaml", "reserved: ", "reserved: 1,")),
+    "CP240-edited-lock": (_compiled, _replace("intents/plan.lock.yaml", '"0,4,', '"0-1,4,')),
     "CP601-link": (_link("out", "../elsewhere"),),
     "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "skew_tick=1", "skew_tick=0")),
     "CP604-merge-conflict": (_compiled, _replace(MANIFEST, "{", "<<<<<<< HEAD\n{")),
@@ -133,6 +134,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP610-left-over": (_write("intents/git.yaml", DELIVERY), _compiled, _remove("intents/git.yaml")),
     "CP620-lock-not-committed": (_compiled, _remove("intents/plan.lock.yaml")),
+    "CP621-second-import": (_archive("worker-0.tar", SYSROOT),),
     "CP801-no-sysfs": (_node, _remove(f"node/{CPU}/online")),
     "CP801-wrong-folder": (_write("node/worker-0/proc/cmdline", ""),),
     "CP802-another-server": (_node, _write(f"node/{CPU}/present", "0-31\n"), _write(f"node/{CPU}/online", "0-31\n")),
@@ -140,11 +142,16 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP804-other-siblings": (_node, _write(f"node/{CPU}/cpu1/topology/thread_siblings_list", "0-1\n")),
     "CP810-no-cmdline": (_node, _remove("node/proc/cmdline")),
     "CP811-not-rebooted": (_node, _replace("node/proc/cmdline", " nosoftlockup", "")),
+    "CP811-before-the-first-reboot": (
+        _node,
+        _write("node/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n"),
+        _write(f"node/{CPU}/nohz_full", "\n"),
+    ),
     "CP812-other-list": (_node, _replace("node/proc/cmdline", "nohz_full=1-3,5-7", "nohz_full=2-3,5-7")),
     "CP813-second-tool": (_node, _replace("node/proc/cmdline", " ro ", " ro isolcpus=2-7 ")),
     "CP814-dropped": (_node, _write(f"node/{CPU}/nohz_full", "\n")),
     "CP820-no-kubelet": (_node, _remove(KUBELET), _remove(f"{KUBELET_DROP_INS}/90-cpuplan.conf")),
-    "CP821-damaged-drop-in": (_node, _write(f"{KUBELET_DROP_INS}/50-site.conf", "maxPods: [\n")),
+    "CP821-damaged-drop-in": (_node, _write(f"{KUBELET_DROP_INS}/50-site.conf", "maxPods: 250\n  podPidsLimit: 4096\n")),
     "CP822-no-drop-ins": (_node, _replace(f"{KUBELET_DROP_INS}/90-cpuplan.conf", "cpuManagerPolicy: static\n", "")),
     "CP823-later-drop-in": (_node, _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuManagerPolicy: none\n")),
     "CP830-containerd": (_node, _remove(f"{CRIO}/99-zz-cpuplan.conf")),

@@ -4,6 +4,7 @@ A folder `CPnnn-<slug>` holds the files that differ from `base`, `case.yaml` (ar
 `expected.txt`. What no file can say, such as a folder without permission, is arranged by a function in `arrange.py`.
 """
 
+import re
 from contextlib import chdir
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,4 +50,6 @@ def outcome(case: Case, target: Path) -> tuple[int, str]:
             exit_code = run(case.arguments)
             error.flush()
             printed = error.getvalue().decode()
-    return exit_code, printed.replace(str(target), "PROJECT")
+    printed = printed.replace(str(target), "PROJECT")
+    # The file of a bug's traceback has a name that nobody else has.
+    return exit_code, re.sub(r"/cpuplan-\w+\.txt", "/cpuplan-TRACEBACK.txt", printed)

@@ -22,31 +22,46 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
         yield diagnose("CP810", path=path)
         return
     found = {canonical(key): times for key, times in kernel.occurrences(line).items()}
+    missing = []
     for setting in of_component(subject.settings, kernel.NAME):
-        yield from _argument(subject, setting, found.get(canonical(setting.key), ()), path)
+        if times := found.get(canonical(setting.key)):
+            yield from _argument(subject, setting, times, path)
+        else:
+            missing.append(setting)
+    if missing:
+        # One finding for all: before the first reboot it is the whole line.
+        labels = dict.fromkeys(label for setting in missing for label in subject.labels(setting.reasons))
+        words = " ".join(map(kernel.argument, missing))
+        yield diagnose("CP811", Position(path, 1, 1), labels=labels, arguments=words)
 
 
 def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str) -> Iterator[Diagnostic]:
     wanted = kernel.argument(setting)
     labels = subject.labels(setting.reasons)
-    if not found:
-        yield diagnose("CP811", Position(path, 1, 1), labels=labels, argument=wanted)
-        return
     last = found[-1]
     place = Position(path, 1, last.column, last.column + len(last.text))
     if last.value != setting.value:
         yield diagnose("CP812", place, labels=labels, found=last.text, wanted=wanted)
     elif any(other.value != last.value for other in found):
-        yield diagnose("CP813", place, labels=labels, key=setting.key, count=len(found))
+        values = " and ".join(dict.fromkeys(each.text for each in found))
+        yield diagnose("CP813", place, labels=labels, key=setting.key, count=len(found), values=values)
+
+
+def _is_as_planned(subject: Subject, key: str) -> bool:
+    """Whether `arguments` has nothing to say of `key`: an argument that is wrong has the wrong effect too."""
+    planned = next((each.value for each in of_component(subject.settings, kernel.NAME) if each.key == key), None)
+    found = kernel.occurrences(subject.root.read(CMDLINE) or "").get(key, ())
+    return planned is None or (bool(found) and all(each.value == planned for each in found))
 
 
 def effects(subject: Subject) -> Iterator[Diagnostic]:
     """What the kernel made of them: it drops a whole list for one CPU that it does not have."""
     isolation = subject.plan.spec.isolation
     isolated = subject.plan.pool("isolated").cpus
-    for name, wanted in (("isolated", isolation.domain), ("nohz_full", isolation.nohz_full)):
+    effects = (("isolated", "isolcpus", isolation.domain), ("nohz_full", "nohz_full", isolation.nohz_full))
+    for name, key, wanted in effects:
         found = cpu_file(subject, name)
-        if found is None:
+        if found is None or not _is_as_planned(subject, key):
             continue
         expected = isolated if wanted else EMPTY
         if found != expected:

@@ -1,5 +1,6 @@
 """Settings of a component against what its files say together."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -7,6 +8,10 @@ from cpuplan.check.subject import Subject
 from cpuplan.components.setting import Value, of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.source import Position
+
+
+#: `(at line 2, column 16)` of tomllib, `: line 1 column 2 (char 1)` of json, `(line 1, column 2)` of our own for YAML.
+_STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
 
 
 class Found(NamedTuple):
@@ -31,6 +36,16 @@ def compare(
             place = line_of(subject, found.written.get(setting.key, folder), setting.key)
             value = shown(found.values[setting.key])
             yield diagnose(differs, place, labels=labels, key=setting.key, found=value, wanted=wanted)
+
+
+def unreadable(subject: Subject, path: str, error: ValueError) -> tuple[Position, str]:
+    """Where a parser of YAML, TOML or JSON stopped, and its words without that place."""
+    text = str(error)
+    name = subject.root.shown(path)
+    match = _STOPPED.search(text)
+    if match is None:
+        return Position(name, 1, 1), text
+    return Position(name, int(match[1]), int(match[2])), text[: match.start()].rstrip(" :(")
 
 
 def shown(value: Any) -> str:

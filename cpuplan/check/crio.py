@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from cpuplan.check.compare import Found, compare
+from cpuplan.check.compare import Found, compare, line_of, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio, mixedcpus
 from cpuplan.components.setting import Value, of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.source import Position
 
 MAIN = "etc/crio/crio.conf"
 DROP_INS = "etc/crio/crio.conf.d"
@@ -26,12 +25,14 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
             values = crio.parse(subject.root.read(path) or "")
         except ValueError as error:
             # CRI-O does not start with a file that it cannot read, whatever its name ends in.
-            name = subject.root.shown(path)
-            yield diagnose("CP831", Position(name, 1, 1), path=name, problem=error)
+            place, problem = unreadable(subject, path, error)
+            yield diagnose("CP831", place, path=place.path, problem=problem)
             continue
         merged = crio.merge(merged, values)
         written |= dict.fromkeys(values, path)
-    yield from compare(subject, crio.NAME, Found(merged, written), DROP_INS, ("CP832", "CP833"))
+    compiled = crio.path(subject.plan).lstrip("/")
+    place = compiled if compiled in paths else DROP_INS
+    yield from compare(subject, crio.NAME, Found(merged, written), place, ("CP832", "CP833"))
 
 
 def _drop_ins(subject: Subject, folder: str) -> Iterator[str]:
@@ -59,10 +60,11 @@ def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:
     try:
         found = mixedcpus.parse(text)
     except ValueError as error:
-        yield diagnose("CP841", Position(name, 1, 1), labels=labels, path=name, problem=error)
+        place, problem = unreadable(subject, path, error)
+        yield diagnose("CP841", place, labels=labels, path=name, problem=problem)
         return
     for setting in settings:
         value = found.get(setting.key, "missing")
         if value != setting.value:
-            place = Position(name, 1, 1)
+            place = line_of(subject, path, setting.key)
             yield diagnose("CP842", place, labels=labels, key=setting.key, found=value, wanted=setting.value)

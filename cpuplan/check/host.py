@@ -23,6 +23,8 @@ STEPS: tuple[Step, ...] = (
 
 
 def check(root: Root, plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
-    """Everything in which the node differs from its plan (CP8xx)."""
+    """Everything in which the node differs from its plan (CP8xx); of a folder that is no root, only that (CP801)."""
     subject = Subject(root, plan, all_settings(plan), locate)
+    if not root.names("sys") and root.read(boot.CMDLINE) is None:
+        return list(machine.cpus(subject))
     return [finding for step in STEPS for finding in step(subject)]

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from cpuplan.check.compare import Found, compare
+from cpuplan.check.compare import Found, compare, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.source import Position
 
 #: The main file: where the machine config operator writes it, and where kubeadm does.
 FILES = ("etc/kubernetes/kubelet.conf", "var/lib/kubelet/config.yaml")
@@ -26,8 +25,8 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
             # The component gives the entries of a map as keys of their own, so an update is a merge.
             values = kubelet.parse(subject.root.read(path) or "")
         except ValueError as error:
-            name = subject.root.shown(path)
-            yield diagnose("CP821", Position(name, 1, 1), path=name, problem=error)
+            place, problem = unreadable(subject, path, error)
+            yield diagnose("CP821", place, path=place.path, problem=problem)
             continue
         found.values.update(values)
         found.written.update(dict.fromkeys(values, path))

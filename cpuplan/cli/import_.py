@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
 
 FORMATS = ("must-gather", "sysroot")
+_HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
 
 
 @click.command("import")
@@ -35,10 +36,10 @@ def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to
 
     imported = importers.run(kind, path, cluster)
     print_diagnostics(imported.diagnostics)
-    if not imported.nodes:
-        return 1
     for remark in imported.remarks:
         note(f"note: {remark}")
+    if not imported.nodes:
+        return 1
     header = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
     texts = documents.render(imported, header)
     if to_stdout:
@@ -66,7 +67,7 @@ def _write(imported: "Imported", texts: dict[str, str], folder: Path, *, force: 
     from cpuplan.write.files import write_file
 
     blocked: list[Diagnostic] = [
-        diagnose("CP621", path=folder / name)
+        diagnose("CP621", path=folder / name, hint=_HINT)
         for name, text in texts.items()
         if not force and (folder / name).exists() and (folder / name).read_text() != text
     ]

@@ -26,7 +26,7 @@ def command(folder: Path | None) -> int:
     for schema in sorted(resource("schemas").glob("*.json")):
         texts[f"schemas/{schema.name}"] = schema.read_text()
     blocked = [
-        diagnose("CP621", path=root / target)
+        diagnose("CP621", path=root / target, hint="choose another folder, or move the file away")
         for target, text in texts.items()
         if (root / target).exists() and (root / target).read_text() != text
     ]

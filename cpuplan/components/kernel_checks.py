@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.setting import Value
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.source import Position
@@ -37,7 +37,7 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             if plan.spec.huge_pages.pages or plan.spec.huge_pages.default_size:
                 yield diagnose("CP522", position, argument=argument)
         elif cpus := _switched_off(plan, name, value):
-            yield diagnose("CP523", position, argument=argument, cpus=cpus)
+            yield diagnose("CP523", position, argument=argument, cpus=cpus_text(cpus))
         elif name in own and own[name] != value:
             yield diagnose("CP521", position, argument=argument, planned=" ".join(words[name]))
         # Further arguments are compared with this one. Sizes of huge pages take turns, so their names repeat.

@@ -1,7 +1,7 @@
 """What a kubelet would refuse at its start, or silently not do: said before a node has to find out."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cpuplan.components import hugepages, kubelet, memory, versions
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -79,10 +79,10 @@ def _check_options(
     """Options that the version lacks or only has behind a gate, and values that it cannot read."""
     version = versions.kubernetes_version(plan.node_class.target) or (0, 0)
     for option, value in sorted(_given(plan, field).items()):
-        position = at(f"{field}.{option}")
+        position = at(f"{field}.{option}:")
         levels = table.get(option)
         if levels is None:
-            yield diagnose("CP503", position, field=field, option=option, known=", ".join(table))
+            yield diagnose("CP503", position, field=field, option=option, hint=_did_you_mean(option, table))
             continue
         level = versions.maturity(levels, version)
         if level is None:
@@ -91,7 +91,13 @@ def _check_options(
         elif level == "alpha":
             gate = "CPUManagerPolicyAlphaOptions" if field.startswith("cpu") else "TopologyManagerPolicyAlphaOptions"
             yield diagnose("CP505", position, option=option, version=versions.to_text(version), gate=gate)
-        yield from _check_value(position, option, value)
+        yield from _check_value(at(f"{field}.{option}"), option, value)
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    from cpuplan.load.mistakes import did_you_mean
+
+    return did_you_mean(word, known)
 
 
 def _check_value(position: Position | None, option: str, value: str) -> Iterator[Diagnostic]:
@@ -154,11 +160,11 @@ def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             if not right:
                 yield diagnose("CP514", at(f"{field}.{key}"), field=f"{field}.{key}", value=value)
     for signal, value in spec.eviction_hard.items():
-        position = at("evictionHard")
+        field = f"evictionHard.{signal}"
         if signal not in SIGNALS:
-            yield diagnose("CP515", position, signal=signal, known=", ".join(SIGNALS))
+            yield diagnose("CP515", at(f"{field}:"), signal=signal, hint=_did_you_mean(signal, SIGNALS))
         elif memory.size_of(value) is None and not _PERCENT.fullmatch(value):
-            yield diagnose("CP514", position, field=f"evictionHard.{signal}", value=value)
+            yield diagnose("CP514", at(field), field=field, value=value)
 
 
 def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
@@ -170,7 +176,7 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         return
     threshold = spec.eviction_hard.get("memory.available", "")
     if threshold.endswith("%"):
-        yield diagnose("CP516", at("evictionHard"), value=threshold)
+        yield diagnose("CP516", at("evictionHard.memory.available"), value=threshold)
         return
     wanted = memory.reservation(plan)
     if spec.reserved_memory:

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.quantity import to_text
 
 MAX_SIZE = 512 * 1024 * 1024
 
@@ -31,7 +32,7 @@ def damaged(name: str, problem: str) -> ArchiveError:
 
 def too_large(name: str, limit: int, what: str) -> ArchiveError:
     """The error for the archive `name`."""
-    return ArchiveError(diagnose("CP123", path=name, limit=limit, what=what))
+    return ArchiveError(diagnose("CP123", path=name, limit=to_text(limit) if what.startswith("bytes") else limit, what=what))
 
 
 def is_archive(start: bytes) -> bool:

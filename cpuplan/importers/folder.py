@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import LeavesTreeError
+from cpuplan.quantity import to_text
 
 #: No file of /sys or /proc that is read here comes near; a sysinfo.tgz of 2,000 CPUs has about 4 MB.
 MAX_FILE = 64 * 1024 * 1024
@@ -137,6 +138,6 @@ class FolderTree:
             size += len(part)
             if size > MAX_FILE:
                 place = f"{self.name}: {path}"
-                self.diagnostics.append(diagnose("CP123", path=place, limit=MAX_FILE, what="bytes per file"))
+                self.diagnostics.append(diagnose("CP123", path=place, limit=to_text(MAX_FILE), what="bytes per file"))
                 return None
         return b"".join(parts)

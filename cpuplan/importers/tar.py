@@ -5,6 +5,7 @@ snapshot has up to 19,000, of which a few hundred are wanted. Formats: POSIX.1-1
 """
 
 import struct
+from os import fstat
 from pathlib import Path
 
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -40,7 +41,7 @@ class TarTree:
         self._real: dict[str, str | None] = {}
         self._refused: dict[str, list[str]] = {}
         self._data = unpack(data, name)
-        self._index()
+        self._index(plain=self._data is data)
         self._move_root()
         for problem, members in self._refused.items():
             more = f" and {len(members) - 1} more" if len(members) > 1 else ""
@@ -51,6 +52,8 @@ class TarTree:
         """Read the archive at `path`."""
         try:
             with path.open("rb") as file:
+                if fstat(file.fileno()).st_size > MAX_SIZE:
+                    raise too_large(str(path), MAX_SIZE, "bytes")
                 data = file.read(MAX_SIZE + 1)
         except OSError as error:
             raise ArchiveError(diagnose("CP121", path=path, problem=error.strerror or str(error))) from error
@@ -116,8 +119,11 @@ class TarTree:
                 children.setdefault(rest, set()).add(name)
         return children
 
-    def _index(self) -> None:
-        """Note where each member's bytes lie. Of two members of one name, the later counts, as when unpacking."""
+    def _index(self, *, plain: bool) -> None:
+        """Note where each member's bytes lie. Of two members of one name, the later counts, as when unpacking.
+
+        Compression tells whether an archive is whole; of a plain one, only the empty block at its end does.
+        """
         data, end = self._data, len(self._data)
         at = members = 0
         name = target = ""  # of the next member, where they are too long for its header
@@ -137,6 +143,8 @@ class TarTree:
             at += size + -size % _BLOCK
         if members == 0:
             raise damaged(self.name, "it is no tar archive")
+        if plain and at + _BLOCK > end:
+            raise damaged(self.name, "it is cut short")
 
     def _header(self, at: int) -> tuple[str, bytes, int, str]:
         """Name, type, size and link target of the member whose header is at `at`."""

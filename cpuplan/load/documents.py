@@ -59,13 +59,30 @@ class Documents(NamedTuple):
         return [self.by_name[key] for key in sorted(self.by_name) if key[0] == kind]
 
     def locate(self, origin: str) -> Position | None:
-        """Where the statement `Kind/name:field.path` stands; None for the name of a built-in rule."""
+        """Where the statement `Kind/name:field.path` stands; None for the name of a built-in rule.
+
+        A colon after the path asks for the place of its key instead of its value.
+        """
         document, colon, path = origin.partition(":")
         kind, _, name = document.partition("/")
         found = self.by_name.get((kind, name))
         if not colon or found is None:
             return None
-        return found.source.value_at(tuple(int(part) if part.isdigit() else part for part in path.split(".")))
+        field = tuple(_field(found.source.data, path.removesuffix(":")))
+        return found.source.key_at(field) if path.endswith(":") else found.source.value_at(field)
+
+
+def _field(data: Any, path: str) -> Iterator[str | int]:
+    """The way to a value; a key that has dots itself (`evictionHard.memory.available`) is found whole."""
+    while path:
+        if isinstance(data, dict) and path in data:
+            yield path
+            return
+        name, _, path = path.partition(".")
+        key = int(name) if name.isdigit() else name
+        inside = isinstance(data, dict | list) and (key in data if isinstance(data, dict) else key in range(len(data)))
+        data = data[key] if inside else None
+        yield key
 
 
 def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import HOST_PATTERN, expand_names
 from cpuplan.intent import IntentSpec, Selector
@@ -119,10 +119,11 @@ class _Topologies:
         if document is None or not group.offline or (group.hardware, group.offline) in self._built:
             return self._built.get((group.hardware, group.offline))
         base = self._built[group.hardware, EMPTY]
-        missing = group.offline - (base.online | base.offline) if base else EMPTY
-        if missing:
+        present = base.online | base.offline if base else group.offline
+        if missing := group.offline - present:
             place = group.document.at("nodes", group.number, "offline")
-            self._diagnostics.append(diagnose("CP231", place, cpus=missing, hardware=group.hardware))
+            values = {"cpus": cpus_text(missing), "hardware": group.hardware, "present": cpus_text(present)}
+            self._diagnostics.append(diagnose("CP231", place, **values))
             self._built[group.hardware, group.offline] = None
             return None
         return self._build(document, group.offline)
@@ -170,7 +171,8 @@ def _claim(
                 diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
             if mine:
                 claims.append((intent, group, mine))
-        if not found and not documents.may_define("Nodes"):
+        # Names that could not be read (CP228) may be the ones that are selected.
+        if not found and all(group.names for group in groups) and not documents.may_define("Nodes"):
             diagnostics.append(diagnose("CP225", intent.at("selector"), intent=intent.name))
     for group in groups if not documents.may_define("Intent") else ():
         free = [name for name in group.names if (group.cluster, name) not in owner]

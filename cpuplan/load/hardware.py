@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, cpus_text, union
 from cpuplan.inventory import Cache, HardwareSpec, Layout, Regular
 from cpuplan.quantity import to_bytes
 from cpuplan.source import Field
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:
     """The machine with the CPUs of `offline` (those that it has) offline too; or None, and what is wrong with it."""
     if (spec.regular is None) == (spec.topology is None):
-        given = "neither" if spec.regular is None else "both"
+        given = "neither `regular` nor `topology`" if spec.regular is None else "both `regular` and `topology`"
         return None, [Problem("CP301", (), {"given": given})]
     if spec.regular is not None:
         problems = list(_regular_problems(spec.regular))
@@ -117,7 +117,7 @@ def _layout_problems(layout: Layout) -> Iterator[Problem]:
             yield Problem("CP305", (*field, "threads"), {"lengths": ", ".join(map(str, lengths))})
         for nth, cpus in enumerate(cores.threads):
             if cpus & seen:
-                yield Problem("CP303", (*field, "threads", nth), {"cpus": cpus & seen, "what": "cores"})
+                yield Problem("CP303", (*field, "threads", nth), {"cpus": cpus_text(cpus & seen), "what": "cores"})
             seen |= cpus
         if len(cores.ids) not in (0, 1, len(cores.threads)):
             values = {"count": len(cores.ids), "what": "lists of threads", "wanted": len(cores.threads)}
@@ -145,16 +145,16 @@ def _group_problems(
         yield from _member_problems(field, what, cpus, seen, present)
         seen |= cpus
         if label in ids:
-            yield Problem("CP309", ("topology", key, index, "id"), {"what": what, "label": label})
+            yield Problem("CP309", ("topology", key, index, "id"), {"what": what, "number": label})
         if label is not None:
             ids.add(label)
 
 
 def _member_problems(field: Field, what: str, cpus: CpuSet, seen: CpuSet, present: CpuSet) -> Iterator[Problem]:
     if cpus & seen:
-        yield Problem("CP303", field, {"cpus": cpus & seen, "what": what})
+        yield Problem("CP303", field, {"cpus": cpus_text(cpus & seen), "what": what})
     if cpus - present:
-        yield Problem("CP304", field, {"cpus": cpus - present, "what": what})
+        yield Problem("CP304", field, {"cpus": cpus_text(cpus - present), "what": what})
 
 
 def _cache_problems(layout: Layout, present: CpuSet) -> Iterator[Problem]:
@@ -162,7 +162,8 @@ def _cache_problems(layout: Layout, present: CpuSet) -> Iterator[Problem]:
     for index, cache in enumerate(layout.caches):
         field: Field = ("topology", "caches", index)
         if (cache.per is None) == (not cache.cpus):
-            yield Problem("CP308", field, {"level": cache.level, "given": "both" if cache.per else "neither"})
+            given = "both `per` and `cpus`" if cache.per else "neither `per` nor `cpus`"
+            yield Problem("CP308", field, {"level": cache.level, "given": given})
             continue
         kind = (cache.level, cache.type)
         before = seen.get(kind, EMPTY)

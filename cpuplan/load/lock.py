@@ -87,13 +87,13 @@ def _read_entry(
     assert isinstance(written, dict)  # noqa: S101 - tested above
     pools: dict[str, CpuSet] = {}
     for name, text in written.items():
-        at = source.value_at(("classes", index, "pools", name))
+        field = ("classes", index, "pools", name)
         if name not in POOLS:
-            diagnostics.append(diagnose("CP241", at, problem=f"has {name!r}, which is no pool"))
+            diagnostics.append(diagnose("CP241", source.key_at(field), problem=f"has {name!r}, which is no pool"))
             return
         try:
             pools[name] = CpuSet.parse("" if text is None else str(text))
         except CpuSetError as error:
-            diagnostics.append(diagnose("CP241", at, problem=f"has the CPU list {error}"))
+            diagnostics.append(diagnose("CP241", source.value_at(field), problem=f"has a wrong CPU list: {error}"))
             return
     lock[str(entry["cluster"]), str(entry["class"])] = Locked(str(entry["solvedFrom"]), pools, place)

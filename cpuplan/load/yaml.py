@@ -40,6 +40,7 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NOWHERE = (-1, -1, -1)
 _ITEM: Any = object()  # the "key" of whatever comes next in a list
 _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # what libyaml counts as the end of a line
+_CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _PROPERTY = re.compile(r"[ \t]*([&!][^\s,\[\]{}]*)")
 
 Place = tuple[int, int, int]
@@ -274,6 +275,9 @@ class _Reader:
 
     def report_syntax(self, error: yaml.YAMLError) -> None:
         """Report what stopped the parser."""
+        if conflict := _CONFLICT.search(self.text):
+            self._report("CP101", self._place(conflict.start()), problem="Git left a merge conflict here")
+            return
         if isinstance(error, ReaderError):
             index = error.position
             if error.encoding != "unicode":  # libyaml counts bytes

@@ -67,19 +67,21 @@ def _other_changes(node_class: NodeClass, problem: Problem, rule: Rule) -> Itera
         yield [Change("write isolated: rest", (rule,))]
     for constraint in rule.constraints:
         if isinstance(constraint, WholeCores):
-            whole = tuple(each for each in problem.rules if each.field.endswith(".wholeCores"))
-            rest = tuple(each for each in whole if pools[each.pool].rest and each != rule)
-            yield [_split(node_class, dropped) for dropped in ((rule,), (rule, *rest), whole)]
+            yield list(_splits(node_class, problem, rule))
         elif isinstance(constraint, Listed):
             yield from _longer_list(problem, rule, constraint)
 
 
-def _split(node_class: NodeClass, dropped: tuple[Rule, ...]) -> Change:
-    """Without the whole cores of some pools."""
-    said = [rule.pool for rule in dropped if getattr(node_class.spec.pools, rule.pool) is not None]
-    texts = [f"wholeCores: false under {joined(said)}"] if said else []
-    texts += [f"{rule.pool}: {{rest: true, wholeCores: false}}" for rule in dropped if rule.pool not in said]
-    return Change(f"write {joined(texts)}", dropped)
+def _splits(node_class: NodeClass, problem: Problem, rule: Rule) -> Iterator[Change]:
+    """Without the whole cores of the rule's pool; of the pool that takes the rest too; of all pools."""
+    pools = pools_of(node_class)
+    whole = [each for each in problem.rules if each.field.endswith(".wholeCores")]
+    rest = [each for each in whole if pools[each.pool].rest and each != rule]
+    # A rest that does not say wholeCores follows the others.
+    silent = [each for each in rest if "whole_cores" not in pools[each.pool].model_fields_set]
+    for dropped in ([rule, *silent], [rule, *rest], whole):
+        names = [each.pool for each in whole if each in dropped and each not in silent]
+        yield Change(f"write wholeCores: false under {joined(names)}", tuple(dropped))
 
 
 def _longer_list(problem: Problem, rule: Rule, listed: Listed) -> Iterator[list[Change]]:

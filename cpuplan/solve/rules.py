@@ -7,7 +7,7 @@ without one, so that solved and locked layouts are judged by the same rules.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Reason
 from cpuplan.intent import POOLS, Pool
 from cpuplan.plan import NodeClass
@@ -208,11 +208,6 @@ def every_cpu_has_a_pool(_node_class: NodeClass) -> Iterator[Rule]:
 def counted(number: int, noun: str) -> str:
     """`1 core`, `2 cores`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def cpus_text(cpus: CpuSet) -> str:
-    """`CPU 3`, `CPUs 0-3`, `no CPU`."""
-    return f"CPU{'s' if len(cpus) > 1 else ''} {cpus}" if cpus else "no CPU"
 
 
 #: All rules. In a conflict that can be told in two ways, those further up are the ones that are named.

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.intent import Pool
 from cpuplan.plan import NodeClass
-from cpuplan.solve.rules import cpus_text, pools_of
+from cpuplan.solve.rules import pools_of
 from cpuplan.source import Position
 
 Locate = Callable[[str], Position | None]
@@ -86,7 +86,7 @@ def _absent_cpus(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> I
                 cpus=cpus_text(offline),
                 they="it is" if len(offline) == 1 else "they are",
                 them=_them(offline),
-                hardware=node_class.hardware,
+                name=node_class.name,
             )
 
 
@@ -103,7 +103,7 @@ def _split_cores(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> I
                 cpus=cpus_text(cores & cpus),
                 siblings=cpus_text(cores - cpus),
                 cores="core" if len(split) == 1 else "cores",
-                whole=cpus | cores,
+                whole=(cpus & topology.online) | cores,
             )
 
 

@@ -1,4 +1,4 @@
-"""Files of /sys and /proc of small made-up machines, as {path: text}, and ways to put them into folders and archives."""
+"""Files of /sys and /proc of small made-up machines, as {path: text}, and how to put them into folders and archives."""
 
 import io
 import tarfile
@@ -18,7 +18,7 @@ flags\t\t: fpu lm
 
 
 def server(cores: int = 4, memory_kb: int = 1024 * 1024) -> dict[str, str]:
-    """Two sockets with a NUMA node and an L3 each, `cores` cores in all that alternate, two threads apart by `cores`."""
+    """Two sockets with a NUMA node and an L3 each, `cores` cores in all that alternate, siblings apart by `cores`."""
     files = {
         "proc/cpuinfo": CPUINFO,
         "proc/cmdline": "root=/dev/sda\n",
@@ -59,7 +59,9 @@ def put(files: Mapping[str, str], root: Path) -> Path:
     return root
 
 
-def tar(files: Mapping[str, str], mode: str = "w:gz", extra: tuple[tarfile.TarInfo, ...] = (), prefix: str = "") -> bytes:
+def tar(
+    files: Mapping[str, str], mode: str = "w:gz", extra: tuple[tarfile.TarInfo, ...] = (), prefix: str = ""
+) -> bytes:
     """The files in an archive, then the members `extra`, which have no bytes."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]

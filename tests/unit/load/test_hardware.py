@@ -1,14 +1,19 @@
 """Hardware: numbering of regular machines, layouts as they are read, and what is wrong with either."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.importers import documents, sysroot
 from cpuplan.inventory import HardwareSpec
+from cpuplan.load import documents as read_documents
+from cpuplan.load import yaml
 from cpuplan.load.hardware import build
 from cpuplan.topology import UNKNOWN, Topology
 
+CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
 INTERLEAVED = {"cores": "interleaved"}
 ADJACENT = {"threads": "adjacent"}
 
@@ -30,12 +35,22 @@ def layout(**values: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spec", "siblings_of_1", "socket_0", "node_0"),
     [
-        pytest.param(regular(sockets=2, coresPerSocket=2, threadsPerCore=2), "1,5", "0-1,4-5", "0-1,4-5", id="most servers"),
         pytest.param(
-            regular(sockets=2, coresPerSocket=2, threadsPerCore=2, numbering=INTERLEAVED), "1,5", "0,2,4,6", "0,2,4,6", id="Dell"
+            regular(sockets=2, coresPerSocket=2, threadsPerCore=2), "1,5", "0-1,4-5", "0-1,4-5", id="most servers"
         ),
         pytest.param(
-            regular(sockets=2, coresPerSocket=2, threadsPerCore=2, numbering=ADJACENT), "0-1", "0-3", "0-3", id="KVM guest"
+            regular(sockets=2, coresPerSocket=2, threadsPerCore=2, numbering=INTERLEAVED),
+            "1,5",
+            "0,2,4,6",
+            "0,2,4,6",
+            id="Dell",
+        ),
+        pytest.param(
+            regular(sockets=2, coresPerSocket=2, threadsPerCore=2, numbering=ADJACENT),
+            "0-1",
+            "0-3",
+            "0-3",
+            id="KVM guest",
         ),
         pytest.param(
             regular(sockets=2, coresPerSocket=4, numaNodesPerSocket=2, numbering=INTERLEAVED),
@@ -64,9 +79,16 @@ def test_uneven_sub_numa_clusters() -> None:
 def test_caches_dies_and_memory() -> None:
     """EPYC 7763, NPS4: eight caches of eight cores, two in each NUMA node."""
     topology = made(
-        regular(sockets=2, coresPerSocket=64, threadsPerCore=2, dies_per_socket=8, cachesPerSocket=8, numaNodesPerSocket=4,
-                memoryPerNumaNode="64Gi")
-    )  # fmt: skip
+        regular(
+            sockets=2,
+            coresPerSocket=64,
+            threadsPerCore=2,
+            dies_per_socket=8,
+            cachesPerSocket=8,
+            numaNodesPerSocket=4,
+            memoryPerNumaNode="64Gi",
+        )
+    )
     assert len(topology.uncore_caches) == 16
     assert str(topology.uncore_caches[8]) == "8-15,136-143"
     assert topology[9].die == 1
@@ -149,9 +171,17 @@ def test_one_cache_per_group(per: str, extra: dict[str, Any], domains: list[str]
         (layout(cores=[{"threads": ["0-3", "3-6"]}]), "CP303", ("topology", "cores", 0, "threads", 1)),
         (layout(cores=[{"threads": ["0-3"]}, {"threads": ["3"]}]), "CP303", ("topology", "cores", 1, "threads", 0)),
         (layout(clusters=["0-1", "1-2"]), "CP303", ("topology", "clusters", 1)),
-        (layout(numaNodes=[{"id": 0, "cpus": "0-7"}, {"id": 1, "cpus": "7"}]), "CP303", ("topology", "numaNodes", 1, "cpus")),
+        (
+            layout(numaNodes=[{"id": 0, "cpus": "0-7"}, {"id": 1, "cpus": "7"}]),
+            "CP303",
+            ("topology", "numaNodes", 1, "cpus"),
+        ),
         (layout(caches=[{"level": 2, "cpus": ["0-1", "1-2"]}]), "CP303", ("topology", "caches", 0, "cpus", 1)),
-        (layout(caches=[{"level": 2, "per": "core"}, {"level": 2, "per": "socket"}]), "CP303", ("topology", "caches", 1, "per")),
+        (
+            layout(caches=[{"level": 2, "per": "core"}, {"level": 2, "per": "socket"}]),
+            "CP303",
+            ("topology", "caches", 1, "per"),
+        ),
         (layout(sockets=[{"id": 0, "cpus": "0-8"}]), "CP304", ("topology", "sockets", 0, "cpus")),
         (layout(cores=[{"threads": ["0-3", "4-6"]}]), "CP305", ("topology", "cores", 0, "threads")),
         (layout(cores=[{"threads": ["0-3"], "ids": ["0-2"]}]), "CP306", ("topology", "cores", 0, "ids", 0)),
@@ -161,10 +191,14 @@ def test_one_cache_per_group(per: str, extra: dict[str, Any], domains: list[str]
         (layout(caches=[{"level": 3, "per": "core", "ids": "0-4"}]), "CP306", ("topology", "caches", 0, "ids")),
         (layout(caches=[{"level": 3}]), "CP308", ("topology", "caches", 0)),
         (layout(caches=[{"level": 3, "per": "core", "cpus": ["0-7"]}]), "CP308", ("topology", "caches", 0)),
-        (layout(sockets=[{"id": 1, "cpus": "0-3"}, {"id": 1, "cpus": "4-7"}]), "CP309", ("topology", "sockets", 1, "id")),
+        (
+            layout(sockets=[{"id": 1, "cpus": "0-3"}, {"id": 1, "cpus": "4-7"}]),
+            "CP309",
+            ("topology", "sockets", 1, "id"),
+        ),
         (layout(cores=[{"threads": [""]}], offline="0-3"), "CP310", ("topology", "offline")),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong(spec: dict[str, Any], code: str, field: tuple[str | int, ...]) -> None:
     topology, problems = build(HardwareSpec.model_validate(spec))
     assert topology is None
@@ -182,3 +216,55 @@ def test_offline_cpus_may_be_in_groups_and_in_no_core() -> None:
     assert str(topology.numa_nodes[0]) == "0-7"
     assert topology.offline - topology.online == topology.offline
     assert topology.offline != EMPTY
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded machines at {CORPUS}")
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("syn-spr8480-2s-224c", {"sockets": 2, "coresPerSocket": 56, "threadsPerCore": 2}),
+        (
+            "syn-telco-spr6438n-2s-alternate-128c",
+            {"sockets": 2, "coresPerSocket": 32, "threadsPerCore": 2, "numbering": INTERLEAVED},
+        ),
+        (
+            "syn-milan7763-2s-nps4-256c",
+            {"sockets": 2, "coresPerSocket": 64, "threadsPerCore": 2, "numaNodesPerSocket": 4, "cachesPerSocket": 8},
+        ),
+        (
+            "syn-gnr6980p-2s-snc3-512c",
+            {"sockets": 2, "coresPerSocket": 128, "threadsPerCore": 2, "numaNodesPerSocket": 3},
+        ),
+        (
+            "intel-2s-112c-ocp-master",
+            {"sockets": 2, "coresPerSocket": 28, "threadsPerCore": 2, "numbering": INTERLEAVED},
+        ),
+        (
+            "clx6230-2s-snc2-2lm-80c",
+            {
+                "sockets": 2,
+                "coresPerSocket": 20,
+                "threadsPerCore": 2,
+                "numaNodesPerSocket": 2,
+                "numbering": INTERLEAVED,
+            },
+        ),
+        (
+            "syn-power10-2s-smt8-240c",
+            {"sockets": 2, "coresPerSocket": 15, "threadsPerCore": 8, "cachesPerSocket": 15, "numbering": ADJACENT},
+        ),
+    ],
+)
+def test_regular_is_as_recorded(name: str, values: dict[str, Any]) -> None:
+    """The short form numbers CPUs as the firmware of the recorded machine did; node ids of POWER are its own."""
+    archive = next((CORPUS / name).glob("sysroot.tar.*"))
+    sources = [
+        source for path, text in documents.render(sysroot.read(archive)).items() for source in yaml.parse(path, text)[0]
+    ]
+    recorded, _ = build(read_documents.from_sources(sources)[0].of_kind("Hardware")[0].spec)
+    assert recorded is not None
+    topology = made(regular(**values))
+    assert topology.cores == recorded.cores
+    assert topology.uncore_caches == recorded.uncore_caches
+    assert list(topology.sockets.values()) == list(recorded.sockets.values())
+    assert list(topology.numa_nodes.values()) == list(recorded.numa_nodes.values())

@@ -1,0 +1,79 @@
+"""Folders as trees: links are followed as if the folder were the root, and nothing outside is read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cpuplan.importers import folder
+from cpuplan.importers.folder import FolderTree
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "secret").write_text("outside\n")
+    (tmp_path / "root/secret").mkdir(parents=True)
+    (tmp_path / "root/sys/a").mkdir(parents=True)
+    (tmp_path / "root/sys/a/value").write_text("7\n")
+    return tmp_path / "root"
+
+
+def test_reads_files_and_folders(root: Path) -> None:
+    tree = FolderTree(root)
+    assert tree.read("sys/a/value") == "7\n"
+    assert tree.read_bytes("sys/a/value") == b"7\n"
+    assert tree.read("sys/a") is None
+    assert tree.read("sys/a/none") is None
+    assert tree.read("none/none") is None
+    assert tree.names("sys") == ["a"]
+    assert tree.names("sys/a/value") == []
+    assert tree.names("") == ["secret", "sys"]
+
+
+@pytest.mark.parametrize("target", ["a", "../sys/a", "/sys/a", "./a/../a"])
+def test_follows_links_inside(root: Path, target: str) -> None:
+    (root / "sys/link").symlink_to(target)
+    tree = FolderTree(root)
+    assert tree.read("sys/link/value") == "7\n"
+    assert tree.names("sys/link") == ["value"]
+    assert tree.link("sys/link") == target
+    assert tree.diagnostics == []
+
+
+@pytest.mark.parametrize("target", ["../../secret", "../../../../../../etc/passwd", "file"])
+def test_links_that_lead_out(root: Path, target: str) -> None:
+    (root / "sys/file").symlink_to(target)
+    (root / "sys/folder").symlink_to("../..")
+    tree = FolderTree(root, "copy")
+    assert tree.read("sys/file") is None
+    assert tree.read("sys/folder/secret") is None
+    assert tree.names("sys/folder") == []
+    assert [d.code for d in tree.diagnostics] == ["CP122", "CP122"]
+    assert "sys/file" in tree.diagnostics[0].message
+
+
+def test_absolute_links_mean_the_folder(root: Path, tmp_path: Path) -> None:
+    (root / "sys/file").symlink_to(tmp_path / "secret")
+    (root / "sys/passwd").symlink_to("/etc/passwd")
+    tree = FolderTree(root)
+    assert tree.read("sys/file") is None
+    assert tree.read("sys/passwd") is None
+
+
+def test_pipes_and_devices_are_not_read(root: Path) -> None:
+    os.mkfifo(root / "sys/pipe")
+    assert FolderTree(root).read("sys/pipe") is None
+    assert FolderTree(Path("/")).read("dev/zero") is None
+
+
+def test_names_that_are_no_text(root: Path) -> None:
+    Path(os.fsdecode(os.fsencode(root) + b"/sys/\xff")).write_text("x")
+    assert FolderTree(root).names("sys") == ["a", "\ufffd"]
+
+
+def test_large_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "MAX_FILE", 1)
+    tree = FolderTree(root, "copy")
+    assert tree.read("sys/a/value") is None
+    assert [d.code for d in tree.diagnostics] == ["CP123"]
+    assert "sys/a/value" in tree.diagnostics[0].message

@@ -1,0 +1,184 @@
+"""Archives as trees: forms of tar, links, and what is refused."""
+
+import bz2
+import gzip
+import lzma
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from cpuplan.importers import archive, tar
+from cpuplan.importers.archive import ArchiveError
+from cpuplan.importers.tar import TarTree
+from tests.machines import trees
+
+FILES = {"sys/devices/system/cpu/online": "0-3\n", "proc/cpuinfo": "processor: 0\n", "sys/a/b/value": "7\n"}
+
+
+def tree(data: bytes) -> TarTree:
+    return TarTree(data, "a.tar")
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2"])
+def test_compressions(mode: str) -> None:
+    found = tree(trees.tar(FILES, mode))
+    assert found.read("sys/a/b/value") == "7\n"
+    assert found.names("sys") == ["a", "devices"]
+    assert found.names("sys/a/b/value") == []
+    assert found.read("sys/a") is None
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_long_names_and_targets(form: int, tmp_path: Path) -> None:
+    deep = "sys/" + "/".join(["x" * 40] * 4) + "/value"
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w", format=form) as made:
+        for name in (*FILES, deep):
+            member = tarfile.TarInfo(name)
+            made.addfile(member)
+        if form != tarfile.USTAR_FORMAT:  # has no room for a target of more than 100 characters
+            made.addfile(trees.link("sys/far", "/" + deep))
+    found = TarTree.open(path)
+    assert found.read(deep) == ""
+    assert found.read("sys/far") == ("" if form != tarfile.USTAR_FORMAT else None)
+
+
+@pytest.mark.parametrize("prefix", ["./", "worker-0/", "a/b/c/"])
+def test_root_is_where_sys_and_proc_are(prefix: str) -> None:
+    extra = (
+        trees.link(f"{prefix}sys/hard", f"{prefix}sys/a/b/value", tarfile.LNKTYPE),
+        trees.link(f"{prefix}sys/soft", "a/b"),
+    )
+    found = tree(trees.tar(FILES, prefix=prefix, extra=extra))
+    assert found.read("sys/a/b/value") == "7\n"
+    assert found.read("sys/hard") == "7\n"
+    assert found.read("sys/soft/value") == "7\n"
+    assert found.diagnostics == []
+
+
+def test_links_are_followed_inside() -> None:
+    extra = (
+        trees.link("sys/up", "../sys/a"),
+        trees.link("sys/absolute", "/sys/up/b/value"),
+        trees.link("sys/dangling", "nowhere"),
+    )
+    found = tree(trees.tar(FILES, extra=extra))
+    assert found.read("sys/up/b/value") == "7\n"
+    assert found.read("sys/absolute") == "7\n"
+    assert found.names("sys/up") == ["b"]
+    assert found.link("sys/up") == "../sys/a"
+    assert found.read("sys/dangling") is None
+    assert found.diagnostics == []
+
+
+@pytest.mark.parametrize(
+    ("member", "said"),
+    [
+        (trees.link("sys/null", "", tarfile.CHRTYPE), "a device or pipe: sys/null"),
+        (trees.link("sys/pipe", "", tarfile.FIFOTYPE), "a device or pipe: sys/pipe"),
+        (trees.link("/etc/passwd", "", tarfile.REGTYPE), "a name that leads out of it: /etc/passwd"),
+        (trees.link("sys/../../etc/passwd", "", tarfile.REGTYPE), "a name that leads out of it: sys/../../etc/passwd"),
+        (trees.link("sys/hard", "../outside", tarfile.LNKTYPE), "a hard link that leads out of it: sys/hard"),
+        (trees.link("sys/sparse", "", tarfile.GNUTYPE_SPARSE), "a member of type b'S': sys/sparse"),
+    ],
+)
+def test_refused_members(member: tarfile.TarInfo, said: str) -> None:
+    found = tree(trees.tar(FILES, "w", extra=(member,)))
+    assert [d.code for d in found.diagnostics] == ["CP122"]
+    assert said in found.diagnostics[0].message
+    assert found.read("sys/a/b/value") == "7\n"
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        (trees.link("sys/out", "../../etc/passwd"),),
+        (trees.link("sys/out", "round"), trees.link("sys/round", "out")),
+    ],
+)
+def test_refused_links(links: tuple[tarfile.TarInfo, ...]) -> None:
+    found = tree(trees.tar(FILES, extra=links))
+    assert found.read("sys/out") is None
+    assert found.read("sys/out") is None
+    assert [d.code for d in found.diagnostics] == ["CP122"]
+    assert "sys/out" in found.diagnostics[0].message
+
+
+def test_ring_of_hard_links() -> None:
+    ring = (trees.link("sys/x", "sys/y", tarfile.LNKTYPE), trees.link("sys/y", "sys/x", tarfile.LNKTYPE))
+    assert tree(trees.tar(FILES, extra=ring)).read("sys/x") is None
+
+
+def test_of_two_members_of_one_name_the_later_counts() -> None:
+    first, second = trees.tar({"proc/cpuinfo": "old"}, "w"), trees.tar({"proc/cpuinfo": "new"}, "w")
+    assert tree(first[:1024] + second).read("proc/cpuinfo") == "new"
+
+
+def test_joined_gzip_files() -> None:
+    data = trees.tar(FILES, "w")
+    assert tree(gzip.compress(data[:700]) + gzip.compress(data[700:])).read("sys/a/b/value") == "7\n"
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2"])
+def test_cut_short(mode: str) -> None:
+    data = trees.tar(trees.server(), mode)
+    with pytest.raises(ArchiveError) as caught:
+        tree(data[: len(data) // 3 if mode == "w" else len(data) - 20])
+    assert caught.value.diagnostic.code == "CP121"
+    assert "cut short" in caught.value.diagnostic.message
+
+
+def test_cut_anywhere() -> None:
+    data = trees.tar(FILES, "w")
+    whole = len(FILES) * 1024 + 512  # a block for the header of each, one for its text, and an empty one
+    for end in range(0, whole, 37):
+        with pytest.raises(ArchiveError):
+            tree(data[:end])
+    assert tree(data[:whole]).read("sys/a/b/value") == "7\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"no archive" * 100,
+        b"\x1f\x8b" + b"x" * 100,
+        b"\xfd7zXZ\0" + b"x" * 100,
+        b"BZh9" + b"x" * 100,
+        gzip.compress(b"text"),
+        lzma.compress(b"\0" * 1024),
+        bz2.compress(b"\xff" * 1024),
+    ],
+)
+def test_no_archive(data: bytes) -> None:
+    with pytest.raises(ArchiveError) as caught:
+        tree(data)
+    assert caught.value.diagnostic.code == "CP121"
+
+
+def test_damaged_headers() -> None:
+    data = bytearray(trees.tar(FILES, "w"))
+    data[1024 + 124 : 1024 + 136] = b"no octal num"
+    with pytest.raises(ArchiveError, match="a header in it is damaged"):
+        tree(bytes(data))
+    pax = trees.tar({"sys/" + "x" * 120: ""}, "w")
+    at = pax.index(b"path=")
+    with pytest.raises(ArchiveError, match="a header in it is damaged"):
+        tree(pax[: at - 4] + b"999 " + pax[at:])
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = gzip.compress(trees.tar({"proc/cpuinfo": "0" * 100_000}, "w"))
+    monkeypatch.setattr(archive, "MAX_SIZE", 50_000)
+    with pytest.raises(ArchiveError) as bytes_unpacked:
+        tree(bomb)
+    monkeypatch.setattr(tar, "MAX_MEMBERS", 2)
+    with pytest.raises(ArchiveError) as members:
+        tree(trees.tar(FILES))
+    assert [caught.value.diagnostic.code for caught in (bytes_unpacked, members)] == ["CP123", "CP123"]
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="Is a directory"):
+        TarTree.open(tmp_path)
