@@ -725,9 +725,9 @@ CHECKING = {
     ),
     "CP822": Code(
         "kubelet setting missing",
-        "the kubelet has no {key}; it should be {wanted}",
+        "the kubelet's files do not say {settings}",
         "sync the compiled files and restart the kubelet",
-        "The key is in no file of the kubelet's configuration, so its default holds.",
+        "These keys are in no file of the kubelet's configuration, so their defaults hold.",
     ),
     "CP823": Code(
         "kubelet setting differs",
@@ -749,7 +749,7 @@ CHECKING = {
     ),
     "CP832": Code(
         "CRI-O setting missing",
-        "CRI-O has no {key}; it should be {wanted}",
+        "CRI-O's files do not say {settings}",
         "sync the compiled files and restart CRI-O",
         "CRI-O ignores keys that it does not know without a word, so a misspelt one is missing.",
     ),

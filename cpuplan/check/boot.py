@@ -30,9 +30,8 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
             missing.append(setting)
     if missing:
         # One finding for all: before the first reboot it is the whole line.
-        labels = dict.fromkeys(label for setting in missing for label in subject.labels(setting.reasons))
         words = " ".join(map(kernel.argument, missing))
-        yield diagnose("CP811", Position(path, 1, 1), labels=labels, arguments=words)
+        yield diagnose("CP811", Position(path, 1, 1), labels=subject.all_labels(missing), arguments=words)
 
 
 def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str) -> Iterator[Diagnostic]:

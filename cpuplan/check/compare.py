@@ -25,17 +25,22 @@ def compare(
     subject: Subject, component: str, found: Found, folder: str, codes: tuple[str, str]
 ) -> Iterator[Diagnostic]:
     """Every setting of `component` that no file of `folder` gives (first code), or gives otherwise (second code)."""
-    missing, differs = codes
+    lacks, differs = codes
+    missing = []
     for setting in of_component(subject.settings, component):
         labels = subject.labels(setting.reasons)
         wanted = shown(setting.value)
         if setting.key not in found.values:
-            place = Position(subject.root.shown(folder), 1, 1)
-            yield diagnose(missing, place, labels=labels, key=setting.key, wanted=wanted)
+            missing.append(setting)
         elif found.values[setting.key] != setting.value:
             place = line_of(subject, found.written.get(setting.key, folder), setting.key)
             value = shown(found.values[setting.key])
             yield diagnose(differs, place, labels=labels, key=setting.key, found=value, wanted=wanted)
+    if missing:
+        # One finding for all: without the compiled file it is everything.
+        settings = "; ".join(f"{setting.key}: {shown(setting.value)}" for setting in missing)
+        place = Position(subject.root.shown(folder), 1, 1)
+        yield diagnose(lacks, place, labels=subject.all_labels(missing), settings=settings)
 
 
 def unreadable(subject: Subject, path: str, error: ValueError) -> tuple[Position, str]:

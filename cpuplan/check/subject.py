@@ -1,6 +1,6 @@
 """What is checked: a node's root file system against its plan and settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from cpuplan.check.root import Root
@@ -22,3 +22,7 @@ class Subject(NamedTuple):
         """The first statement that a setting comes from, as a place of a diagnostic."""
         found = ((self.locate(reason.origin), reason.text) for reason in reasons)
         return [Label(position, text) for position, text in found if position][:1]
+
+    def all_labels(self, settings: Iterable[Setting]) -> list[Label]:
+        """The statements that several settings come from, each once."""
+        return list(dict.fromkeys(label for setting in settings for label in self.labels(setting.reasons)))

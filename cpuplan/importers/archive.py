@@ -32,7 +32,9 @@ def damaged(name: str, problem: str) -> ArchiveError:
 
 def too_large(name: str, limit: int, what: str) -> ArchiveError:
     """The error for the archive `name`."""
-    return ArchiveError(diagnose("CP123", path=name, limit=to_text(limit) if what.startswith("bytes") else limit, what=what))
+    return ArchiveError(
+        diagnose("CP123", path=name, limit=to_text(limit) if what.startswith("bytes") else limit, what=what)
+    )
 
 
 def is_archive(start: bytes) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.solve.kinds import LEFT_OVER
 from cpuplan.solve.rules import Layout, Listed, Problem
 from cpuplan.topology import Topology
 
@@ -64,8 +65,8 @@ GOALS = (
     ),
 )
 
-#: For a conflict: how many CPUs nobody takes, at best.
-LEAST_LEFT_OVER = (Goal(Aim.FEW_LEFT_OVER), *GOALS)
+#: For a conflict: the CPUs that nobody takes, at best.
+LEAST_LEFT_OVER = (Goal(Aim.FEW_LEFT_OVER, LEFT_OVER), *GOALS, Goal(Aim.HIGHEST_CORES, LEFT_OVER))
 
 
 def reasons(problem: Problem, pool: str, layout: Layout) -> list[Reason]:

@@ -87,7 +87,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
             "topology": Topology([cpu._replace(numa_node=0) for cpu in regular(sockets=2).cpus]),
             **cpu_options("align-by-socket"),
         },
-        ["2 sockets", "1 NUMA nodes"],
+        ["1 in 2 sockets"],
     ),
     ("CP511", {"version": "4.20", **cpu_options("strict-cpu-reservation")}, ["state"]),
     ("CP512", {"topology": regular(sockets=9, cores=2)}, ["9 NUMA nodes", "takes 8"]),

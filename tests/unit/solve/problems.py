@@ -12,7 +12,7 @@ from cpuplan.source import Position
 from cpuplan.topology import Cpu, Topology
 
 
-def machine(  # noqa: PLR0913 - facts by name
+def machine(
     cores: int,
     threads: int = 1,
     *,
@@ -22,7 +22,7 @@ def machine(  # noqa: PLR0913 - facts by name
     interleaved: bool = False,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """`cores` in all, second threads after all first ones; neighbours together or, interleaved, spread over the nodes."""
+    """`cores` in all, second threads after all first ones; neighbours together or, interleaved, spread."""
 
     def part(core: int, parts: int) -> int:
         return core % parts if interleaved else core * parts // cores
@@ -30,8 +30,8 @@ def machine(  # noqa: PLR0913 - facts by name
     cpus = []
     for core in range(cores):
         first = next(other for other in range(cores) if part(other, caches) == part(core, caches))
-        for cpu in range(core, cores * threads, cores):
-            cpus.append(Cpu(cpu, core, part(core, sockets), 0, part(core, numa_nodes), first, core))
+        numbers = range(core, cores * threads, cores)
+        cpus += [Cpu(cpu, core, part(core, sockets), 0, part(core, numa_nodes), first, core) for cpu in numbers]
     return Topology((cpu for cpu in cpus if cpu.cpu not in offline), offline=offline)
 
 
@@ -95,7 +95,7 @@ def _is_whole(node: NodeClass, name: str) -> bool:
 
 
 def has_its_sizes(node: NodeClass, layout: Layout) -> bool:
-    """Do the pools have the CPUs that the intent asks for? Written from the intent's documentation, not from the rules."""
+    """Do the pools have the CPUs that are asked for? Written from the intent's documentation, not from the rules."""
     topology = node.topology
     if node.spec.kubelet.cpu_manager_policy == "static" and not layout["reserved"]:
         return False

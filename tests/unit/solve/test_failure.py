@@ -36,7 +36,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
             "shared takes CPUs 32-35,96-99, which are listed",
             "isolated takes 30 cores of NUMA node 1",
             "NUMA node 1 has 32 cores with 2 threads each",
-            "change more than one of these statements",
+            "write isolated: rest",
         ],
     ),
     "more than there is": (
@@ -67,7 +67,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
             "isolated takes 32 cores of the machine",
             "every online CPU is in a pool",
             "the machine has 64 cores with 2 threads each",
-            "write isolated: rest, or raise isolated.cores to 60, or raise reserved.percent to 50",
+            "write isolated: rest, or raise isolated.cores to 60, or raise reserved.percent to 49",
         ],
     ),
     "a single thread": (

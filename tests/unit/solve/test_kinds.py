@@ -42,13 +42,19 @@ def test_the_boot_cpu_is_in_the_first_kind_when_its_sibling_is_offline() -> None
     ("taken", "chosen"),
     [
         ({"reserved": 2, "isolated": 6}, {"reserved": "0,4", "isolated": "1-3,5-7"}),
-        ({"reserved": 2, "shared": 2, "isolated": 2, "offlined": 2}, {"reserved": "0,4", "shared": "1,5", "isolated": "2,6", "offlined": "3,7"}),
+        (
+            {"reserved": 2, "shared": 2, "isolated": 2, "offlined": 2},
+            {"reserved": "0,4", "shared": "1,5", "isolated": "2,6", "offlined": "3,7"},
+        ),
         ({"reserved": 1, "isolated": 7}, {"reserved": "0", "isolated": "1-7"}),
         ({"reserved": 3, "isolated": 5}, {"reserved": "0-1,4", "isolated": "2-3,5-7"}),
         ({"reserved": 3, "shared": 4, "isolated": 1}, {"reserved": "0-1,4", "shared": "2-3,6-7", "isolated": "5"}),
-        ({"reserved": 1, "shared": 1, "isolated": 1, "": 5}, {"reserved": "0", "shared": "4", "isolated": "1", "": "2-3,5-7"}),
+        (
+            {"reserved": 1, "shared": 1, "isolated": 1, "": 5},
+            {"reserved": "0", "shared": "4", "isolated": "1", "": "2-3,5-7"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_place(taken: dict[str, int], chosen: dict[str, str]) -> None:
     (kind,) = kinds_of(machine(4, 2), {})
     assert {pool: str(found) for pool, found in place(kind, taken).items() if found} == chosen

@@ -24,20 +24,29 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
         ({"reserved": {"cores": 1}}, []),
         ({"reserved": "0,4", "isolated": "1-3,5-6"}, []),
         ({"reserved": "0,4", "shared": "0,4"}, ["CP211: CPUs 0,4 are listed for reserved and for shared"]),
-        ({"reserved": ""}, ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static", "CP214: CPU 0 is not in reserved"]),
+        (
+            {"reserved": ""},
+            ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static", "CP214: CPU 0 is not in reserved"],
+        ),
         ({"reserved": {"count": 0}}, ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"]),
         ({"reserved": {"cores": 0}}, ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"]),
-        ({"reserved": "rest", "isolated": "rest", "offlined": "rest"}, ["CP213: reserved, isolated and offlined take the rest, and only one pool can"]),
+        (
+            {"reserved": "rest", "isolated": "rest", "offlined": "rest"},
+            ["CP213: reserved, isolated and offlined take the rest, and only one pool can"],
+        ),
         ({"reserved": "1,5"}, ["CP214: CPU 0 is not in reserved"]),
         ({"reserved": {"cores": 1}, "isolated": "0,4"}, ["CP214: CPU 0 is not in reserved"]),
         ({"reserved": "0,4,8-9"}, ["CP350: reserved lists CPUs 8-9, and hardware icx has only CPUs 0-7"]),
-        ({"reserved": "0,4", "offlined": "7"}, ["CP351: offlined lists CPU 7, and it is offline on the nodes of class ran-icx"]),
+        (
+            {"reserved": "0,4", "offlined": "7"},
+            ["CP351: offlined lists CPU 7, and it is offline on the nodes of class ran-icx"],
+        ),
         ({"reserved": "0"}, ["CP352: reserved lists CPU 0 without CPU 4 of the same core"]),
         ({"reserved": "0-1"}, ["CP352: reserved lists CPUs 0-1 without CPUs 4-5 of the same cores"]),
         ({"reserved": {"cpus": "0", "wholeCores": False}}, []),
         ({"reserved": "0,3-4"}, []),  # CPU 7, the sibling of 3, is offline
     ],
-)  # fmt: skip
+)
 def test_check(pools: dict[str, Any], messages: list[str]) -> None:
     assert found(pools) == messages
 
