@@ -177,4 +177,4 @@ def around(name: str, project: Path) -> AbstractContextManager[object]:
     """Arrange the case `name`; what it gives is held while the command runs."""
     for step in STEPS.get(name, ()):
         step(project)
-    return CONTEXTS.get(name, lambda _: nullcontext())(project)
+    return CONTEXTS[name](project) if name in CONTEXTS else nullcontext()

@@ -9,7 +9,6 @@ from cpuplan.components.setting import Value, of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.source import Position
 
-
 #: `(at line 2, column 16)` of tomllib, `: line 1 column 2 (char 1)` of json, `(line 1, column 2)` of our own for YAML.
 _STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
 

@@ -31,8 +31,8 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
         merged = crio.merge(merged, values)
         written |= dict.fromkeys(values, path)
     compiled = crio.path(subject.plan).lstrip("/")
-    place = compiled if compiled in paths else DROP_INS
-    yield from compare(subject, crio.NAME, Found(merged, written), place, ("CP832", "CP833"))
+    nearest = compiled if compiled in paths else DROP_INS
+    yield from compare(subject, crio.NAME, Found(merged, written), nearest, ("CP832", "CP833"))
 
 
 def _drop_ins(subject: Subject, folder: str) -> Iterator[str]:

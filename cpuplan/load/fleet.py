@@ -122,8 +122,8 @@ class _Topologies:
         present = base.online | base.offline if base else group.offline
         if missing := group.offline - present:
             place = group.document.at("nodes", group.number, "offline")
-            values = {"cpus": cpus_text(missing), "hardware": group.hardware, "present": cpus_text(present)}
-            self._diagnostics.append(diagnose("CP231", place, **values))
+            shown, known = cpus_text(missing), cpus_text(present)
+            self._diagnostics.append(diagnose("CP231", place, cpus=shown, hardware=group.hardware, present=known))
             self._built[group.hardware, group.offline] = None
             return None
         return self._build(document, group.offline)

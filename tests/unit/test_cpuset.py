@@ -120,4 +120,4 @@ def test_ends() -> None:
 
 def test_a_set_does_not_change() -> None:
     with pytest.raises(AttributeError):
-        EMPTY.bits = 1  # type: ignore[misc]
+        EMPTY.bits = 1
