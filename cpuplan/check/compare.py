@@ -42,7 +42,7 @@ def compare(
         yield diagnose(lacks, place, labels=subject.all_labels(missing), settings=settings)
 
 
-def unreadable(subject: Subject, path: str, error: ValueError) -> tuple[Position, str]:
+def unreadable(subject: Subject, path: str, error: Exception) -> tuple[Position, str]:
     """Where a parser of YAML, TOML or JSON stopped, and its words without that place."""
     text = str(error)
     name = subject.root.shown(path)

@@ -23,7 +23,7 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
     for path in paths:
         try:
             values = crio.parse(subject.root.read(path) or "")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             # CRI-O does not start with a file that it cannot read, whatever its name ends in.
             place, problem = unreadable(subject, path, error)
             yield diagnose("CP831", place, path=place.path, problem=problem)
@@ -59,7 +59,7 @@ def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:
         return
     try:
         found = mixedcpus.parse(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         place, problem = unreadable(subject, path, error)
         yield diagnose("CP841", place, labels=labels, path=name, problem=problem)
         return

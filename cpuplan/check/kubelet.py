@@ -24,7 +24,7 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
         try:
             # The component gives the entries of a map as keys of their own, so an update is a merge.
             values = kubelet.parse(subject.root.read(path) or "")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             place, problem = unreadable(subject, path, error)
             yield diagnose("CP821", place, path=place.path, problem=problem)
             continue

@@ -42,13 +42,12 @@ def _siblings(subject: Subject, online: CpuSet) -> Iterator[Diagnostic]:
     """The first core whose siblings differ: the rest follow from the same cause."""
     offlined = subject.plan.pool("offlined").cpus
     for cpu in subject.plan.topology.cpus:
-        path = f"{SYSTEM}/cpu{cpu.cpu}/topology/thread_siblings_list"
-        text = subject.root.read(path)
-        if text is None or cpu.cpu not in online:
+        path = f"cpu{cpu.cpu}/topology/thread_siblings_list"
+        found = cpu_file(subject, path)
+        if found is None or cpu.cpu not in online:
             continue
-        found = CpuSet.parse_kernel(text)
         wanted = subject.plan.topology.siblings(cpu.cpu) - offlined
         if found != wanted:
-            place = Position(subject.root.shown(path), 1, 1)
+            place = Position(subject.root.shown(f"{SYSTEM}/{path}"), 1, 1)
             yield diagnose("CP804", place, cpu=cpu.cpu, found=found, wanted=wanted)
             return

@@ -138,7 +138,7 @@ def _claimed_name(source: Source) -> tuple[str, str]:
     kind = data.get("kind")
     metadata = data.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else ""
-    return (kind if kind in KINDS else "", name if isinstance(name, str) else "")
+    return (kind if isinstance(kind, str) and kind in KINDS else "", name if isinstance(name, str) else "")
 
 
 def _shown(root: Path, path: Path) -> str:
@@ -167,7 +167,7 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
     kind = data.get("kind")
     if data.get("apiVersion") != API_VERSION:
         yield diagnose("CP204", source.value_at(("apiVersion",)), found=data.get("apiVersion"), expected=API_VERSION)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         yield diagnose("CP205", source.value_at(("kind",)), found=kind, hint=_did_you_mean(str(kind), KINDS))
     yield from _unknown_keys(source, data, (), _ENVELOPE)
     metadata = data.get("metadata")
