@@ -13,6 +13,7 @@ from cpuplan.inventory import HardwareSpec, NodeGroup, NodesSpec
 from cpuplan.load import hardware, targets
 from cpuplan.load.documents import Document, Documents
 from cpuplan.plan import NodeClass
+from cpuplan.source import Position
 from cpuplan.topology import Topology
 
 _HOST = re.compile(HOST_PATTERN)
@@ -126,17 +127,19 @@ class _Topologies:
             self._diagnostics.append(diagnose("CP231", place, cpus=shown, hardware=group.hardware, present=known))
             self._built[group.hardware, group.offline] = None
             return None
-        return self._build(document, group.offline)
+        place = group.document.at("nodes", group.number, "offline")
+        # What is wrong with the hardware itself is said already, at the hardware.
+        return self._build(document, group.offline, place) if base else None
 
-    def _build(self, document: Document, offline: CpuSet) -> Topology | None:
+    def _build(self, document: Document, offline: CpuSet, place: Position | None = None) -> Topology | None:
+        """Build the machine of `document`; problems are reported at `place`, or in the document itself."""
         key = (document.name, offline)
         if key not in self._built:
             spec: HardwareSpec = document.spec
-            topology, problems = hardware.build(spec, offline)
-            self._built[key] = topology
-            if not offline:
-                for problem in problems:
-                    self._diagnostics.append(diagnose(problem.code, document.at(*problem.field), **problem.values))
+            self._built[key], problems = hardware.build(spec, offline)
+            for problem in problems:
+                where = place or document.at(*problem.field)
+                self._diagnostics.append(diagnose(problem.code, where, **problem.values))
         return self._built[key]
 
 

@@ -1,0 +1,16 @@
+"""One kind of diagnostic."""
+
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    """A kind of diagnostic: `{gaps}` of its message and remedy are filled by `diagnostics.diagnose`.
+
+    `about` is the paragraph that the documentation gives it.
+    """
+
+    title: str
+    message: str
+    remedy: str
+    about: str
+    severity: str = "error"

@@ -1,0 +1,202 @@
+"""Intents, inventories and what a command names: the CP2xx."""
+
+from cpuplan.codes.code import Code
+
+CODES = {
+    "CP201": Code(
+        "unknown key",
+        "{where} has no key {key!r}",
+        "{hint}",
+        "A key that nobody reads is a setting that silently does not hold: `reservedCpus` for `reservedSystemCPUs` "
+        "has kept kubelets unreserved (kubernetes/kubernetes#92585). Every key must be known.",
+    ),
+    "CP202": Code(
+        "missing field",
+        "{field} is missing",
+        "add it",
+        "The field is required; there is no default that would be right for everybody.",
+    ),
+    "CP203": Code(
+        "wrong value",
+        "{field} is {value!r}; it must be {expected}",
+        "{hint}",
+        "The value has another type or range than the field takes. The JSON Schemas in `schemas/` say the same to editors.",
+    ),
+    "CP204": Code(
+        "unknown apiVersion",
+        "apiVersion is {found!r}",
+        "write {expected}",
+        "Documents of this release are of `cpuplan.io/v1alpha1`.",
+    ),
+    "CP205": Code(
+        "unknown kind",
+        "kind is {found!r}, which is none of Delivery, Hardware, Intent and Nodes",
+        "{hint}",
+        "Every document under `inventories/` and `intents/` is one of these kinds. Other objects belong elsewhere.",
+    ),
+    "CP206": Code(
+        "document defined twice",
+        "there are two {kind} documents named {name}",
+        "rename one, or merge them",
+        "Kind and name are how other documents and reasons refer to a document.",
+    ),
+    "CP207": Code(
+        "invalid name",
+        "{name!r} is no name that Kubernetes takes",
+        "use up to 63 lower-case letters, digits and dashes, beginning and ending with a letter or digit",
+        "Names become names of objects and files: RFC 1123 labels.",
+    ),
+    "CP208": Code(
+        "invalid CPU list",
+        "{field} is {value!r}: {item!r} {problem}",
+        "write CPUs and ascending ranges with commas and no blanks, such as 0-3,8",
+        "The kernel, systemd, the kubelet and CRI-O each read CPU lists a little differently, and some of them drop a list "
+        "that they do not like without a word. cpuplan takes what all of them take.",
+    ),
+    "CP209": Code(
+        "pool without one size",
+        "pool {pool} must have one of cpus, count, cores, percent and rest; it has {given}",
+        "write exactly one of them",
+        "A pool says either which CPUs it has or how many.",
+    ),
+    "CP210": Code(
+        "`per` does not fit",
+        "pool {pool}: `per` has no meaning beside {size}",
+        "take out `per`, or give the size as count, cores or percent",
+        "`per` multiplies a number: for each socket, or for each NUMA node.",
+    ),
+    "CP211": Code(
+        "CPU in two lists",
+        "{cpus} {are} listed for {first} and for {second}",
+        "take {them} out of one of the two lists",
+        "Each CPU is in exactly one pool: a CPU that is reserved and isolated would be neither.",
+    ),
+    "CP212": Code(
+        "empty reserved pool",
+        "pool reserved has no CPU, and cpuManagerPolicy is static",
+        "give it at least one core, or set kubelet.cpuManagerPolicy to none",
+        "Without a reserved CPU the kubelet does not start under the static policy: pods with exclusive CPUs could take "
+        "every CPU from the operating system (pkg/kubelet/cm/cpumanager/cpu_manager.go, NewManager).",
+    ),
+    "CP213": Code(
+        "two pools take the rest",
+        "{pools} take the rest, and only one pool can",
+        "give all but one of them a size: cpus, count, cores or percent",
+        "What is left over goes to one pool. Where no pool is said to take the rest and isolated is left out, isolated does.",
+    ),
+    "CP214": Code(
+        "CPU 0 is not reserved",
+        "CPU {cpu} is not in reserved",
+        "put CPU {cpu} and its siblings into reserved",
+        "The boot CPU keeps the system's time (it stays a housekeeping CPU under nohz_full), takes interrupts that have no "
+        "other place, and on most machines cannot be switched off. A workload on it is disturbed whatever is configured.",
+        "warning",
+    ),
+    "CP220": Code(
+        "node claimed twice",
+        "node {node} of cluster {cluster} is selected by the intents {first} and {second}",
+        "narrow one of the selectors",
+        "A node has one layout, so exactly one intent.",
+    ),
+    "CP221": Code(
+        "node without intent",
+        "no intent selects {nodes} of cluster {cluster}",
+        "add an intent, or widen a selector, if {they} should be partitioned",
+        "The node stays as it is. This is a warning, since a fleet is often partitioned step by step.",
+        "warning",
+    ),
+    "CP222": Code(
+        "unknown hardware",
+        "nobody defines the hardware {hardware!r}",
+        "{hint}",
+        "A node names its Hardware document, in its group or for all nodes of the document.",
+    ),
+    "CP223": Code(
+        "node without hardware",
+        "{name} names no hardware",
+        "add `hardware:` to the group, or to the spec for all groups",
+        "Without hardware nothing can be said about a node's CPUs.",
+    ),
+    "CP224": Code(
+        "node defined twice",
+        "node {node} of cluster {cluster} is defined twice",
+        "keep one of the two",
+        "Node names are unique within a cluster.",
+    ),
+    "CP225": Code(
+        "selector without nodes",
+        "intent {intent} selects no node",
+        "compare the selector with the clusters, names and labels in inventories/",
+        "An intent that selects nothing writes nothing. This is a warning, since its nodes may be added later.",
+        "warning",
+    ),
+    "CP226": Code(
+        "no target for a cluster",
+        "intent {intent} selects nodes of cluster {cluster} and has no target for it",
+        "add the cluster to a target's `clusters`, or leave that key out",
+        "A target without `clusters` is for all clusters; else the first target that lists the cluster is taken.",
+    ),
+    "CP227": Code(
+        "unlike nodes in one pool",
+        "pool {pool} of cluster {cluster} would have nodes of unlike hardware: {classes}",
+        "give each hardware its own intent and pool (select by label), or leave one out",
+        "A MachineConfigPool has one MachineConfig and one KubeletConfig, so one list of CPU numbers for all its nodes. With "
+        "unlike nodes in one pool, kernel arguments fight each other and nodes boot in a loop "
+        "(openshift/cluster-node-tuning-operator#558).",
+    ),
+    "CP228": Code(
+        "invalid node name",
+        "{name!r} stands for no node names: {problem}",
+        "write names such as worker-0, or ranges such as worker-[00-11]",
+        "Node names are RFC 1123 subdomains: lower-case letters, digits, dashes and dots.",
+    ),
+    "CP229": Code(
+        "target without pool",
+        "a target for openshift needs the MachineConfigPool",
+        "add `pool:` with the name of the pool that the nodes are in",
+        "MachineConfig and KubeletConfig objects reach nodes through their MachineConfigPool.",
+    ),
+    "CP230": Code(
+        "target takes no such setting",
+        "{field} has no effect on {platform}",
+        "take it out",
+        "A setting that a target cannot carry is an error and never dropped in silence.",
+    ),
+    "CP231": Code(
+        "offline CPUs that the machine lacks",
+        "`offline` lists {cpus}, and hardware {hardware} has only {present}",
+        "correct the list, or the node's hardware",
+        "`offline` of a node group lists CPUs of its hardware that are switched off on these nodes only.",
+    ),
+    "CP232": Code(
+        "second Delivery",
+        "{name} is a second Delivery document",
+        "keep one",
+        "`out/` is delivered from one place of one repository.",
+    ),
+    "CP240": Code(
+        "lock does not hold",
+        "the locked layout of class {name} in cluster {cluster} does not satisfy its intent",
+        "undo the edit, or delete the entry and compile again",
+        "`intents/plan.lock.yaml` holds the solved layouts so that a compile without changes moves no CPU and needs no "
+        "solver. It was changed by hand into something that the intent does not allow.",
+    ),
+    "CP241": Code(
+        "damaged lock",
+        "the lock {problem}",
+        "restore it from Git, or delete it and compile again",
+        "`intents/plan.lock.yaml` is written by cpuplan: a list of classes, each with cluster, class, solvedFrom and pools.",
+    ),
+    "CP250": Code(
+        "unknown node",
+        "there is no node {node!r}",
+        "{hint}",
+        "A node is named by its name, or by cluster/name where two clusters have a node of that name.",
+    ),
+    "CP252": Code(
+        "unknown CPU",
+        "node {node} has no CPU {cpu}",
+        "its CPUs are {cpus}",
+        "`explain` takes a CPU by the number that Linux gives it.",
+    ),
+}

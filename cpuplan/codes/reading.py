@@ -1,0 +1,64 @@
+"""Reading files: the CP10x."""
+
+from cpuplan.codes.code import Code
+
+CODES = {
+    "CP101": Code(
+        "invalid YAML",
+        "this is not valid YAML: {problem}",
+        "correct the syntax here or just before",
+        "The YAML parser (libyaml) stopped. Nothing after this place in the file was read.",
+    ),
+    "CP102": Code(
+        "duplicate key",
+        "key {key!r} is written twice in one mapping",
+        "keep one of the two",
+        "YAML readers keep one of two equal keys in silence, some the first and some the last; cpuplan refuses both.",
+    ),
+    "CP103": Code(
+        "ambiguous scalar",
+        "{text} is {first} to YAML 1.1 and {second} to YAML 1.2",
+        "quote it if text is meant: {quoted}{otherwise}",
+        "Readers of YAML 1.1 (PyYAML, Go's yaml.v2) and 1.2 (ruamel, yaml.v3) understand this scalar differently: "
+        "`on`, `yes`, `017`, `1_000`, `12:30`, dates. cpuplan takes true, false, null, decimal integers and text.",
+    ),
+    "CP104": Code(
+        "number other than a whole decimal one",
+        "{text} is the number {value} to YAML, neither a plain whole number nor text",
+        "quote it if text is meant: {quoted}, else write a plain whole number",
+        "A version such as 4.20 becomes 4.2 when it is read as a number, 0x1f becomes 31, and whole numbers of more "
+        "than 64 bits are rounded. No field of cpuplan is a fraction; its whole numbers are written like 0, 17 or -3.",
+    ),
+    "CP105": Code(
+        "anchor, alias or tag",
+        "{what} {text!r} is not taken",
+        "write the value out",
+        "Aliases can expand a small file to gigabytes (CVE-2019-11253) and hide what a reviewer reads; tags change "
+        "types. Inventories and intents are read by people, so every value stands where it holds.",
+    ),
+    "CP106": Code(
+        "document too large",
+        "the file exceeds the limit of {limit} {what}",
+        "make it smaller, or split it into several files",
+        "The limits are 64 MiB per file, 2,000,000 keys and values, 64 levels of nesting, 1,048,576 characters per "
+        "scalar, and 1000 errors, after which the rest of a file is not looked at.",
+    ),
+    "CP107": Code(
+        "not a mapping with text keys",
+        "{what}",
+        "write `key: value` pairs; a key that looks like a number, true or null needs quotes",
+        "Each document is a mapping, and every key is text.",
+    ),
+    "CP108": Code(
+        "unreadable file",
+        "{path} cannot be read: {problem}",
+        "correct the path, its permissions or its encoding",
+        "The operating system refused to open or read the file, or its bytes are not UTF-8.",
+    ),
+    "CP109": Code(
+        "nothing to read",
+        "there is no Hardware, Nodes or Intent document in {path}",
+        "run `cpuplan init` for a first project, or `cpuplan -C DIR` for another folder",
+        "cpuplan reads every .yaml and .yml file under `inventories/` and `intents/` of the project folder.",
+    ),
+}

@@ -1,0 +1,20 @@
+"""Layouts: the CP4xx."""
+
+from cpuplan.codes.code import Code
+
+CODES = {
+    "CP401": Code(
+        "no layout",
+        "{pools} {do} not fit class {name} of cluster {cluster} ({nodes}){facts}",
+        "{change}",
+        "No assignment of CPUs to pools satisfies these statements together, which was proven by search, and without any one "
+        "of them there is one. What the remedy proposes was tried and gives a layout, once other errors are settled too.",
+    ),
+    "CP402": Code(
+        "CPUs without a pool",
+        "{count} of the {online} of class {name} in cluster {cluster} ({nodes}) would be in no pool, such as CPU {cpu}{facts}",
+        "{change}",
+        "Each online CPU is in exactly one pool. Let one pool take the rest, or make the sizes add up. A single thread of a "
+        "core can also be left over because all other pools take whole cores only.",
+    ),
+}

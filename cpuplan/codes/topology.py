@@ -1,0 +1,87 @@
+"""What the CPUs of a machine are: the CP3xx."""
+
+from cpuplan.codes.code import Code
+
+CODES = {
+    "CP301": Code(
+        "hardware without one description",
+        "the hardware has {given}",
+        "write `regular` for a machine whose sockets are alike, `topology` for any other, and not both",
+        "Two descriptions of one machine could differ, and neither would be the right one.",
+    ),
+    "CP302": Code(
+        "cores do not divide",
+        "a socket's {cores} cores do not divide into {count} {what}",
+        "correct the numbers, or describe the machine by `topology`",
+        "Dies and last-level caches of a `regular` machine have equally many cores. NUMA nodes may differ by one core, and "
+        "each has at least one.",
+    ),
+    "CP303": Code(
+        "CPU in two places",
+        "two of the {what} have {cpus}",
+        "keep each CPU in one of them",
+        "Cores, sockets, dies, clusters, NUMA nodes and the caches of a level each divide the machine's CPUs.",
+    ),
+    "CP304": Code(
+        "CPUs of no core",
+        "the {what} have {cpus}, and `cores` and `offline` do not",
+        "add them to `cores` or to `offline`, or take them out here",
+        "`cores` lists the threads of every core, and so says which CPUs there are.",
+    ),
+    "CP305": Code(
+        "thread lists of unlike length",
+        "the lists of `threads` are of unlike length: they have {lengths} CPUs",
+        "give each list one CPU of every core; cores with fewer threads go into an entry of their own",
+        "The n-th CPUs of the lists in `threads` are the siblings of the n-th core, so the lists are equally long.",
+    ),
+    "CP306": Code(
+        "wrong number of ids",
+        "there are {count} ids for {wanted} {what}",
+        "give one id for each, or leave `ids` out",
+        "Ids are written as a sequence such as `0-27,0-27`, in the order of the cores or caches that they belong to.",
+    ),
+    "CP307": Code(
+        "too many CPUs",
+        "the machine would have {count} CPUs, and {limit} are the limit",
+        "correct the numbers of sockets, cores or threads",
+        "Linux itself is built for up to 8192 CPUs (NR_CPUS), and systemd reads no higher numbers.",
+    ),
+    "CP308": Code(
+        "caches without one place",
+        "the caches of level {level} have {given}",
+        "write `per` where each core, cluster, die, socket or NUMA node has one, else list the CPUs that share each",
+        "A cache is known by the CPUs that share it.",
+    ),
+    "CP309": Code(
+        "id given twice",
+        "two of the {what} have the id {number}",
+        "merge them, or correct one of the ids",
+        "Sockets and NUMA nodes are referred to by the number that the kernel gives them.",
+    ),
+    "CP310": Code(
+        "no CPU online",
+        "all CPUs of the machine are offline",
+        "take the CPUs that are in use out of `offline`",
+        "A machine runs on at least one CPU.",
+    ),
+    "CP350": Code(
+        "listed CPU that the machine lacks",
+        "{pool} lists {cpus}, and hardware {hardware} has only {present}",
+        "take {them} out of the list, or correct the hardware",
+        "A CPU list holds for one numbering of CPUs. Sizes (cores, count, percent) hold for every server model.",
+    ),
+    "CP351": Code(
+        "listed CPU that is offline",
+        "{pool} lists {cpus}, and {they} offline on the nodes of class {name}",
+        "take {them} out of the list, or correct `offline` in the inventory",
+        "Only online CPUs are planned. CPUs that the inventory says are offline need no pool, not even `offlined`, and stay "
+        "as they are.",
+    ),
+    "CP352": Code(
+        "list that splits a core",
+        "{pool} lists {cpus} without {siblings} of the same {cores}",
+        "list {whole}, or write wholeCores: false under {pool}",
+        "Two threads of a core share its execution units and caches, so that a pool is heard by the pool of its siblings. "
+        "CPU numbers of siblings are often far apart: 0 and 32, say.",
+    ),
+}
