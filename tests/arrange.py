@@ -61,6 +61,7 @@ def _archive(path: str, files: Mapping[str, str]) -> Step:
     """A tar archive; names as they are given, also those that tar(1) only keeps with -P."""
 
     def archive(project: Path) -> None:
+        (project / path).parent.mkdir(exist_ok=True)
         with tarfile.open(project / path, "w:gz" if path.endswith("gz") else "w") as tar:
             for name, text in files.items():
                 member = tarfile.TarInfo(name)
@@ -123,6 +124,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP121-cut-short": (_archive("worker-0.tgz", SYSROOT), _resize("worker-0.tgz", 200)),
     "CP122-absolute-name": (_archive("worker-0.tar", SYSROOT | {"/etc/hostname": "worker-0\n"}),),
     "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),
+    "CP126-two-dumps": (_archive("worker-0.tar", SYSROOT), _archive("old/worker-0.tar", SYSROOT)),
     "CP240-edited-lock": (_compiled, _replace("intents/plan.lock.yaml", '"0,4,', '"0-1,4,')),
     "CP601-link": (_link("out", "../elsewhere"),),
     "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "skew_tick=1", "skew_tick=0")),

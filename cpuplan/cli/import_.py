@@ -1,5 +1,6 @@
 """`cpuplan import`: hardware that is there becomes inventory documents that people read and edit."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,11 @@ from cpuplan.diagnostics import Diagnostic, diagnose, errors
 if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
 
-FORMATS = ("must-gather", "sysroot")
 _HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
 
 
 @click.command("import")
-@click.argument("words", nargs=-1, required=True, metavar="[FORMAT] PATH")
+@click.argument("words", nargs=-1, required=True, metavar="[FORMAT] PATH...")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Folder for the documents.  [default: inventories/]"
 )
@@ -24,17 +24,17 @@ _HINT = "look at the new one with --stdout, then overwrite it with --force, or c
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the documents and write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite documents that are there already.")
 def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to_stdout: bool, force: bool) -> int:
-    """Read hardware from PATH and write Hardware and Nodes documents.
+    """Read hardware from each PATH and write Hardware and Nodes documents.
 
-    FORMAT is must-gather (an OpenShift must-gather with node snapshots) or sysroot (a live host's root, a copy of its
-    /sys and /proc, or a tar archive of them); left out, it is found by looking. What the input does not tell is
-    listed and left open.
+    FORMAT is sysroot (a live host's root, a copy of its /sys and /proc, or a tar archive of them) or must-gather (an
+    OpenShift must-gather with node snapshots); left out, it is found by looking at each PATH. A folder of files is
+    read file by file. What the input does not tell is listed and left open.
     """
-    kind, path = _parse(words)
     from cpuplan import importers
     from cpuplan.importers import documents
 
-    imported = importers.run(kind, path, cluster)
+    kind, paths = _parse(words, importers.IMPORTERS)
+    imported = importers.run(kind, paths, cluster)
     print_diagnostics(imported.diagnostics)
     for remark in imported.remarks:
         note(f"note: {remark}")
@@ -44,23 +44,22 @@ def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to
     texts = documents.render(imported, header)
     if to_stdout:
         click.echo("---\n".join(texts.values()), nl=False)
-        return 0
+        return 1 if errors(imported.diagnostics) else 0
     return _write(imported, texts, output or settings().root / "inventories", force=force)
 
 
-def _parse(words: tuple[str, ...]) -> tuple[str | None, Path]:
-    if len(words) == 1:
-        kind, name = None, words[0]
-    elif len(words) == 2:
-        kind, name = words
-    else:
-        raise click.UsageError("one path at a time: cpuplan import [FORMAT] PATH")
-    if kind is not None and kind not in FORMATS:
-        raise click.UsageError(f"there is no format {kind!r}; there are {', '.join(FORMATS)}")
-    path = Path(name)
-    if not path.exists():
-        raise click.UsageError(f"there is no file or folder {name!r}")
-    return kind, path
+def _parse(words: tuple[str, ...], known: Collection[str]) -> tuple[str | None, list[Path]]:
+    """The format and the paths; a first word that is a format and no file says which."""
+    names = list(words)
+    kind = names.pop(0) if names[0] in known else None
+    paths = list(map(Path, names))
+    if not paths:
+        raise click.UsageError(f"a path is missing: cpuplan import {kind} PATH...")
+    if kind is None and len(paths) > 1 and not paths[0].exists():
+        raise click.UsageError(f"{names[0]!r} is no file or folder, and no format; there are {', '.join(known)}")
+    if absent := [path for path in paths if not path.exists()]:
+        raise click.UsageError(f"there is no file or folder {str(absent[0])!r}")
+    return kind, paths
 
 
 def _write(imported: "Imported", texts: dict[str, str], folder: Path, *, force: bool) -> int:

@@ -6,9 +6,10 @@ CODES = {
     "CP120": Code(
         "nothing that can be imported",
         "{path} is not in a format that can be imported ({formats})",
-        "give a must-gather folder, the root of a host (`/`), a copy of its /sys and /proc, or a tar archive of them",
-        "The format is found by looking at the path: a must-gather has `nodes/<node>/sysinfo.tgz` somewhere, a system root "
-        "has `sys/devices/system/cpu` or `proc/cpuinfo` at its top or one folder below.",
+        "give the root of a host (`/`), a copy of its /sys and /proc, a must-gather, or what one of the other tools printed",
+        "The format is found by looking: a system root has `sys/devices/system/cpu` or `proc/cpuinfo` at its top or one "
+        "folder below, a must-gather has `nodes/<node>/sysinfo.tgz` somewhere, files are known by how they begin. "
+        "docs/importing.md lists the formats and what each can tell.",
     ),
     "CP121": Code(
         "unreadable or damaged archive",
@@ -42,5 +43,11 @@ CODES = {
         "compare the result with the machine; cpuplan went on as if the file were missing",
         "The kernel writes such files in one form (Documentation/ABI); this one has another, so it was damaged or made up.",
         "warning",
+    ),
+    "CP126": Code(
+        "node read twice",
+        "{path} holds node {node}, which {first} holds too",
+        "leave one of them out, or rename the file that the node is named after",
+        "Of two machines of one name, the first one counts. Node objects belong beside machines and are no second one.",
     ),
 }

@@ -1,10 +1,18 @@
 """What importers share: the facts of a machine as its kernel tells them, and what an import comes to."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic
+
+_SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)$")
+#: What collectors call their files, or people after a command: before or after it, or in the folder, is the machine.
+_GENERIC = re.compile(
+    r"(^|[-_.])(sysroot|sysinfo|(ghw-)?snapshot|sys|root|lscpu(-[a-z0-9.]+)?|hwloc(-[a-z0-9]+)?|lstopo|topology|"
+    r"machineinfo|ironic(-numa)?|nrt(-[a-z]+)?)$"
+)
 
 
 class CacheFacts(NamedTuple):
@@ -73,24 +81,30 @@ class Node(NamedTuple):
     cluster: str | None = None
 
 
+class NodeObject(NamedTuple):
+    """What a cluster's Node object tells of a node: the labels that people select by, and uname(1)'s architecture."""
+
+    name: str
+    labels: dict[str, str]
+    architecture: str | None = None
+    cluster: str | None = None
+
+
 class Imported(NamedTuple):
     """What an importer found. `remarks` are sentences on what the input does not tell."""
 
     nodes: tuple[Node, ...]
     remarks: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    objects: tuple[NodeObject, ...] = ()
 
 
 class Importer(Protocol):
     """A module of this package that reads one format."""
 
-    NAME: str
-
-    def detect(self, path: Path) -> bool:
-        """Whether `path` looks like this format, at a glance."""
+    def read(self, path: Path) -> Imported:
+        """The nodes at `path`. What is wrong with it is among the diagnostics; nothing is raised."""
         ...
-
-    def read(self, path: Path) -> Imported: ...
 
 
 class Tree(Protocol):
@@ -119,3 +133,15 @@ class Tree(Protocol):
 
 class LeavesTreeError(Exception):
     """A path or link that leads out of its tree."""
+
+
+def node_name(path: Path) -> str:
+    """A node's name made from a path: worker-0 of `worker-0.tgz`, `worker-0/sysinfo.tgz` and `worker-0.lscpu.json`."""
+    path = path.absolute()
+    stem = path.name
+    while short := _SUFFIX.sub("", stem):
+        if short == stem:
+            break
+        stem = short
+    stem = _GENERIC.sub("", stem) or path.parent.name
+    return re.sub(r"[^a-z0-9.-]+", "-", stem.lower()).strip("-.") or "host"

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import sysroot
+from cpuplan.importers import node_object, sysroot
 from cpuplan.importers.archive import ArchiveError
-from cpuplan.importers.base import Imported, Node
+from cpuplan.importers.base import Imported, Node, NodeObject
 from cpuplan.importers.folder import FolderTree
+from cpuplan.importers.node_object import NODE_NAME
 from cpuplan.importers.tar import TarTree
 
-NAME = "must-gather"
-
-_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # an RFC 1123 subdomain
 _SNAPSHOT = "sysinfo.tgz"
 _NODES = "cluster-scoped-resources/core/nodes"
 _INFRASTRUCTURES = (
@@ -27,14 +25,6 @@ _MAX_DEPTH = 5
 _MAX_FOLDERS = 2000
 #: Folders of a must-gather that hold most of its files and no node's.
 _LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods"})
-#: GOARCH to uname(1).
-_ARCHITECTURES = {
-    "amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "s390x": "s390x", "riscv64": "riscv64",
-    "loong64": "loongarch64",
-}  # fmt: skip
-#: Labels of these domains are kept by the system; selectors of people use the others.
-_SYSTEM_LABEL = re.compile(r"([^/]*\.)?(kubernetes\.io|k8s\.io|openshift\.io)/")
-_KEPT_LABEL = re.compile(r"(node-role|node-restriction)\.kubernetes\.io/|kubernetes\.io/arch$")
 
 
 def detect(path: Path) -> bool:
@@ -45,6 +35,7 @@ def detect(path: Path) -> bool:
 def read(path: Path) -> Imported:
     """Read every node of the must-gather. Of a node that two images have, the first in the order of names counts."""
     nodes: dict[str, Node] = {}
+    objects: dict[str, NodeObject] = {}
     remarks: list[str] = []
     diagnostics: list[Diagnostic] = []
     for image in _images(path):
@@ -52,23 +43,17 @@ def read(path: Path) -> Imported:
         cluster = _cluster(tree)
         if cluster is None:
             remarks.append(f"{image} does not tell the cluster's name (no Infrastructure object)")
-        labels = {name: _labels(tree, name, diagnostics) for name in _node_names(tree)}
-        for name in sorted({*labels, *filter(_NODE_NAME.fullmatch, tree.names("nodes"))} - set(nodes)):
-            node = _node(tree, name, remarks, diagnostics)
+        for each in _node_objects(tree, cluster, diagnostics):
+            objects.setdefault(each.name, each)
+        for name in filter(NODE_NAME.fullmatch, tree.names("nodes")):
+            node = None if name in nodes else _node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
-                nodes[name] = _labelled(node, labels.get(name, {}), cluster)
-            if name not in labels:
-                remarks.append(f"node {name} has no Node object: its labels are not known")
+                nodes[name] = node
         diagnostics += tree.diagnostics
+    remarks += (f"node {name} has no Node object: its labels are not known" for name in sorted(nodes.keys() - objects))
     if not nodes and not diagnostics:
         diagnostics.append(diagnose("CP124", path=path))
-    return Imported(tuple(nodes[name] for name in sorted(nodes)), tuple(remarks), tuple(diagnostics))
-
-
-def _labelled(node: Node, labels: dict[str, str], cluster: str | None) -> Node:
-    """The node with what the cluster knows of it; its architecture is told more surely by the kubelet than by a CPU."""
-    architecture = _ARCHITECTURES.get(labels.get("kubernetes.io/arch", ""), node.machine.architecture)
-    return Node(node.name, node.machine._replace(architecture=architecture), labels, cluster)
+    return Imported(tuple(nodes.values()), tuple(remarks), tuple(diagnostics), tuple(objects.values()))
 
 
 def _images(path: Path) -> Iterator[Path]:
@@ -92,12 +77,9 @@ def _has_node(folder: Path) -> bool:
         return False
 
 
-def _node_names(tree: FolderTree) -> list[str]:
-    names = (name.removesuffix(".yaml") for name in tree.names(_NODES) if name.endswith(".yaml"))
-    return list(filter(_NODE_NAME.fullmatch, names))
-
-
-def _node(tree: FolderTree, name: str, remarks: list[str], diagnostics: list[Diagnostic]) -> Node | None:
+def _node(
+    tree: FolderTree, name: str, cluster: str | None, remarks: list[str], diagnostics: list[Diagnostic]
+) -> Node | None:
     """The node by its snapshot; what is wrong goes to `remarks` and `diagnostics`."""
     path = f"nodes/{name}/{_SNAPSHOT}"
     data = tree.read_bytes(path)
@@ -112,7 +94,7 @@ def _node(tree: FolderTree, name: str, remarks: list[str], diagnostics: list[Dia
     machine, found, problems = sysroot.read_machine(snapshot)
     remarks += (f"node {name}: {remark}" for remark in found)
     diagnostics += problems
-    return None if machine is None else Node(name, machine, {})
+    return None if machine is None else Node(name, machine, {}, cluster)
 
 
 def _cluster(tree: FolderTree) -> str | None:
@@ -130,17 +112,11 @@ def _cluster(tree: FolderTree) -> str | None:
     return None
 
 
-def _labels(tree: FolderTree, name: str, diagnostics: list[Diagnostic]) -> dict[str, str]:
-    """The labels that people select nodes by."""
-    metadata = _load(tree, f"{_NODES}/{name}.yaml", diagnostics).get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    if not isinstance(labels, dict):
-        return {}
-    return {
-        key: str(value)
-        for key, value in labels.items()
-        if isinstance(key, str) and (_KEPT_LABEL.match(key) or not _SYSTEM_LABEL.match(key))
-    }
+def _node_objects(tree: FolderTree, cluster: str | None, diagnostics: list[Diagnostic]) -> Iterator[NodeObject]:
+    for name in tree.names(_NODES):
+        found = name.endswith(".yaml") and node_object.read(_load(tree, f"{_NODES}/{name}", diagnostics), cluster)
+        if found:
+            yield found
 
 
 def _load(tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = None) -> dict[str, Any]:

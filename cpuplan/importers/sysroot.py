@@ -5,47 +5,19 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import cpuinfo, pci, sysfs
-from cpuplan.importers.archive import ArchiveError, is_archive
-from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree
+from cpuplan.importers import cpuinfo, formats, pci, sysfs
+from cpuplan.importers.archive import ArchiveError
+from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
 from cpuplan.importers.folder import FolderTree
 from cpuplan.importers.tar import TarTree
 
-NAME = "sysroot"
-
-_SUFFIX = re.compile(r"\.(tar|tgz|tar\.(gz|xz|bz2)|txz|tbz2?)$")
-#: File names that every collector gives; the folder above them names the machine.
-_GENERIC = ("sysroot", "sysinfo", "snapshot", "ghw-snapshot", "sys", "root")
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
-
-
-def detect(path: Path) -> bool:
-    """Whether `path` is an archive, or a folder with `sys/devices/system/cpu` or `proc/cpuinfo` at its top or below."""
-    if path.is_dir():
-        return find_root(path) is not None
-    try:
-        with path.open("rb") as file:
-            return is_archive(file.read(512))
-    except OSError:
-        return False
-
-
-def find_root(path: Path) -> Path | None:
-    """`path` or the folder in it that holds the system root."""
-    try:
-        below = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink())
-    except OSError:
-        below = []
-    for root in (path, *below):
-        if (root / sysfs.CPUS).is_dir() or (root / "proc/cpuinfo").is_file():
-            return root
-    return None
 
 
 def read(path: Path) -> Imported:
     """Read one machine. It is named after its host name where that is in the tree, else after the path."""
     try:
-        tree: Tree = FolderTree(find_root(path) or path, str(path)) if path.is_dir() else TarTree.open(path)
+        tree: Tree = FolderTree(formats.system_root(path) or path, str(path)) if path.is_dir() else TarTree.open(path)
     except ArchiveError as error:
         return Imported((), (), (error.diagnostic,))
     machine, remarks, diagnostics = read_machine(tree)
@@ -53,7 +25,7 @@ def read(path: Path) -> Imported:
         return Imported((), (), tuple(diagnostics))
     name = (tree.read("proc/sys/kernel/hostname") or tree.read("etc/hostname") or "").strip().lower()
     if not name:
-        name = _name(path)
+        name = node_name(path)
         remarks = [*remarks, f"there is no host name: the node is called {name}, after the file"]
     return Imported((Node(name, machine, {}),), tuple(remarks), tuple(diagnostics))
 
@@ -173,12 +145,3 @@ def _remarks(reader: sysfs.Reader, machine: Machine, info: cpuinfo.CpuInfo) -> l
         (not (twice := sysfs.claimed_twice(reader)), "CPUs {} are in several NUMA nodes: the lowest is taken", twice),
     )
     return [text.format(value) for known, text, value in told if not known]
-
-
-def _name(path: Path) -> str:
-    """A node's name made from the path: of `worker-0.tgz` and of `worker-0/sysinfo.tgz` it is worker-0."""
-    path = path.absolute()
-    stem = _SUFFIX.sub("", path.name)
-    if stem in _GENERIC:
-        stem = path.parent.name
-    return re.sub(r"[^a-z0-9.-]+", "-", stem.lower()).strip("-.") or "host"

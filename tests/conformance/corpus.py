@@ -44,7 +44,7 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
 
 def check(archive: Path, expected: Facts, *, whole: bool) -> Iterator[str]:
     """What of the machine in `archive` is not as expected; a snapshot that is not `whole` may say less."""
-    imported = importers.run(None, archive, "corpus")
+    imported = importers.run(None, [archive], "corpus")
     yield from (f"{diagnostic.code}: {diagnostic.message}" for diagnostic in imported.diagnostics)
     if len(imported.nodes) != 1:
         yield f"{len(imported.nodes)} nodes"

@@ -41,7 +41,7 @@ def gather(root: Path, image: str, *names: str, server: str = "https://api.lab.e
 @pytest.mark.parametrize("image", [".", "quay-io-image-sha256-1", "must-gather.local.1/more/quay-io-image"])
 def test_any_depth(tmp_path: Path, image: str) -> None:
     gather(tmp_path, image, "worker-0", "worker-1")
-    imported = importers.run(None, tmp_path)
+    imported = importers.run(None, [tmp_path])
     assert [(node.name, node.cluster, node.labels) for node in imported.nodes] == [
         ("worker-0", "lab", LABELS),
         ("worker-1", "lab", LABELS),
@@ -51,18 +51,18 @@ def test_any_depth(tmp_path: Path, image: str) -> None:
 
 def test_cluster_name(tmp_path: Path) -> None:
     gather(tmp_path / "a", "image", "w", server="")
-    assert importers.run(None, tmp_path / "a").nodes[0].cluster == "lab-x7k2p"
+    assert importers.run(None, [tmp_path / "a"]).nodes[0].cluster == "lab-x7k2p"
     (gather(tmp_path / "b", "image", "w") / INFRASTRUCTURE).unlink()
-    imported = importers.run(None, tmp_path / "b")
+    imported = importers.run(None, [tmp_path / "b"])
     assert imported.nodes[0].cluster is None
     assert imported.remarks[0].endswith("does not tell the cluster's name (no Infrastructure object)")
-    assert importers.run(None, tmp_path / "b", "mine").nodes[0].cluster == "mine"
+    assert importers.run(None, [tmp_path / "b"], "mine").nodes[0].cluster == "mine"
 
 
 def test_a_node_without_snapshot_is_a_remark(tmp_path: Path) -> None:
     folder = gather(tmp_path, "image", "w0", "w1")
     (folder / "nodes/w0/sysinfo.tgz").unlink()
-    imported = importers.run("must-gather", tmp_path)
+    imported = importers.run("must-gather", [tmp_path])
     assert [node.name for node in imported.nodes] == ["w1"]
     assert "node w0 has no sysinfo.tgz: it is left out" in imported.remarks
     assert imported.diagnostics == ()
@@ -71,7 +71,7 @@ def test_a_node_without_snapshot_is_a_remark(tmp_path: Path) -> None:
 def test_a_damaged_snapshot_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     path = gather(tmp_path, "image", "w0", "w1") / "nodes/w0/sysinfo.tgz"
     path.write_bytes(path.read_bytes()[:-50])
-    imported = importers.run(None, tmp_path)
+    imported = importers.run(None, [tmp_path])
     assert [node.name for node in imported.nodes] == ["w1"]
     assert [d.code for d in imported.diagnostics] == ["CP121"]
     assert str(path) in imported.diagnostics[0].message
@@ -83,7 +83,7 @@ def test_a_damaged_snapshot_is_named_and_the_others_are_read(tmp_path: Path) -> 
 def test_a_damaged_node_object_costs_its_labels(tmp_path: Path, text: str) -> None:
     folder = gather(tmp_path, "image", "w0")
     (folder / NODES / "w0.yaml").write_text(text)
-    imported = importers.run(None, tmp_path)
+    imported = importers.run(None, [tmp_path])
     assert [node.labels for node in imported.nodes] == [{}]
     assert [d.code for d in imported.diagnostics] == (
         ["CP125"] if text.startswith(("labels", "metadata: {labels: !")) else []
@@ -93,8 +93,8 @@ def test_a_damaged_node_object_costs_its_labels(tmp_path: Path, text: str) -> No
 def test_a_node_that_two_images_have_is_read_once(tmp_path: Path) -> None:
     gather(tmp_path, "image-a", "w0")
     gather(tmp_path, "image-b", "w0", "w1")
-    assert [node.name for node in importers.run(None, tmp_path).nodes] == ["w0", "w1"]
+    assert [node.name for node in importers.run(None, [tmp_path]).nodes] == ["w0", "w1"]
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    assert [d.code for d in importers.run("must-gather", tmp_path).diagnostics] == ["CP124"]
+    assert [d.code for d in importers.run("must-gather", [tmp_path]).diagnostics] == ["CP124"]

@@ -58,7 +58,7 @@ def test_a_folder_reads_like_its_archive(tmp_path: Path) -> None:
     (tmp_path / "worker-0.tgz").write_bytes(trees.tar(files))
     (tmp_path / "worker-1").mkdir()
     (tmp_path / "worker-1/sysinfo.tgz").write_bytes(trees.tar(files))
-    found = [importers.run(None, tmp_path / name) for name in ("dump", "worker-0.tgz", "worker-1/sysinfo.tgz")]
+    found = [importers.run(None, [tmp_path / name]) for name in ("dump", "worker-0.tgz", "worker-1/sysinfo.tgz")]
     assert [each.diagnostics for each in found] == [()] * 3
     assert [each.nodes[0].name for each in found] == ["dump", "worker-0", "worker-1"]
     assert facts(found[0]) == facts(found[1]) == facts(found[2])
@@ -66,12 +66,12 @@ def test_a_folder_reads_like_its_archive(tmp_path: Path) -> None:
 
 def test_host_name_and_cluster(tmp_path: Path) -> None:
     trees.put({**trees.server(), "proc/sys/kernel/hostname": "Node-7\n"}, tmp_path)
-    node = importers.run("sysroot", tmp_path, "lab").nodes[0]
+    node = importers.run("sysroot", [tmp_path], "lab").nodes[0]
     assert (node.name, node.cluster) == ("node-7", "lab")
 
 
 def test_live_host() -> None:
-    assert CpuSet(os.sched_getaffinity(0)) <= facts(importers.run(None, Path("/"))).online
+    assert CpuSet(os.sched_getaffinity(0)) <= facts(importers.run(None, [Path("/")])).online
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_unexpected_text(path: str, text: str, problem: str) -> None:
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    assert [d.code for d in importers.run(None, tmp_path).diagnostics] == ["CP120"]
-    assert [d.code for d in importers.run("sysroot", tmp_path).diagnostics] == ["CP124"]
+    assert [d.code for d in importers.run(None, [tmp_path]).diagnostics] == ["CP120"]
+    assert [d.code for d in importers.run("sysroot", [tmp_path]).diagnostics] == ["CP124"]
     (tmp_path / "a.tgz").write_bytes(trees.tar({"proc/cpuinfo": "nothing"}))
-    assert [d.code for d in importers.run(None, tmp_path / "a.tgz").diagnostics] == ["CP124"]
+    assert [d.code for d in importers.run(None, [tmp_path / "a.tgz"]).diagnostics] == ["CP124"]
     (tmp_path / "b.tgz").write_bytes(trees.tar(trees.server())[:500])
-    assert [d.code for d in importers.run(None, tmp_path / "b.tgz").diagnostics] == ["CP121"]
+    assert [d.code for d in importers.run(None, [tmp_path / "b.tgz"]).diagnostics] == ["CP121"]

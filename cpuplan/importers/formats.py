@@ -1,0 +1,79 @@
+"""Formats by their look: how a file begins, or what stands in a folder. Importers are loaded after this."""
+
+import re
+from pathlib import Path
+
+from cpuplan.importers.archive import is_archive
+
+#: How much of a file is looked at: the first object of a NodeList may have long annotations.
+_HEAD = 256 * 1024
+_GZIP = b"\x1f\x8b"
+_CPUS = "sys/devices/system/cpu"
+_MAX_BELOW = 1000  # folders that are looked into for a system root
+
+#: The format of a text by how it begins; the first one counts.
+_LOOKS = {
+    "hwloc": re.compile(r"\s*(<\?xml[^>]*>|<!DOCTYPE[^>]*>|<!--.*?-->|\s)*<topology\b", re.DOTALL),
+    "lscpu": re.compile(r'\s*\{\s*"(lscpu|cpus)"\s*:|(#[^\n]*\n)*# ?CPU,|Architecture: ', re.IGNORECASE),
+    "objects": re.compile(
+        r"""(?s:.*?)(^|[{,\s])["']?kind["']?\s*:\s*["']?(List|(NodeResourceTopology|Node)(List)?)["']?\s*($|[,}])""",
+        re.MULTILINE,
+    ),
+    "machineinfo": re.compile(r'\s*\{.*?"num_cores"\s*:', re.DOTALL),
+    "ironic": re.compile(r'\s*\{.*?"numa_topology"\s*:', re.DOTALL),
+}
+
+
+def detect(path: Path) -> str | None:
+    """The format of the file or folder at `path`; None where it looks like none."""
+    if path.is_dir():
+        return _detect_folder(path)
+    try:
+        with path.open("rb") as file:
+            start = file.read(_HEAD)
+    except OSError:
+        return None
+    if start.startswith(_GZIP):
+        text = _unpacked_head(start)
+        if text[257:262] == b"ustar" or not (found := _detect_text(text)):
+            return "sysroot"
+        return found
+    return "sysroot" if is_archive(start) else _detect_text(start)
+
+
+def _unpacked_head(start: bytes) -> bytes:
+    """What the beginning of a gzip file unpacks to; a little of it is enough."""
+    import zlib
+
+    try:
+        return zlib.decompressobj(31).decompress(start, _HEAD)
+    except zlib.error:
+        return b""
+
+
+def _detect_text(start: bytes) -> str | None:
+    text = start.decode("utf-8", "replace").removeprefix("\ufeff")
+    return next((name for name, look in _LOOKS.items() if look.match(text)), None)
+
+
+def _detect_folder(path: Path) -> str | None:
+    if system_root(path) is not None:
+        return "sysroot"
+    from cpuplan.importers import must_gather
+
+    return "must-gather" if must_gather.detect(path) else None
+
+
+def system_root(path: Path) -> Path | None:
+    """`path` or the folder in it that holds `sys/devices/system/cpu` or `proc/cpuinfo`."""
+    for root in (path, *_folders(path)):
+        if (root / _CPUS).is_dir() or (root / "proc/cpuinfo").is_file():
+            return root
+    return None
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        return sorted(each for each in path.iterdir() if each.is_dir() and not each.is_symlink())[:_MAX_BELOW]
+    except OSError:
+        return []
