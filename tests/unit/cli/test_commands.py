@@ -133,7 +133,8 @@ def test_another_run_is_writing(project: Path, capsys: Capture) -> None:
         (["explain", "worker-0"], "which CPU?"),
         (["explain", "CP999"], "there is no code CP999"),
         (["import", "nowhere"], "there is no file or folder 'nowhere'"),
-        (["import", "hwlok", "."], "there is no format 'hwlok'"),
+        (["import", "hwlok", "."], "'hwlok' is no file or folder, and no format; there are sysroot, must-gather"),
+        (["import", "sysroot"], "a path is missing: cpuplan import sysroot PATH..."),
     ],
 )
 def test_usage(project: Path, capsys: Capture, arguments: list[str], hint: str) -> None:
