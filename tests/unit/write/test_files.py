@@ -228,11 +228,11 @@ def test_foreign_file_is_never_overwritten(out: Path, force: bool) -> None:
     before = state(out.parent)
     files = {"new": b"ours", "link": b"{}\n", "folder": b"", "flat/x": b"", "nodes": b""}
     assert codes(lambda: write_tree(out, files, force=force)) == [
-        ("CP602", f"{out}/flat is a file that cpuplan did not write, and it has a folder to put there"),
-        ("CP602", f"{out}/folder is a folder that cpuplan did not write, and it has a file to put there"),
-        ("CP602", f"{out}/link is a symbolic link that cpuplan did not write, and it has a file to put there"),
-        ("CP602", f"{out}/new is a file that cpuplan did not write, and it has a file to put there"),
-        ("CP602", f"{out}/nodes is a folder that cpuplan did not write, and it has a file to put there"),
+        ("CP602", f"{out}/flat is a file that cpuplan did not write, where a folder belongs"),
+        ("CP602", f"{out}/folder is a folder that cpuplan did not write, where a file belongs"),
+        ("CP602", f"{out}/link is a symbolic link that cpuplan did not write, where a file belongs"),
+        ("CP602", f"{out}/new is a file that cpuplan did not write, where a file belongs"),
+        ("CP602", f"{out}/nodes is a folder that cpuplan did not write, where a file belongs"),
     ]
     assert state(out.parent) == before
 
@@ -251,7 +251,7 @@ def test_linked_parent_is_refused(out: Path, tmp_path: Path, force: bool) -> Non
     (out / "nodes").rename(elsewhere)
     (out / "nodes").symlink_to(elsewhere)
     assert codes(lambda: write_tree(out, FILES, force=force)) == [
-        ("CP602", f"{out}/nodes is a symbolic link that cpuplan did not write, and it has a folder to put there")
+        ("CP602", f"{out}/nodes is a symbolic link that cpuplan did not write, where a folder belongs")
     ]
     assert write_tree(out, {"plan.json": FILES["plan.json"]}) == Changes(unchanged=1)
     assert content(elsewhere) == {"a": None, "a/kubelet.conf": b"reserved: 0-1\n", "b": None} | {
@@ -419,7 +419,7 @@ def test_compare_names_everything_and_writes_nothing(out: Path) -> None:
         added=("nodes/c",), changed=("foreign", "nodes/a/kubelet.conf", "plan.json"), removed=("nodes/b/kubelet.conf",)
     )
     assert [(d.code, d.message) for d in diagnostics] == [
-        ("CP602", f"{out}/foreign is a file that cpuplan did not write, and it has a file to put there"),
+        ("CP602", f"{out}/foreign is a file that cpuplan did not write, where a file belongs"),
         ("CP609", f"{out}/nodes/a/kubelet.conf is not what the inventories and intents give now"),
         ("CP610", f"{out}/nodes/b/kubelet.conf is no longer asked for"),
         ("CP608", f"{out}/nodes/c is missing"),
