@@ -12,6 +12,7 @@ from cpuplan.quantity import to_text
 #: No file of /sys or /proc that is read here comes near; a sysinfo.tgz of 2,000 CPUs has about 4 MB.
 MAX_FILE = 64 * 1024 * 1024
 _MAX_LINKS = 40  # as the kernel (MAXSYMLINKS)
+_MAX_BELOW = 1000  # folders that are looked into for a system root
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -141,3 +142,18 @@ class FolderTree:
                 self.diagnostics.append(diagnose("CP123", path=place, limit=to_text(MAX_FILE), what="bytes per file"))
                 return None
         return b"".join(parts)
+
+
+def system_root(path: Path) -> Path | None:
+    """`path` or the folder in it that holds `sys/devices/system/cpu` or `proc/cpuinfo`."""
+    for root in (path, *_folders(path)):
+        if (root / "sys/devices/system/cpu").is_dir() or (root / "proc/cpuinfo").is_file():
+            return root
+    return None
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        return sorted(each for each in path.iterdir() if each.is_dir() and not each.is_symlink())[:_MAX_BELOW]
+    except OSError:
+        return []

@@ -4,12 +4,11 @@ import re
 from pathlib import Path
 
 from cpuplan.importers.archive import is_archive
+from cpuplan.importers.folder import system_root
 
 #: How much of a file is looked at: the first object of a NodeList may have long annotations.
 _HEAD = 256 * 1024
 _GZIP = b"\x1f\x8b"
-_CPUS = "sys/devices/system/cpu"
-_MAX_BELOW = 1000  # folders that are looked into for a system root
 
 #: The format of a text by how it begins; the first one counts.
 _LOOKS = {
@@ -62,18 +61,3 @@ def _detect_folder(path: Path) -> str | None:
     from cpuplan.importers import must_gather
 
     return "must-gather" if must_gather.detect(path) else None
-
-
-def system_root(path: Path) -> Path | None:
-    """`path` or the folder in it that holds `sys/devices/system/cpu` or `proc/cpuinfo`."""
-    for root in (path, *_folders(path)):
-        if (root / _CPUS).is_dir() or (root / "proc/cpuinfo").is_file():
-            return root
-    return None
-
-
-def _folders(path: Path) -> list[Path]:
-    try:
-        return sorted(each for each in path.iterdir() if each.is_dir() and not each.is_symlink())[:_MAX_BELOW]
-    except OSError:
-        return []

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import cpuinfo, formats, pci, sysfs
+from cpuplan.importers import cpuinfo, pci, sysfs
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
-from cpuplan.importers.folder import FolderTree
+from cpuplan.importers.folder import FolderTree, system_root
 from cpuplan.importers.tar import TarTree
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
@@ -17,7 +17,7 @@ _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 def read(path: Path) -> Imported:
     """Read one machine. It is named after its host name where that is in the tree, else after the path."""
     try:
-        tree: Tree = FolderTree(formats.system_root(path) or path, str(path)) if path.is_dir() else TarTree.open(path)
+        tree: Tree = FolderTree(system_root(path) or path, str(path)) if path.is_dir() else TarTree.open(path)
     except ArchiveError as error:
         return Imported((), (), (error.diagnostic,))
     machine, remarks, diagnostics = read_machine(tree)
