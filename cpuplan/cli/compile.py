@@ -28,7 +28,7 @@ def command(check: bool, force: bool, resolve: bool, output_format: str) -> int:
     out = root / "out"
     if not (check or force or resolve) and inputs.unchanged(root, out) and inputs.is_intact(out):
         print_diagnostics([], output_format)
-        note("nothing has changed")
+        note("nothing has changed: out/ is what the inputs give")
         return 0
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors

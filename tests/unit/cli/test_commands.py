@@ -62,7 +62,7 @@ def test_validate_writes_nothing(project: Path, capsys: Capture) -> None:
 
 def test_compile_then_nothing_has_changed(project: Path, capsys: Capture) -> None:
     assert run_in(project, ["compile"], capsys)[0] == 0
-    assert run_in(project, ["compile"], capsys) == (0, "", "nothing has changed\n")
+    assert run_in(project, ["compile"], capsys) == (0, "", "nothing has changed: out/ is what the inputs give\n")
     assert run_in(project, ["compile", "--check"], capsys) == (0, "", "out/ is up to date\n")
 
 
