@@ -26,9 +26,10 @@ _HINT = "look at the new one with --stdout, then overwrite it with --force, or c
 def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to_stdout: bool, force: bool) -> int:
     """Read hardware from each PATH and write Hardware and Nodes documents.
 
-    FORMAT is sysroot (a live host's root, a copy of its /sys and /proc, or a tar archive of them) or must-gather (an
-    OpenShift must-gather with node snapshots); left out, it is found by looking at each PATH. A folder of files is
-    read file by file. What the input does not tell is listed and left open.
+    FORMAT is sysroot (a live host's root, a copy of its /sys and /proc, or a tar archive of them), must-gather (an
+    OpenShift must-gather with node snapshots) or lscpu (what lscpu -J, -e or -p printed, in files named after the
+    node); left out, it is found by looking at each PATH. A folder of files is read file by file. What the input does
+    not tell is listed and left open.
     """
     from cpuplan import importers
     from cpuplan.importers import documents

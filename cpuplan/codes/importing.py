@@ -1,4 +1,4 @@
-"""Importing machines: the CP12x."""
+"""Importing machines: the CP12x and CP13x."""
 
 from cpuplan.codes.code import Code
 
@@ -12,10 +12,10 @@ CODES = {
         "docs/importing.md lists the formats and what each can tell.",
     ),
     "CP121": Code(
-        "unreadable or damaged archive",
+        "unreadable or damaged file",
         "{path} cannot be read: {problem}",
         "collect it again, or correct its permissions; what else there is has been read",
-        "Half of an archive describes half of a machine, so nothing is taken from a damaged one.",
+        "Half of a file describes half of a machine, so nothing is taken from a damaged one.",
     ),
     "CP122": Code(
         "part of an archive refused",
@@ -35,7 +35,8 @@ CODES = {
         "no CPUs described",
         "{path} describes no CPUs",
         "collect `sys/devices/system/cpu` and `proc/cpuinfo`; in a must-gather they are in `nodes/<node>/sysinfo.tgz`",
-        "There are neither `sys/devices/system/cpu/cpu*/` folders nor processors in `proc/cpuinfo`.",
+        "There are neither `sys/devices/system/cpu/cpu*/` folders nor processors in `proc/cpuinfo`, or a tool printed a "
+        "table without a CPU (lscpu 2.38 does on RISC-V).",
     ),
     "CP125": Code(
         "unexpected text",
@@ -49,5 +50,38 @@ CODES = {
         "{path} holds node {node}, which {first} holds too",
         "leave one of them out, or rename the file that the node is named after",
         "Of two machines of one name, the first one counts. Node objects belong beside machines and are no second one.",
+    ),
+    "CP135": Code(
+        "impossible output of lscpu",
+        "{path} reads {text!r}: {problem}",
+        "print it again and do not edit it: `lscpu -a -J -e`",
+        "Nothing is taken from a table with a row that cannot be: a CPU would be missing, or be in a wrong core. A CPU "
+        "has one row, rows have a value for each column, and CPU numbers go up to 8191. Only caches may be fewer.",
+    ),
+    "CP136": Code(
+        "siblings or sockets not told",
+        "{path} has counts and the CPUs of NUMA nodes only, which leave open what the {what} are",
+        "import the output of `lscpu -a -J -e` beside it, or better a copy of the node's /sys and /proc",
+        "The summary of lscpu has counts, and lists CPUs by NUMA node only. Siblings and sockets follow from these where "
+        "just one of the ways in which firmwares number CPUs fits them (docs/importing.md); else a guess would put the "
+        "threads of one core into two pools.",
+    ),
+    "CP137": Code(
+        "files of one node that disagree",
+        "{path} is no other view of node {node} than {first}: {problem}",
+        "print both on the same machine, or rename the file of the other one: files of one name are one node",
+        "A table of lscpu and its summary are put together where their names give one node, so both list the same CPUs. "
+        "Where they do not, only the table counts.",
+    ),
+    "CP138": Code(
+        "one core number for several cores",
+        "{path} gives CPUs one core number that cannot be siblings ({groups}): {problem}",
+        "import a copy of the node's /sys and /proc, or the table of an lscpu that has the column MODELNAME: `lscpu -a -J "
+        "-e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE,MODELNAME`",
+        "lscpu numbers the cores of each kind of CPU anew, so where kinds differ (Arm's big and little cores) several "
+        "cores have one number; and the kernel's core ids, which -y prints, repeat in the clusters or books of a socket. "
+        "The CPUs are taken for siblings all the same, for that is what the table says. But the threads of a core share "
+        "its caches, and there are 2, 4 or 8 of them if none is offline.",
+        "warning",
     ),
 }

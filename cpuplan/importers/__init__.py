@@ -6,22 +6,26 @@ from pathlib import Path
 
 from cpuplan.diagnostics import diagnose
 from cpuplan.importers import formats
-from cpuplan.importers.base import Imported, Importer, Node, NodeObject
+from cpuplan.importers.base import Imported, Importer, Node, NodeObject, PartsImporter, node_name
 
 #: Module by format. Only the one that is needed is loaded: they stand on unlike libraries.
 IMPORTERS = {
     "sysroot": "cpuplan.importers.sysroot",
     "must-gather": "cpuplan.importers.must_gather",
+    "lscpu": "cpuplan.importers.lscpu",
 }
+#: Formats whose files each tell a part of a node: files that give a node one name are read together (`read_parts`).
+_IN_PARTS = frozenset({"lscpu"})
 
 
 def run(format: str | None, paths: Iterable[Path], cluster: str | None = None) -> Imported:  # noqa: A002 - the option's name
     """Read the nodes at `paths`; `format` is found by looking if it is None. `cluster` names the nodes' cluster.
 
     A folder that is of no format holds files, and each that is of one is read. Nodes and Node objects of one name are
-    brought together, wherever they stand; of two machines of one name the first one counts (CP126).
+    brought together, wherever they stand; of two machines of one name the first one counts (CP126). Files of lscpu
+    that give a node one name are one machine.
     """
-    found = [(path, part) for path in paths for part in _read(format, path)]
+    found = list(_read(format, paths))
     objects = {each.name: each for _, part in found for each in part.objects}
     remarks = [remark for _, part in found for remark in part.remarks]
     diagnostics = [diagnostic for _, part in found for diagnostic in part.diagnostics]
@@ -39,17 +43,30 @@ def run(format: str | None, paths: Iterable[Path], cluster: str | None = None) -
     return Imported(tuple(nodes[name] for name in sorted(nodes)), tuple(remarks), tuple(diagnostics))
 
 
-def _read(format: str | None, path: Path) -> Iterator[Imported]:  # noqa: A002
+def _read(format: str | None, paths: Iterable[Path]) -> Iterator[tuple[Path, Imported]]:  # noqa: A002
+    """What is at `paths`, each with the path that it is from: of files that are read together, the first one."""
+    together: dict[tuple[str, str], list[Path]] = {}
+    for path in paths:
+        for each, name in _files(format, path):
+            if name in _IN_PARTS:
+                together.setdefault((name, node_name(each)), []).append(each)
+            elif name is None:
+                yield each, Imported((), (), (diagnose("CP120", path=each, formats=", ".join(IMPORTERS)),))
+            else:
+                yield each, _importer(name).read(each)
+    for (name, _), parts in together.items():
+        module: PartsImporter = import_module(IMPORTERS[name])
+        yield parts[0], module.read_parts(parts)
+
+
+def _files(format: str | None, path: Path) -> Iterator[tuple[Path, str | None]]:  # noqa: A002
+    """The path, or the files of a folder that is of no format or read in parts, each with its format."""
     found = format or formats.detect(path)
-    if found is None and path.is_dir():
-        files = {each: formats.detect(each) for each in sorted(path.iterdir()) if each.is_file()}
-        yield from (_importer(name).read(each) for each, name in files.items() if name)
-        if any(files.values()):
-            return
-    if found is None:
-        yield Imported((), (), (diagnose("CP120", path=path, formats=", ".join(IMPORTERS)),))
-    else:
-        yield _importer(found).read(path)
+    files: list[tuple[Path, str | None]] = []
+    if path.is_dir() and (found is None or found in _IN_PARTS):
+        looks = ((each, formats.detect(each)) for each in sorted(path.iterdir()) if each.is_file())
+        files = [(each, name) for each, name in looks if name and found in (None, name)]
+    yield from files or [(path, found)]
 
 
 def _importer(name: str) -> Importer:

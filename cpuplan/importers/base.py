@@ -1,6 +1,7 @@
 """What importers share: the facts of a machine as its kernel tells them, and what an import comes to."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -10,7 +11,7 @@ from cpuplan.diagnostics import Diagnostic
 _SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)$")
 #: What collectors call their files, or people after a command: before or after it, or in the folder, is the machine.
 _GENERIC = re.compile(
-    r"(^|[-_.])(sysroot|sysinfo|(ghw-)?snapshot|sys|root|lscpu(-[a-z0-9.]+)?|hwloc(-[a-z0-9]+)?|lstopo|topology|"
+    r"(^|[-_.])(sysroot|sysinfo|(ghw-)?snapshot|sys|root|lscpu(-[a-z0-9.]+)*|hwloc(-[a-z0-9]+)?|lstopo|topology|"
     r"machineinfo|ironic(-numa)?|nrt(-[a-z]+)?)$"
 )
 
@@ -104,6 +105,14 @@ class Importer(Protocol):
 
     def read(self, path: Path) -> Imported:
         """The nodes at `path`. What is wrong with it is among the diagnostics; nothing is raised."""
+        ...
+
+
+class PartsImporter(Protocol):
+    """A module of this package whose format may take several files for one node."""
+
+    def read_parts(self, paths: Sequence[Path]) -> Imported:
+        """The node that the files at `paths`, at least one, describe together; as Importer.read."""
         ...
 
 

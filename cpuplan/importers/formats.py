@@ -13,7 +13,11 @@ _GZIP = b"\x1f\x8b"
 #: The format of a text by how it begins; the first one counts.
 _LOOKS = {
     "hwloc": re.compile(r"\s*(<\?xml[^>]*>|<!DOCTYPE[^>]*>|<!--.*?-->|\s)*<topology\b", re.DOTALL),
-    "lscpu": re.compile(r'\s*\{\s*"(lscpu|cpus)"\s*:|(#[^\n]*\n)*# ?CPU,|Architecture: ', re.IGNORECASE),
+    "lscpu": re.compile(
+        r"""\s*\{\s*"(lscpu|cpus)"\s*:|(#[^\n]*\n)*#\s*([a-z0-9]+,)*CPU[,\r\n]"""
+        r"""|Architecture: |CPU( +[A-Z][A-Za-z0-9:%]*)+\s*\n""",
+        re.IGNORECASE,
+    ),
     "objects": re.compile(
         r"""(?s:.*?)(^|[{,\s])["']?kind["']?\s*:\s*["']?(List|(NodeResourceTopology|Node)(List)?)["']?\s*($|[,}])""",
         re.MULTILINE,
