@@ -12,16 +12,15 @@ from typing import Any
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import documents as importer_documents
 from cpuplan.importers.base import Machine
 from cpuplan.inventory import HardwareSpec, Layout
-from cpuplan.load import documents, hardware, yaml
+from cpuplan.load import hardware
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Cpu, Topology
+from tests.conformance import corpus_lscpu
+from tests.conformance.round_trip import differ, read_back
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
-#: Snapshots that hold the same files as the sysroot, less what their collectors leave out.
-SNAPSHOTS = ("sysinfo.tgz", "ghw-snapshot.tar.gz")
 #: expected.json has short names for the kinds of Intel's cores.
 _CORE_TYPES = {"P": "performance", "E": "efficient", "LPE": "lowPower"}
 #: PCI base classes that say nothing about where CPUs should be: bridges, timers, counters, buses and the like.
@@ -31,46 +30,55 @@ Facts = dict[str, Any]
 
 
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
-    """(case, what differs) for every sysroot and snapshot archive of the machines in the folders `paths`."""
+    """(case, what differs) for every file of the machines in the folders `paths` that a check is for."""
     for folder in sorted(paths) or sorted(path.parent for path in CORPUS.glob("*/expected.json")):
         expected = json.loads((folder / "expected.json").read_text())
-        archives = [*sorted(folder.glob("sysroot.tar.*")), *(folder / name for name in SNAPSHOTS)]
-        for archive in archives:
-            if archive.exists():
-                whole = archive.name.startswith("sysroot")
-                failures = [f"{archive.name}: {failure}" for failure in check(archive, expected, whole=whole)]
-                yield f"{folder.name}/{archive.name}", failures
+        for pattern, check_file in CHECKS:
+            for path in sorted(folder.glob(pattern)):
+                failures = [f"{path.name}: {failure}" for failure in check_file(path, expected)]
+                yield f"{folder.name}/{path.name}", failures
 
 
-def check(archive: Path, expected: Facts, *, whole: bool) -> Iterator[str]:
+def check(archive: Path, expected: Facts, *, whole: bool = True) -> Iterator[str]:
     """What of the machine in `archive` is not as expected; a snapshot that is not `whole` may say less."""
     imported = importers.run(None, [archive], "corpus")
     yield from (f"{diagnostic.code}: {diagnostic.message}" for diagnostic in imported.diagnostics)
     if len(imported.nodes) != 1:
         yield f"{len(imported.nodes)} nodes"
         return
-    machine = imported.nodes[0].machine
-    sources = []
-    for name, text in importer_documents.render(imported).items():
-        found, problems = yaml.parse(name, text)
-        sources += found
-        yield from (f"{name}: {problem.code}: {problem.message}" for problem in problems)
-    read_back, problems = documents.from_sources(sources)
-    yield from (f"documents: {problem.code}: {problem.message}" for problem in problems)
-    for document in read_back.of_kind("Hardware"):
-        spec: HardwareSpec = document.spec
-        topology, found_wrong = hardware.build(spec)
-        yield from (f"build: {problem}" for problem in found_wrong)
+    made = read_back(imported)
+    yield from made.problems
+    for spec, topology in made.hardware:
         if topology is not None and spec.topology is not None:
             yield from _compare(expected, spec, spec.topology, topology)
-            yield from _compare_facts(expected, machine, spec, whole=whole)
+            yield from _compare_facts(expected, imported.nodes[0].machine, spec, whole=whole)
+
+
+def _check_snapshot(archive: Path, expected: Facts) -> Iterator[str]:
+    """A snapshot holds the same files as the sysroot, less what its collector leaves out."""
+    return check(archive, expected, whole=False)
+
+
+#: What checks the files of a name: given the path and the machine's facts, what is wrong.
+CHECKS: tuple[tuple[str, Callable[[Path, Facts], Iterator[str]]], ...] = (
+    ("sysroot.tar.*", check),
+    ("sysinfo.tgz", _check_snapshot),
+    ("ghw-snapshot.tar.gz", _check_snapshot),
+    ("lscpu-p.txt", corpus_lscpu.check_table),
+    ("lscpu-p.txt", corpus_lscpu.check_together),
+    ("lscpu-e*.json*", corpus_lscpu.check_table),
+    ("lscpu-p-physical.txt", corpus_lscpu.check_ids),
+    ("lscpu.json", corpus_lscpu.check_summary),
+    ("lscpu-hier.json", corpus_lscpu.check_summary),
+    ("lscpu.txt", corpus_lscpu.check_summary),
+)
 
 
 def _compare(expected: Facts, spec: HardwareSpec, layout: Layout, topology: Topology) -> Iterator[str]:
     cpus: list[Facts] = expected["cpus"]
     online = CpuSet(cpu["cpu"] for cpu in cpus if cpu["online"])
-    yield from _differ("online", online, topology.online)
-    yield from _differ("offline", CpuSet(cpu["cpu"] for cpu in cpus) - online, topology.offline)
+    yield from differ("online", online, topology.online)
+    yield from differ("offline", CpuSet(cpu["cpu"] for cpu in cpus) - online, topology.offline)
     if topology.online != online:
         return
     one_node = not expected["numa"]
@@ -82,26 +90,26 @@ def _compare(expected: Facts, spec: HardwareSpec, layout: Layout, topology: Topo
     yield from _compare_caches(expected["caches"], layout, topology)
     for key, name in (("model", spec.model), ("arch", spec.architecture)):
         if key == "arch" and name != "other":
-            yield from _differ(key, _architecture(expected["arch"]), name)
+            yield from differ(key, _architecture(expected["arch"]), name)
         if key == "model" and spec.architecture == "x86_64" and expected["model"]:
-            yield from _differ(key, " ".join(expected["model"].split()), name)
+            yield from differ(key, " ".join(expected["model"].split()), name)
 
 
 def _compare_cpu(expected: Facts, cpu: Cpu, topology: Topology, *, one_node: bool) -> Iterator[str]:
     number = expected["cpu"]
     if expected["siblings"]:
-        yield from _differ(f"cpu {number} siblings", expected["siblings"], str(topology.siblings(number)))
+        yield from differ(f"cpu {number} siblings", expected["siblings"], str(topology.siblings(number)))
     for key, found in (("core", cpu.core_id), ("socket", cpu.socket), ("die", cpu.die)):
         if expected[key] is not None and expected[key] >= 0:
-            yield from _differ(f"cpu {number} {key}", expected[key], found)
+            yield from differ(f"cpu {number} {key}", expected[key], found)
     node = 0 if one_node else UNKNOWN if expected["numa"] is None else expected["numa"]
-    yield from _differ(f"cpu {number} numa", node, cpu.numa_node)
+    yield from differ(f"cpu {number} numa", node, cpu.numa_node)
     # The lowest CPU of a domain may be offline; a Topology has online CPUs only.
     domain = UNKNOWN if expected["l3"] is None else expected["l3"]
     if domain in topology.online or domain == UNKNOWN:
-        yield from _differ(f"cpu {number} l3", domain, cpu.uncore_cache)
+        yield from differ(f"cpu {number} l3", domain, cpu.uncore_cache)
     kind = expected.get("type") or ""
-    yield from _differ(f"cpu {number} type", _CORE_TYPES.get(kind, kind), cpu.core_type)
+    yield from differ(f"cpu {number} type", _CORE_TYPES.get(kind, kind), cpu.core_type)
 
 
 def _partition(key: str, cpus: list[Facts], topology: Topology) -> Iterator[str]:
@@ -113,7 +121,7 @@ def _partition(key: str, cpus: list[Facts], topology: Topology) -> Iterator[str]
 
     wanted = _groups(known, label, lambda cpu: cpu["cpu"])
     found = _groups(known, lambda cpu: topology[cpu["cpu"]].cluster, lambda cpu: cpu["cpu"])
-    yield from _differ(f"{key}s", sorted(map(str, wanted)), sorted(map(str, found)))
+    yield from differ(f"{key}s", sorted(map(str, wanted)), sorted(map(str, found)))
 
 
 def _groups(items: Iterable[Facts], key: Callable[[Facts], Hashable], cpu: Callable[[Facts], int]) -> list[CpuSet]:
@@ -126,7 +134,7 @@ def _groups(items: Iterable[Facts], key: Callable[[Facts], Hashable], cpu: Calla
 def _compare_numa(expected: Facts, layout: Layout, topology: Topology) -> Iterator[str]:
     nodes = {node.id: node for node in layout.numa_nodes}
     wanted: list[Facts] = expected["numa"]
-    yield from _differ("numa ids", sorted(node["id"] for node in wanted) or [0], sorted(nodes))
+    yield from differ("numa ids", sorted(node["id"] for node in wanted) or [0], sorted(nodes))
     present = topology.online | topology.offline
     claimed = CpuSet()
     for node in wanted:
@@ -137,12 +145,12 @@ def _compare_numa(expected: Facts, layout: Layout, topology: Topology) -> Iterat
         # Lists have CPUs that are not there (0-35 on a machine of 32); of a CPU that several claim, the first has it.
         cpus = (CpuSet.parse_kernel(node["cpus"]) & present) - claimed
         claimed |= cpus
-        yield from _differ(f"{what} cpus", cpus, found.cpus or CpuSet())
+        yield from differ(f"{what} cpus", cpus, found.cpus or CpuSet())
         if node["memory_bytes"] is not None:
-            yield from _differ(f"{what} memory", node["memory_bytes"], found.memory and to_bytes(found.memory))
-        yield from _differ(f"{what} distances", tuple(node["distances"] or ()), found.distances)
+            yield from differ(f"{what} memory", node["memory_bytes"], found.memory and to_bytes(found.memory))
+        yield from differ(f"{what} distances", tuple(node["distances"] or ()), found.distances)
         pages = {int(size) * 1024: count for size, count in node["hugepages"].items() if count}
-        yield from _differ(f"{what} huge pages", pages, {to_bytes(size): n for size, n in found.huge_pages.items()})
+        yield from differ(f"{what} huge pages", pages, {to_bytes(size): n for size, n in found.huge_pages.items()})
 
 
 def _compare_caches(wanted: list[Facts], layout: Layout, topology: Topology) -> Iterator[str]:
@@ -168,13 +176,13 @@ def _compare_caches(wanted: list[Facts], layout: Layout, topology: Topology) -> 
 def _compare_facts(expected: Facts, machine: Machine, spec: HardwareSpec, *, whole: bool) -> Iterator[str]:
     """What the importer knows beside the topology."""
     if expected["cmdline"]:
-        yield from _differ("boot arguments", expected["cmdline"].strip(), machine.boot_arguments)
+        yield from differ("boot arguments", expected["cmdline"].strip(), machine.boot_arguments)
     sizes = sorted(int(size) * 1024 for size in expected["hugepages"])
     if whole and sizes:
-        yield from _differ("huge page sizes", sizes, sorted(map(to_bytes, spec.huge_page_sizes)))
+        yield from differ("huge page sizes", sizes, sorted(map(to_bytes, spec.huge_page_sizes)))
     wanted = {pci["address"]: pci for pci in expected["pci"] if int(pci["class"], 16) >> 16 not in _PCI_IGNORED}
     devices = {device.address: device for device in machine.devices}
-    yield from _differ("pci addresses", sorted(wanted), sorted(devices))
+    yield from differ("pci addresses", sorted(wanted), sorted(devices))
     for address in wanted.keys() & devices.keys():
         pci, device = wanted[address], devices[address]
         node = pci["numa"] if pci["numa"] is not None and pci["numa"] >= 0 else None
@@ -183,22 +191,17 @@ def _compare_facts(expected: Facts, machine: Machine, spec: HardwareSpec, *, who
             ("ids", (pci["vendor"], pci["device"]), (device.vendor, device.device)),
             ("numa", node, device.numa_node),
         ):
-            yield from _differ(f"pci {address} {key}", truth, seen)
+            yield from differ(f"pci {address} {key}", truth, seen)
         if whole:
             rest = (device.total_functions, device.functions, device.physical_function, list(device.interfaces))
             keys = ("sriov_totalvfs", "sriov_numvfs", "physfn")
-            yield from _differ(f"pci {address} functions", (*map(pci.get, keys), pci.get("net") or []), rest)
+            yield from differ(f"pci {address} functions", (*map(pci.get, keys), pci.get("net") or []), rest)
     physical = {address for address, device in devices.items() if device.physical_function is None}
-    yield from _differ("written devices", sorted(physical), sorted(device.address for device in spec.devices))
+    yield from differ("written devices", sorted(physical), sorted(device.address for device in spec.devices))
     numa = {device.address: device.numa_node for device in spec.devices}
-    yield from _differ("written devices' nodes", {address: devices[address].numa_node for address in physical}, numa)
+    yield from differ("written devices' nodes", {address: devices[address].numa_node for address in physical}, numa)
 
 
 def _architecture(name: str) -> str:
     """The corpus tells 32-bit and big-endian kernels apart; documents know what Kubernetes runs on."""
     return {"ppc64": "ppc64le"}.get(name, name)
-
-
-def _differ(what: str, expected: object, found: object) -> Iterator[str]:
-    if expected != found:
-        yield f"{what} is {found!s:.120}, not {expected!s:.120}"
