@@ -9,6 +9,7 @@ MAX_CPU = 8191
 # Not \d, which takes the digits of all scripts, and not more digits than any number of CPUs has.
 _NUMBER = "([0-9]{1,18})"
 _ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER})?")
+_SIGNED = re.compile(r"\+?[0-9]+(-\+?[0-9]+)?")
 _KERNEL_ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER}/{_NUMBER})?)?")
 
 
@@ -62,6 +63,21 @@ class CpuSet:
             if bits & chunk:
                 raise CpuSetError(item, f"names CPU {cls.from_bits(bits & chunk)} a second time")
             bits |= chunk
+        return cls.from_bits(bits)
+
+    @classmethod
+    def parse_kubelet(cls, text: str) -> "CpuSet":
+        """Read a list as the kubelet does (k8s.io/utils/cpuset, Parse): any order, repeats, leading zeros.
+
+        Raises CpuSetError for anything else.
+        """
+        bits = 0
+        for item in text.split(",") if text else ():
+            # Go's Atoi takes a plus sign. A minus sign always separates the ends of a range.
+            match = _ITEM.fullmatch(item.replace("+", "") if _SIGNED.fullmatch(item) else item)
+            if not match:
+                raise CpuSetError(item, _syntax_problem(item))
+            bits |= _range_bits(item, int(match[1]), int(match[2] or match[1]))
         return cls.from_bits(bits)
 
     @classmethod

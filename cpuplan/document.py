@@ -42,17 +42,18 @@ _STRIDE = "[0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?"
 class _ListOf:
     """The type of a CPU list, for pydantic: what `parse` takes, or a bare number, which is an integer only to YAML."""
 
-    def __init__(self, parse: Callable[[str], CpuSet], pattern: str, example: str) -> None:
+    def __init__(
+        self, parse: Callable[[str], CpuSet], pattern: str, example: str, *, bare_numbers: bool = True
+    ) -> None:
         self.parse = parse
-        self.json_schema = {
-            "anyOf": [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}],
-            "examples": [example],
-        }
+        self.types = (str, int) if bare_numbers else (str,)
+        forms = [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}]
+        self.json_schema = {"anyOf": forms[: len(self.types)], "examples": [example]}
 
     def read(self, value: object) -> CpuSet:
         if isinstance(value, CpuSet):
             return value
-        if isinstance(value, bool) or not isinstance(value, str | int):
+        if isinstance(value, bool) or not isinstance(value, self.types):
             raise PydanticCustomError("cpu_list_type", "a CPU list is text such as 0-3,8")
         try:
             return self.parse(str(value))
@@ -71,6 +72,8 @@ class _ListOf:
 CpuList = Annotated[CpuSet, _ListOf(CpuSet.parse, list_pattern(RANGE), "0-1,32-33")]
 #: A list as the kernel prints or takes it, strides too: what inventories hold.
 KernelList = Annotated[CpuSet, _ListOf(CpuSet.parse_kernel, list_pattern(_STRIDE), "0-110:1/2")]
+#: A list as the kubelet reads its own and PerformanceProfiles are written: text in any order, repeats allowed.
+KubeletList = Annotated[CpuSet, _ListOf(CpuSet.parse_kubelet, list_pattern(RANGE), "0-1,32-33", bare_numbers=False)]
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]

@@ -12,9 +12,12 @@ POOLS = ("reserved", "shared", "isolated", "offlined")
 PoolName = Literal["reserved", "shared", "isolated", "offlined"]
 POOL_SIZES = ("cpus", "count", "cores", "percent", "rest")
 
-#: One word of the kernel command line. No blanks, quotes or shell characters: these go into boot loader files.
-KernelArgument = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.\-]+(=[A-Za-z0-9_.,:/+@%=\-]*)?$")]
+#: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to GRUB: these words go
+#: into boot loader files.
+KernelArgument = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.\-]+(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$")]
 HugePageSize = Annotated[str, Field(pattern=r"^[1-9][0-9]*(k|K|M|G)$", examples=["2M", "1G"])]
+#: As udev prints it.
+PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
 Duration = Annotated[str, Field(pattern=r"^([0-9]+(ms|s|m|h))+$", examples=["5s"])]
 
 
@@ -38,6 +41,15 @@ class Target(Model):
     machine_config_label: dict[str, str] = Field({}, description="openshift: label of the MachineConfig")
     machine_config_pool_selector: dict[str, str] = Field({}, description="openshift: labels of the MachineConfigPool")
     runtime: Literal["crio"] = "crio"
+    cpu_partitioning: bool = Field(
+        False, description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)"
+    )
+    pinned_pools: Annotated[tuple[Name, ...], Listed] = Field(
+        (), description="openshift: further pools of a cluster with workload partitioning"
+    )
+    control_plane_topology: Literal["HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica"] = Field(
+        "HighlyAvailable", description="openshift: as in the Infrastructure object"
+    )
 
 
 def _pool_shorthand(value: object) -> object:
@@ -116,6 +128,13 @@ class Isolation(Model):
         None,
         description="irqaffinity=: all other interrupts. Left out: yes on kubernetes, no on openshift (CRI-O does it)",
     )
+    globally_disable_irq_load_balancing: bool = Field(
+        False, description="openshift: irqbalance leaves the isolated CPUs alone at all times, not pod by pod"
+    )
+
+
+#: What may be set aside for daemons. CPUs are, by number, with the reserved pool: amounts of `cpu` change nothing then.
+Resource = Literal["cpu", "memory", "ephemeral-storage", "pid"]
 
 
 class ReservedMemory(Model):
@@ -137,8 +156,8 @@ class Kubelet(Model):
     memory_manager_policy: Literal["None", "Static"] | None = Field(
         None, description="left out: Static where topologyManagerPolicy is restricted or single-numa-node"
     )
-    kube_reserved: dict[Literal["memory", "ephemeral-storage", "pid"], str] = {"memory": "500Mi"}
-    system_reserved: dict[Literal["memory", "ephemeral-storage", "pid"], str] = {"memory": "500Mi"}
+    kube_reserved: dict[Resource, str] = {"memory": "500Mi"}
+    system_reserved: dict[Resource, str] = {"memory": "500Mi"}
     eviction_hard: dict[str, str] = {
         "imagefs.available": "15%",
         "memory.available": "100Mi",
@@ -147,6 +166,12 @@ class Kubelet(Model):
     }
     reserved_memory: Annotated[tuple[ReservedMemory, ...], Listed] = Field(
         (), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
+    )
+    dynamic_resource_allocation: bool = Field(
+        False, description="a DRA driver gives out CPUs and memory: the kubelet's own managers have the policy none"
+    )
+    configuration: dict[str, Any] = Field(
+        {}, description="further fields of KubeletConfiguration, as they are; none that stands above by itself"
     )
 
 
@@ -187,6 +212,37 @@ class Runtime(Model):
     handler: Name = "high-performance"
     mixed_cpus: bool | None = Field(None, description="left out: yes where there is a shared pool")
     containers_limit: Annotated[int, Field(ge=0)] = Field(256, description="containers of a node that may share")
+    exec_cpu_affinity: Literal["first", "none"] = Field(
+        "first", description="first: exec probes run on the container's first CPU; none: on all of them"
+    )
+
+
+class NetDevice(Model):
+    """Network devices that fit everything that is written here."""
+
+    interface_name: str | None = Field(None, min_length=1, description="* stands for any text; a leading ! for not")
+    vendor_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(None, alias="vendorID")
+    device_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(None, alias="deviceID")
+
+
+class Net(Model):
+    """Network devices, by the names of PerformanceProfile."""
+
+    user_level_networking: bool = Field(
+        False, description="openshift: devices get as many queues as there are reserved CPUs"
+    )
+    devices: Annotated[tuple[NetDevice, ...], Listed] = Field((), description="only these; all if left out")
+    receive_packet_steering: bool = Field(
+        False, description="openshift: received packets are worked on by the reserved CPUs (RPS), on virtual devices"
+    )
+    physical_device_rps: bool = Field(False, description="openshift: on physical devices too")
+
+
+class HardwareTuning(Model):
+    """Highest CPU frequencies in kHz."""
+
+    isolated_cpu_freq: Annotated[int, Field(ge=1)]
+    reserved_cpu_freq: Annotated[int, Field(ge=1)]
 
 
 class IntentSpec(Model):
@@ -201,3 +257,6 @@ class IntentSpec(Model):
     kernel: Kernel = Kernel()
     workload_hints: WorkloadHints = WorkloadHints()
     runtime: Runtime = Runtime()
+    net: Net = Net()
+    hardware_tuning: HardwareTuning | None = Field(None, description="openshift: TuneD sets them")
+    paused: bool = Field(False, description="nothing is written for these nodes: what is there stays as it is")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
-from cpuplan.load import documents, files, fleet, lock
+from cpuplan.load import files, fleet, lock, project
 from cpuplan.load.documents import Documents
 from cpuplan.plan import NodeClass, NodePlan, Plan
 from cpuplan.source import Position
@@ -30,7 +30,7 @@ class Project(NamedTuple):
 
 def load(root: Path) -> Project:
     """Read inventories/, intents/ and the lock; never raises for what is written in them."""
-    found, diagnostics = documents.read(root, files.input_files(root))
+    found, diagnostics = project.read(root, files.input_files(root))
     built, problems = fleet.build(found)
     locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH)
     for second in found.of_kind("Delivery")[1:]:

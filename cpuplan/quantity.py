@@ -1,21 +1,26 @@
-"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1G`, plain bytes."""
+"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1.5G`, plain bytes."""
 
 import re
 
 _FACTOR = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _FACTOR |= {unit + "i": 1024**power for power, unit in enumerate("KMGTP", start=1)}
-#: A whole number with a unit. (apimachinery's Quantity also takes fractions and exponents; memory needs neither.)
-PATTERN = r"^[0-9]{1,18}(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
+#: A number with a unit. (apimachinery's Quantity also takes exponents and thousandths, which no memory needs.)
+PATTERN = r"^[0-9]{1,18}(\.[0-9]{1,9})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 _QUANTITY = re.compile(PATTERN)
 
 
 def to_bytes(text: str) -> int:
-    """The number of bytes that `text` stands for; ValueError when it is no quantity."""
+    """The number of bytes that `text` stands for, fractions of one rounded up as Kubernetes does (Quantity.Value).
+
+    ValueError when it is no quantity.
+    """
     match = _QUANTITY.match(text)
     if not match:
         raise ValueError(f"{text!r} is no quantity such as 500Mi, 16Gi or a number of bytes")
-    unit = match[1] or ""
-    return int(text[: len(text) - len(unit)]) * _FACTOR[unit]
+    unit = match[2] or ""
+    whole, _, decimals = text[: len(text) - len(unit)].partition(".")
+    scale = int("1" + "0" * len(decimals))
+    return -(-int(whole + decimals) * _FACTOR[unit] // scale)
 
 
 def to_text(size: int) -> str:

@@ -1,5 +1,6 @@
 """YAML data that remembers where each of its values was written."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias, Union
 
 #: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1 and 1.2 differ.
@@ -49,6 +50,34 @@ class Source:
     def key_at(self, field: Field) -> Position:
         """Where the key of `field` is; of a field that is not there, where its nearest written parent is."""
         return self._find(field, key=True)
+
+    def mark_of(self, field: Field) -> Mark:
+        """The mark of `field`, or of its nearest written parent."""
+        data = self.data
+        found = Mark((-1, -1, -1), (*self.start, self.start[1]))
+        for name in field:
+            mark = self.marks.get(id(data), {}).get(name)
+            if mark is None:
+                break
+            found = mark
+            data = data[name]  # type: ignore[index]
+        return found
+
+    def retold(self, data: Data, places: Mapping[Field, Field]) -> "Source":
+        """A document made from this one: each value is where the field that `places` names for it was written.
+
+        A value without a name there is where its parent is.
+        """
+        marks: Marks = {}
+        todo: list[tuple[Data, Field, Field]] = [(data, (), ())]
+        while todo:
+            value, field, origin = todo.pop()
+            items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            for name, child in items:
+                place = places.get((*field, name), origin)
+                marks.setdefault(id(value), {})[name] = self.mark_of(place)
+                todo.append((child, (*field, name), place))
+        return Source(self.path, data, marks, self.start)
 
     def _find(self, field: Field, key: bool) -> Position:
         at: tuple[int, int, int] = (*self.start, self.start[1])

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, metadata
-from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, runtimeclass, units
+from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, pinning, rps, runtimeclass, tuned, units
 from cpuplan.components.setting import of_component
 from cpuplan.intent import Target
 from cpuplan.plan import NodePlan
@@ -22,18 +22,23 @@ ROLE = "machineconfiguration.openshift.io/role"
 BUILT_IN_POOLS = ("master", "worker", "arbiter")
 #: MachineConfig takes Ignition 3.2 since OpenShift 4.7.
 IGNITION = "3.2.0"
+#: Lower numbers win; the operator's own profiles have 30 and 40.
+TUNED_PRIORITY = 20
 KERNEL_TYPES = {"64k": "64k-pages"}
 
 
 def manifests(plan: NodePlan) -> Iterator[Manifest]:
-    """The pool (unless every cluster has it), its KubeletConfig and MachineConfig, and the RuntimeClass."""
+    """The pool (unless every cluster has it), its KubeletConfig, MachineConfig and Tuned, and the RuntimeClass."""
     node_class = plan.node_class
     pool = node_class.target.pool or ""
     if pool not in BUILT_IN_POOLS:
         yield Manifest(f"00-machineconfigpool-{pool}.yaml", machine_config_pool(node_class.target))
+    for name in pinned_pools(node_class.target):
+        yield Manifest(f"01-machineconfig-{name}-cpu-partitioning.yaml", pinning_machine_config(name))
     yield Manifest(f"10-kubeletconfig-{node_class.intent}.yaml", kubelet_config(plan))
     yield Manifest(f"10-machineconfig-{node_class.intent}.yaml", machine_config(plan))
     yield Manifest(f"10-runtimeclass-{node_class.intent}.yaml", runtime_class(plan))
+    yield Manifest(f"10-tuned-{node_class.intent}.yaml", tuned_object(plan))
 
 
 def node_files(_plan: NodePlan) -> Mapping[str, bytes]:
@@ -103,7 +108,7 @@ def machine_config(plan: NodePlan) -> dict[str, Any]:
             "config": {
                 "ignition": {"version": IGNITION},
                 "storage": {"files": [_ignition_file(*file) for file in sorted(files(plan).items())]},
-                "systemd": {"units": [_ignition_unit(name, text) for name, text in sorted(units.units(plan).items())]},
+                "systemd": {"units": list(_units(plan))},
             },
             "kernelArguments": kernel.arguments(of_component(settings, kernel.NAME)),
             "kernelType": kernel_type,
@@ -117,7 +122,17 @@ def files(plan: NodePlan) -> dict[str, tuple[int, str]]:
     found = {crio.path(plan): (0o644, crio.render(of_component(settings, crio.NAME)))}
     if mixed := of_component(settings, mixedcpus.NAME):
         found[mixedcpus.PATH] = (0o644, mixedcpus.render(mixed))
-    return found | units.files(plan)
+    found |= pinning.files(of_component(settings, pinning.NAME))
+    return found | rps.files(of_component(settings, rps.NAME)) | units.files(plan)
+
+
+def _units(plan: NodePlan) -> Iterator[dict[str, Any]]:
+    """Units in the order of their names. The template unit for network devices is started by udev."""
+    enabled = units.units(plan)
+    started = rps.units(of_component(all_settings(plan), rps.NAME))
+    for name, text in sorted((enabled | started).items()):
+        unit = {"name": name, "enabled": True, "contents": text}
+        yield unit if name in enabled else {"name": name, "contents": text}
 
 
 def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
@@ -126,12 +141,45 @@ def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
     return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": source}}
 
 
-def _ignition_unit(name: str, text: str) -> dict[str, Any]:
-    return {"name": name, "enabled": True, "contents": text}
-
-
 def runtime_class(plan: NodePlan) -> dict[str, Any]:
     """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's nodes."""
     return runtimeclass.runtime_class(plan, node_selector(plan.node_class.target)) | {
         "metadata": metadata(f"performance-{plan.node_class.intent}", NODE_WAVE)
+    }
+
+
+def pinned_pools(target: Target) -> list[str]:
+    """The pools of a cluster with workload partitioning: a pool without the default files would not take the pods."""
+    if not target.cpu_partitioning:
+        return []
+    arbiter = ["arbiter"] if target.control_plane_topology == "HighlyAvailableArbiter" else []
+    return list(dict.fromkeys(["master", *arbiter, "worker", target.pool or "worker", *target.pinned_pools]))
+
+
+def pinning_machine_config(pool: str) -> dict[str, Any]:
+    """The defaults of workload partitioning for a pool, as the installer lays them down."""
+    files = [_ignition_file(*file) for file in sorted(pinning.default_files().items())]
+    return {
+        "apiVersion": MCO_API,
+        "kind": "MachineConfig",
+        "metadata": metadata(f"01-{pool}-cpu-partitioning", POOL_WAVE, labels={ROLE: pool}, guarded=True),
+        "spec": {"config": {"ignition": {"version": IGNITION}, "storage": {"files": files}}},
+    }
+
+
+def tuned_object(plan: NodePlan) -> dict[str, Any]:
+    """Tuned: the profile, and the pool whose nodes get it from the node tuning operator."""
+    target, name = plan.node_class.target, f"openshift-node-performance-{plan.node_class.intent}"
+    profile = tuned.render(of_component(all_settings(plan), tuned.NAME))
+    recommended = {
+        "machineConfigLabels": target.machine_config_label or {ROLE: target.pool or ""},
+        "priority": TUNED_PRIORITY,
+        "profile": name,
+    }
+    made = metadata(name, NODE_WAVE) | {"namespace": "openshift-cluster-node-tuning-operator"}
+    return {
+        "apiVersion": "tuned.openshift.io/v1",
+        "kind": "Tuned",
+        "metadata": made,
+        "spec": {"profile": [{"name": name, "data": profile}], "recommend": [recommended]},
     }

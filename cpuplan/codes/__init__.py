@@ -5,13 +5,14 @@
 rule; a remedy is something to do.
 """
 
-from cpuplan.codes import bugs, checking, components, importing, inputs, reading, solving, topology, writing
+from cpuplan.codes import bugs, checking, components, importing, inputs, profiles, reading, solving, topology, writing
 from cpuplan.codes.code import Code as Code
 
 CODES: dict[str, Code] = {
     **reading.CODES,
     **importing.CODES,
     **inputs.CODES,
+    **profiles.CODES,
     **topology.CODES,
     **solving.CODES,
     **components.CODES,

@@ -185,6 +185,12 @@ CODES = {
         "the same. This is a warning: the nodes themselves work.",
         "warning",
     ),
+    "CP533": Code(
+        "mixed CPUs and DRA",
+        "containers cannot use shared CPUs where a DRA driver gives out CPUs",
+        "set runtime.mixedCpus to false, or give up kubelet.dynamicResourceAllocation",
+        "Mixed CPUs stand on the kubelet's static CPU manager, which DRA replaces.",
+    ),
     "CP540": Code(
         "huge page size that the kernel lacks",
         "there are no huge pages of {size} on {architecture} with base pages of {base}",
@@ -209,5 +215,30 @@ CODES = {
         "huge pages take {asked} on NUMA node {node} of hardware {hardware}, which has {memory}",
         "ask for fewer pages",
         "The kernel sets aside as many pages as it finds memory for and says so only in its log.",
+    ),
+    "CP544": Code(
+        "kubelet field with a place of its own",
+        "kubelet.configuration has {field}, which follows from {place}",
+        "write it there",
+        "`kubelet.configuration` is for fields of KubeletConfiguration that an intent does not know by itself: a value in "
+        "two places could be two values.",
+    ),
+    "CP545": Code(
+        "unknown kubelet field",
+        "KubeletConfiguration has no field {field}",
+        "{hint}",
+        "The API server, the machine config operator and the kubelet's lenient reader drop an unknown field in silence.",
+    ),
+    "CP546": Code(
+        "kubelet field of another type",
+        "KubeletConfiguration's {field} is {value!r}, not {expected}",
+        "write {expected}",
+        "With a field of the wrong type, a kubelet does not start.",
+    ),
+    "CP547": Code(
+        "kubelet field that OpenShift keeps to itself",
+        "the machine config operator refuses a KubeletConfig with {field}",
+        "take it out; feature gates are set by the FeatureGate object of the cluster",
+        "The operator then leaves the pool as it is and only says so in the status of the KubeletConfig.",
     ),
 }

@@ -9,7 +9,10 @@ from cpuplan.components import (
     kubelet_checks,
     mixedcpus,
     nrt,
+    pinning,
+    rps,
     runtimeclass,
+    tuned,
     units,
     versions,
 )
@@ -23,8 +26,11 @@ COMPONENTS: dict[str, Component] = {
     kubelet.NAME: kubelet,
     mixedcpus.NAME: mixedcpus,
     crio.NAME: crio,
+    pinning.NAME: pinning,
     runtimeclass.NAME: runtimeclass,
     kernel.NAME: kernel,
+    tuned.NAME: tuned,
+    rps.NAME: rps,
     units.NAME: units,
     nrt.NAME: nrt,
 }

@@ -68,8 +68,8 @@ def _handler(plan: NodePlan, *, mixed: bool) -> Iterator[Setting]:
         yield Setting(NAME, table + "runtime_path", f"/usr/bin/{runtime}", (named, reason))
         yield Setting(NAME, table + "runtime_type", "oci", (named, reason))
         yield Setting(NAME, table + "runtime_root", f"/run/{runtime}", (named, reason))
-    if versions.has(target, "crio.exec_cpu_affinity"):
-        reason = Reason("exec probes stay off the CPUs that workloads spin on", "default")
+    if versions.has(target, "crio.exec_cpu_affinity") and plan.spec.runtime.exec_cpu_affinity == "first":
+        reason = stated(plan, "exec probes stay off the CPUs that workloads spin on", "runtime.execCpuAffinity")
         yield Setting(NAME, table + "exec_cpu_affinity", "first", (named, reason))
     if versions.has(target, "crio.inherit_default_runtime"):
         reason = Reason("crun then makes no cgroup below the container's, which the CPU hooks would miss", "default")

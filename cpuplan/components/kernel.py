@@ -120,7 +120,8 @@ def _platform(plan: NodePlan) -> Iterator[Argument]:
         yield "intel_iommu", "on", vendor
     yield "iommu", "pt", vendor
     if node_class.cpu_vendor == AMD:
-        yield "amd_pstate", _mode(plan, "guided"), (*vendor, _power_reason(plan))
+        mode, reason = _chosen_mode(plan) or ("guided", Reason("the hardware chooses frequencies", "default"))
+        yield "amd_pstate", mode, (*vendor, reason)
     hints = plan.spec.workload_hints
     real_time = stated(plan, "the workloads are real-time", "workloadHints.realTime")
     if hints.real_time:
@@ -139,21 +140,20 @@ def _platform(plan: NodePlan) -> Iterator[Argument]:
 
 def _intel_pstate(plan: NodePlan) -> Iterator[Argument]:
     model = plan.node_class.cpu_model_number
-    if plan.spec.workload_hints.per_pod_power_management:
-        yield "intel_pstate", "passive", (_power_reason(plan),)
+    if chosen := _chosen_mode(plan):
+        yield "intel_pstate", chosen[0], (chosen[1],)
     elif model is not None:
         mode, than = ("disable", "before") if model in BEFORE_ICE_LAKE else ("active", "not before")
         yield "intel_pstate", mode, (Reason(f"CPU model {model} is {than} Ice Lake", "default"),)
 
 
-def _mode(plan: NodePlan, otherwise: str) -> str:
-    return "passive" if plan.spec.workload_hints.per_pod_power_management else otherwise
-
-
-def _power_reason(plan: NodePlan) -> Reason:
-    field = "workloadHints.perPodPowerManagement"
-    chosen = plan.spec.workload_hints.per_pod_power_management
-    return stated(plan, "pods choose frequencies" if chosen else "the hardware chooses frequencies", field)
+def _chosen_mode(plan: NodePlan) -> tuple[str, Reason] | None:
+    """The mode of the frequency driver that the intent needs, whatever the CPU; the choice of pods comes first."""
+    if plan.spec.workload_hints.per_pod_power_management:
+        return "passive", stated(plan, "pods choose frequencies", "workloadHints.perPodPowerManagement")
+    if plan.spec.hardware_tuning:
+        return "active", plan.node_class.reason("highest frequencies are set", "hardwareTuning")
+    return None
 
 
 def _isolation(plan: NodePlan) -> Iterator[Argument]:

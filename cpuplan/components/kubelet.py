@@ -21,10 +21,33 @@ RESERVED_CPUS = "reservedSystemCPUs"
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Fields by name; entries of maps by `field.key`, so that each has its own reasons."""
+    yield from _further(plan)
+    if plan.spec.kubelet.dynamic_resource_allocation:
+        yield from _left_to_drivers(plan)
+        return
     yield from _cpu_manager(plan)
     yield from _topology_manager(plan)
     yield from _reservations(plan)
     yield from _memory_manager(plan)
+
+
+def _further(plan: NodePlan) -> Iterator[Setting]:
+    """Fields that no other field of the intent gives; `kubelet_checks` refuses the rest."""
+    for field, value in sorted(plan.spec.kubelet.configuration.items()):
+        because = (plan.node_class.reason("asked for", f"kubelet.configuration.{field}"),)
+        if isinstance(value, dict):
+            for key, item in sorted(value.items()):
+                yield Setting(NAME, f"{field}.{key}", _value(item), because)
+        else:
+            yield Setting(NAME, field, _value(value), because)
+
+
+def _left_to_drivers(plan: NodePlan) -> Iterator[Setting]:
+    """A DRA driver gives out CPUs and memory; a manager that pinned too would contradict it."""
+    because = (stated(plan, "a DRA driver gives out CPUs and memory", "kubelet.dynamicResourceAllocation"),)
+    yield Setting(NAME, "cpuManagerPolicy", "none", because)
+    yield Setting(NAME, "memoryManagerPolicy", "None", because)
+    yield Setting(NAME, "topologyManagerPolicy", "none", because)
 
 
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
@@ -123,7 +146,7 @@ def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
     for setting in settings:
         field, _, key = setting.key.partition(".")
         if key:
-            fields.setdefault(field, {})[key] = setting.value
+            fields.setdefault(field, {})[key] = _plain(setting.value)
         else:
             fields[field] = _plain(setting.value)
     return HEAD | dict(sorted(fields.items()))
@@ -132,7 +155,9 @@ def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
 def _plain(value: Value) -> Any:
     if isinstance(value, CpuSet):
         return str(value)
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def render(settings: Sequence[Setting]) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from cpuplan.components import hugepages, kubelet, memory, versions
+from cpuplan.components import hugepages, kubelet, kubelet_fields, memory, versions
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
@@ -32,6 +32,7 @@ SIGNALS = (
     "nodefs.inodesFree",
     "pid.available",
 )
+_COUNT, _CPU_AMOUNT = re.compile("[0-9]+"), re.compile(r"[0-9]+(\.[0-9]+)?|[0-9]+m")
 _PERCENT = re.compile(r"[0-9]+(\.[0-9]+)?%")
 MAX_NUMA_NODES = "max-allowable-numa-nodes"
 CLOSEST = "prefer-closest-numa-nodes"
@@ -47,6 +48,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 
     return [
         *_check_drop_in(plan, locate),
+        *_check_further(plan, at),
         *_check_options(plan, at, "cpuManagerPolicyOptions", versions.CPU_OPTIONS),
         *_check_options(plan, at, "topologyManagerPolicyOptions", versions.TOPOLOGY_OPTIONS),
         *_check_static(plan, at),
@@ -65,6 +67,30 @@ def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
         position = locate(f"Intent/{plan.node_class.intent}:spec.targets.{index}.version")
         yield diagnose("CP502", position, version=target.version, path=f"/{kubelet.DROP_IN}")
+
+
+#: Fields with which the machine config operator takes no KubeletConfig (its pkg/controller/kubelet-config).
+FORBIDDEN_ON_OPENSHIFT = ("cgroupDriver", "clusterDNS", "clusterDomain", "featureGates", "staticPodPath")
+#: Fields that follow from something else than the field of the same name in an intent.
+_FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "kind": "the target"}
+
+
+def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """Fields of `configuration`: known, of the right type, with no place of their own, and allowed."""
+    spec = plan.spec.kubelet
+    own = {info.alias or name for name, info in type(spec).model_fields.items()}
+    for name, value in sorted(spec.configuration.items()):
+        position = at(f"configuration.{name}:")
+        drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
+        if (name in own or name in _FROM_ELSEWHERE) and not drivers:
+            yield diagnose("CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}"))
+        elif name not in kubelet_fields.FIELDS:
+            yield diagnose("CP545", position, field=name, hint=_did_you_mean(name, kubelet_fields.FIELDS))
+        elif not kubelet_fields.fits(name, value):
+            place, expected = at(f"configuration.{name}"), kubelet_fields.FIELDS[name][1]
+            yield diagnose("CP546", place, field=name, value=value, expected=expected)
+        elif plan.node_class.target.platform == "openshift" and name in FORBIDDEN_ON_OPENSHIFT:
+            yield diagnose("CP547", position, field=name)
 
 
 def _given(plan: NodePlan, field: str) -> dict[str, str]:
@@ -156,7 +182,8 @@ def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     spec = plan.spec.kubelet
     for field, given in (("kubeReserved", spec.kube_reserved), ("systemReserved", spec.system_reserved)):
         for key, value in given.items():
-            right = value.isdecimal() if key == "pid" else memory.size_of(value) is not None
+            count = {"pid": _COUNT, "cpu": _CPU_AMOUNT}.get(key)
+            right = count.fullmatch(value) if count else memory.size_of(value) is not None
             if not right:
                 yield diagnose("CP514", at(f"{field}.{key}"), field=f"{field}.{key}", value=value)
     for signal, value in spec.eviction_hard.items():

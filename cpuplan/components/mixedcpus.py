@@ -60,6 +60,8 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diag
     target = plan.node_class.target
     if plan.spec.runtime.mixed_cpus and not plan.pool("shared").cpus:
         return [diagnose("CP530", locate(f"{origin}.runtime.mixedCpus"))]
+    if are_used(plan) and plan.spec.kubelet.dynamic_resource_allocation:
+        return [diagnose("CP533", locate(f"{origin}.kubelet.dynamicResourceAllocation"))]
     if are_used(plan) and not versions.has(target, "crio.shared_cpuset"):
         since = versions.to_text(versions.FEATURES["crio.shared_cpuset"])
         version = f"{target.platform} {target.version}"

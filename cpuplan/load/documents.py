@@ -1,15 +1,13 @@
-"""Files to documents: every Hardware, Nodes and Intent document of a project, with all that is wrong with them."""
+"""YAML to documents: Hardware, Nodes, Intent and Delivery, with all that is wrong with them."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.document import API_VERSION, HOST_PATTERN, NAME_PATTERN, Model
+from cpuplan.document import API_VERSION, NAME_PATTERN, Model
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
-from cpuplan.load.files import FOLDERS, LOCK_NAME
 from cpuplan.source import Field, Position, Source
 
 KINDS: dict[str, type[Model]] = {
@@ -85,51 +83,32 @@ def _field(data: Any, path: str) -> Iterator[str | int]:
         yield key
 
 
-def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]]:
-    """Read the documents of `files`; paths in diagnostics are relative to `root`."""
-    from cpuplan.load import yaml
-
-    diagnostics: list[Diagnostic] = []
-    sources: list[Source] = []
-    for path in files:
-        if path.name == LOCK_NAME:
-            continue
-        found, problems = yaml.read(path, _shown(root, path))
-        sources += found
-        diagnostics += problems
-    documents, problems = from_sources(sources)
-    if diagnostics:
-        documents = documents._replace(broken=documents.broken | {("", "")})
-    # A scalar that was refused as YAML is wrong as a value too: once is enough.
-    refused = {diagnostic.position for diagnostic in diagnostics}
-    diagnostics += [problem for problem in problems if problem.position not in refused]
-    if not sources and not diagnostics:
-        diagnostics.append(diagnose("CP109", path=" and ".join(f"{folder}/" for folder in FOLDERS)))
-    return documents, diagnostics
-
-
 def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]]:
     """The documents of YAML sources; two of one kind and name are an error at the second."""
     diagnostics: list[Diagnostic] = []
-    by_name: dict[tuple[str, str], Document] = {}
+    found: list[Document] = []
     broken: set[tuple[str, str]] = set()
     for source in sources:
         document = _document(source, diagnostics)
         if document is None:
             broken.add(_claimed_name(source))
-            continue
-        first = by_name.setdefault((document.kind, document.name), document)
+        else:
+            found.append(document)
+    documents, problems = by_name(found)
+    return documents._replace(broken=frozenset(broken)), [*diagnostics, *problems]
+
+
+def by_name(found: Iterable[Document]) -> tuple[Documents, list[Diagnostic]]:
+    """The documents; of two of one kind and name the first one counts."""
+    named: dict[tuple[str, str], Document] = {}
+    diagnostics = []
+    for document in found:
+        first = named.setdefault((document.kind, document.name), document)
         if first is not document:
-            diagnostics.append(
-                diagnose(
-                    "CP206",
-                    source.value_at(("metadata", "name")),
-                    labels=[Label(first.source.value_at(("metadata", "name")), "the first one")],
-                    kind=document.kind,
-                    name=document.name,
-                )
-            )
-    return Documents(by_name, frozenset(broken)), diagnostics
+            place, other = (each.source.value_at(("metadata", "name")) for each in (document, first))
+            labels = [Label(other, "the first one")]
+            diagnostics.append(diagnose("CP206", place, labels=labels, kind=document.kind, name=document.name))
+    return Documents(named), diagnostics
 
 
 def _claimed_name(source: Source) -> tuple[str, str]:
@@ -139,10 +118,6 @@ def _claimed_name(source: Source) -> tuple[str, str]:
     metadata = data.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else ""
     return (kind if isinstance(kind, str) and kind in KINDS else "", name if isinstance(name, str) else "")
-
-
-def _shown(root: Path, path: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
 def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
@@ -176,8 +151,7 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
         yield diagnose("CP202", source.value_at(("metadata",)), field="metadata.name")
         return
     yield from _unknown_keys(source, metadata, ("metadata",), _METADATA)
-    pattern = HOST_PATTERN if kind == "PerformanceProfile" else NAME_PATTERN
-    if not isinstance(name, str) or not re.match(pattern, name):
+    if not isinstance(name, str) or not re.match(NAME_PATTERN, name):
         yield diagnose("CP207", source.value_at(("metadata", "name")), name=name)
     if "spec" not in data:
         yield diagnose("CP202", source.value_at(()), field="spec")

@@ -174,6 +174,8 @@ def _contents(path: str, text: str) -> Any:
     lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
     if not lines:
         return "(comments)" if text.strip() else "(empty)"
+    if path.endswith(".rules"):
+        return [sorted(token.strip() for token in line.split(",")) for line in lines]
     if "/sysctl.d/" in path:
         return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
     return lines
@@ -252,7 +254,52 @@ def _runtime_class(manifest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_BODIES = {"MachineConfig": _machine_config, "KubeletConfig": _kubelet_config, "RuntimeClass": _runtime_class}
+def _tuned(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The options that hold on nodes of the pool, and who gets them.
+
+    Left out are boot arguments and the profiles that hold nothing else (they are compared as a command line),
+    summaries, what is dropped under a real-time kernel (a profile of its own there), and parents other than two.
+    """
+    spec = manifest["spec"]
+    name = manifest["metadata"]["name"]
+    profiles = {profile["name"]: _sections(profile["data"]) for profile in spec["profile"]}
+    sections = profiles[name]
+    include = sections.pop("main", {}).get("include", "")
+    sections.pop("bootloader", None)
+    sections["variables"] = {"isolated_cores": cpu_list(sections.get("variables", {}).get("isolated_cores", ""))}
+    sections["sysctl"].pop("drop", None)
+    return {
+        "namespace": manifest["metadata"].get("namespace"),
+        "parents": [parent for parent in ("openshift-node", "cpu-partitioning") if parent in re.split("[,$]", include)],
+        "profile": sections,
+        "recommend": list(map(_recommended, spec["recommend"])),
+    }
+
+
+def _recommended(each: dict[str, Any]) -> dict[str, Any]:
+    labels = {key: text or "(empty)" for key, text in (each.get("machineConfigLabels") or {}).items()}
+    labels.pop(OWNER_LABEL, None)
+    return {"labels": labels, "priority": each["priority"], "profile": each["profile"], "match": each.get("match")}
+
+
+def _sections(text: str) -> dict[str, dict[str, str]]:
+    """tuned.conf(5) without comments. A section without options switches its plugin on."""
+    sections: dict[str, dict[str, str]] = {}
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[] "), {})
+        elif "=" in line and not line.startswith(("#", ";")):
+            key, _, value = line.partition("=")
+            section[key.strip()] = value.strip()
+    return {name: options or {"enabled": "true"} for name, options in sections.items()}
+
+
+_BODIES = {
+    "MachineConfig": _machine_config,
+    "KubeletConfig": _kubelet_config,
+    "RuntimeClass": _runtime_class,
+    "Tuned": _tuned,
+}
 
 
 def _plain(value: Any, key: str = "") -> Any:

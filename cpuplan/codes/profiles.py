@@ -1,0 +1,121 @@
+"""PerformanceProfiles of OpenShift's node tuning operator: the CP26x and CP27x.
+
+Most of these rules are the operator's own (its validating webhook, which sees no profile before it is in a cluster).
+"""
+
+from cpuplan.codes.code import Code
+
+_PROFILE = (
+    "The node tuning operator's webhook has this rule too; it only speaks up when the profile reaches a cluster. "
+)
+
+CODES = {
+    "CP260": Code(
+        "profile without CPUs",
+        "{field} is empty",
+        "list the CPUs, such as 0-1,32-33",
+        _PROFILE + "The reserved CPUs are for the system, the isolated ones for pods: both are needed.",
+    ),
+    "CP261": Code(
+        "CPU in two sets of a profile",
+        "{cpus} {are} in {first} and in {second}",
+        "take {them} out of one of the two",
+        _PROFILE + "Each CPU is in at most one of reserved, isolated, shared, offlined and ovsDpdk.",
+    ),
+    "CP262": Code(
+        "several labels where one is taken",
+        "{field} has {count} labels, the node tuning operator takes one",
+        "keep one of them",
+        _PROFILE + "It makes the names of pools and objects from this label.",
+    ),
+    "CP263": Code(
+        "node selector without a role",
+        "{field} has {found}, which names no role",
+        "select nodes by a label such as node-role.kubernetes.io/worker-cnf, or give machineConfigLabel and "
+        "machineConfigPoolSelector both",
+        _PROFILE + "The part of the label's name after the slash is taken for the MachineConfigPool.",
+    ),
+    "CP264": Code(
+        "node selector used twice",
+        "{field} selects {selector}, as profile {other} does",
+        "give each pool of nodes one profile",
+        _PROFILE + "Two profiles for the same nodes would overwrite each other's files.",
+    ),
+    "CP265": Code(
+        "unlike nodes under one profile",
+        "{field} selects {node} with {found}, and {first} with {wanted}",
+        "give unlike nodes pools and profiles of their own, or write an Intent, which makes a class of each",
+        _PROFILE + "CPU lists of one server are seldom right for another.",
+    ),
+    "CP266": Code(
+        "page size that there is not",
+        "{field} is {value}; {machine} has {sizes}",
+        "choose one of these sizes",
+        _PROFILE + "Sizes of pages and huge pages follow from the architecture (kernel: Documentation/mm/hugetlbpage).",
+    ),
+    "CP267": Code(
+        "huge pages without a default size",
+        "{field} is missing, and there are huge pages",
+        "write the size that most of them have",
+        _PROFILE,
+    ),
+    "CP268": Code(
+        "huge pages asked for twice",
+        "{field} asks for pages of {size} {where} a second time",
+        "add the two numbers up in one entry",
+        _PROFILE + "Two units of one name make a MachineConfig that Ignition refuses.",
+    ),
+    "CP269": Code(
+        "unusable network device",
+        "{field} {problem}",
+        "name devices by interfaceName, or by vendorID and deviceID such as 0x8086",
+        _PROFILE + "Devices are found by udev's properties INTERFACE, ID_VENDOR_ID and ID_MODEL_ID.",
+    ),
+    "CP270": Code(
+        "settings of a profile that exclude each other",
+        "{field} is {value}, which {problem}",
+        "{remedy}",
+        _PROFILE,
+    ),
+    "CP271": Code(
+        "profile without a pool",
+        "{field} {selector} fits {found}",
+        "let exactly one MachineConfigPool have this node selector",
+        "The KubeletConfig of a profile is bound to the labels of the one MachineConfigPool whose node selector fits the "
+        "profile's. The node tuning operator stops at a profile without one, or with several.",
+    ),
+    "CP272": Code(
+        "kubelet snippet that cannot be taken",
+        "{field}: {problem}",
+        "{remedy}",
+        "The annotation kubeletconfig.experimental holds a KubeletConfiguration as JSON.",
+    ),
+    "CP273": Code(
+        "annotation that is not understood",
+        "{field} is {value}",
+        "write {expected}, or take it out",
+        "The node tuning operator takes such a value for no, in silence.",
+        severity="warning",
+    ),
+    "CP274": Code(
+        "field of a kubelet snippet without effect",
+        "{name} in {field} has no effect: {reason}",
+        "take {name} out of the snippet",
+        "The node tuning operator writes over some fields of the annotation kubeletconfig.experimental, in silence.",
+        severity="warning",
+    ),
+    "CP275": Code(
+        "object that is not read",
+        "{kind} ({version}) is none of the objects that are read beside PerformanceProfiles",
+        "move it to another folder",
+        "inventories/ and intents/ hold cpuplan's documents, and PerformanceProfiles with MachineConfigPool, Node, "
+        "Infrastructure and ClusterVersion objects as they are.",
+        severity="warning",
+    ),
+    "CP276": Code(
+        "value of a profile that stands for nothing",
+        "{field} is {value}, not {expected}",
+        "write {expected}",
+        "The node tuning operator takes it, and writes units that fail, or none at all.",
+    ),
+}

@@ -1,0 +1,117 @@
+"""What the objects of an OpenShift cluster tell of it: pools, nodes, workload partitioning, release."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from cpuplan.load.profile_rules import ClusterNode
+from cpuplan.load.profiles import NODE_ROLE, VERSION, Cluster
+
+#: Kinds that are read beside profiles.
+KINDS = ("MachineConfigPool", "MachineConfig", "Infrastructure", "ClusterVersion", "Node")
+#: Its presence in a MachineConfig of a single-node cluster meant workload partitioning before Infrastructure did.
+_PINNING = "/etc/kubernetes/openshift-workload-pinning"
+
+
+class MachineConfigPool(NamedTuple):
+    """A pool: its labels, and the node selector as matchLabels and matchExpressions."""
+
+    name: str
+    labels: dict[str, str]
+    match_labels: dict[str, str]
+    match_expressions: tuple[Mapping[str, Any], ...] = ()
+    selects_nothing: bool = False  # a selector that is absent, not empty
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether the selector fits `labels` (apimachinery, metav1.LabelSelectorAsSelector)."""
+        if self.selects_nothing or not self.match_labels.items() <= labels.items():
+            return False
+        return all(_fits(expression, labels) for expression in self.match_expressions)
+
+
+def _fits(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = expression.get("key"), expression.get("values") or ()
+    present = key in labels
+    match expression.get("operator"):
+        case "In":
+            return present and labels[str(key)] in values
+        case "NotIn":
+            return not present or labels[str(key)] not in values
+        case "Exists":
+            return present
+        case "DoesNotExist":
+            return not present
+        case _:
+            return False
+
+
+def _built_in(name: str) -> MachineConfigPool:
+    labels = {f"pools.operator.machineconfiguration.openshift.io/{name}": ""}
+    return MachineConfigPool(name, labels, {f"{NODE_ROLE}{name}": ""})
+
+
+def pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
+    """The pools among `objects`, and those that every cluster has."""
+    found = [_pool(item) for item in objects if item.get("kind") == "MachineConfigPool"]
+    names = {pool.name for pool in found}
+    return [*found, *(_built_in(name) for name in ("master", "worker") if name not in names)]
+
+
+def _pool(item: Mapping[str, Any]) -> MachineConfigPool:
+    metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
+    selector = spec.get("nodeSelector")
+    expressions = _mapping(selector).get("matchExpressions")
+    return MachineConfigPool(
+        str(metadata.get("name", "")),
+        _labels(metadata.get("labels")),
+        _labels(_mapping(selector).get("matchLabels")),
+        tuple(map(_mapping, expressions)) if isinstance(expressions, list) else (),
+        selects_nothing=selector is None,
+    )
+
+
+def matching(found: Iterable[MachineConfigPool], labels: Mapping[str, str]) -> list[MachineConfigPool]:
+    """The pools whose node selectors fit a profile's: the operator wants exactly one."""
+    return [pool for pool in found if pool.selects(labels)]
+
+
+def facts(objects: Iterable[Mapping[str, Any]]) -> Cluster:
+    """The cluster's release, topology, and whether it was installed with workload partitioning."""
+    objects = list(objects)
+    status: Mapping[str, Any] = {}
+    version = VERSION
+    for item in objects:
+        name = _mapping(item.get("metadata")).get("name")
+        if item.get("kind") == "Infrastructure" and name == "cluster":
+            status = _mapping(item.get("status"))
+        if item.get("kind") == "ClusterVersion":
+            desired = str(_mapping(_mapping(item.get("status")).get("desired")).get("version", ""))
+            version = ".".join(desired.split(".")[:2]) or version
+    topology = str(status.get("controlPlaneTopology") or "HighlyAvailable")
+    legacy = topology == "SingleReplica" and any(map(_pins, objects))
+    return Cluster(version, status.get("cpuPartitioning") == "AllNodes" or legacy, topology)
+
+
+def _pins(item: Mapping[str, Any]) -> bool:
+    config = _mapping(_mapping(item.get("spec")).get("config"))
+    files = _mapping(config.get("storage")).get("files")
+    return isinstance(files, list) and any(_mapping(file).get("path") == _PINNING for file in files)
+
+
+def nodes(objects: Iterable[Mapping[str, Any]]) -> Iterator[ClusterNode]:
+    """The nodes among `objects`, in their order."""
+    for item in objects:
+        if item.get("kind") == "Node":
+            metadata, status = _mapping(item.get("metadata")), _mapping(item.get("status"))
+            labels = _labels(metadata.get("labels"))
+            architecture = str(_mapping(status.get("nodeInfo")).get("architecture") or "")
+            capacity = str(_mapping(status.get("capacity")).get("cpu", ""))
+            cpus = int(capacity) if capacity.isdecimal() else 0
+            yield ClusterNode(str(metadata.get("name", "")), labels, architecture, cpus)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _labels(value: Any) -> dict[str, str]:
+    return {str(key): str(text) for key, text in _mapping(value).items()}

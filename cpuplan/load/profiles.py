@@ -1,0 +1,260 @@
+"""PerformanceProfiles as Intents: what the node tuning operator is told, in cpuplan's words, at the profile's lines.
+
+The operator's defaults are written out where cpuplan's are others, so that the Intent gives the same outputs.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.document import API_VERSION
+from cpuplan.load import snippet
+from cpuplan.profile import PerformanceProfileSpec
+from cpuplan.source import Field, Source
+
+#: The release whose operator is followed where nothing tells the cluster's: a profile does not.
+VERSION = "5.1"
+ROLE = "machineconfiguration.openshift.io/role"
+NODE_ROLE = "node-role.kubernetes.io/"
+SNIPPET = "kubeletconfig.experimental"
+_PREFIX = "performance.openshift.io/"
+#: What the operator takes for yes: Go's ParseBool, or a list of its own. Other values are no, and it says nothing.
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+_ENABLE = ("true", "enable")
+_NO = ("0", "f", "F", "false", "FALSE", "False", "disable")
+
+
+class Cluster(NamedTuple):
+    """What the cluster's objects tell of it. `pool_labels` are those of the profile's MachineConfigPool."""
+
+    version: str = VERSION
+    partitioned: bool = False
+    control_plane_topology: str = "HighlyAvailable"
+    pool_labels: Mapping[str, str] = {}
+    pools: tuple[str, ...] = ()
+
+
+class Translation(NamedTuple):
+    """An Intent's data, and the field of the profile that each of its fields comes from."""
+
+    data: dict[str, Any]
+    places: dict[Field, Field]
+    diagnostics: list[Diagnostic]
+
+    def source(self, profile: Source) -> Source:
+        """The Intent as a document whose values stand where the profile has them."""
+        return profile.retold(self.data, self.places)
+
+
+def intent(name: str, spec: PerformanceProfileSpec, source: Source, cluster: Cluster) -> Translation:
+    """The Intent of the profile `name`. Fields that the profile leaves out stay out, or are what the operator takes."""
+    made = _Maker(source)
+    _nodes(made, spec, cluster)
+    _cpus(made, spec)
+    _huge_pages(made, spec)
+    _kernel(made, spec)
+    _hints(made, spec)
+    _network(made, spec)
+    _annotations(made)
+    _kubelet(made, spec)
+    data = {"apiVersion": API_VERSION, "kind": "Intent", "metadata": {"name": name}, "spec": made.spec}
+    return Translation(data, made.places, made.diagnostics)
+
+
+class _Maker:
+    """Collects fields of the Intent, each with the field of the profile that it comes from."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.spec: dict[str, Any] = {}
+        self.places: dict[Field, Field] = {("spec",): ("spec",)}
+        self.diagnostics: list[Diagnostic] = []
+        data: Any = source.data
+        self.annotations: dict[str, Any] = (data.get("metadata") or {}).get("annotations") or {}
+
+    def put(self, path: str, value: Any, origin: str) -> None:
+        """Set `spec.<path>` unless the value is None; `origin` is the profile's path below spec."""
+        if value is None:
+            return
+        *parents, key = path.split(".")
+        data = self.spec
+        for depth, parent in enumerate(parents, start=1):
+            data = data.setdefault(parent, {})
+            self.places.setdefault(("spec", *parents[:depth]), ("spec", *origin.split(".")[:1]))
+        data[key] = value
+        self.places["spec", *parents, key] = ("spec", *_path(origin))
+
+    def annotate(self, path: Field, annotation: str) -> None:
+        """`path` of the Intent stands where the annotation stands."""
+        self.places["spec", *path] = ("metadata", "annotations", annotation)
+
+
+def _path(origin: str) -> Iterator[str | int]:
+    for part in origin.split("."):
+        yield int(part) if part.isdecimal() else part
+
+
+def _nodes(made: _Maker, spec: PerformanceProfileSpec, cluster: Cluster) -> None:
+    """The selector and the target. The operator takes the pool's role from the selector's key."""
+    nodes = spec.node_selector
+    label = spec.machine_config_label or {}
+    pool = spec.machine_config_pool_selector or cluster.pool_labels
+    target = {
+        "platform": "openshift",
+        "version": cluster.version,
+        "pool": role(nodes) or label.get(ROLE),
+        "nodeSelector": dict(nodes),
+        "machineConfigLabel": dict(label),
+        "machineConfigPoolSelector": dict(pool),
+    }
+    made.put("selector.matchLabels", dict(nodes), "nodeSelector")
+    made.put("targets", [{key: value for key, value in target.items() if value}], "nodeSelector")
+    made.places["spec", "targets", 0, "machineConfigLabel"] = ("spec", "machineConfigLabel")
+    made.places["spec", "targets", 0, "machineConfigPoolSelector"] = ("spec", "machineConfigPoolSelector")
+    if cluster.partitioned:
+        topology: dict[str, Any] = {"cpuPartitioning": True, "controlPlaneTopology": cluster.control_plane_topology}
+        if further := sorted(set(cluster.pools) - {"master", "worker", target["pool"]}):
+            topology["pinnedPools"] = further
+        made.spec["targets"][0].update(topology)
+
+
+def role(nodes: Mapping[str, str]) -> str | None:
+    """The name of the pool that a node selector stands for."""
+    keys = sorted((key for key in nodes if "/" in key), key=lambda key: (not key.startswith(NODE_ROLE), key))
+    return keys[0].partition("/")[2] if keys else None
+
+
+def _cpus(made: _Maker, spec: PerformanceProfileSpec) -> None:
+    """Pools and isolation. The operator takes no CPU that the profile does not name, so empty lists stay."""
+    cpu = spec.cpu
+    for name in ("reserved", "shared", "isolated", "offlined"):
+        cpus: CpuSet | None = getattr(cpu, name)
+        if cpus or name in ("reserved", "isolated"):
+            made.put(f"pools.{name}", {"cpus": str(cpus or ""), "wholeCores": False}, f"cpu.{name}")
+    made.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
+    if spec.globally_disable_irq_load_balancing:
+        made.put("isolation.globallyDisableIrqLoadBalancing", True, "globallyDisableIrqLoadBalancing")
+
+
+def _huge_pages(made: _Maker, spec: PerformanceProfileSpec) -> None:
+    huge = spec.hugepages
+    if huge is None:
+        return
+    made.put("hugePages.defaultSize", huge.default_hugepages_size or None, "hugepages.defaultHugepagesSize")
+    if not huge.pages:
+        return
+    pages = [
+        {"size": page.size, "count": page.count} | ({} if page.node is None else {"numaNode": page.node})
+        for page in huge.pages
+    ]
+    made.put("hugePages.pages", pages, "hugepages.pages")
+    for index in range(len(pages)):
+        origin = ("spec", "hugepages", "pages", index)
+        made.places["spec", "hugePages", "pages", index] = origin
+        for ours, theirs in (("size", "size"), ("count", "count"), ("numaNode", "node")):
+            made.places["spec", "hugePages", "pages", index, ours] = (*origin, theirs)
+
+
+def _kernel(made: _Maker, spec: PerformanceProfileSpec) -> None:
+    if spec.real_time_kernel:
+        made.put("kernel.realTime", spec.real_time_kernel.enabled, "realTimeKernel.enabled")
+    made.put("kernel.pageSize", spec.kernel_page_size or None, "kernelPageSize")
+    if spec.additional_kernel_args:
+        made.put("kernel.extraArguments", list(spec.additional_kernel_args), "additionalKernelArgs")
+        for index in range(len(spec.additional_kernel_args)):
+            made.places["spec", "kernel", "extraArguments", index] = ("spec", "additionalKernelArgs", index)
+
+
+def _hints(made: _Maker, spec: PerformanceProfileSpec) -> None:
+    hints = spec.workload_hints
+    # An Intent mixes CPUs wherever there is a shared pool; the operator only where it is told to.
+    made.put("runtime.mixedCpus", bool(hints and hints.mixed_cpus), "workloadHints.mixedCpus")
+    if hints is None:
+        return
+    for name, value in (
+        ("realTime", hints.real_time),
+        ("highPowerConsumption", hints.high_power_consumption),
+        ("perPodPowerManagement", hints.per_pod_power_management),
+    ):
+        made.put(f"workloadHints.{name}", value, f"workloadHints.{name}")
+
+
+def _network(made: _Maker, spec: PerformanceProfileSpec) -> None:
+    net, tuning = spec.net, spec.hardware_tuning
+    if net and net.user_level_networking:
+        made.put("net.userLevelNetworking", True, "net.userLevelNetworking")
+        devices = [device.model_dump(by_alias=True, exclude_none=True) for device in net.devices or ()]
+        made.put("net.devices", devices or None, "net.devices")
+    if tuning and tuning.isolated_cpu_freq and tuning.reserved_cpu_freq:
+        made.put("hardwareTuning.isolatedCpuFreq", tuning.isolated_cpu_freq, "hardwareTuning.isolatedCpuFreq")
+        made.put("hardwareTuning.reservedCpuFreq", tuning.reserved_cpu_freq, "hardwareTuning.reservedCpuFreq")
+
+
+def _annotations(made: _Maker) -> None:
+    """The operator's switches. Other annotations belong to whoever put them there."""
+    switches: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+        "enable-rps": (_ENABLE, ("net", "receivePacketSteering")),
+        "enable-physical-dev-rps": (_ENABLE, ("net", "physicalDeviceRps")),
+        "dra-resource-management": (_TRUE, ("kubelet", "dynamicResourceAllocation")),
+        "pause-reconcile": (_TRUE, ("paused",)),
+    }
+    for name, (yes, path) in switches.items():
+        if _is_yes(made, _PREFIX + name, yes):
+            _set(made.spec, path, True)
+            made.annotate(path, _PREFIX + name)
+    if made.annotations.get(_PREFIX + "exec-cpu-affinity") == "disable":
+        _set(made.spec, ("runtime", "execCpuAffinity"), "none")
+        made.annotate(("runtime", "execCpuAffinity"), _PREFIX + "exec-cpu-affinity")
+
+
+def _is_yes(made: _Maker, annotation: str, yes: tuple[str, ...]) -> bool:
+    value = made.annotations.get(annotation)
+    if value is not None and value not in (*yes, *_NO):
+        place = made.source.value_at(("metadata", "annotations", annotation))
+        field = f"metadata.annotations.{annotation}"
+        made.diagnostics.append(diagnose("CP273", place, field=field, value=value, expected='"true" or "false"'))
+    return value in yes
+
+
+def _set(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for name in path[:-1]:
+        data = data.setdefault(name, {})
+    data[path[-1]] = value
+
+
+def _kubelet(made: _Maker, spec: PerformanceProfileSpec) -> None:
+    """The snippet, then what the operator writes over it."""
+    text = made.annotations.get(SNIPPET)
+    if text is not None:
+        place = made.source.value_at(("metadata", "annotations", SNIPPET))
+        drivers = made.spec.get("kubelet", {}).get("dynamicResourceAllocation")
+        overwritten = _LEFT_TO_DRIVERS if drivers else _overwritten(spec)
+        fields, problems = snippet.fields(text, place, f"metadata.annotations.{SNIPPET}", overwritten=overwritten)
+        made.diagnostics += problems
+        if fields:
+            made.spec.setdefault("kubelet", {}).update(fields)
+            made.annotate(("kubelet",), SNIPPET)
+    policy = spec.numa and spec.numa.topology_policy
+    if policy is not None:
+        # An empty policy reaches the KubeletConfiguration as it is, and the kubelet's default is none.
+        made.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
+        made.places["spec", "kubelet", "topologyManagerPolicy"] = ("spec", "numa", "topologyPolicy")
+
+
+_LEFT_TO_DRIVERS = dict.fromkeys(
+    ("cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy"), "DRA drivers give out CPUs and memory"
+)
+
+
+def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
+    """Fields of a snippet that the operator writes over, and where it takes them from."""
+    found = {
+        "cpuManagerPolicy": "it is always static",
+        "cpuManagerReconcilePeriod": "it is always 5s",
+        "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
+        "reservedSystemCPUs": "it comes from spec.cpu.reserved",
+    }
+    if spec.numa and spec.numa.topology_policy in ("restricted", "single-numa-node"):
+        found["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
+    return found

@@ -1,0 +1,63 @@
+"""Files to documents: all that a project's folder holds, PerformanceProfiles as the Intents that they stand for."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.load import documents, yaml
+from cpuplan.load.documents import Documents
+from cpuplan.load.files import FOLDERS, LOCK_NAME
+from cpuplan.source import Source
+
+#: The apiVersion of Kubernetes objects; see `load.openshift`.
+_API_VERSION = re.compile(
+    r"v[0-9]+((alpha|beta)[0-9]+)?|[a-z0-9.-]+\.[a-z0-9.-]+/v[0-9]+((alpha|beta)[0-9]+)?|(apps|batch|policy|autoscaling)/v[0-9]+\w*"
+)
+
+
+def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]]:
+    """Read the documents of `files`; paths in diagnostics are relative to `root`."""
+    diagnostics: list[Diagnostic] = []
+    sources: list[Source] = []
+    for path in files:
+        if path.name != LOCK_NAME:
+            found, problems = yaml.read(path, _shown(root, path))
+            sources += found
+            diagnostics += problems
+    read_documents, problems = _documents(sources)
+    if diagnostics:
+        read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})
+    # A scalar that was refused as YAML is wrong as a value too: once is enough.
+    refused = {diagnostic.position for diagnostic in diagnostics}
+    diagnostics += [problem for problem in problems if problem.position not in refused]
+    if not sources and not diagnostics:
+        diagnostics.append(diagnose("CP109", path=" and ".join(f"{folder}/" for folder in FOLDERS)))
+    return read_documents, diagnostics
+
+
+def _documents(sources: list[Source]) -> tuple[Documents, list[Diagnostic]]:
+    own = [source for source in sources if not _is_of_cluster(source)]
+    found, diagnostics = documents.from_sources(own)
+    if len(own) == len(sources):
+        return found, diagnostics
+    from cpuplan.load import openshift
+
+    profiles = openshift.read([source for source in sources if _is_of_cluster(source)])
+    together, problems = documents.by_name([*found.by_name.values(), *profiles.intents])
+    broken = found.broken | profiles.broken
+    return together._replace(broken=broken), [*diagnostics, *profiles.diagnostics, *problems]
+
+
+def _is_of_cluster(source: Source) -> bool:
+    """Whether a document is an object of a cluster, not of cpuplan, its apiVersion or kind misspelt perhaps."""
+    data: Any = source.data
+    version, kind = data.get("apiVersion"), data.get("kind")
+    if not isinstance(version, str) or not isinstance(kind, str) or kind in documents.KINDS:
+        return False
+    return bool(_API_VERSION.fullmatch(version)) and "cpuplan" not in version
+
+
+def _shown(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

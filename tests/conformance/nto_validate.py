@@ -1,0 +1,65 @@
+"""PerformanceProfiles, and what OpenShift's node tuning operator says of them at admission (vectors/nto/validate).
+
+What its CRD or webhook refuses must be refused here, with the field named. What it accepts must be accepted, unless the
+refusal is by a rule that the operator does not have.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cpuplan.codes import profiles
+from cpuplan.diagnostics import Diagnostic, errors
+from cpuplan.load import project
+
+VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "validate"
+#: Rules that the operator does not have, among those for profiles.
+_OWN = frozenset({"CP271", "CP272", "CP273", "CP274", "CP275", "CP276"})
+#: Every code by which cpuplan says what the operator's CRD and webhook say: missing fields, types, CPU lists, rules.
+OPERATORS = frozenset({"CP202", "CP203", "CP208"}) | (profiles.CODES.keys() - _OWN)
+
+
+def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
+    """(case, failures) of every case below `paths`."""
+    for path in paths or [VECTORS]:
+        for found in sorted(path.rglob("expected.yaml")):
+            yield found.parent.name, list(_failures(found.parent))
+
+
+def _failures(case: Path) -> Iterator[str]:
+    expected = yaml.safe_load((case / "expected.yaml").read_text(encoding="utf-8"))
+    files = [case / "profile.yaml", *sorted(set(case.glob("*.yaml")) - {case / "profile.yaml", case / "expected.yaml"})]
+    _, found = project.read(case, files)
+    # Of profiles that are in the cluster already, the operator looks at nothing but their node selectors.
+    refused = [each for each in errors(found) if each.position is None or each.position.path == "profile.yaml"]
+    codes = ", ".join(f"{each.code} ({each.message})" for each in refused)
+    if expected["accepted"]:
+        if wrong := [each for each in refused if each.code in OPERATORS]:
+            yield f"{case}/profile.yaml:1: refused by {wrong[0].code}, and the operator takes it: {wrong[0].message}"
+        return
+    if not refused:
+        yield f"{case}/profile.yaml:1: taken, and the operator refuses it"
+    for field in _fields(expected):
+        if not any(_names(field, each) for each in refused):
+            yield f"{case}/profile.yaml:1: no refusal names {field}: {codes}"
+
+
+def _fields(expected: dict[str, Any]) -> list[str]:
+    """The fields that the verdict names: of the webhook's causes, or of the CRD's errors, after which nobody asks it."""
+    if expected["schema"]["valid"]:
+        return sorted({cause["field"] for cause in expected["webhook"].get("causes") or () if cause["field"]})
+    fields = []
+    for error in expected["schema"]["errors"]:
+        path, _, message = error.partition(": ")
+        missing = re.match(r"'(\w+)' is a required property", message)
+        fields.append(".".join([*path.split("/"), *(missing.groups() if missing else ())]))
+    return sorted(set(fields))
+
+
+def _names(field: str, diagnostic: Diagnostic) -> bool:
+    """Whether the message names the field, or one below it (an item of a list)."""
+    words = re.findall(r"spec(?:\.\w+)*", diagnostic.message + " " + diagnostic.remedy)
+    return any(word.lower() == field.lower() or word.lower().startswith(f"{field.lower()}.") for word in words)
