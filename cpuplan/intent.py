@@ -34,7 +34,11 @@ class Target(Model):
 
     platform: Literal["openshift", "kubernetes"]
     version: Annotated[str, Field(pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$", examples=["4.20", "1.33"])]
-    mode: Literal["mco"] = Field("mco", description="openshift: MachineConfig and KubeletConfig objects")
+    mode: Literal["mco", "performanceProfile"] = Field(
+        "mco",
+        description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the PerformanceProfile that the "
+        "node tuning operator makes them from",
+    )
     clusters: Annotated[tuple[Name, ...], Listed] = Field((), description="only in these clusters; all if left out")
     pool: Name | None = Field(None, description="openshift: the MachineConfigPool")
     node_selector: dict[str, str] = Field({}, description="openshift: labels of the pool's nodes")

@@ -1,6 +1,6 @@
 """The compiler: load, solve, emit, in this order. Each stage returns what it made; problems are diagnostics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,9 +28,9 @@ class Project(NamedTuple):
         return self.documents.locate
 
 
-def load(root: Path) -> Project:
-    """Read inventories/, intents/ and the lock; never raises for what is written in them."""
-    found, diagnostics = project.read(root, files.input_files(root))
+def load(root: Path, also: Sequence[Path] = ()) -> Project:
+    """Read inventories/, intents/ and the lock, and the files `also`; never raises for what is written in them."""
+    found, diagnostics = project.read(root, [*files.input_files(root), *also])
     built, problems = fleet.build(found)
     locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH)
     for second in found.of_kind("Delivery")[1:]:
@@ -70,13 +70,24 @@ def _layout(node_class: NodeClass, project: Project, *, resolve: bool) -> NodePl
     return solver.solve(node_class, project.locate)
 
 
+def _alone(project: Project) -> list[NodePlan]:
+    """Profiles of which no inventory tells the machines, on machines that have just the CPUs that they list."""
+    profiles = [document for document in project.documents.of_kind("Intent") if document.written_as]
+    if not profiles or project.documents.of_kind("Nodes") or project.documents.may_define("Nodes"):
+        return []
+    from cpuplan.load import assumed
+
+    return [assumed.plan(document.name, document.spec) for document in profiles]
+
+
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
-    from cpuplan import components
+    from cpuplan import backends, components
 
     found: list[Diagnostic] = []
-    for node in plan.nodes:
-        found += [problem for problem in components.check(node, project.locate) if problem not in found]
+    for node in [*plan.nodes, *_alone(project)]:
+        problems = [*components.check(node, project.locate), *backends.check(node, project.locate)]
+        found += [problem for problem in problems if problem not in found]
     return found
 
 

@@ -58,6 +58,11 @@ class NodePlan(NamedTuple):
     node_class: NodeClass
     pools: tuple[Pool, ...]
 
+    def with_spec(self, spec: IntentSpec) -> "NodePlan":
+        """The same layout under another intent's words."""
+        own = vars(self.node_class)
+        return self._replace(node_class=NodeClass(**{**own, "spec": spec}))
+
     def pool(self, name: str) -> Pool:
         """The pool `name`; an empty one where the layout has none."""
         return next((pool for pool in self.pools if pool.name == name), Pool(name, EMPTY, ()))

@@ -1,16 +1,24 @@
 """Settings and pools to files: one module for each platform, and the frame around them that Git delivers."""
 
+from collections.abc import Callable
 from itertools import groupby
 
 from cpuplan.backends import delivery as by_git
-from cpuplan.backends import kubernetes, openshift, planfile
+from cpuplan.backends import kubernetes, openshift, performanceprofile, planfile
 from cpuplan.backends.base import Backend, Files, to_file
 from cpuplan.components import nrt
 from cpuplan.delivery import DeliverySpec
+from cpuplan.diagnostics import Diagnostic
 from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan, Plan
+from cpuplan.source import Position
 
 BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift}
+
+
+def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+    """What the plan's target cannot say."""
+    return list(performanceprofile.check(plan, locate))
 
 
 def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:

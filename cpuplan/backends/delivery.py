@@ -9,11 +9,13 @@ from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
 
 #: The kinds that cpuplan writes, by API group: all that its AppProject may sync.
-KINDS = (
+NAMESPACED_KINDS = (("tuned.openshift.io", "Tuned"),)
+CLUSTER_KINDS = (
     ("machineconfiguration.openshift.io", "KubeletConfig"),
     ("machineconfiguration.openshift.io", "MachineConfig"),
     ("machineconfiguration.openshift.io", "MachineConfigPool"),
     ("node.k8s.io", "RuntimeClass"),
+    ("performance.openshift.io", "PerformanceProfile"),
 )
 
 
@@ -65,8 +67,8 @@ def _project(delivery: DeliverySpec) -> dict[str, Any]:
             "description": "CPU partitioning of nodes, compiled by cpuplan",
             "sourceRepos": [delivery.repository],
             "destinations": [{"name": "*", "namespace": "*"}],
-            "clusterResourceWhitelist": [{"group": group, "kind": kind} for group, kind in KINDS],
-            "namespaceResourceWhitelist": [],
+            "clusterResourceWhitelist": [{"group": group, "kind": kind} for group, kind in CLUSTER_KINDS],
+            "namespaceResourceWhitelist": [{"group": group, "kind": kind} for group, kind in NAMESPACED_KINDS],
         },
     }
 

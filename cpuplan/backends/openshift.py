@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cpuplan.backends import performanceprofile
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, metadata
 from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, pinning, rps, runtimeclass, tuned, units
 from cpuplan.components.setting import of_component
@@ -31,14 +32,20 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     """The pool (unless every cluster has it), its KubeletConfig, MachineConfig and Tuned, and the RuntimeClass."""
     node_class = plan.node_class
     pool = node_class.target.pool or ""
+    if plan.spec.paused:
+        return
     if pool not in BUILT_IN_POOLS:
         yield Manifest(f"00-machineconfigpool-{pool}.yaml", machine_config_pool(node_class.target))
+    if node_class.target.mode == performanceprofile.MODE:
+        yield Manifest(f"10-performanceprofile-{node_class.intent}.yaml", performanceprofile.profile(plan))
+        return
     for name in pinned_pools(node_class.target):
         yield Manifest(f"01-machineconfig-{name}-cpu-partitioning.yaml", pinning_machine_config(name))
     yield Manifest(f"10-kubeletconfig-{node_class.intent}.yaml", kubelet_config(plan))
     yield Manifest(f"10-machineconfig-{node_class.intent}.yaml", machine_config(plan))
     yield Manifest(f"10-runtimeclass-{node_class.intent}.yaml", runtime_class(plan))
-    yield Manifest(f"10-tuned-{node_class.intent}.yaml", tuned_object(plan))
+    if plan.pool("isolated").cpus:
+        yield Manifest(f"10-tuned-{node_class.intent}.yaml", tuned_object(plan))
 
 
 def node_files(_plan: NodePlan) -> Mapping[str, bytes]:

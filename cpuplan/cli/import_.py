@@ -12,6 +12,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose, errors
 if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
 
+#: What becomes an Intent, not an inventory.
+PROFILES = "performanceprofile"
 _HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
 
 
@@ -30,11 +32,18 @@ def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to
     OpenShift must-gather with node snapshots) or lscpu (what lscpu -J, -e or -p printed, in files named after the
     node); left out, it is found by looking at each PATH. A folder of files is read file by file. What the input does
     not tell is listed and left open.
+
+    FORMAT performanceprofile writes an Intent for each PerformanceProfile of OpenShift's node tuning operator, to
+    intents/.
     """
     from cpuplan import importers
     from cpuplan.importers import documents
 
-    kind, paths = _parse(words, importers.IMPORTERS)
+    kind, paths = _parse(words, [*importers.IMPORTERS, PROFILES])
+    if kind == PROFILES:
+        from cpuplan.cli import import_profiles
+
+        return import_profiles.run(paths, output or settings().root / "intents", to_stdout=to_stdout, force=force)
     imported = importers.run(kind, paths, cluster)
     print_diagnostics(imported.diagnostics)
     for remark in imported.remarks:

@@ -241,4 +241,10 @@ CODES = {
         "take it out; feature gates are set by the FeatureGate object of the cluster",
         "The operator then leaves the pool as it is and only says so in the status of the KubeletConfig.",
     ),
+    "CP548": Code(
+        "no place in a PerformanceProfile",
+        "{field} is {value}; with a PerformanceProfile it is always {only}",
+        "take it out, or use mode mco",
+        "In mode performanceProfile, the node tuning operator makes the objects, and this is not for it to choose.",
+    ),
 }

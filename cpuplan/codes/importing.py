@@ -84,4 +84,10 @@ CODES = {
         "its caches, and there are 2, 4 or 8 of them if none is offline.",
         "warning",
     ),
+    "CP127": Code(
+        "no PerformanceProfile",
+        "there is no PerformanceProfile in {path}",
+        "give files with objects of kind PerformanceProfile (performance.openshift.io/v2)",
+        "`cpuplan import performanceprofile` writes an Intent for each of them.",
+    ),
 }

@@ -174,6 +174,14 @@ CODES = {
         "keep one",
         "`out/` is delivered from one place of one repository.",
     ),
+    "CP233": Code(
+        "profile without machines",
+        "no inventory tells of the nodes of {intent}: it is only checked by itself",
+        "import the nodes (`cpuplan import`), so that it is compared with their CPUs, and compiled",
+        "A PerformanceProfile may stand alone in a project. What needs the machine, from CPUs that do not exist to split "
+        "siblings, is not found then, and nothing is written.",
+        severity="warning",
+    ),
     "CP240": Code(
         "lock does not hold",
         "the locked layout of class {name} in cluster {cluster} does not satisfy its intent",

@@ -68,7 +68,7 @@ def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         (not hints.real_time and wanted.real_time, "workloadHints.realTime", "false", "kernel.realTime true"),
         (wanted.page_size == "64k" and wanted.real_time, "kernel.pageSize", "64k", "kernel.realTime true"),
         (
-            wanted.page_size == "64k" and plan.node_class.architecture != "aarch64",
+            wanted.page_size == "64k" and plan.node_class.architecture not in ("aarch64", ""),
             "kernel.pageSize",
             "64k",
             f"hardware of architecture {plan.node_class.architecture}",

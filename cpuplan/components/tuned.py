@@ -50,8 +50,8 @@ _POLICY = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_max_freq"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """Options by `section.option`; on OpenShift only, where TuneD runs on every node."""
-    if plan.node_class.target.platform != "openshift":
+    """Options by `section.option`; on OpenShift only, where TuneD runs on every node, and for CPUs to isolate."""
+    if plan.node_class.target.platform != "openshift" or not plan.pool("isolated").cpus:
         return
     parents = Reason("OpenShift's own profile, and TuneD's for isolated CPUs", "default")
     yield Setting(NAME, "main.summary", f"CPUs of {plan.node_class.intent}, as cpuplan divides them", (parents,))

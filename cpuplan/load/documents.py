@@ -29,6 +29,7 @@ class Document(NamedTuple):
     name: str
     spec: Any
     source: Source
+    written_as: str = ""  # the kind of the object that it was made from
 
     def at(self, *field: str | int) -> Position:
         """Where the value of a field of the spec stands; its nearest written parent's place if it is left out."""

@@ -11,9 +11,15 @@ LOCK_NAME = "plan.lock.yaml"
 
 def input_files(root: Path) -> list[Path]:
     """The YAML files under `inventories/` and `intents/`, the lock among them, by name; hidden ones are left out."""
+    return sorted(path for folder in FOLDERS for path in yaml_files(root / folder))
+
+
+def yaml_files(path: Path) -> list[Path]:
+    """The YAML files at or under `path`, by name; hidden ones are left out, unless `path` itself is one."""
+    if path.is_file():
+        return [path]
     found = []
-    for folder in FOLDERS:
-        for parent, folders, names in os.walk(root / folder):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            found += [Path(parent, name) for name in names if name.endswith((".yaml", ".yml")) and name[0] != "."]
+    for parent, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(parent, name) for name in names if name.endswith((".yaml", ".yml")) and name[0] != "."]
     return sorted(found)

@@ -176,7 +176,8 @@ def _claim(
                 claims.append((intent, group, mine))
         # Names that could not be read (CP228) may be the ones that are selected.
         if not found and all(group.names for group in groups) and not documents.may_define("Nodes"):
-            diagnostics.append(diagnose("CP225", intent.at("selector"), intent=intent.name))
+            code = "CP225" if groups or not intent.written_as else "CP233"
+            diagnostics.append(diagnose(code, intent.at("selector"), intent=intent.name))
     for group in groups if not documents.may_define("Intent") else ():
         free = [name for name in group.names if (group.cluster, name) not in owner]
         if free:

@@ -101,7 +101,7 @@ def _intent(one: _Read, objects: list[Any], found: list[_Read]) -> tuple[Documen
     retold = translation.source(source)
     spec, problems = validate(IntentSpec, retold, ("spec",)) if not errors(diagnostics) else (None, [])
     diagnostics += problems
-    return (None if spec is None else Document("Intent", profile.name, spec, retold)), diagnostics
+    return (None if spec is None else Document("Intent", profile.name, spec, retold, KIND)), diagnostics
 
 
 def _check_pool(profile: Profile, pools: list[cluster.MachineConfigPool], objects: list[Any]) -> Iterator[Diagnostic]:

@@ -48,7 +48,7 @@ def _failures(case: Path) -> Iterator[str]:
 
 
 def _fields(expected: dict[str, Any]) -> list[str]:
-    """The fields that the verdict names: of the webhook's causes, or of the CRD's errors, after which nobody asks it."""
+    """The fields that the verdict names: the webhook's, or the CRD's, after whose errors nobody asks the webhook."""
     if expected["schema"]["valid"]:
         return sorted({cause["field"] for cause in expected["webhook"].get("causes") or () if cause["field"]})
     fields = []

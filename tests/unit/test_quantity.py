@@ -6,13 +6,23 @@ from cpuplan.quantity import to_bytes, to_text
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("0", 0), ("1k", 1000), ("1Ki", 1024), ("500Mi", 500 << 20), ("3G", 3 * 10**9), ("2Ti", 2 << 40)]
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("1k", 1000),
+        ("1Ki", 1024),
+        ("500Mi", 500 << 20),
+        ("3G", 3 * 10**9),
+        ("1.5Gi", 3 << 29),
+        ("0.3k", 300),
+        ("2Ti", 2 << 40),
+    ],
 )
 def test_to_bytes(text: str, size: int) -> None:
     assert to_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "Mi", "1.5Gi", "1e3", "1 Gi", "-1", "1GiB", "1g"])
+@pytest.mark.parametrize("text", ["", "Mi", "1.Gi", "1e3", "1 Gi", "-1", "1GiB", "1g"])
 def test_to_bytes_refuses(text: str) -> None:
     with pytest.raises(ValueError, match="is no quantity"):
         to_bytes(text)

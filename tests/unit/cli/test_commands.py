@@ -144,7 +144,7 @@ def test_usage(project: Path, capsys: Capture, arguments: list[str], hint: str) 
 
 
 def test_a_bug_is_no_traceback(project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_root: Path) -> None:
+    def fail(*_: Path) -> None:
         raise RuntimeError("the moon is full")
 
     monkeypatch.setattr(pipeline, "load", fail)

@@ -1,0 +1,138 @@
+"""OpenShift, mode `performanceProfile`: the profile from which the node tuning operator makes everything else.
+
+`load.profiles` reads it back: both ways lead to the same outputs. What an Intent can say and a profile cannot is a
+diagnostic, since the operator would do something else.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cpuplan.backends.base import NODE_WAVE, metadata
+from cpuplan.components import kubelet, memory, mixedcpus
+from cpuplan.components.setting import of_component
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.emit import to_json
+from cpuplan.intent import IntentSpec, Kubelet
+from cpuplan.plan import NodePlan
+from cpuplan.quantity import to_text
+from cpuplan.source import Position
+
+MODE = "performanceProfile"
+API_VERSION = "performance.openshift.io/v2"
+SNIPPET = "kubeletconfig.experimental"
+_PREFIX = "performance.openshift.io/"
+#: Fields of the kubelet that the operator sets by itself, whatever the snippet says.
+_OPERATORS = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManagerPolicy", kubelet.RESERVED_CPUS)
+
+
+def profile(plan: NodePlan) -> dict[str, Any]:
+    """The PerformanceProfile of a plan."""
+    target, spec = plan.node_class.target, plan.spec
+    made = metadata(plan.node_class.intent, NODE_WAVE, guarded=True)
+    made["annotations"] |= _annotations(plan)
+    body = {
+        "cpu": _cpu(plan),
+        "hardwareTuning": spec.hardware_tuning and spec.hardware_tuning.model_dump(by_alias=True),
+        "hugepages": _huge_pages(spec),
+        "realTimeKernel": {"enabled": True} if spec.kernel.real_time else None,
+        "kernelPageSize": spec.kernel.page_size,
+        "additionalKernelArgs": list(spec.kernel.extra_arguments),
+        "numa": {"topologyPolicy": spec.kubelet.topology_manager_policy},
+        "net": _net(spec),
+        "globallyDisableIrqLoadBalancing": spec.isolation.globally_disable_irq_load_balancing,
+        "workloadHints": _hints(plan),
+        "machineConfigLabel": target.machine_config_label,
+        "machineConfigPoolSelector": target.machine_config_pool_selector,
+        "nodeSelector": target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""},
+    }
+    kept = {key: value for key, value in body.items() if value not in (None, False, [], {})}
+    return {"apiVersion": API_VERSION, "kind": "PerformanceProfile", "metadata": made, "spec": kept}
+
+
+def _cpu(plan: NodePlan) -> dict[str, Any]:
+    names = ("reserved", "isolated", "shared", "offlined")
+    cpu: dict[str, Any] = {name: str(plan.pool(name).cpus) for name in names if plan.pool(name).cpus}
+    return cpu | ({"balanceIsolated": False} if plan.spec.isolation.domain else {})
+
+
+def _huge_pages(spec: IntentSpec) -> dict[str, Any]:
+    pages = [
+        {"size": page.size, "count": page.count} | ({} if page.numa_node is None else {"node": page.numa_node})
+        for page in spec.huge_pages.pages
+    ]
+    default = spec.huge_pages.default_size or (pages[0]["size"] if pages else None)
+    return {"defaultHugepagesSize": default, "pages": pages} if default else {}
+
+
+def _net(spec: IntentSpec) -> dict[str, Any]:
+    if not spec.net.user_level_networking:
+        return {}
+    devices = [device.model_dump(by_alias=True, exclude_none=True) for device in spec.net.devices]
+    return {"userLevelNetworking": True} | ({"devices": devices} if devices else {})
+
+
+def _hints(plan: NodePlan) -> dict[str, bool]:
+    hints = plan.spec.workload_hints
+    return {
+        "realTime": hints.real_time,
+        "highPowerConsumption": hints.high_power_consumption,
+        "perPodPowerManagement": hints.per_pod_power_management,
+        "mixedCpus": mixedcpus.are_used(plan),
+    }
+
+
+def _annotations(plan: NodePlan) -> dict[str, str]:
+    spec = plan.spec
+    switches = {
+        "enable-rps": spec.net.receive_packet_steering,
+        "enable-physical-dev-rps": spec.net.physical_device_rps,
+        "dra-resource-management": spec.kubelet.dynamic_resource_allocation,
+    }
+    found = {_PREFIX + name: "true" for name, on in switches.items() if on}
+    if spec.runtime.exec_cpu_affinity == "none":
+        found[_PREFIX + "exec-cpu-affinity"] = "disable"
+    if snippet := _snippet(plan):
+        found[SNIPPET] = to_json(snippet).strip()
+    return found
+
+
+def _snippet(plan: NodePlan) -> dict[str, Any]:
+    """The kubelet's fields that the operator would not set to the same by itself."""
+    fields = kubelet.configuration(of_component(kubelet.settings(plan), kubelet.NAME))
+    usual = kubelet.configuration(of_component(kubelet.settings(_usual(plan)), kubelet.NAME))
+    # The operator reserves memory on NUMA node 0 only, where it reserves any.
+    if plan.spec.kubelet.topology_manager_policy in ("restricted", "single-numa-node"):
+        reservation = {"memory": to_text(memory.reservation(plan))}
+        usual["reservedMemory"] = [{"numaNode": 0, "limits": reservation}]
+    return {name: value for name, value in fields.items() if usual.get(name) != value and name not in _OPERATORS}
+
+
+def _usual(plan: NodePlan) -> NodePlan:
+    """The plan with nothing said of the kubelet but the topology manager's policy, as a profile says it."""
+    policy = plan.spec.kubelet.topology_manager_policy
+    drivers = plan.spec.kubelet.dynamic_resource_allocation
+    plain = Kubelet(topology_manager_policy=policy, dynamic_resource_allocation=drivers)
+    return plan.with_spec(plan.spec.model_copy(update={"kubelet": plain}))
+
+
+def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    """What the intent says and no profile can."""
+    if plan.node_class.target.mode != MODE:
+        return
+    spec = plan.spec
+    drivers = spec.kubelet.dynamic_resource_allocation
+    rows = (
+        ("isolation.managedIrq", spec.isolation.managed_irq, True),
+        ("isolation.nohzFull", spec.isolation.nohz_full, True),
+        ("isolation.rcuNocbs", spec.isolation.rcu_nocbs, True),
+        ("isolation.irqAffinity", spec.isolation.irq_affinity or False, False),
+        ("kubelet.cpuManagerPolicy", spec.kubelet.cpu_manager_policy, "static"),
+        ("kubelet.cpuManagerReconcilePeriod", spec.kubelet.cpu_manager_reconcile_period, "5s"),
+        ("runtime.handler", spec.runtime.handler, "high-performance"),
+        ("runtime.containersLimit", spec.runtime.containers_limit, 256),
+    )
+    for field, value, only in rows:
+        if value != only and not (drivers and field.startswith("kubelet.")):
+            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            shown, wanted = (str(item).lower() if isinstance(item, bool) else item for item in (value, only))
+            yield diagnose("CP548", position, field=field, value=shown, only=wanted)

@@ -1,0 +1,44 @@
+"""Machines that nobody described: the CPUs that an intent lists, so that what needs no machine can be checked."""
+
+from cpuplan.cpuset import CpuSet, union
+from cpuplan.intent import POOLS, IntentSpec
+from cpuplan.plan import NodeClass, NodePlan, Pool
+from cpuplan.topology import Cpu, NumaNodeFacts, Topology
+
+_MEMORY = 1024**5  # bytes
+
+
+def plan(
+    name: str, spec: IntentSpec, *, architecture: str = "", vendor: str = "", model: int | None = None
+) -> NodePlan:
+    """The layout of an intent whose pools are lists: one socket without siblings, up to the highest CPU that is listed.
+
+    NUMA node 0 has all CPUs; there are as many nodes as huge pages are asked for on, each with more memory than anybody
+    asks for. An `architecture` of no characters is not known.
+    """
+    lists: dict[str, CpuSet] = {
+        pool: value.cpus
+        for pool in POOLS
+        if (value := getattr(spec.pools, pool)) is not None and value.cpus is not None
+    }
+    node_class = NodeClass(
+        name=name,
+        intent=name,
+        spec=spec,
+        target=spec.targets[0],
+        cluster="cluster",
+        hardware="assumed",
+        topology=_topology(union(lists.values()), spec),
+        nodes=("node",),
+        cpu_vendor=vendor,
+        architecture=architecture,
+        cpu_model_number=model,
+    )
+    pools = (Pool(pool, lists[pool], (node_class.reason("listed", f"pools.{pool}.cpus"),)) for pool in lists)
+    return NodePlan(node_class, tuple(pools))
+
+
+def _topology(listed: CpuSet, spec: IntentSpec) -> Topology:
+    nodes = max((page.numa_node or 0 for page in spec.huge_pages.pages), default=0) + 1
+    facts = [NumaNodeFacts(node, _MEMORY) for node in range(nodes)]
+    return Topology([Cpu(cpu, cpu, 0, 0, 0, 0, cpu) for cpu in range(listed.last + 1 if listed else 0)], facts)

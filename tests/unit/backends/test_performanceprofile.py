@@ -1,0 +1,69 @@
+"""Mode performanceProfile: the profile of a plan, and what no profile can say."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.backends import openshift, performanceprofile
+from tests.machines.plans import no_position, plan, regular
+
+TARGET: dict[str, Any] = {"platform": "openshift", "version": "5.1", "target": {"mode": "performanceProfile"}}
+
+
+def spec_of(**given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = performanceprofile.profile(plan(regular(cores=8), spec=given, **TARGET))["spec"]
+    return found
+
+
+def test_the_profile_and_its_pool_are_all_that_is_written() -> None:
+    kinds = [each.data["kind"] for each in openshift.manifests(plan(**TARGET))]
+    assert kinds == ["MachineConfigPool", "PerformanceProfile"]
+
+
+def test_nothing_is_written_for_paused_nodes() -> None:
+    assert list(openshift.manifests(plan(spec={"paused": True}, **TARGET))) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ({}, "cpu", {"reserved": "0-1", "isolated": "2-7"}),
+        ({"isolation": {"domain": True}}, "cpu", {"reserved": "0-1", "isolated": "2-7", "balanceIsolated": False}),
+        ({"hugePages": {"pages": [{"size": "1G", "count": 2}]}}, "hugepages",
+         {"defaultHugepagesSize": "1G", "pages": [{"size": "1G", "count": 2}]}),
+        ({"kernel": {"realTime": True}}, "realTimeKernel", {"enabled": True}),
+        ({"net": {"userLevelNetworking": True}}, "net", {"userLevelNetworking": True}),
+    ],
+)  # fmt: skip
+def test_fields(given: dict[str, Any], field: str, value: object) -> None:
+    assert spec_of(**given)[field] == value
+
+
+def test_reserved_memory_is_the_snippets_unless_it_is_all_on_node_0() -> None:
+    for reserved, has_snippet in (("0-1", False), ("4-5", True)):
+        node = plan(
+            regular(sockets=2, cores=4), reserved=reserved, spec={"kubelet": {"topologyManagerPolicy": "restricted"}},
+            **TARGET,
+        )  # fmt: skip
+        annotations = performanceprofile.profile(node)["metadata"]["annotations"]
+        assert (performanceprofile.SNIPPET in annotations) is has_snippet
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"isolation": {"rcuNocbs": False}}, "isolation.rcuNocbs is false"),
+        ({"isolation": {"irqAffinity": True}}, "isolation.irqAffinity is true"),
+        ({"kubelet": {"cpuManagerPolicy": "none"}}, "kubelet.cpuManagerPolicy is none"),
+        (
+            {"runtime": {"containersLimit": 8}},
+            "runtime.containersLimit is 8; with a PerformanceProfile it is always 256",
+        ),
+    ],
+)
+def test_no_place(given: dict[str, Any], field: str) -> None:
+    (found,) = performanceprofile.check(plan(spec=given, **TARGET), no_position)
+    assert found.code == "CP548"
+    assert field in found.message
+    other = {**TARGET, "target": {"mode": "mco"}}
+    assert list(performanceprofile.check(plan(spec=given, **other), no_position)) == []

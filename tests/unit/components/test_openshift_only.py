@@ -1,0 +1,83 @@
+"""Components of OpenShift: TuneD's profile, receive packet steering, workload partitioning."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.components import pinning, rps, tuned
+from cpuplan.components.setting import Value, values
+from cpuplan.cpuset import CpuSet
+from tests.machines.plans import plan, regular
+
+OPENSHIFT: dict[str, Any] = {"platform": "openshift", "version": "5.1"}
+
+
+def options(spec: dict[str, Any]) -> dict[str, Value]:
+    """TuneD's options for four cores of which one is reserved."""
+    return values(tuned.settings(plan(regular(cores=4), spec=spec, **OPENSHIFT)), tuned.NAME)
+
+
+@pytest.mark.parametrize(
+    ("spec", "changed"),
+    [
+        ({}, {"service.service.stalld": "start,enable", "irqbalance.enabled": "false", "cpu.governor": "performance"}),
+        ({"workloadHints": {"realTime": False}}, {"service.service.stalld": "stop,disable"}),
+        ({"workloadHints": {"perPodPowerManagement": True}}, {"cpu.enabled": "false"}),
+        (
+            {"kernel": {"realTime": True}},
+            {"sysctl.drop": "kernel.numa_balancing,net.core.busy_read,net.core.busy_poll"},
+        ),
+        ({"net": {"userLevelNetworking": True}}, {"net.channels": "combined 2"}),
+        (
+            {"net": {"userLevelNetworking": True, "devices": [{"interfaceName": "ens*"}, {"interfaceName": "!eno1"}]}},
+            {"net.devices_udev_regex": "^INTERFACE=ens.*", "net_1.devices_udev_regex": "^INTERFACE=(?!eno1)"},
+        ),
+        (
+            {"net": {"userLevelNetworking": True, "devices": [{"vendorID": "0x8086", "deviceID": "0x158b"}]}},
+            {"net.devices_udev_regex": r"^ID_MODEL_ID=0x158b[\s\S]*^ID_VENDOR_ID=0x8086"},
+        ),
+        (
+            {"hardwareTuning": {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}},
+            {"sysfs./sys/devices/system/cpu/cpufreq/policy1/scaling_max_freq": "2800000"},
+        ),
+    ],
+)
+def test_options(spec: dict[str, Any], changed: dict[str, Value]) -> None:
+    found = options(spec)
+    assert {key: found.get(key) for key in changed} == changed
+
+
+def test_left_out() -> None:
+    assert "irqbalance.enabled" not in options({"isolation": {"globallyDisableIrqLoadBalancing": True}})
+    assert "sysctl.kernel.nmi_watchdog" not in options({"workloadHints": {"realTime": False}})
+    assert "cpu.governor" not in options({"workloadHints": {"perPodPowerManagement": True}})
+    assert not values(tuned.settings(plan(platform="kubernetes", version="1.33")), tuned.NAME)
+
+
+def test_profile_is_read_back() -> None:
+    settings = list(tuned.settings(plan(regular(cores=4), **OPENSHIFT)))
+    assert tuned.parse(tuned.render(settings)) == values(settings, tuned.NAME)
+    assert tuned.render(settings).startswith("[main]\nsummary=")
+
+
+@pytest.mark.parametrize(("physical", "units"), [(False, ["update-rps@.service"]), (True, [])])
+def test_rps(physical: bool, units: list[str]) -> None:
+    spec = {"net": {"receivePacketSteering": True, "physicalDeviceRps": physical}}
+    settings = list(rps.settings(plan(regular(cores=4), spec=spec, **OPENSHIFT)))
+    files = rps.files(settings)
+    assert rps.parse(files[rps.SYSCTL_PATH][1]) == {"net.core.rps_default_mask": CpuSet.parse("0-1")}
+    assert files[rps.SCRIPT_PATH][0] == 0o700
+    assert (rps.RULES_PATH in files) is bool(units)
+    assert list(rps.units(settings)) == units
+
+
+def test_no_rps_unless_asked_for() -> None:
+    assert rps.files(list(rps.settings(plan(**OPENSHIFT)))) == {}
+
+
+def test_pinning() -> None:
+    settings = list(pinning.settings(plan(regular(cores=4), target={"cpuPartitioning": True}, **OPENSHIFT)))
+    assert pinning.parse(pinning.render(settings)) == {"management.cpuset": CpuSet.parse("0-1")}
+    assert 'cpuset = "0-1"' in pinning.files(settings)[pinning.CRIO_PATH][1]
+    assert 'cpuset = ""' in pinning.default_files()[pinning.DEFAULT_CRIO_PATH][1]
+    assert pinning.files(list(pinning.settings(plan(**OPENSHIFT)))) == {}

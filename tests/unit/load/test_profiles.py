@@ -1,0 +1,210 @@
+"""PerformanceProfile to Intent: every field goes somewhere, at its own line, or is named."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.backends import performanceprofile
+from cpuplan.diagnostics import errors
+from cpuplan.emit import to_yaml
+from cpuplan.load import assumed, openshift, yaml
+from cpuplan.load.documents import Document
+
+SELECTOR = {"node-role.kubernetes.io/worker-cnf": ""}
+#: Every field of the CRD, together where they can be.
+EVERYTHING: dict[str, Any] = {
+    "cpu": {"reserved": "0-1", "isolated": "4-7", "shared": "2,3", "offlined": "8", "balanceIsolated": False},
+    "machineConfigLabel": {"machineconfiguration.openshift.io/role": "cnf"},
+    "machineConfigPoolSelector": {"pool": "cnf"},
+    "numa": {"topologyPolicy": "single-numa-node"},
+    "hugepages": {
+        "defaultHugepagesSize": "1G",
+        "pages": [{"size": "1G", "count": 4}, {"size": "2M", "count": 64, "node": 1}],
+    },
+    "realTimeKernel": {"enabled": True},
+    "kernelPageSize": "4k",
+    "additionalKernelArgs": ["nosmt", "rdt=l3cat,!l3cdp"],
+    "workloadHints": {"realTime": True, "highPowerConsumption": True, "mixedCpus": True},
+    "globallyDisableIrqLoadBalancing": True,
+    "net": {"userLevelNetworking": True, "devices": [{"interfaceName": "!eno*"}, {"vendorID": "0x8086"}]},
+    "hardwareTuning": {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000},
+}
+ANNOTATIONS = {
+    "performance.openshift.io/enable-rps": "enable",
+    "performance.openshift.io/enable-physical-dev-rps": "true",
+    "performance.openshift.io/exec-cpu-affinity": "disable",
+    "kubeletconfig.experimental": '{"maxPods": 300, "kubeReserved": {"cpu": "500m"}, "topologyManagerScope": "pod"}',
+}
+
+
+def profile(spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    """A profile with the required fields, `spec` over them."""
+    required = {"cpu": {"reserved": "0-1", "isolated": "2-7"}, "nodeSelector": SELECTOR}
+    return {
+        "apiVersion": "performance.openshift.io/v2",
+        "kind": "PerformanceProfile",
+        "metadata": {"name": "ran-du", **metadata},
+        "spec": required | spec,
+    }
+
+
+def read(*objects: dict[str, Any]) -> Document:
+    """The Intent of the only profile among `objects`."""
+    found = read_all(*objects)
+    assert errors(found.diagnostics) == []
+    return found.intents[0]
+
+
+def read_all(*objects: dict[str, Any]) -> openshift.Profiles:
+    sources, problems = yaml.parse("profile.yaml", "---\n".join(map(to_yaml, objects)))
+    assert problems == []
+    return openshift.read(sources)
+
+
+def test_minimal() -> None:
+    assert read(profile({})).source.data == {
+        "apiVersion": "cpuplan.io/v1alpha1",
+        "kind": "Intent",
+        "metadata": {"name": "ran-du"},
+        "spec": {
+            "selector": {"matchLabels": SELECTOR},
+            "targets": [{"platform": "openshift", "version": "5.1", "pool": "worker-cnf", "nodeSelector": SELECTOR}],
+            "pools": {
+                "reserved": {"cpus": "0-1", "wholeCores": False},
+                "isolated": {"cpus": "2-7", "wholeCores": False},
+            },
+            "isolation": {"domain": False},
+            "runtime": {"mixedCpus": False},
+        },
+    }
+
+
+def test_every_field_has_a_place() -> None:
+    data: Any = read(profile(EVERYTHING, annotations=ANNOTATIONS)).source.data
+    spec = data["spec"]
+    assert spec["targets"][0]["machineConfigPoolSelector"] == {"pool": "cnf"}
+    assert spec["isolation"] == {"domain": True, "globallyDisableIrqLoadBalancing": True}
+    assert spec["hugePages"]["pages"][1] == {"size": "2M", "count": 64, "numaNode": 1}
+    assert spec["kernel"] == {"realTime": True, "pageSize": "4k", "extraArguments": ["nosmt", "rdt=l3cat,!l3cdp"]}
+    assert spec["runtime"] == {"mixedCpus": True, "execCpuAffinity": "none"}
+    assert spec["net"] == {
+        "userLevelNetworking": True,
+        "devices": [{"interfaceName": "!eno*"}, {"vendorID": "0x8086"}],
+        "receivePacketSteering": True,
+        "physicalDeviceRps": True,
+    }
+    assert spec["hardwareTuning"] == {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
+    assert spec["kubelet"] == {
+        "configuration": {"maxPods": 300},
+        "kubeReserved": {"memory": "500Mi", "cpu": "500m"},
+        "topologyManagerScope": "pod",
+        "topologyManagerPolicy": "single-numa-node",
+    }
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (("pools", "offlined", "cpus"), ("spec", "cpu", "offlined")),
+        (("hugePages", "pages", 1, "numaNode"), ("spec", "hugepages", "pages", 1, "node")),
+        (("kernel", "extraArguments", 1), ("spec", "additionalKernelArgs", 1)),
+        (("kubelet", "topologyManagerPolicy"), ("spec", "numa", "topologyPolicy")),
+        (("kubelet", "topologyManagerScope"), ("metadata", "annotations", "kubeletconfig.experimental")),
+        (("runtime", "execCpuAffinity"), ("metadata", "annotations", "performance.openshift.io/exec-cpu-affinity")),
+        (("selector", "matchLabels"), ("spec", "nodeSelector")),
+    ],
+)
+def test_each_value_stands_where_the_profile_has_it(ours: tuple[str | int, ...], theirs: tuple[str | int, ...]) -> None:
+    text = to_yaml(profile(EVERYTHING, annotations=ANNOTATIONS))
+    sources, _ = yaml.parse("profile.yaml", text)
+    assert openshift.read(sources).intents[0].at(*ours) == sources[0].value_at(theirs)
+
+
+@pytest.mark.parametrize("drivers", [False, True])
+@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
+def test_there_and_back(policy: str, drivers: bool) -> None:
+    """Mode performanceProfile writes a profile that gives the same Intent again, and so the same outputs."""
+    spec = EVERYTHING | {"numa": {"topologyPolicy": policy}}
+    annotations = dict(ANNOTATIONS)
+    if drivers:
+        annotations["performance.openshift.io/dra-resource-management"] = "true"
+        annotations["kubeletconfig.experimental"] = '{"maxPods": 300}'
+        spec["workloadHints"] = {"realTime": True}
+    first = read(profile(spec, annotations=annotations))
+    written = performanceprofile.profile(assumed.plan(first.name, first.spec))
+    again = read(written)
+    plans = [assumed.plan(each.name, each.spec) for each in (first, again)]
+    assert _outputs(plans[1]) == _outputs(plans[0])
+
+
+def _outputs(plan: Any) -> list[tuple[str, str, Any]]:
+    """The settings of all components, without their reasons; the kubelet's amounts as they are."""
+    from cpuplan.components import all_settings
+
+    return sorted((each.component, each.key, str(each.value)) for each in all_settings(plan))
+
+
+POOL = {
+    "apiVersion": "machineconfiguration.openshift.io/v1",
+    "kind": "MachineConfigPool",
+    "metadata": {"name": "worker-cnf", "labels": {"pool": "cnf"}},
+    "spec": {"nodeSelector": {"matchExpressions": [{"key": next(iter(SELECTOR)), "operator": "Exists"}]}},
+}
+INFRASTRUCTURE = {
+    "apiVersion": "config.openshift.io/v1",
+    "kind": "Infrastructure",
+    "metadata": {"name": "cluster"},
+    "status": {"controlPlaneTopology": "HighlyAvailableArbiter", "cpuPartitioning": "AllNodes"},
+}
+VERSION = {
+    "apiVersion": "config.openshift.io/v1",
+    "kind": "ClusterVersion",
+    "metadata": {"name": "version"},
+    "status": {"desired": {"version": "4.20.3"}},
+}
+
+
+def test_objects_of_the_cluster_complete_the_target() -> None:
+    document = read(profile({}), POOL, INFRASTRUCTURE, VERSION)
+    target = document.spec.targets[0]
+    assert target.version == "4.20"
+    assert target.machine_config_pool_selector == {"pool": "cnf"}
+    assert (target.cpu_partitioning, target.control_plane_topology) == (True, "HighlyAvailableArbiter")
+
+
+def test_two_pools_for_one_profile() -> None:
+    other = POOL | {"metadata": {"name": "other", "labels": {"pool": "other"}}}
+    found = read_all(profile({}), POOL, other)
+    assert [each.code for each in found.diagnostics] == ["CP271"]
+    assert "worker-cnf and other" in found.diagnostics[0].message
+    assert found.broken == {("Intent", "ran-du")}
+
+
+def test_legacy_pinning_counts_on_single_nodes_only() -> None:
+    pinning = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "metadata": {"name": "02-master-workload-partitioning"},
+        "spec": {"config": {"storage": {"files": [{"path": "/etc/kubernetes/openshift-workload-pinning"}]}}},
+    }
+    for topology, partitioned in (("SingleReplica", True), ("HighlyAvailable", False)):
+        cluster = INFRASTRUCTURE | {"status": {"controlPlaneTopology": topology}}
+        assert read(profile({}), cluster, pinning).spec.targets[0].cpu_partitioning is partitioned
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "words"),
+    [
+        ({"cpu": {"reserved": 0, "isolated": "1"}}, "CP203", "spec.cpu.reserved"),
+        ({"cpu": {"reserved": "0 1", "isolated": "2"}}, "CP208", "blank"),
+        ({"cpu": {"reserved": "0-1", "isolatd": "2-7"}}, "CP201", "isolatd"),
+        ({"numa": {"topologyPolicy": ""}}, "CP270", "spec.numa.topologyPolicy"),
+        ({"hardwareTuning": {"isolatedCpuFreq": 2500000}}, "CP270", "reservedCpuFreq"),
+        ({"realTimeKernel": {"enabled": True}, "workloadHints": {"realTime": False}}, "CP270", "real-time kernel"),
+        ({"net": {"devices": [{"interfaceName": ""}]}}, "CP269", "empty interfaceName"),
+    ],
+)
+def test_refused(spec: dict[str, Any], code: str, words: str) -> None:
+    found = errors(read_all(profile(spec)).diagnostics)
+    assert code in [each.code for each in found]
+    assert any(words in f"{each.message}; {each.remedy}" for each in found)
