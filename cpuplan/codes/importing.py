@@ -15,7 +15,8 @@ CODES = {
         "unreadable or damaged file",
         "{path} cannot be read: {problem}",
         "collect it again, or correct its permissions; what else there is has been read",
-        "Half of a file describes half of a machine, so nothing is taken from a damaged one.",
+        "Half of an archive describes half of a machine, so nothing is taken from a damaged one; nor from a file that is "
+        "neither YAML nor JSON where one of them is read, or nests deeper than 100 levels.",
     ),
     "CP122": Code(
         "part of an archive refused",
@@ -29,7 +30,8 @@ CODES = {
         "archive too large",
         "{path} exceeds the limit of {limit} {what}",
         "give the part that holds `sys/` and `proc/`, or unpack it and give the folder",
-        "Archives are read in memory, up to 512 MiB unpacked, 1,000,000 members, and 64 MiB per file that is read.",
+        "Archives are read in memory, up to 512 MiB unpacked, 1,000,000 members, and 64 MiB per file that is read; YAML and "
+        "JSON up to 128 MiB.",
     ),
     "CP124": Code(
         "no CPUs described",
@@ -41,8 +43,9 @@ CODES = {
     "CP125": Code(
         "unexpected text",
         "{path} reads {text!r}: {problem}",
-        "compare the result with the machine; cpuplan went on as if the file were missing",
-        "The kernel writes such files in one form (Documentation/ABI); this one has another, so it was damaged or made up.",
+        "compare the result with the machine; cpuplan went on as if it were missing",
+        "The kernel writes such files in one form (Documentation/ABI), and so does the tool that wrote a file of another "
+        "format; this one has another, so it was damaged or made up.",
         "warning",
     ),
     "CP126": Code(
@@ -50,6 +53,23 @@ CODES = {
         "{path} holds node {node}, which {first} holds too",
         "leave one of them out, or rename the file that the node is named after",
         "Of two machines of one name, the first one counts. Node objects belong beside machines and are no second one.",
+    ),
+    "CP130": Code(
+        "NUMA nodes without CPU numbers",
+        "of {nodes} there is only a NodeResourceTopology that counts CPUs and does not number them",
+        "give what tells them beside it: `lscpu -J -e` of the node in <node>.lscpu.json, a must-gather, or a copy of /sys",
+        "The resource topology exporter and nfd-topology-updater tell how many CPUs, how much memory and which distances "
+        "NUMA nodes have; that completes a machine of the same name which another format tells. koordlet's annotation "
+        "`node.koordinator.sh/cpu-topology` has CPU numbers.",
+    ),
+    "CP131": Code(
+        "sources contradict each other",
+        "node {node} has {found} {what}, and {claimed} by {source}",
+        "collect both anew while nothing is changed on the node, or leave the wrong one out; cpuplan kept the first",
+        "What a cluster says of a node is compared with the machine that was read for it: CPUs online, memory and huge "
+        "pages with the capacity of the Node object, CPUs of NUMA nodes with the zones of the NodeResourceTopology; and so "
+        "are the CPUs of two files of one node. A node that was renamed or given CPUs since shows here.",
+        "warning",
     ),
     "CP135": Code(
         "impossible output of lscpu",

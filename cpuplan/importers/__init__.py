@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from cpuplan.diagnostics import diagnose
-from cpuplan.importers import formats
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers import formats, join
 from cpuplan.importers.base import Imported, Importer, Node, NodeObject, PartsImporter, node_name
 
 #: Module by format. Only the one that is needed is loaded: they stand on unlike libraries.
@@ -13,6 +13,9 @@ IMPORTERS = {
     "sysroot": "cpuplan.importers.sysroot",
     "must-gather": "cpuplan.importers.must_gather",
     "lscpu": "cpuplan.importers.lscpu",
+    "objects": "cpuplan.importers.objects",
+    "machineinfo": "cpuplan.importers.machineinfo",
+    "ironic": "cpuplan.importers.ironic",
 }
 #: Formats whose files each tell a part of a node: files that give a node one name are read together (`read_parts`).
 _IN_PARTS = frozenset({"lscpu"})
@@ -21,26 +24,52 @@ _IN_PARTS = frozenset({"lscpu"})
 def run(format: str | None, paths: Iterable[Path], cluster: str | None = None) -> Imported:  # noqa: A002 - the option's name
     """Read the nodes at `paths`; `format` is found by looking if it is None. `cluster` names the nodes' cluster.
 
-    A folder that is of no format holds files, and each that is of one is read. Nodes and Node objects of one name are
-    brought together, wherever they stand; of two machines of one name the first one counts (CP126). Files of lscpu
-    that give a node one name are one machine.
+    A folder that is of no format holds files, and each that is of one is read. Nodes and a cluster's objects of one
+    name are brought together, wherever they stand; of two whole machines of one name the first counts (CP126).
+    Files of lscpu that give a node one name are one machine.
     """
     found = list(_read(format, paths))
-    objects = {each.name: each for _, part in found for each in part.objects}
     remarks = [remark for _, part in found for remark in part.remarks]
     diagnostics = [diagnostic for _, part in found for diagnostic in part.diagnostics]
-    nodes: dict[str, Node] = {}
-    origins: dict[str, Path] = {}
-    for path, part in found:
-        for node in part.nodes:
-            if node.name in nodes:
-                diagnostics.append(diagnose("CP126", path=path, node=node.name, first=origins[node.name]))
-                continue
-            nodes[node.name], origins[node.name] = _joined(node, objects.get(node.name), cluster), path
-    remarks += _strangers(nodes, objects)
+    nodes, problems = _joined(found)
+    diagnostics += problems
+    objects = _objects(each for _, part in found for each in part.objects)
+    for name in sorted(nodes.keys() & objects.keys()):
+        nodes[name], contradictions = join.complete(nodes[name], objects[name])
+        diagnostics += contradictions
+    strangers = [objects[name] for name in sorted(objects.keys() - nodes)]
+    remarks += _strangers(strangers)
+    diagnostics += _without_cpus(strangers)
+    whole = [nodes[name] for name in sorted(nodes)]
+    remarks += join.remarks(whole)
     if not nodes and not diagnostics:
         diagnostics.append(diagnose("CP124", path=", ".join(map(str, paths))))
-    return Imported(tuple(nodes[name] for name in sorted(nodes)), tuple(remarks), tuple(diagnostics))
+    return Imported(tuple(_finished(node, cluster) for node in whole), tuple(remarks), tuple(diagnostics))
+
+
+def _joined(found: Iterable[tuple[Path, Imported]]) -> tuple[dict[str, Node], list[Diagnostic]]:
+    """The nodes by name. Partial ones come last, and complete what is there."""
+    nodes: dict[str, Node] = {}
+    origins: dict[str, Path] = {}
+    diagnostics: list[Diagnostic] = []
+    for path, node in sorted(
+        ((path, node) for path, part in found for node in part.nodes), key=lambda it: it[1].partial
+    ):
+        if node.name not in nodes:
+            nodes[node.name], origins[node.name] = node, path
+        elif node.partial:
+            nodes[node.name], contradictions = join.fill(nodes[node.name], node, str(path))
+            diagnostics += contradictions
+        else:
+            diagnostics.append(diagnose("CP126", path=path, node=node.name, first=origins[node.name]))
+    return nodes, diagnostics
+
+
+def _objects(found: Iterable[NodeObject]) -> dict[str, NodeObject]:
+    objects: dict[str, NodeObject] = {}
+    for each in found:
+        objects[each.name] = join.merge(objects[each.name], each) if each.name in objects else each
+    return objects
 
 
 def _read(format: str | None, paths: Iterable[Path]) -> Iterator[tuple[Path, Imported]]:  # noqa: A002
@@ -74,16 +103,20 @@ def _importer(name: str) -> Importer:
     return module
 
 
-def _joined(node: Node, known: NodeObject | None, cluster: str | None) -> Node:
-    """The node with what the cluster knows of it; the kubelet tells the architecture more surely than a CPU does."""
-    if known:
-        machine = node.machine._replace(architecture=known.architecture or node.machine.architecture)
-        node = node._replace(
-            machine=machine, labels={**node.labels, **known.labels}, cluster=known.cluster or node.cluster
-        )
-    return node._replace(cluster=cluster) if cluster else node
+def _finished(node: Node, cluster: str | None) -> Node:
+    return node._replace(machine=join.assume(node.machine), cluster=cluster or node.cluster)
 
 
-def _strangers(nodes: dict[str, Node], objects: dict[str, NodeObject]) -> Iterator[str]:
-    for name in sorted(objects.keys() - nodes):
-        yield f"node {name} has a Node object and nothing that tells its CPUs: it is left out"
+def _strangers(objects: Iterable[NodeObject]) -> Iterator[str]:
+    for each in objects:
+        if not each.zones:
+            yield f"node {each.name} has a Node object and nothing that tells its CPUs: it is left out"
+
+
+def _without_cpus(objects: Iterable[NodeObject]) -> Iterator[Diagnostic]:
+    """One diagnostic for all nodes that only zones tell of."""
+    names = [each.name for each in objects if each.zones]
+    if names:
+        from cpuplan.importers.documents import fold_names
+
+        yield diagnose("CP130", nodes=", ".join(fold_names(names)))

@@ -1,11 +1,11 @@
 """What importers share: the facts of a machine as its kernel tells them, and what an import comes to."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Diagnostic
 
 _SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)$")
@@ -54,7 +54,7 @@ class DeviceFacts(NamedTuple):
 class Machine(NamedTuple):
     """The facts of one machine. The dicts are by CPU and hold the kernel's labels, where it tells them."""
 
-    architecture: str
+    architecture: str  # "" where the format does not tell
     vendor: str | None
     model: str | None
     model_number: int | None
@@ -74,21 +74,47 @@ class Machine(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One node: its machine's facts, and what the cluster knows of it."""
+    """One node: its machine's facts, and what the cluster knows of it.
+
+    The format of a `partial` node leaves much open; what of it is so in the end is said by `join.open_points`.
+    """
 
     name: str
     machine: Machine
     labels: dict[str, str]
     cluster: str | None = None
+    partial: bool = False
+
+
+class Zone(NamedTuple):
+    """What a cluster's object tells of a NUMA node: sizes, and how many CPUs, but not which.
+
+    Memory in bytes, huge pages by size in kB, distances by NUMA node.
+    """
+
+    id: int
+    cpus: int | None
+    memory: int | None
+    huge_pages: dict[int, int]
+    distances: dict[int, int]
 
 
 class NodeObject(NamedTuple):
-    """What a cluster's Node object tells of a node: the labels that people select by, and uname(1)'s architecture."""
+    """What a cluster's objects tell of a node: the labels that people select by, and uname(1)'s architecture.
+
+    The capacity is that of a Node object (CPUs online, memory in bytes, huge pages by size in kB), the zones are a
+    NodeResourceTopology's.
+    """
 
     name: str
     labels: dict[str, str]
     architecture: str | None = None
     cluster: str | None = None
+    cpus: int | None = None
+    memory: int | None = None
+    huge_pages: dict[int, int] = {}
+    zones: tuple[Zone, ...] = ()
+    core_types: dict[int, str] = {}
 
 
 class Imported(NamedTuple):
@@ -142,6 +168,30 @@ class Tree(Protocol):
 
 class LeavesTreeError(Exception):
     """A path or link that leads out of its tree."""
+
+
+def bare_machine(cores: Iterable[CpuSet]) -> Machine:
+    """A machine of which only the cores are known."""
+    siblings = tuple(sorted(cores, key=lambda cpus: cpus.first))
+    return Machine(
+        architecture="",
+        vendor=None,
+        model=None,
+        model_number=None,
+        online=union(siblings),
+        offline=EMPTY,
+        siblings=siblings,
+        core_ids={},
+        sockets={},
+        dies={},
+        clusters=(),
+        core_types={},
+        caches=(),
+        numa_nodes=(),
+        huge_page_sizes=(),
+        devices=(),
+        boot_arguments=None,
+    )
 
 
 def node_name(path: Path) -> str:

@@ -1,13 +1,16 @@
 """Formats by their look: how a file begins, or what stands in a folder. Importers are loaded after this."""
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 from cpuplan.importers.archive import is_archive
 from cpuplan.importers.folder import system_root
 
-#: How much of a file is looked at: the first object of a NodeList may have long annotations.
+#: How much of a file is looked at: the first object of a NodeList may have long annotations. Of a text that does not
+#: show in its head what it is (a stream of other objects first, a sign late in one long line), this much more.
 _HEAD = 256 * 1024
+_MORE = 8 * 1024 * 1024
 _GZIP = b"\x1f\x8b"
 
 #: The format of a text by how it begins; the first one counts.
@@ -25,6 +28,8 @@ _LOOKS = {
     "machineinfo": re.compile(r'\s*\{.*?"num_cores"\s*:', re.DOTALL),
     "ironic": re.compile(r'\s*\{.*?"numa_topology"\s*:', re.DOTALL),
 }
+#: What a text begins with, or has at the beginning of a line, that is worth reading more of.
+_SIGNS = re.compile(rb"\A\s*\{|^apiVersion\s*:", re.MULTILINE)
 
 
 def detect(path: Path) -> str | None:
@@ -34,14 +39,19 @@ def detect(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             start = file.read(_HEAD)
+            if start.startswith(_GZIP):
+                text = _unpacked_head(start)
+                if text[257:262] == b"ustar" or not (found := _detect_text(text)):
+                    return "sysroot"
+                return found
+            if is_archive(start):
+                return "sysroot"
+            found = _detect_text(start)
+            if found is None and len(start) == _HEAD and _SIGNS.search(start):
+                found = _detect_text(start + file.read(_MORE))
+            return found
     except OSError:
         return None
-    if start.startswith(_GZIP):
-        text = _unpacked_head(start)
-        if text[257:262] == b"ustar" or not (found := _detect_text(text)):
-            return "sysroot"
-        return found
-    return "sysroot" if is_archive(start) else _detect_text(start)
 
 
 def _unpacked_head(start: bytes) -> bytes:
@@ -55,7 +65,8 @@ def _unpacked_head(start: bytes) -> bytes:
 
 
 def _detect_text(start: bytes) -> str | None:
-    text = start.decode("utf-8", "replace").removeprefix("\ufeff")
+    encoding = "utf-16" if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8"
+    text = start.decode(encoding, "replace").removeprefix("\ufeff")
     return next((name for name, look in _LOOKS.items() if look.match(text)), None)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import node_object, sysroot
+from cpuplan.importers import data, node_object, sysroot
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Node, NodeObject
 from cpuplan.importers.folder import FolderTree
@@ -82,12 +82,12 @@ def _node(
 ) -> Node | None:
     """The node by its snapshot; what is wrong goes to `remarks` and `diagnostics`."""
     path = f"nodes/{name}/{_SNAPSHOT}"
-    data = tree.read_bytes(path)
-    if data is None:
+    snapshot_bytes = tree.read_bytes(path)
+    if snapshot_bytes is None:
         remarks.append(f"node {name} has no {_SNAPSHOT}: it is left out")
         return None
     try:
-        snapshot = TarTree(data, f"{tree.name}/{path}")
+        snapshot = TarTree(snapshot_bytes, f"{tree.name}/{path}")
     except ArchiveError as error:
         diagnostics.append(error.diagnostic)
         return None
@@ -100,11 +100,8 @@ def _node(
 def _cluster(tree: FolderTree) -> str | None:
     """The first label of the cluster's domain: `https://api.<cluster>.<domain>:6443`; else its name."""
     for path in _INFRASTRUCTURES:
-        data = _load(tree, path)
-        items = data.get("items") or [data]
-        status = items[0].get("status") if isinstance(items, list) and isinstance(items[0], dict) else None
-        if not isinstance(status, dict):
-            continue
+        found = _load(tree, path)
+        status = data.mapping((data.items(found.get("items")) or [found])[0].get("status"))
         match = re.match(r"https://api\.([^.:/]+)\.", str(status.get("apiServerURL", "")))
         name = match[1] if match else status.get("infrastructureName")
         if isinstance(name, str) and name:
@@ -121,16 +118,14 @@ def _node_objects(tree: FolderTree, cluster: str | None, diagnostics: list[Diagn
 
 def _load(tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = None) -> dict[str, Any]:
     """The object in a YAML file; {} if it is missing or damaged."""
-    import yaml
-
     text = tree.read(path)
     if text is None:
         return {}
     try:
-        data = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
-    except Exception as error:  # tags such as `!!int x` let PyYAML raise ValueError, KeyError and others
+        documents = data.parse(text)
+    except data.DataError as error:
         if diagnostics is not None:
-            problem = str(error).partition("\n")[0]
-            diagnostics.append(diagnose("CP125", path=f"{tree.name}/{path}", text=text.strip()[:40], problem=problem))
+            shown = data.clip(text)
+            diagnostics.append(diagnose("CP125", path=f"{tree.name}/{path}", text=shown, problem=str(error)))
         return {}
-    return data if isinstance(data, dict) else {}
+    return data.mapping(documents[0] if documents else None)

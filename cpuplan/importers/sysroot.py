@@ -42,6 +42,8 @@ def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic
         machine = _from_sysfs(reader, info, present, online) if online else None
     if machine is None:
         return None, [], [*tree.diagnostics, diagnose("CP124", path=tree.name)]
+    if any(node.memory is None for node in machine.numa_nodes):
+        machine = _with_machineinfo(tree, machine)
     return machine, _remarks(reader, machine, info), tree.diagnostics
 
 
@@ -66,6 +68,22 @@ def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, on
         devices=pci.devices(reader),
         boot_arguments=_boot_arguments(reader.tree),
     )
+
+
+def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
+    """Memory from cAdvisor's view beside: gather-sysinfo collected that before it collected meminfo of NUMA nodes."""
+    text = tree.read("machineinfo.json")
+    if text is None:
+        return machine
+    from cpuplan.importers import data, join, machineinfo
+
+    try:
+        documents = data.parse(text)
+    except data.DataError:
+        return machine
+    found = machineinfo.machine_of(data.mapping(documents[0] if documents else None), data.Complaints(tree.name))
+    nodes = () if found is None or found.online != machine.online else found.numa_nodes
+    return machine._replace(numa_nodes=join.filled(machine.numa_nodes, nodes))
 
 
 def _from_cpuinfo(reader: sysfs.Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:

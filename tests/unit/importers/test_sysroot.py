@@ -1,5 +1,6 @@
 """System roots: the traps of /sys that real dumps have, each on a small machine."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -282,3 +283,14 @@ def test_nothing_there(tmp_path: Path) -> None:
     assert [d.code for d in importers.run(None, [tmp_path / "a.tgz"]).diagnostics] == ["CP124"]
     (tmp_path / "b.tgz").write_bytes(trees.tar(trees.server())[:500])
     assert [d.code for d in importers.run(None, [tmp_path / "b.tgz"]).diagnostics] == ["CP121"]
+
+
+def test_memory_from_machineinfo() -> None:
+    files = without(trees.server(), "meminfo")
+    cores = [{"core_id": cpu, "thread_ids": [cpu, cpu + 4], "socket_id": cpu % 2} for cpu in range(4)]
+    nodes = [{"node_id": node, "memory": (node + 1) << 30, "cores": cores[node::2]} for node in (0, 1)]
+    info = json.dumps({"topology": nodes})
+    assert [node.memory for node in machine({**files, "machineinfo.json": info}).numa_nodes] == [1 << 30, 2 << 30]
+    other = json.dumps({"topology": nodes[:1]})
+    for text in (other, "{", "[]", ""):
+        assert [node.memory for node in machine({**files, "machineinfo.json": text}).numa_nodes] == [None, None]

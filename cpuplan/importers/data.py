@@ -1,0 +1,176 @@
+"""YAML and JSON that other programs wrote: whatever the text, it becomes plain values or one sentence on its fault.
+
+These files come from anywhere, and only a few values of them are wanted. So, unlike `load.yaml`, this reader takes all
+of YAML that tools emit (anchors too), keeps plain scalars as their texts, and no places. It works on libyaml's events
+without recursion: PyYAML's own composer in C overflows the stack on deep nesting, which ends the process.
+"""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cpuplan.diagnostics import diagnose
+from cpuplan.importers.archive import ArchiveError, damaged, too_large, unpack
+
+MAX_BYTES = 128 * 1024 * 1024
+MAX_DEPTH = 100
+MAX_VALUES = 5_000_000
+MAX_COMPLAINTS = 20  # of a made-up file, these are enough to see that it is one
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+#: Tags that say what is so anyway; another one makes of a text what nobody here expects.
+_PLAIN_TAGS = frozenset({None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))})
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+class DataError(ValueError):
+    """A text that is neither YAML nor JSON, or too much of it."""
+
+
+class Complaints(list[Any]):
+    """Diagnostics on values of one file that are not what they should be; `place` says where in it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def add(self, place: str, value: object, problem: str) -> None:
+        """Note that `value` at `place` cannot be used."""
+        if len(self) < MAX_COMPLAINTS:
+            self.append(diagnose("CP125", path=f"{self.name}: {place}", text=clip(value), problem=problem))
+
+
+def clip(value: object) -> str:
+    """The beginning of a value's text."""
+    text = value if isinstance(value, str) else f"{value!r:.80}" if isinstance(value, int | float | None) else "..."
+    return text.strip()[:40]
+
+
+def read(path: Path) -> list[Any]:
+    """The documents in the file at `path`, which may be compressed. Raises ArchiveError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise damaged(str(path), error.strerror or str(error)) from error
+    data = unpack(data, str(path)) if len(data) <= MAX_BYTES else data
+    if len(data) > MAX_BYTES:
+        raise too_large(str(path), MAX_BYTES, "bytes")
+    try:
+        return parse(decode(data))
+    except DataError as error:
+        raise ArchiveError(diagnose("CP121", path=path, problem=str(error))) from None
+
+
+def decode(data: bytes) -> str:
+    """Text in UTF-8, or in UTF-16 as `>` in PowerShell writes it; what is neither reads as U+FFFD."""
+    if data.startswith(_UTF_16):
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+
+
+def parse(text: str) -> list[Any]:
+    """The documents of a text: JSON, one value after the other, or a stream of YAML. Raises DataError."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return _parse_yaml(text)
+    try:
+        return list(_parse_json(text))
+    except RecursionError:
+        raise DataError(f"it is nested deeper than {MAX_DEPTH} levels") from None
+    except ValueError as error:
+        try:
+            return _parse_yaml(text)  # YAML's flow style, or JSON with comments
+        except DataError:
+            raise DataError(f"it is no JSON: {str(error)[:80]}") from None
+
+
+def _parse_json(text: str) -> Iterator[Any]:
+    import json
+
+    decoder = json.JSONDecoder()
+    space = re.compile(r"\s*")
+    at = len(text) - len(text.lstrip())
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        yield value
+        match = space.match(text, at)
+        at = match.end() if match else len(text)
+
+
+def _parse_yaml(text: str) -> list[Any]:
+    import yaml
+
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        return list(_compose(iter(loader.get_event, None)))
+    except yaml.YAMLError as error:
+        raise DataError(
+            f"it is no YAML: {getattr(error, 'problem', None) or str(error).partition(chr(10))[0]}"
+        ) from None
+
+
+def _compose(events: Iterable[Any]) -> list[Any]:
+    """The documents: a container's children are collected until it ends, then put together."""
+    from yaml import events as kinds
+
+    starts, ends = (kinds.MappingStartEvent, kinds.SequenceStartEvent), (kinds.MappingEndEvent, kinds.SequenceEndEvent)
+    levels: list[list[Any]] = [[]]
+    names: list[str | None] = []  # anchors of the open containers
+    anchors: dict[str | None, Any] = {}
+    for count, event in enumerate(events):
+        if count > MAX_VALUES:
+            raise DataError(f"it has more than {MAX_VALUES} keys and values")
+        kind = type(event)
+        if kind is kinds.ScalarEvent:
+            _check_tag(event)
+            name, value = event.anchor, None if event.implicit[0] and event.value in _NULLS else event.value
+        elif kind in starts:
+            _check_tag(event)
+            if len(levels) > MAX_DEPTH:
+                raise DataError(f"it is nested deeper than {MAX_DEPTH} levels")
+            levels.append([])
+            names.append(event.anchor)
+            continue
+        elif kind in ends:
+            name, children = names.pop(), levels.pop()
+            value = children if kind is kinds.SequenceEndEvent else _mapping(children)
+        elif kind is kinds.AliasEvent:
+            name, value = None, anchors.get(event.anchor)
+        else:
+            continue
+        if name:
+            anchors[name] = value
+        levels[-1].append(value)
+    return levels[0]
+
+
+def _mapping(children: list[Any]) -> dict[str, Any]:
+    """Keys and values in turn as a mapping; keys that are no text are not looked for by anybody."""
+    pairs = zip(children[::2], children[1::2], strict=True)
+    return {key: value for key, value in pairs if isinstance(key, str)}
+
+
+def _check_tag(event: Any) -> None:
+    if event.tag not in _PLAIN_TAGS:
+        raise DataError(f"the tag {clip(event.tag)} is not read")
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """`value` if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[dict[str, Any]]:
+    """The mappings in a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def number(value: object, least: int, most: int) -> int | None:
+    """A whole number within limits, also one that stands as text; else None."""
+    if isinstance(value, str):
+        value = int(value) if _NUMBER.fullmatch(value) else None
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        return None
+    return value

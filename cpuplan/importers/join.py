@@ -1,0 +1,182 @@
+"""Sources of one node brought together: what one leaves open another may tell, and what they tell both must agree."""
+
+from collections.abc import Iterable, Iterator
+
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.base import Machine, Node, NodeObject, NumaFacts, Zone
+from cpuplan.quantity import to_text
+
+#: /proc/meminfo and the sum of the NUMA nodes are the same number; a module that was added since is more than this.
+_MEMORY_TOLERANCE = 64
+_NODE_OBJECT = "its Node object"
+_TOPOLOGY = "its NodeResourceTopology"
+
+
+def merge(one: NodeObject, other: NodeObject) -> NodeObject:
+    """Two objects of one node as one; what both tell is taken from the first."""
+    zones = {zone.id: zone for zone in other.zones}
+    zones |= {zone.id: _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone for zone in one.zones}
+    return NodeObject(
+        one.name,
+        {**other.labels, **one.labels},
+        one.architecture or other.architecture,
+        one.cluster or other.cluster,
+        other.cpus if one.cpus is None else one.cpus,
+        other.memory if one.memory is None else one.memory,
+        one.huge_pages or other.huge_pages,
+        tuple(zones[number] for number in sorted(zones)),
+        one.core_types or other.core_types,
+    )
+
+
+def _merge_zones(one: Zone, other: Zone) -> Zone:
+    return Zone(
+        one.id,
+        other.cpus if one.cpus is None else one.cpus,
+        other.memory if one.memory is None else one.memory,
+        one.huge_pages or other.huge_pages,
+        one.distances or other.distances,
+    )
+
+
+def fill(node: Node, other: Node, source: str) -> tuple[Node, list[Diagnostic]]:
+    """The node with what it leaves open taken from `other`, a partial view of it; nothing if that has other CPUs.
+
+    Groups of CPUs may differ, since tools see a machine in unlike ways: those of `node` count.
+    """
+    one, two = node.machine, other.machine
+    if one.online != two.online:
+        claimed = cpus_text(two.online)
+        return node, [_contradiction(node.name, source, "online", cpus_text(one.online), claimed)]
+    told = {name: getattr(two, name) for name in Machine._fields if not getattr(one, name)}
+    machine = one._replace(**told)._replace(numa_nodes=filled(one.numa_nodes, two.numa_nodes))
+    return node._replace(machine=machine, labels={**other.labels, **node.labels}), []
+
+
+def filled(nodes: tuple[NumaFacts, ...], others: tuple[NumaFacts, ...]) -> tuple[NumaFacts, ...]:
+    """NUMA nodes with what others tell of the same CPUs; distances only if there are the same nodes."""
+    if not nodes:
+        return others
+    known = {(other.id, other.cpus): other for other in others}
+    same = known.keys() == {(node.id, node.cpus) for node in nodes}
+    found = []
+    for node in nodes:
+        if other := known.get((node.id, node.cpus)):
+            memory = other.memory if node.memory is None else node.memory
+            distances = node.distances or (other.distances if same else ())
+            pages = node.huge_pages or other.huge_pages
+            node = node._replace(memory=memory, distances=distances, huge_pages=pages)  # noqa: PLW2901
+        found.append(node)
+    return tuple(found)
+
+
+def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
+    """The node with what its cluster's objects tell of it, and where they contradict the machine that was read.
+
+    The kubelet tells the architecture more surely than a CPU does. Of zones that contradict, nothing is taken.
+    """
+    diagnostics = list(_zones_that_differ(node, known.zones))
+    machine = node.machine if diagnostics else _with_zones(node.machine, known.zones)
+    diagnostics += _capacity_that_differs(node.name, machine, known)
+    machine = machine._replace(
+        architecture=known.architecture or machine.architecture,
+        core_types=machine.core_types or _types_of(machine.online, known.core_types),
+        huge_page_sizes=machine.huge_page_sizes or tuple(known.huge_pages),
+        numa_nodes=_with_capacity(machine, known),
+    )
+    labels = {**node.labels, **known.labels}
+    return node._replace(machine=machine, labels=labels, cluster=known.cluster or node.cluster), diagnostics
+
+
+def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:
+    return types if set(online) <= types.keys() else {}
+
+
+def _zones_that_differ(node: Node, zones: Iterable[Zone]) -> Iterator[Diagnostic]:
+    """Zones with another number of CPUs than their NUMA node; a zone without `cpu` may just not tell it."""
+    online = {numa.id: len(numa.cpus & node.machine.online) for numa in node.machine.numa_nodes}
+    for zone in zones:
+        if zone.cpus is not None and zone.cpus != online.get(zone.id, 0):
+            yield _contradiction(
+                node.name, _TOPOLOGY, f"CPUs in NUMA node {zone.id}", online.get(zone.id, 0), zone.cpus
+            )
+
+
+def _with_zones(machine: Machine, zones: tuple[Zone, ...]) -> Machine:
+    """The machine's NUMA nodes with memory, huge pages and distances; zones of nodes without CPUs are added."""
+    if not zones:
+        return machine
+    nodes = {node.id: node for node in machine.numa_nodes}
+    for zone in zones:
+        node = nodes.get(zone.id) or NumaFacts(zone.id, EMPTY, None, (), {})
+        memory = zone.memory if node.memory is None else node.memory
+        nodes[zone.id] = node._replace(memory=memory, huge_pages=node.huge_pages or zone.huge_pages)
+    costs = {zone.id: zone.distances for zone in zones}
+    if all(set(nodes) <= costs.get(number, {}).keys() for number in nodes):
+        rows = {number: tuple(costs[number][other] for other in sorted(nodes)) for number in nodes}
+        nodes = {number: node._replace(distances=node.distances or rows[number]) for number, node in nodes.items()}
+    return machine._replace(numa_nodes=tuple(nodes[number] for number in sorted(nodes)))
+
+
+def _with_capacity(machine: Machine, known: NodeObject) -> tuple[NumaFacts, ...]:
+    """Memory and huge pages of a machine with one NUMA node are the whole machine's."""
+    if len(machine.numa_nodes) != 1:
+        return machine.numa_nodes
+    node = machine.numa_nodes[0]
+    memory = known.memory if node.memory is None else node.memory
+    return (node._replace(memory=memory, huge_pages=node.huge_pages or known.huge_pages),)
+
+
+def _capacity_that_differs(name: str, machine: Machine, known: NodeObject) -> Iterator[Diagnostic]:
+    """Where a Node object's capacity is another than the machine's: CPUs online, memory, configured huge pages."""
+    if known.cpus not in (None, len(machine.online)):
+        yield _contradiction(name, _NODE_OBJECT, "CPUs online", len(machine.online), known.cpus)
+    parts = [node.memory for node in machine.numa_nodes if node.memory is not None]
+    memory = sum(parts) if parts and len(parts) == len(machine.numa_nodes) else None
+    if memory and known.memory and abs(memory - known.memory) > max(memory, known.memory) // _MEMORY_TOLERANCE:
+        yield _contradiction(name, _NODE_OBJECT, "of memory", to_text(memory), to_text(known.memory))
+    for size, count in known.huge_pages.items():
+        pages = [node.huge_pages[size] for node in machine.numa_nodes if size in node.huge_pages]
+        if pages and sum(pages) != count:
+            what = f"huge pages of {to_text(size * 1024)}"
+            yield _contradiction(name, _NODE_OBJECT, what, sum(pages), count)
+
+
+def _contradiction(node: str, source: str, what: str, found: object, claimed: object) -> Diagnostic:
+    return diagnose("CP131", node=node, what=what, found=found, source=source, claimed=claimed)
+
+
+def assume(machine: Machine) -> Machine:
+    """The machine with what a document needs and no source told."""
+    return machine._replace(architecture=machine.architecture or "x86_64")
+
+
+def open_points(machine: Machine) -> tuple[str, ...]:
+    """What no source told of a machine, in words; to be asked before `assume`."""
+    told = (
+        (machine.architecture, "the architecture (x86_64 is assumed)"),
+        (machine.model or machine.architecture not in ("", "x86_64"), "the CPU model"),
+        (machine.sockets, "sockets (one is assumed)"),
+        (machine.core_ids, "the kernel's core ids"),
+        (machine.caches, "caches"),
+        (machine.numa_nodes, "NUMA nodes (one is assumed)"),
+        (all(node.memory is not None for node in machine.numa_nodes), "the memory of NUMA nodes"),
+        (all(node.distances for node in machine.numa_nodes), "NUMA distances"),
+        (machine.huge_page_sizes, "huge page sizes"),
+        (machine.devices, "PCI devices"),
+        (machine.boot_arguments, "boot arguments"),
+    )
+    return tuple(words for known, words in told if not known)
+
+
+def remarks(nodes: Iterable[Node]) -> Iterator[str]:
+    """A sentence for all partial nodes of which the same is open."""
+    from cpuplan.importers.documents import fold_names
+
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for node in nodes:
+        if node.partial and (points := open_points(node.machine)):
+            alike.setdefault(points, []).append(node.name)
+    for points, names in alike.items():
+        yield f"{', '.join(fold_names(names))}: not told, and left open: {', '.join(points)}"
