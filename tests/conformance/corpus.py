@@ -17,7 +17,7 @@ from cpuplan.inventory import HardwareSpec, Layout
 from cpuplan.load import hardware
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Cpu, Topology
-from tests.conformance import corpus_lscpu
+from tests.conformance import corpus_lscpu, corpus_objects
 from tests.conformance.round_trip import differ, read_back
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
@@ -71,6 +71,11 @@ CHECKS: tuple[tuple[str, Callable[[Path, Facts], Iterator[str]]], ...] = (
     ("lscpu.json", corpus_lscpu.check_summary),
     ("lscpu-hier.json", corpus_lscpu.check_summary),
     ("lscpu.txt", corpus_lscpu.check_summary),
+    ("nrt-koordinator.yaml", corpus_objects.check_koordinator),
+    ("nrt-rte.yaml", corpus_objects.check_exporter),
+    ("node.yaml", corpus_objects.check_node),
+    ("machineinfo.json", corpus_objects.check_machineinfo),
+    ("ironic-numa.json", corpus_objects.check_ironic),
 )
 
 
