@@ -29,10 +29,10 @@ def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to
     """Read hardware from each PATH and write Hardware and Nodes documents.
 
     FORMAT is found by looking at each PATH, or one of: sysroot (a live host's root, a copy of its /sys and /proc, or a
-    tar archive of them), must-gather (of OpenShift, with node snapshots), lscpu (what lscpu -J, -e or -p printed), hwloc
-    (XML of lstopo), objects (NodeResourceTopology and Node objects), machineinfo (of cAdvisor), ironic (introspection
-    data). A folder of files is read file by file. What several sources tell of a node is brought together by its name;
-    what none of them tells is listed and left open.
+    tar archive of them), must-gather (of OpenShift, with node snapshots), lscpu (what lscpu -J, -e or -p printed),
+    hwloc (XML of lstopo), objects (NodeResourceTopology and Node objects), machineinfo (of cAdvisor), ironic
+    (introspection data). A folder of files is read file by file. What several sources tell of a node is brought
+    together by its name; what none of them tells is listed and left open.
 
     FORMAT performanceprofile writes an Intent for each PerformanceProfile of OpenShift's node tuning operator, to
     intents/.
