@@ -255,12 +255,13 @@ class IntentSpec(Model):
     selector: Selector
     targets: Annotated[tuple[Target, ...], Listed, Field(min_length=1)]
     pools: Pools
-    isolation: Isolation = Isolation()
-    kubelet: Kubelet = Kubelet()
-    huge_pages: HugePagesSpec = HugePagesSpec()
-    kernel: Kernel = Kernel()
-    workload_hints: WorkloadHints = WorkloadHints()
-    runtime: Runtime = Runtime()
-    net: Net = Net()
+    # Made when they are needed: an instance made here would build its model's validators at every start.
+    isolation: Isolation = Field(default_factory=Isolation.model_construct)
+    kubelet: Kubelet = Field(default_factory=Kubelet.model_construct)
+    huge_pages: HugePagesSpec = Field(default_factory=HugePagesSpec.model_construct)
+    kernel: Kernel = Field(default_factory=Kernel.model_construct)
+    workload_hints: WorkloadHints = Field(default_factory=WorkloadHints.model_construct)
+    runtime: Runtime = Field(default_factory=Runtime.model_construct)
+    net: Net = Field(default_factory=Net.model_construct)
     hardware_tuning: HardwareTuning | None = Field(None, description="openshift: TuneD sets them")
     paused: bool = Field(False, description="nothing is written for these nodes: what is there stays as it is")

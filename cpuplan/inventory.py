@@ -38,7 +38,7 @@ class Regular(Model):
     caches_per_socket: Annotated[int, Field(ge=1)] = Field(1, description="last-level caches (L3) of a socket")
     cache_size: Quantity | None = Field(None, description="size of each last-level cache")
     memory_per_numa_node: Quantity | None = None
-    numbering: Numbering = Numbering()
+    numbering: Numbering = Field(default_factory=Numbering.model_construct)
 
 
 class Cores(Model):
