@@ -1,4 +1,4 @@
-"""Importing machines: the CP12x and CP13x."""
+"""Importing machines: the CP12x and CP13x, and CP150 on for hwloc's XML."""
 
 from cpuplan.codes.code import Code
 
@@ -109,5 +109,20 @@ CODES = {
         "there is no PerformanceProfile in {path}",
         "give files with objects of kind PerformanceProfile (performance.openshift.io/v2)",
         "`cpuplan import performanceprofile` writes an Intent for each of them.",
+    ),
+    "CP150": Code(
+        "damaged hwloc XML",
+        "{path} is no XML of hwloc: {problem}",
+        "write it again with `lstopo --whole-io --disallowed machine.xml`, and copy it as a whole",
+        "The file ends too early, is not well-formed, or is the XML of something else. Half of a file describes half of a "
+        "machine, so nothing is taken from it.",
+    ),
+    "CP151": Code(
+        "XML refused",
+        "{path} holds {problem}",
+        "write it again with `lstopo --whole-io --disallowed machine.xml`, which never writes that",
+        "hwloc's XML has elements and attributes only. Entities, document types other than hwloc's and external parts can "
+        "read other files or fill the memory (CWE-611, CWE-776), so the first of them ends the import. The limits are 64 "
+        "MiB, 500,000 elements and 200 levels; hwloc's own document type is never fetched.",
     ),
 }

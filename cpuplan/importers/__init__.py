@@ -13,6 +13,7 @@ IMPORTERS = {
     "sysroot": "cpuplan.importers.sysroot",
     "must-gather": "cpuplan.importers.must_gather",
     "lscpu": "cpuplan.importers.lscpu",
+    "hwloc": "cpuplan.importers.hwloc",
     "objects": "cpuplan.importers.objects",
     "machineinfo": "cpuplan.importers.machineinfo",
     "ironic": "cpuplan.importers.ironic",

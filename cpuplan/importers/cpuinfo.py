@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 #: MIDR implementers (arch/arm64/include/asm/cputype.h), as lscpu names them.
-_ARM_VENDORS = {
+ARM_VENDORS = {
     0x41: "ARM", 0x42: "Broadcom", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon", 0x4E: "NVIDIA",
     0x50: "APM", 0x51: "Qualcomm", 0x61: "Apple", 0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
 }  # fmt: skip
@@ -32,11 +32,11 @@ def parse(text: str) -> CpuInfo:
     architecture = _architecture(first)
     vendor = first.get("vendor_id") or first.get("mvendorid")
     if "CPU implementer" in first:
-        vendor = _ARM_VENDORS.get(_number(first["CPU implementer"]) or 0)
+        vendor = ARM_VENDORS.get(to_number(first["CPU implementer"]) or 0)
     model = first.get("model name") or first.get("Model Name")
     if model is None and architecture in ("ppc64le", "other"):
         model = first.get("cpu") or first.get("family")
-    number = _number(first.get("model", "")) if architecture == "x86_64" else None
+    number = to_number(first.get("model", "")) if architecture == "x86_64" else None
     return CpuInfo(architecture, vendor, " ".join(model.split()) if model else None, number)
 
 
@@ -45,9 +45,9 @@ def processors(text: str) -> list[Processor]:
     found = {}
     for block in text.split("\n\n"):
         fields = _fields(block, 64)
-        cpu = _number(fields.get("processor", ""))
+        cpu = to_number(fields.get("processor", ""))
         if cpu is not None:
-            found[cpu] = Processor(cpu, _number(fields.get("physical id", "")), _number(fields.get("core id", "")))
+            found[cpu] = Processor(cpu, to_number(fields.get("physical id", "")), to_number(fields.get("core id", "")))
     return [found[cpu] for cpu in sorted(found)]
 
 
@@ -75,8 +75,10 @@ def _fields(text: str, lines: int) -> dict[str, str]:
     return fields
 
 
-def _number(text: str) -> int | None:
+def to_number(text: str) -> int | None:
+    """The number in decimal or with 0x; None for what is none, or is wider than any number of the kernel."""
     try:
-        return int(text, 0)
+        number = int(text, 0)
     except ValueError:
         return None
+    return number if abs(number) < 1 << 32 else None

@@ -15,7 +15,8 @@ _GZIP = b"\x1f\x8b"
 
 #: The format of a text by how it begins; the first one counts.
 _LOOKS = {
-    "hwloc": re.compile(r"\s*(<\?xml[^>]*>|<!DOCTYPE[^>]*>|<!--.*?-->|\s)*<topology\b", re.DOTALL),
+    # Possessive and atomic, so that a long row of comments or blanks cannot take forever.
+    "hwloc": re.compile(r"\s*+(?>(<\?xml[^>]*+>|<!--.*?-->)\s*+)*+<(!DOCTYPE\s++)?topology\b", re.DOTALL),
     "lscpu": re.compile(
         r"""\s*\{\s*"(lscpu|cpus)"\s*:|(#[^\n]*\n)*#\s*([a-z0-9]+,)*CPU[,\r\n]"""
         r"""|Architecture: |CPU( +[A-Z][A-Za-z0-9:%]*)+\s*\n""",

@@ -6,10 +6,10 @@ from cpuplan.importers.base import DeviceFacts, Tree
 from cpuplan.importers.sysfs import Reader
 
 _DEVICES = "sys/bus/pci/devices"
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 #: Base classes (pci.ids, "List of known device classes"): storage, network, display, processors, wireless, crypto,
 #: accelerators, coprocessors. Bridges, system peripherals and performance counters are left out.
-_CLASSES = frozenset({0x01, 0x02, 0x03, 0x0B, 0x0D, 0x10, 0x12, 0x40})
+CLASSES = frozenset({0x01, 0x02, 0x03, 0x0B, 0x0D, 0x10, 0x12, 0x40})
 
 
 def devices(reader: Reader) -> tuple[DeviceFacts, ...]:
@@ -17,9 +17,9 @@ def devices(reader: Reader) -> tuple[DeviceFacts, ...]:
     tree = reader.tree
     interfaces = _interfaces(tree)
     found: dict[str, DeviceFacts] = {}
-    for address in filter(_ADDRESS.fullmatch, tree.names(_DEVICES)):
+    for address in filter(ADDRESS.fullmatch, tree.names(_DEVICES)):
         pci_class = reader.number(f"{_DEVICES}/{address}/class")
-        if pci_class is not None and pci_class >> 16 in _CLASSES:
+        if pci_class is not None and pci_class >> 16 in CLASSES:
             found[address] = _device(reader, address, pci_class, interfaces.get(address, ()))
     for address, device in found.items():
         owner = found.get(device.physical_function or "")

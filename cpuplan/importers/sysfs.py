@@ -218,10 +218,10 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
             kind = kind if kind in ("Data", "Instruction") else "Unified"
             found.append(CacheFacts(level, kind, reader.size(f"{folder}/{index}/size"), identity, shared))
     found.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
-    return tuple(_distinct(found))
+    return tuple(distinct(found))
 
 
-def _distinct(found: Iterable[CacheFacts]) -> Iterable[CacheFacts]:
+def distinct(found: Iterable[CacheFacts]) -> Iterable[CacheFacts]:
     """Drop what is met again under another index number, and CPUs that a cache of the level and type has already."""
     seen: dict[tuple[int, str], CpuSet] = {}
     for cache in found:
