@@ -17,7 +17,7 @@ from cpuplan.inventory import HardwareSpec, Layout
 from cpuplan.load import hardware
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Cpu, Topology
-from tests.conformance import corpus_lscpu, corpus_objects
+from tests.conformance import corpus_hwloc, corpus_lscpu, corpus_objects
 from tests.conformance.round_trip import differ, read_back
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
@@ -64,6 +64,7 @@ CHECKS: tuple[tuple[str, Callable[[Path, Facts], Iterator[str]]], ...] = (
     ("sysroot.tar.*", check),
     ("sysinfo.tgz", _check_snapshot),
     ("ghw-snapshot.tar.gz", _check_snapshot),
+    ("hwloc-v*.xml*", corpus_hwloc.check),
     ("lscpu-p.txt", corpus_lscpu.check_table),
     ("lscpu-p.txt", corpus_lscpu.check_together),
     ("lscpu-e*.json*", corpus_lscpu.check_table),
