@@ -11,7 +11,6 @@ from cpuplan.importers.folder import system_root
 #: show in its head what it is (a stream of other objects first, a sign late in one long line), this much more.
 _HEAD = 256 * 1024
 _MORE = 8 * 1024 * 1024
-_GZIP = b"\x1f\x8b"
 
 #: The format of a text by how it begins; the first one counts.
 _LOOKS = {
@@ -40,13 +39,9 @@ def detect(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             start = file.read(_HEAD)
-            if start.startswith(_GZIP):
-                text = _unpacked_head(start)
-                if text[257:262] == b"ustar" or not (found := _detect_text(text)):
-                    return "sysroot"
-                return found
             if is_archive(start):
-                return "sysroot"
+                text = _unpacked_head(start)
+                return (None if text[257:262] == b"ustar" else _detect_text(text)) or "sysroot"
             found = _detect_text(start)
             if found is None and len(start) == _HEAD and _SIGNS.search(start):
                 found = _detect_text(start + file.read(_MORE))
@@ -56,12 +51,20 @@ def detect(path: Path) -> str | None:
 
 
 def _unpacked_head(start: bytes) -> bytes:
-    """What the beginning of a gzip file unpacks to; a little of it is enough."""
-    import zlib
-
+    """What the beginning of a compressed file unpacks to; a little of it is enough. b"" for what is none."""
     try:
-        return zlib.decompressobj(31).decompress(start, _HEAD)
-    except zlib.error:
+        if start.startswith(b"\x1f\x8b"):
+            import zlib
+
+            return zlib.decompressobj(31).decompress(start, _HEAD)
+        if start.startswith(b"BZh"):
+            import bz2
+
+            return bz2.BZ2Decompressor().decompress(start, _HEAD)
+        import lzma
+
+        return lzma.LZMADecompressor().decompress(start, _HEAD)
+    except Exception:  # zlib.error, LZMAError, OSError: the modules' own errors have no common base
         return b""
 
 

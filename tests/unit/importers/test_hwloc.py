@@ -1,6 +1,9 @@
 """hwloc's XML: each trap of the three versions on a small machine."""
 
+import bz2
 import gzip
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +66,10 @@ def test_server(read: Any, version: str) -> None:
     assert "c4:cb" not in str(documents.render(imported))
 
 
-def test_no_host_name_and_packed(tmp_path: Path) -> None:
-    path = tmp_path / "worker-3.xml.gz"
-    path.write_bytes(gzip.compress(server().replace("Worker-7", "Worker 7").encode()))
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("xz", lzma.compress), ("bz2", bz2.compress)])
+def test_no_host_name_and_packed(tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / f"worker-3.xml.{suffix}"
+    path.write_bytes(pack(server().replace("Worker-7", "Worker 7").encode()))
     imported = importers.run(None, [path])
     assert imported.nodes[0].name == "worker-3"
     assert "node worker-3: there is no host name: the node is called worker-3, after the file" in imported.remarks
