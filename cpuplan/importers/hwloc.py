@@ -47,14 +47,15 @@ def read(path: Path) -> Imported:
     if machine is None:
         return Imported((), (), (*reader.diagnostics, diagnose("CP124", path=path)))
     name = document.infos.get("HostName", "").lower()
-    if not NODE_NAME.fullmatch(name):
+    if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
         name = node_name(path)
         remarks.append(f"there is no host name: the node is called {name}, after the file")
     return _imported(name, machine, remarks, reader.diagnostics)
 
 
 def _imported(name: str, machine: Machine, remarks: list[str], diagnostics: list[Diagnostic]) -> Imported:
-    return Imported((Node(name, machine, {}),), tuple(f"node {name}: {each}" for each in remarks), tuple(diagnostics))
+    node = Node(name, machine, {}, partial=True)
+    return Imported((node,), tuple(f"node {name}: {each}" for each in remarks), tuple(diagnostics))
 
 
 def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[str]]:
@@ -65,7 +66,7 @@ def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[s
     packages = document.of_type("Package")
     infos = {key: value for each in reversed(packages) for key, value in each.infos.items()} | document.infos
     kinds = hwloc_cpus.kinds(document, reader, online)
-    architecture = _architecture(infos) or _guess(document, kinds)
+    architecture = _architecture(infos)
     implementer = cpuinfo.to_number(infos.get("CPUImplementer", "")) or 0
     nodes = hwloc_numa.numa_nodes(document, reader, online | offline)
     machine = Machine(
@@ -87,8 +88,12 @@ def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[s
         devices=hwloc_pci.devices(document, nodes),
         boot_arguments=None,
     )
-    unsaid = _cpu_remarks(document, machine, kinds) + _hidden_remarks(document, reader, machine)
-    return machine, _remarks(document, machine, _architecture(infos), unsaid)
+    remarks = (
+        *_cpu_remarks(document, machine, kinds),
+        *_hidden_remarks(document, reader, machine),
+        *_other_remarks(document, machine),
+    )
+    return machine, [text.format(value) for known, text, value in remarks if not known]
 
 
 def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
@@ -111,8 +116,8 @@ def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
     return online, present - online - (told - shown)
 
 
-def _architecture(infos: dict[str, str]) -> str | None:
-    """The architecture as uname(1) tells it, or as the CPU's implementer or model name do."""
+def _architecture(infos: dict[str, str]) -> str:
+    """The architecture as uname(1) tells it, or as the CPU's implementer or model name do; "" if none is told."""
     told = infos.get("Architecture", "").lower()
     if told:
         name = _RELATED.get(told, told)
@@ -120,31 +125,7 @@ def _architecture(infos: dict[str, str]) -> str | None:
     if "CPUImplementer" in infos:
         return "aarch64"
     model = f"{infos.get('CPUVendor', '')} {infos.get('CPUModel', '')}"
-    return next((name for words, name in _MODELS if words.search(model)), None)
-
-
-def _guess(document: Document, kinds: list[hwloc_cpus.Kind]) -> str:
-    """Books and drawers are IBM Z's. CPUs have a capacity where a device tree or ACPI's CPPC tells it: on Arm."""
-    if any(each.subtype in ("Book", "Drawer") for each in document.of_type("Group")):
-        return "s390x"
-    return "aarch64" if any("LinuxCapacity" in kind.infos for kind in kinds) else "x86_64"
-
-
-def _remarks(document: Document, machine: Machine, architecture: str | None, of_cpus: tuple[Remark, ...]) -> list[str]:
-    """What the file does not tell, and what was assumed for it."""
-    told = (
-        (document.version <= _NEWEST, "version {} of the format is newer than this importer", document.version),
-        (architecture, "the architecture is not told: {} is assumed", machine.architecture),
-        (machine.model or machine.architecture != "x86_64", "the CPU model is not told", ""),
-        *of_cpus,
-        (machine.caches, "caches are not told", ""),
-        *_numa_remarks(document, machine),
-        (machine.huge_page_sizes, "huge pages are not told", ""),
-        (hwloc_pci.has_functions(document), "PCI devices are not told", ""),
-        (not machine.devices, "drivers, SR-IOV, and the NUMA node of devices near to all CPUs are not told", ""),
-        (False, "boot arguments, isolated CPUs and clusters that are the CPUs of a cache are not told", ""),
-    )
-    return [text.format(value) for known, text, value in told if not known]
+    return next((name for words, name in _MODELS if words.search(model)), "")
 
 
 def _cpu_remarks(document: Document, machine: Machine, kinds: list[hwloc_cpus.Kind]) -> tuple[Remark, ...]:
@@ -153,7 +134,6 @@ def _cpu_remarks(document: Document, machine: Machine, kinds: list[hwloc_cpus.Ki
     unlike = len(kinds) if len(kinds) > 1 and not machine.core_types else 0
     return (
         (document.of_type("Core"), "cores are not told: each CPU is taken for a core", ""),
-        (packages, "sockets are not told: one is assumed", ""),
         (numbered, "packages have no numbers, or share them: they are numbered in order", ""),
         (not unlike, "{} kinds of CPUs differ in frequency only: they are taken for one", unlike),
     )
@@ -173,14 +153,13 @@ def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tup
     )
 
 
-def _numa_remarks(document: Document, machine: Machine) -> tuple[Remark, ...]:
-    nodes, shown = machine.numa_nodes, document.of_type("NUMANode")
+def _other_remarks(document: Document, machine: Machine) -> tuple[Remark, ...]:
+    nodes = machine.numa_nodes
     lenders = ", ".join(map(str, hwloc_numa.lenders(document, nodes)))
     homeless = machine.online - union(node.cpus for node in nodes)
     return (
-        (shown, "there are no NUMA nodes: all CPUs are taken for node 0", ""),
+        (document.version <= _NEWEST, "version {} of the format is newer than this importer", document.version),
         (not lenders, "NUMA nodes {} have CPUs of others: they are taken for memory-only nodes", lenders),
         (not homeless, "CPUs {} are in no NUMA node", homeless),
-        (all(node.memory is not None for node in nodes), "the memory of NUMA nodes is not told", ""),
-        (len(nodes) < 2 or nodes[0].distances, "the distances of NUMA nodes are not told", ""),
+        (not machine.devices, "drivers, SR-IOV, and the NUMA node of devices near to all CPUs are not told", ""),
     )

@@ -36,11 +36,6 @@ def devices(document: Document, nodes: tuple[NumaFacts, ...]) -> tuple[DeviceFac
     return tuple(found[address] for address in sorted(found))
 
 
-def has_functions(document: Document) -> bool:
-    """Whether the topology shows any PCI function: hwloc leaves them out unless it is asked for them."""
-    return any(each.type == "PCIDev" for each in document.objects)
-
-
 def _interfaces(document: Document) -> dict[int, list[str]]:
     """Network interfaces by the place of their PCI function in the list of objects."""
     wanted = _NETWORK.get(document.version, _NETWORK[3])
