@@ -27,6 +27,17 @@ class Numbering(Model):
     )
 
 
+class Distances(Model):
+    """How far NUMA nodes are from each other (ACPI SLIT); 10 to itself."""
+
+    within_socket: Annotated[int, Field(ge=10, le=254)] | None = Field(
+        None, description="to the other nodes of the socket, where it has several"
+    )
+    between_sockets: Annotated[int, Field(ge=10, le=254)] | None = Field(
+        None, description="to the nodes of other sockets, where there are several"
+    )
+
+
 class Regular(Model):
     """A machine whose sockets are all alike, in a few numbers."""
 
@@ -35,9 +46,21 @@ class Regular(Model):
     threads_per_core: Annotated[int, Field(ge=1, le=8)] = 1
     dies_per_socket: Annotated[int, Field(ge=1)] = 1
     numa_nodes_per_socket: Annotated[int, Field(ge=1)] = 1
-    caches_per_socket: Annotated[int, Field(ge=1)] = Field(1, description="last-level caches (L3) of a socket")
+    caches_per_socket: Annotated[int, Field(ge=0)] = Field(
+        1, description="last-level caches (L3) of a socket; 0 where the kernel tells of none"
+    )
     cache_size: Quantity | None = Field(None, description="size of each last-level cache")
+    cores_per_cluster: Annotated[int, Field(ge=1)] = Field(
+        1, description="cores that share an L2 cache or snoop filter; 1 where each is by itself"
+    )
+    core_ids: Sequence | None = Field(
+        None, description="the kernel's core_id of each core of a socket, in order; 0, 1, ... if left out"
+    )
     memory_per_numa_node: Quantity | None = None
+    memory_only_nodes: Annotated[tuple[Quantity, ...], Listed] = Field(
+        (), description="memory of each NUMA node without CPUs (HBM, GPU memory), numbered after those with CPUs"
+    )
+    distances: Distances | None = None
     numbering: Numbering = Field(default_factory=Numbering.model_construct)
 
 

@@ -11,7 +11,7 @@ CODES = {
     ),
     "CP302": Code(
         "cores do not divide",
-        "a socket's {cores} cores do not divide into {count} {what}",
+        "a socket's {cores} cores do not divide into {parts}",
         "correct the numbers, or describe the machine by `topology`",
         "Dies and last-level caches of a `regular` machine have equally many cores. NUMA nodes may differ by one core, and "
         "each has at least one.",
@@ -37,7 +37,7 @@ CODES = {
     "CP306": Code(
         "wrong number of ids",
         "there are {count} ids for {wanted} {what}",
-        "give one id for each, or leave `ids` out",
+        "give one id for each, or leave them out",
         "Ids are written as a sequence such as `0-27,0-27`, in the order of the cores or caches that they belong to.",
     ),
     "CP307": Code(
@@ -63,6 +63,13 @@ CODES = {
         "all CPUs of the machine are offline",
         "take the CPUs that are in use out of `offline`",
         "A machine runs on at least one CPU.",
+    ),
+    "CP311": Code(
+        "distances of memory-only nodes",
+        "`distances` cannot tell how far the {count} NUMA nodes without CPUs are",
+        "leave `distances` out, or describe the machine by `topology` with the `distances` of each node",
+        "The kernel gives each NUMA node a distance to every other one, those that are only memory too. Where such a node is "
+        "differs between machines, so that two numbers do not say it.",
     ),
     "CP350": Code(
         "listed CPU that the machine lacks",

@@ -1,10 +1,11 @@
 """A Hardware document's spec to the Topology that it describes, or to everything that is wrong with it."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, cpus_text, union
-from cpuplan.inventory import Cache, HardwareSpec, Layout, Regular
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.inventory import Cache, HardwareSpec, Layout
+from cpuplan.load import regular
+from cpuplan.load.problem import Problem, count_ids, numbers
 from cpuplan.quantity import to_bytes
 from cpuplan.source import Field
 from cpuplan.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
@@ -13,22 +14,14 @@ from cpuplan.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
 UNCORE_LEVEL = 3
 
 
-class Problem(NamedTuple):
-    """What is wrong at `field` (below `spec`): a code of `codes.TOPOLOGY` and the values of its wording."""
-
-    code: str
-    field: Field
-    values: dict[str, Any]
-
-
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:
     """The machine with the CPUs of `offline` (those that it has) offline too; or None, and what is wrong with it."""
     if (spec.regular is None) == (spec.topology is None):
         given = "neither `regular` nor `topology`" if spec.regular is None else "both `regular` and `topology`"
         return None, [Problem("CP301", (), {"given": given})]
     if spec.regular is not None:
-        problems = list(_regular_problems(spec.regular))
-        topology = None if problems else _regular(spec.regular, offline)
+        problems = list(regular.check(spec.regular))
+        topology = None if problems else regular.number(spec.regular, offline)
     else:
         assert spec.topology is not None  # noqa: S101 - one of the two is there
         problems = list(_layout_problems(spec.topology))
@@ -36,75 +29,6 @@ def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None,
     if topology is not None and not topology.online:
         return None, [Problem("CP310", ("topology", "offline") if spec.topology else (), {})]
     return topology, problems
-
-
-def _regular_problems(regular: Regular) -> Iterator[Problem]:
-    cores = regular.cores_per_socket
-    for key, count in (("diesPerSocket", regular.dies_per_socket), ("cachesPerSocket", regular.caches_per_socket)):
-        if cores % count:
-            yield Problem("CP302", ("regular", key), {"cores": cores, "count": count, "what": _WORDS[key]})
-    # Sub-NUMA clusters may differ by a core: a Xeon 6980P has 43, 43 and 42 cores in its three.
-    if regular.numa_nodes_per_socket > cores:
-        values = {"cores": cores, "count": regular.numa_nodes_per_socket, "what": "NUMA nodes"}
-        yield Problem("CP302", ("regular", "numaNodesPerSocket"), values)
-    count = regular.sockets * cores * regular.threads_per_core
-    if count > MAX_CPU + 1:
-        yield Problem("CP307", ("regular", "coresPerSocket"), {"count": count, "limit": MAX_CPU + 1})
-
-
-_WORDS = {"diesPerSocket": "dies", "cachesPerSocket": "caches"}
-
-
-def _regular(regular: Regular, offline: CpuSet) -> Topology:
-    """Number the CPUs as the firmware of such a machine does (Linux takes the order of the ACPI MADT)."""
-    per_socket, threads = regular.cores_per_socket, regular.threads_per_core
-    total = regular.sockets * per_socket
-    adjacent = regular.numbering.threads == "adjacent"
-    caches: dict[tuple[int, int], int] = {}
-    cpus = []
-    for place, (socket, index, node) in enumerate(_core_order(regular)):
-        numbers = range(place * threads, (place + 1) * threads) if adjacent else range(place, total * threads, total)
-        online = [cpu for cpu in numbers if cpu not in offline]
-        cache = (socket, index * regular.caches_per_socket // per_socket)
-        die = index * regular.dies_per_socket // per_socket
-        if online:
-            caches[cache] = min(caches.get(cache, online[0]), online[0])
-        cpus += [(cpu, online[0], socket, die, node, cache, index) for cpu in online]
-    facts = [
-        NumaNodeFacts(node, to_bytes(regular.memory_per_numa_node) if regular.memory_per_numa_node else None)
-        for node in range(regular.sockets * regular.numa_nodes_per_socket)
-    ]
-    everything = CpuSet.from_bits((1 << total * threads) - 1)
-    return Topology(
-        (
-            Cpu(cpu, core, socket, die, node, caches[cache], index, cluster=core)
-            for cpu, core, socket, die, node, cache, index in cpus
-        ),
-        facts,
-        offline & everything,
-    )
-
-
-def _core_order(regular: Regular) -> Iterator[tuple[int, int, int]]:
-    """(socket, index in the socket, NUMA node) of all cores in the order in which the kernel meets them.
-
-    In blocks, the nodes of a socket have neighbouring ids. Interleaved, socket after socket gets its first node, then
-    its second, and CPU c is on node c modulo nodes (Dell with SNC2: even nodes are socket 0's).
-    """
-    per_socket, nodes = regular.cores_per_socket, regular.numa_nodes_per_socket
-    small, larger = divmod(per_socket, nodes)
-    starts = [node * small + min(node, larger) for node in range(nodes + 1)]
-    if regular.numbering.cores == "blocks":
-        for socket in range(regular.sockets):
-            for node in range(nodes):
-                for index in range(starts[node], starts[node + 1]):
-                    yield socket, index, socket * nodes + node
-        return
-    for nth in range(small + bool(larger)):
-        for node in range(nodes):
-            for socket in range(regular.sockets):
-                if starts[node] + nth < starts[node + 1]:
-                    yield socket, starts[node] + nth, node * regular.sockets + socket
 
 
 def _layout_problems(layout: Layout) -> Iterator[Problem]:
@@ -123,7 +47,7 @@ def _layout_problems(layout: Layout) -> Iterator[Problem]:
             values = {"count": len(cores.ids), "what": "lists of threads", "wanted": len(cores.threads)}
             yield Problem("CP306", (*field, "ids"), values)
         for nth, sequence in enumerate(cores.ids):
-            yield from _count_ids((*field, "ids", nth), sequence, lengths[0], "cores")
+            yield from count_ids((*field, "ids", nth), sequence, lengths[0], "cores")
     present |= seen
     for key, what, groups in (
         ("sockets", "sockets", [(group.id, group.cpus) for group in layout.sockets]),
@@ -174,24 +98,7 @@ def _cache_problems(layout: Layout, present: CpuSet) -> Iterator[Problem]:
             before |= cpus
         seen[kind] = before
         if cache.ids is not None:
-            yield from _count_ids((*field, "ids"), cache.ids, len(domains), "caches")
-
-
-def _count_ids(field: Field, sequence: str, wanted: int, what: str) -> Iterator[Problem]:
-    count = sum(last - first + 1 for first, last in _runs(sequence))
-    if count != wanted or any(last < first for first, last in _runs(sequence)):
-        yield Problem("CP306", field, {"count": max(count, 0), "what": what, "wanted": wanted})
-
-
-def _runs(sequence: str) -> Iterator[tuple[int, int]]:
-    for item in sequence.split(","):
-        first, _, last = item.partition("-")
-        yield int(first), int(last or first)
-
-
-def numbers(sequence: str) -> list[int]:
-    """The numbers of `0-2,0-2`, in order."""
-    return [number for first, last in _runs(sequence) for number in range(first, last + 1)]
+            yield from count_ids((*field, "ids"), cache.ids, len(domains), "caches")
 
 
 def cores_of(layout: Layout) -> list[CpuSet]:

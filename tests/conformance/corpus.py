@@ -14,7 +14,7 @@ from cpuplan import importers
 from cpuplan.cpuset import CpuSet
 from cpuplan.importers.base import Machine
 from cpuplan.inventory import HardwareSpec, Layout
-from cpuplan.load import hardware
+from cpuplan.load import hardware, problem
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Cpu, Topology
 from tests.conformance import corpus_hwloc, corpus_lscpu, corpus_objects
@@ -172,7 +172,7 @@ def _compare_caches(wanted: list[Facts], layout: Layout, topology: Topology) -> 
         if (cache.level, cache.type) in unmapped:
             continue
         domains = hardware.cache_domains(layout, cache)
-        ids = hardware.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
+        ids = problem.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
         size = cache.size and to_bytes(cache.size)
         found |= {(cache.level, cache.type, size, label, str(cpus)) for cpus, label in zip(domains, ids, strict=True)}
     yield from (f"cache {cache} is missing" for cache in sorted(everything - found, key=str))

@@ -9,7 +9,7 @@ from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
 from cpuplan.importers.layout import sequence
 from cpuplan.importers.tar import TarTree
 from cpuplan.load import documents as read_documents
-from cpuplan.load import hardware, yaml
+from cpuplan.load import hardware, problem, yaml
 from tests.machines import trees
 
 SERVER = """\
@@ -204,4 +204,4 @@ def test_fold_names(names: list[str], folded: list[str]) -> None:
 
 def test_sequence() -> None:
     assert sequence([0, 1, 2, 0, 1, 2, 7]) == "0-2,0-2,7"
-    assert hardware.numbers(sequence([3, 3, 4, 9, 8])) == [3, 3, 4, 9, 8]
+    assert problem.numbers(sequence([3, 3, 4, 9, 8])) == [3, 3, 4, 9, 8]

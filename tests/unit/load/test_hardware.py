@@ -268,3 +268,31 @@ def test_regular_is_as_recorded(name: str, values: dict[str, Any]) -> None:
     assert topology.uncore_caches == recorded.uncore_caches
     assert list(topology.sockets.values()) == list(recorded.sockets.values())
     assert list(topology.numa_nodes.values()) == list(recorded.numa_nodes.values())
+
+
+def test_clusters_core_ids_and_no_last_level_cache() -> None:
+    values = {"sockets": 2, "coresPerSocket": 4, "coresPerCluster": 2, "cachesPerSocket": 0, "coreIds": "0-1,8-9"}
+    topology = made(regular(**values))
+    assert [cpu.cluster for cpu in topology.cpus] == [0, 0, 2, 2, 4, 4, 6, 6]
+    assert [cpu.core_id for cpu in topology.cpus] == [0, 1, 8, 9, 0, 1, 8, 9]
+    assert topology.uncore_caches == {}
+
+
+def test_memory_only_nodes_come_last() -> None:
+    topology = made(regular(sockets=2, coresPerSocket=2, memoryPerNumaNode="1Gi", memoryOnlyNodes=["2Gi", "0"]))
+    assert {node: facts.memory for node, facts in topology.numa_facts.items()} == {0: 2**30, 1: 2**30, 2: 2**31, 3: 0}
+    assert list(topology.numa_nodes) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "row_of_1"),
+    [
+        ({"distances": {"withinSocket": 12, "betweenSockets": 32}}, (12, 10, 32, 32)),
+        ({"distances": {"withinSocket": 11, "betweenSockets": 21}, "numbering": INTERLEAVED}, (21, 10, 21, 11)),
+        ({"distances": {"withinSocket": 12}}, ()),
+        ({}, ()),
+    ],
+)
+def test_distances(values: dict[str, Any], row_of_1: tuple[int, ...]) -> None:
+    topology = made(regular(sockets=2, coresPerSocket=4, numaNodesPerSocket=2, **values))
+    assert topology.numa_facts[1].distances == row_of_1
