@@ -1,5 +1,6 @@
 """Finding the node that a user names, in a project without errors."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from cpuplan import pipeline
@@ -12,16 +13,25 @@ from cpuplan.plan import NodePlan, Plan
 def load_plan(root: Path) -> tuple[Project, Plan] | None:
     """The project's plan; None, with the errors printed, if it has any."""
     project = pipeline.load(root)
+    plan = solve_plan(project)
+    return None if plan is None else (project, plan)
+
+
+def solve_plan(project: Project) -> Plan | None:
+    """The plan of a project that is read; None, with the errors printed, if it has any."""
     plan, problems = pipeline.solve(project)
     found = [*project.diagnostics, *problems]
     if errors(found):
         print_diagnostics(found)
         return None
-    return project, plan
+    return plan
 
 
-def find_node(plan: Plan, wanted: str) -> tuple[NodePlan, str]:
-    """The plan of `name` or `cluster/name`, and the node's name. Raises CpuplanError (CP250)."""
+def find_node(plan: Plan, wanted: str, others: Iterable[str] = ()) -> tuple[NodePlan, str]:
+    """The plan of `name` or `cluster/name`, and the node's name. Raises CpuplanError (CP250).
+
+    `others` are names that the command would take too.
+    """
     cluster, slash, name = wanted.rpartition("/")
     matches = [
         (each, node)
@@ -35,5 +45,5 @@ def find_node(plan: Plan, wanted: str) -> tuple[NodePlan, str]:
     else:
         from cpuplan.load.mistakes import did_you_mean
 
-        hint = did_you_mean(wanted, [node for _, node in plan.by_node])
+        hint = did_you_mean(wanted, [*(node for _, node in plan.by_node), *others])
     raise CpuplanError([diagnose("CP250", node=wanted, hint=hint)])

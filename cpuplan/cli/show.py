@@ -1,41 +1,74 @@
-"""`cpuplan show`: the pools of a node, drawn on the machine."""
+"""`cpuplan show`: the pools of a node, or a machine, drawn on sockets, NUMA nodes, caches and cores."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.nodes import find_node, load_plan
+from cpuplan import pipeline
+from cpuplan.cli.nodes import find_node, solve_plan
 from cpuplan.cli.output import settings, use_colour
+
+if TYPE_CHECKING:
+    from cpuplan.render.machine import Map
 
 
 @click.command()
-@click.argument("node", required=False)
+@click.argument("name", required=False, metavar="[NODE|HARDWARE]")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write the picture to this SVG file.")
-def command(node: str | None, svg: Path | None) -> int:
+@click.option(
+    "--import",
+    "source",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="Draw the machines that `cpuplan import PATH` would read.",
+)
+def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     """Draw the pools of NODE (a name, or cluster/name) on its sockets, NUMA nodes, caches and cores.
 
-    Without NODE: a line for each class of nodes.
+    With the name of HARDWARE (of the project, or of the catalogue): the machine as it was read or written, with its
+    memory, distances and devices. A node of the same name comes first; Hardware/NAME is the hardware. Without a name:
+    a line for each class of nodes.
     """
-    loaded = load_plan(settings().root)
-    if loaded is None:
+    if source:
+        from cpuplan.cli import machines
+
+        return _print(machines.imported(source, name), svg)
+    project = pipeline.load(settings().root)
+    if name and not any(name in each.nodes for each in project.classes):
+        from cpuplan.cli import machines
+
+        if found := machines.named(project, name):
+            return _print([found], svg)
+    plan = solve_plan(project)
+    if plan is None:
         return 1
-    _, plan = loaded
-    if node is None:
+    if name is None:
         from cpuplan.render.overview import overview
 
         click.echo(overview(plan), nl=False)
         return 0
-    from cpuplan.render import show
+    from cpuplan.render.machine import plan_map
 
-    found, name = find_node(plan, node)
+    hardware = [document.name for document in project.documents.of_kind("Hardware")]
+    return _print([plan_map(*find_node(plan, name, hardware))], svg)
+
+
+def _print(maps: "list[Map]", svg: Path | None) -> int:
     if svg:
+        if len(maps) > 1:
+            raise click.UsageError(f"a picture is of one machine: name one of {', '.join(each.title for each in maps)}")
+        from cpuplan.render.svg import draw_svg
         from cpuplan.write.files import write_file
 
-        write_file(svg, show.show_svg(found, name))
+        write_file(svg, draw_svg(maps[0]))
         return 0
+    from cpuplan.render.show import draw
+
     colour = use_colour()
     width = click.get_current_context().terminal_width or _width()
-    click.echo(show.show(found, name, colour=colour, width=width), nl=False, color=colour)
+    text = "\n".join(draw(each, colour=colour, width=width) for each in maps)
+    click.echo(text, nl=False, color=colour)
     return 0
 
 

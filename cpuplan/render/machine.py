@@ -1,4 +1,4 @@
-"""A machine as nested boxes of cores, with the pool of each: what the terminal map and the picture both draw."""
+"""A machine as nested boxes of cores: what the terminal map and the picture both draw, here with pools."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,13 +9,23 @@ from cpuplan.topology import UNKNOWN, Topology
 
 #: Letters of the pools. Offline CPUs are in no pool; `?` marks a CPU that a layout forgot.
 LETTERS = {"reserved": "R", "shared": "S", "isolated": "I", "offlined": "O", "offline": ".", "": "?"}
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+#: What cores are where no pools are drawn: their kind, told by a colour and in a title, without a letter.
+PLAIN = "plain"
+KINDS = (PLAIN, "performance", "efficient", "lowPower", *(f"kind{number}" for number in range(10)), "off")
+LETTERS |= dict.fromkeys(KINDS, "")
 
 
 class Core(NamedTuple):
-    """The online siblings of one core, by pool: one part unless the core is split."""
+    """The online siblings of one core, by pool: one part unless the core is split.
+
+    `cluster` is the lowest CPU of its cluster, where clusters are drawn.
+    """
 
     siblings: CpuSet
     parts: tuple[tuple[str, CpuSet], ...]
+    cluster: int = UNKNOWN
+    told: str = ""  # what the picture tells of it when pointed at; its pools if left out
 
 
 class Group(NamedTuple):
@@ -31,13 +41,37 @@ class Group(NamedTuple):
         names.sort(key=lambda name: [*LETTERS].index(name) if name in LETTERS else len(LETTERS))
         return {name: union(cpus for pool, cpus in parts if pool == name) for name in names}
 
+    @property
+    def plain(self) -> bool:
+        """Whether its cores are in no pools."""
+        return all(pool in KINDS for core in self.cores for pool, _ in core.parts)
+
+    def by_thread(self) -> str:
+        """`0-27 + 56-83`: the first threads of the cores, then their second ones; cores of more threads first."""
+        texts = []
+        for count in sorted({len(core.siblings) for core in self.cores}, reverse=True):
+            threads = zip(*(core.siblings for core in self.cores if len(core.siblings) == count), strict=True)
+            texts.append(" + ".join(CpuSet(cpus).kernel_list() for cpus in threads))
+        return ", ".join(texts)
+
+    def by_cluster(self) -> list[list[Core]]:
+        """Runs of cores of one cluster; a run of all cores where none are drawn."""
+        runs: list[list[Core]] = []
+        for core in self.cores:
+            if runs and runs[-1][-1].cluster == core.cluster:
+                runs[-1].append(core)
+            else:
+                runs.append([core])
+        return runs
+
 
 class Box(NamedTuple):
-    """A socket or NUMA node: boxes in it, or groups of cores."""
+    """A socket or NUMA node: boxes in it, or groups of cores; and sentences on what else it has."""
 
     title: str
     boxes: tuple["Box", ...] = ()
     groups: tuple[Group, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Entry(NamedTuple):
@@ -47,8 +81,48 @@ class Entry(NamedTuple):
     cpus: CpuSet
 
 
+class Table(NamedTuple):
+    """Numbers with a head above each column and one before each row."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class Map(NamedTuple):
+    """All that a map or picture shows, from above to below."""
+
+    title: str
+    about: str  # what it is a picture of
+    lines: tuple[str, ...]
+    boxes: tuple[Box, ...]
+    last_cpu: int
+    memory: tuple[Box, ...] = ()  # NUMA nodes without CPUs
+    notes: tuple[str, ...] = ()
+    table: Table | None = None
+    legend: tuple[Entry, ...] = ()
+    splits_cores: bool = False
+    condensed: bool = False  # ranges of CPUs instead of cores, where there is little room
+
+
+def plan_map(plan: NodePlan, node: str) -> Map:
+    """The pools of `node` on its machine."""
+    nodes = empty_nodes(plan.topology)
+    entries = legend(plan)
+    return Map(
+        title=node,
+        about=f"CPU pools of {node}",
+        lines=headline(plan),
+        boxes=boxes(plan),
+        last_cpu=plan.topology.online.last,
+        notes=(f"NUMA nodes without CPUs: {', '.join(nodes)}",) if nodes else (),
+        legend=tuple(entries),
+        splits_cores=any(plan.topology.split_cores(entry.cpus) for entry in entries),
+    )
+
+
 def letter(pool: str) -> str:
-    return LETTERS.get(pool) or pool[:1].upper()
+    return LETTERS.get(pool, pool[:1].upper())
 
 
 def boxes(plan: NodePlan) -> tuple[Box, ...]:
@@ -91,9 +165,9 @@ def empty_nodes(topology: Topology) -> list[str]:
 
 def memory_text(size: int) -> str:
     """Bytes as people say them, to one decimal: `255.6 GiB`."""
-    unit = next((unit for unit in range(4, 0, -1) if size >= 1024**unit), 0)
+    unit = next((unit for unit in range(len(UNITS) - 1, 0, -1) if size >= 1024**unit), 0)
     number = f"{size / 1024**unit:.1f}".removesuffix(".0")
-    return f"{number} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"
+    return f"{number} {UNITS[unit]}"
 
 
 def legend(plan: NodePlan) -> list[Entry]:
@@ -105,7 +179,15 @@ def legend(plan: NodePlan) -> list[Entry]:
 
 def headline(plan: NodePlan) -> tuple[str, str]:
     """Where the nodes of a class belong, and their size, in a line each."""
-    of, topology = plan.node_class, plan.topology
+    of = plan.node_class
+    return (
+        f"cluster {of.cluster}, hardware {of.hardware}, intent {of.intent}, class {of.name}",
+        counts(plan.topology),
+    )
+
+
+def counts(topology: Topology) -> str:
+    """`112 CPUs, 56 cores, 2 sockets, 2 NUMA nodes, 2 last-level caches`; what is not known is left out."""
     sizes = (
         (len(topology.cpus), "CPU"),
         (len(topology.cores), "core"),
@@ -113,10 +195,11 @@ def headline(plan: NodePlan) -> tuple[str, str]:
         (len(topology.numa_facts.keys() - {UNKNOWN}), "NUMA node"),
         (len(topology.uncore_caches), "last-level cache"),
     )
-    return (
-        f"cluster {of.cluster}, hardware {of.hardware}, intent {of.intent}, class {of.name}",
-        ", ".join(f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in sizes if count),
-    )
+    return ", ".join(counted(count, noun) for count, noun in sizes if count)
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _outer(plan: NodePlan, title: str, cpus: CpuSet, parts: Iterable[tuple[str, CpuSet]]) -> Box:

@@ -1,6 +1,10 @@
-"""A plan in one table: what `cpuplan show` prints without a node."""
+"""Tables of what there is: the classes of a plan (`cpuplan show` without a name), the entries of the catalogue."""
+
+from collections.abc import Iterable, Sequence
 
 from cpuplan.intent import POOLS
+from cpuplan.inventory import HardwareSpec
+from cpuplan.load.documents import Document
 from cpuplan.plan import NodePlan, Plan
 
 _HEAD = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
@@ -8,8 +12,28 @@ _HEAD = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for po
 
 def overview(plan: Plan) -> str:
     """A line for each class: its nodes, intent and hardware, and how many CPUs each pool has."""
-    rows = [_HEAD, *map(_row, plan.nodes)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    return _table([_HEAD, *map(_row, plan.nodes)])
+
+
+def catalogue(entries: Iterable[Document]) -> str:
+    """A line for each server model: its name, and what it has."""
+    head = ("NAME", "SOCKETS", "CORES", "CPUS", "NUMA NODES", "L3", "MODEL")
+    return _table([head, *(_model(entry.name, entry.spec) for entry in entries)])
+
+
+def _model(name: str, spec: HardwareSpec) -> tuple[str, ...]:
+    from cpuplan.load import hardware
+
+    topology, _ = hardware.build(spec)
+    if topology is None:
+        return (name, *[""] * 5, spec.model or "")
+    groups = (topology.sockets, topology.cores, topology.cpus, topology.numa_facts, topology.uncore_caches)
+    return (name, *(str(len(group)) for group in groups), spec.model or "")
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    """Columns as wide as they need."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
     return "\n".join(lines) + "\n"
 

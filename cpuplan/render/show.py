@@ -1,21 +1,22 @@
-"""A node's pools drawn on its sockets, NUMA nodes, caches and cores, for a terminal."""
+"""Cores in sockets, NUMA nodes and caches, for a terminal: a node's pools, or what hardware there is."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from cpuplan.cpuset import union
 from cpuplan.plan import NodePlan
 from cpuplan.render.ansi import paint
-from cpuplan.render.machine import Box, Core, Group, boxes, empty_nodes, headline, legend, letter
-from cpuplan.render.svg import show_svg
-
-__all__ = ["show", "show_svg"]
+from cpuplan.render.machine import Box, Core, Group, Map, Table, counted, letter, plan_map
+from cpuplan.render.svg import draw_svg
 
 #: Rows of cores beyond which a map no longer fits a screen or two; then each cache is told in ranges of CPUs.
 MOST_ROWS = 64
+#: Lines of boxes beyond which machines without pools get a line for each outer box.
+MOST_LINES = 120
 #: Nothing is drawn narrower than this.
 LEAST_WIDTH = 48
-#: What separates two cells.
-BETWEEN = "│"
+#: What separates two cells, and two clusters of cells.
+BETWEEN, CLUSTERS = "│", "║"
 #: Letters of a strip between two blanks.
 STRIP_STEP = 8
 
@@ -31,28 +32,47 @@ Line: TypeAlias = list[Span]
 
 
 def show(plan: NodePlan, node: str, *, colour: bool, width: int = 100) -> str:
-    """The map of `node`: header, boxes, legend. `width` is the terminal's; letters say all that colours say."""
+    """The pools of `node`: header, boxes, legend. `width` is the terminal's; letters say all that colours say."""
+    return draw(plan_map(plan, node), colour=colour, width=width)
+
+
+def show_svg(plan: NodePlan, node: str) -> str:
+    """The pools of `node` as a picture."""
+    return draw_svg(plan_map(plan, node))
+
+
+def draw(drawn: Map, *, colour: bool, width: int = 100) -> str:
+    """The text of a map, at most `width` wide."""
     width = max(width, LEAST_WIDTH)
-    outer = boxes(plan)
-    depth = 2 if any(box.boxes for box in outer) else 1
-    leaves = [leaf for box in outer for leaf in (box.boxes or (box,))]
-    contents, condensed = _contents(leaves, len(str(plan.topology.online.last)), width - 4 * depth)
-    lines: list[Line] = [[Span(node, "bold")]]
-    for text in headline(plan):
+    depth = 2 if any(box.boxes for box in drawn.boxes) else 1
+    leaves = [leaf for box in drawn.boxes for leaf in (box.boxes or (box,))]
+    digits = len(str(drawn.last_cpu))
+    contents, condensed = _contents(leaves, digits, width - 4 * depth, condensed=drawn.condensed)
+    lines: list[Line] = [[Span(drawn.title, "bold")]]
+    for text in drawn.lines:
         lines += _wrapped([], text, width, ", ")
-    lines += [[], *_boxes(outer, contents, depth, width)]
-    if nodes := empty_nodes(plan.topology):
-        lines += _wrapped([Span("NUMA nodes without CPUs: ")], ", ".join(nodes), width, ", ")
-    lines += [[], *_legend(plan, width, condensed)]
+    body = list(_boxes(drawn.boxes, contents, depth, width))
+    if condensed and len(body) > MOST_LINES and all(box.groups[0].plain for box in leaves):
+        body = list(_listed(drawn.boxes, width))
+    lines += [[], *body]
+    for box in drawn.memory:
+        lines += _wrapped([Span(f"{box.title}: " if box.notes else box.title)], ", ".join(box.notes), width, ", ")
+    for text in drawn.notes:
+        head, _, rest = text.partition(": ")
+        lines += _wrapped([Span(f"{head}: ")], rest, width, ", ")
+    if drawn.table:
+        lines += [[], *_table(drawn.table, width)]
+    if drawn.legend:
+        lines += [[], *_legend(drawn, width, condensed)]
     return "".join("".join(paint(*span, colour) for span in line).rstrip() + "\n" for line in lines)
 
 
-def _contents(leaves: Sequence[Box], digits: int, room: int) -> tuple[list[list[Line]], bool]:
+def _contents(leaves: Sequence[Box], digits: int, room: int, *, condensed: bool) -> tuple[list[list[Line]], bool]:
     """The lines inside of each innermost box, at most `room` wide; and whether they had to be condensed."""
     groups = [group for box in leaves for group in box.groups]
     longest = max((len(group.title) for group in groups), default=0)
     indent = longest + 2 if longest else 0
-    if all(_cell_width(group, digits) <= room - indent for group in groups):
+    if not condensed and all(_cell_width(group, digits) <= room - indent for group in groups):
         drawn = [list(_drawn(box, digits, indent, room)) for box in leaves]
         if sum(map(len, drawn)) <= MOST_ROWS:
             return drawn, False
@@ -78,15 +98,21 @@ def _drawn(box: Box, digits: int, indent: int, room: int) -> Iterator[Line]:
 
 def _group_rows(group: Group, digits: int, indent: int, room: int) -> list[Line]:
     width = _cell_width(group, digits)
+    clusters = group.by_cluster()
     fitting = max(1, (room - indent + len(BETWEEN)) // (width + len(BETWEEN)))
     count = len(group.cores)
     even = next((size for size in range(min(fitting, count), fitting // 2, -1) if count % size == 0), fitting)
+    size = len(clusters[0])
+    if len(clusters) > 1 and size <= fitting and all(len(cluster) == size for cluster in clusters):
+        even = max(even // size, 1) * size  # a cluster stays on one line
     rows = []
     for at in range(0, count, even):
         row = [Span(("" if at else group.title).ljust(indent))]
-        for core in group.cores[at : at + even]:
+        cores = group.cores[at : at + even]
+        for core, after in zip(cores, [*cores[1:], cores[-1]], strict=True):
             cell = _cell(core, digits)
-            row += [*cell, Span(" " * (width - _length(cell)), cell[-1].style), Span(BETWEEN)]
+            between = BETWEEN if core.cluster == after.cluster else CLUSTERS
+            row += [*cell, Span(" " * (width - _length(cell)), cell[-1].style), Span(between)]
         rows.append(row[:-1])
     return rows
 
@@ -98,7 +124,7 @@ def _cell(core: Core, digits: int) -> Line:
         return [span for pair in zip(spans, [Span(" ")] * len(spans), strict=True) for span in pair][:-1]
     numbers = str(core.siblings) if len(core.siblings) > 2 else " ".join(f"{cpu:>{digits}}" for cpu in core.siblings)
     pool = core.parts[0][0]
-    return [Span(f"{letter(pool)} {numbers}", pool)]
+    return [Span(f"{letter(pool)} {numbers}" if letter(pool) else numbers, pool)]
 
 
 def _cell_width(group: Group, digits: int) -> int:
@@ -106,7 +132,11 @@ def _cell_width(group: Group, digits: int) -> int:
 
 
 def _condensed(group: Group, indent: int, room: int) -> Iterator[Line]:
-    """On the left a letter for each core, on the right the CPUs of each pool."""
+    """On the left a letter for each core, on the right the CPUs of each pool; without pools, threads."""
+    if group.plain:
+        head: Line = [Span(group.title.ljust(indent)), Span(f"{counted(len(group.cores), 'core')}  ")]
+        yield from _wrapped(head, group.by_thread(), room, " + ")
+        return
     letters = [_strip_letter(core) for core in group.cores]
     steps = [[*letters[at : at + STRIP_STEP], Span(" ")] for at in range(0, len(letters), STRIP_STEP)]
     beside = max(1, (room - indent) // 2 // (STRIP_STEP + 1))
@@ -136,8 +166,47 @@ def _boxes(outer: Sequence[Box], contents: Sequence[list[Line]], depth: int, wid
     for box in outer:
         lines: list[Line] = []
         for leaf in box.boxes:
-            lines += _boxed(leaf.title, next(leaves), inner_width - 4, "┌─┐│└┘")
-        yield from _boxed(box.title, lines or next(leaves), inner_width, "╔═╗║╚╝" if depth == 2 else "┌─┐│└┘")
+            lines += _boxed(leaf.title, [*next(leaves), *_notes(leaf, inner_width - 4)], inner_width - 4, "┌─┐│└┘")
+        lines = [*(lines or next(leaves)), *_notes(box, inner_width)]
+        yield from _boxed(box.title, lines, inner_width, "╔═╗║╚╝" if depth == 2 else "┌─┐│└┘")
+
+
+def _notes(box: Box, room: int) -> Iterator[Line]:
+    for note in box.notes:
+        head, _, rest = note.partition(": ")
+        yield from _wrapped([Span(f"{head}: ", "dim")], rest, room, ", ")
+
+
+def _listed(outer: Sequence[Box], width: int) -> Iterator[Line]:
+    """Each outer box in a cell: its title, and the CPUs of the boxes in it. As many side by side as there is room."""
+    cells = []
+    for box in outer:
+        parts = [
+            union(core.siblings for group in leaf.groups for core in group.cores) for leaf in (box.boxes or (box,))
+        ]
+        cells.append(f"{box.title}: {' | '.join(cpus.kernel_list() for cpus in parts)}")
+    widest = max(map(len, cells))
+    beside = max(1, (width + 3) // (widest + 3))
+    for at in range(0, len(cells), beside):
+        row = "   ".join(cell.ljust(widest) for cell in cells[at : at + beside])
+        yield from _wrapped([], row, width)
+    notes = {note for box in outer for note in box.notes}
+    inner = {leaf.title.rstrip("0123456789").strip() for box in outer for leaf in box.boxes}
+    if inner:
+        yield [Span(f"| divides {' and '.join(f'{name}s' for name in sorted(inner))}")]
+    for box in outer:
+        for note in box.notes if notes else ():
+            yield from _wrapped([Span(f"{box.title}: ")], note, width, ", ")
+
+
+def _table(table: Table, width: int) -> Iterator[Line]:
+    """Distances in columns; each row on as many lines as it needs."""
+    column = max(len(str(text)) for row in (table.heads, *(values for _, values in table.rows)) for text in row) + 1
+    first = max(len(head) for head, _ in table.rows)
+    yield [Span(table.title, "bold")]
+    yield [Span(" " * first), *(Span(head.rjust(column), "dim") for head in table.heads)]
+    for head, values in table.rows:
+        yield [Span(head.rjust(first), "dim"), *(Span(str(value).rjust(column)) for value in values)]
 
 
 def _boxed(title: str, lines: Iterable[Line], inner: int, border: str) -> Iterator[Line]:
@@ -149,22 +218,22 @@ def _boxed(title: str, lines: Iterable[Line], inner: int, border: str) -> Iterat
     yield [Span(low_left + across * (inner + 2) + low_right)]
 
 
-def _legend(plan: NodePlan, width: int, condensed: bool) -> Iterator[Line]:
-    entries = legend(plan)
-    names = max((len(entry.pool) for entry in entries), default=0)
-    digits = max((len(str(len(entry.cpus))) for entry in entries), default=0)
-    for pool, cpus in entries:
+def _legend(drawn: Map, width: int, condensed: bool) -> Iterator[Line]:
+    names = max((len(entry.pool) for entry in drawn.legend), default=0)
+    digits = max((len(str(len(entry.cpus))) for entry in drawn.legend), default=0)
+    for pool, cpus in drawn.legend:
         count = f"{len(cpus):>{digits}} CPU{'s' if len(cpus) > 1 else ' '}"
         name = (pool or "no pool").ljust(names)
         yield from _wrapped([Span(f" {letter(pool)} ", pool), Span(f" {name}  {count}  ")], str(cpus), width)
-    if condensed and any(plan.topology.split_cores(cpus) for _, cpus in entries):
+    if condensed and drawn.splits_cores:
         yield [Span(" /  core whose threads are in different pools")]
 
 
 def _wrapped(head: Line, text: str, width: int, separator: str = ",") -> Iterator[Line]:
-    """`text` after `head`, broken after separators, further lines below its start."""
-    indent = _length(head)
-    line, used = list(head), indent
+    """`text` after `head`, broken after separators, further lines below its start or, if that is far, indented."""
+    used = _length(head)
+    indent = used if used <= width // 2 else 2
+    line = list(head)
     for item in text.replace(separator, f"{separator}\n").split("\n"):
         if used + len(item.rstrip()) > width and used > indent:
             yield line

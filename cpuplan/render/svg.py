@@ -1,10 +1,9 @@
-"""The map of a node as a self-contained SVG 1.1 picture: light ground, dark text, no fonts or scripts from outside."""
+"""A map as a self-contained SVG 1.1 picture: no fonts or scripts from outside, dark where its reader's screen is."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cpuplan.plan import NodePlan
-from cpuplan.render.machine import Box, Core, Group, boxes, empty_nodes, headline, legend, letter
+from cpuplan.render.machine import Box, Core, Group, Map, Table, letter
 
 #: Fill and border of the pools: tints of Okabe and Ito's palette, which every kind of colour blindness tells apart.
 #: https://jfly.uni-koeln.de/color/ The text on them is dark, contrast above 7:1.
@@ -14,15 +13,42 @@ FILLS = {
     "isolated": ("#8fd0f5", "#1f78a8"),
     "offlined": ("#c9ccd1", "#7b828c"),
     "offline": ("#eef0f2", "#a3a9b1"),
+    "off": ("#eef0f2", "#a3a9b1"),
+    "plain": ("#dceaf7", "#7ba3c4"),
+    "performance": ("#8fd0f5", "#1f78a8"),
+    "efficient": ("#bfe3c8", "#3f8f5b"),
+    "lowPower": ("#f5e663", "#a89400"),
+    "kind0": ("#bfe3c8", "#3f8f5b"),
+    "kind1": ("#8fd0f5", "#1f78a8"),
+    "kind2": ("#f6b96b", "#b36b00"),
+    "kind3": ("#f5e663", "#a89400"),
 }
 OTHER = ("#e3b5d0", "#a3517d")
 INK, SOFT, LINE, GROUND, PANEL, INNER = "#1b2430", "#5a6675", "#c5ccd6", "#ffffff", "#f5f7fa", "#ffffff"
+#: What each colour becomes on a dark screen; borders of cores are strong enough for both.
+DARK = {
+    INK: "#e6ebf1",
+    SOFT: "#9aa7b5",
+    GROUND: "#10151b",
+    PANEL: "#1a2129",
+    "#f6b96b": "#8a5200",
+    "#f5e663": "#6b5f00",
+    "#8fd0f5": "#135a80",
+    "#c9ccd1": "#4b525c",
+    "#eef0f2": "#232a33",
+    "#dceaf7": "#1f3a52",
+    "#bfe3c8": "#1f5a35",
+    "#e3b5d0": "#6e2f52",
+}
+DARK_LINE = "#3b4653"
 
-#: One CPU, in pixels; between cores; around the content of a box; height of a title; between boxes.
-CPU_WIDTH, CPU_HEIGHT, CORE_GAP, PAD, TITLE, BOX_GAP = 34, 36, 6, 14, 24, 14
+#: One CPU, in pixels, with and without the letter of a pool; between cores; around the content of a box; height of a
+#: title; between boxes.
+CPU_WIDTH, CPU_HEIGHT, PLAIN_HEIGHT, CORE_GAP, PAD, TITLE, BOX_GAP = 34, 36, 22, 6, 14, 24, 14
 MARGIN = 28
-#: Sockets stand side by side up to this width, else one above the other.
+#: Sockets stand side by side up to this width, else in rows.
 WIDEST = 1500
+MANY_BOXES = 16
 
 
 class Picture(NamedTuple):
@@ -33,36 +59,78 @@ class Picture(NamedTuple):
     body: str
 
 
-def show_svg(plan: NodePlan, node: str) -> str:
-    """The picture of `node`: header, sockets with what is in them, legend."""
-    head = _header(plan, node)
-    outer = [_box(box, depth=0) for box in boxes(plan)]
-    beside = sum(picture.width + BOX_GAP for picture in outer) - BOX_GAP <= WIDEST
-    machine = _grid(outer, len(outer) if beside else 1, BOX_GAP)
-    below = _legend(plan, max(machine.width, head.width, 560))
-    parts = _grid([head, machine, below], 1, 22)
+def draw_svg(drawn: Map) -> str:
+    """The picture of a map: header, sockets with what is in them, what has no place in them, legend."""
+    head = _header(drawn)
+    digits = len(str(drawn.last_cpu))
+    machine = _side_by_side(_equal_boxes(drawn.boxes, digits, depth=0))
+    wide = max(machine.width, head.width, 560)
+    below = [_side_by_side([_box(box, digits, depth=1) for box in drawn.memory])] if drawn.memory else []
+    if drawn.notes:
+        below.append(_notes(drawn.notes, wide, 13))
+    if drawn.table:
+        below.append(_table(drawn.table))
+    if drawn.legend:
+        below.append(_legend(drawn, wide))
+    parts = _grid([head, machine, *below], 1, 22)
     width, height = parts.width + 2 * MARGIN, parts.height + 2 * MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img"\nfont-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="{INK}">\n'
-        f"<title>{_escaped(f'CPU pools of {node}')}</title>\n"
+        f"<title>{_escaped(drawn.about)}</title>\n"
+        f"{_style()}"
         f'<rect width="{width}" height="{height}" fill="{GROUND}"/>\n'
         f"{_at(MARGIN, MARGIN, parts.body)}</svg>\n"
     )
 
 
-def _header(plan: NodePlan, node: str) -> Picture:
-    lines = headline(plan)
-    body = _text(0, 20, node, 22, bold=True)
-    for index, line in enumerate(lines):
+def _style() -> str:
+    """The colours of dark screens: rules win over the attributes that they select."""
+    rules = [f'[fill="{light}"]{{fill:{dark}}}' for light, dark in DARK.items()]
+    return (
+        f'<style>@media(prefers-color-scheme:dark){{{"".join(rules)}[stroke="{LINE}"]{{stroke:{DARK_LINE}}}}}</style>\n'
+    )
+
+
+def _header(drawn: Map) -> Picture:
+    body = _text(0, 20, drawn.title, 22, bold=True)
+    for index, line in enumerate(drawn.lines):
         body += _text(0, 44 + 20 * index, line, 13, SOFT)
-    return Picture(max(_text_width(line, 13) for line in lines), 34 + 20 * len(lines), body)
+    width = max([_text_width(drawn.title, 22), *(_text_width(line, 13) for line in drawn.lines)])
+    return Picture(width, 34 + 20 * len(drawn.lines), body)
 
 
-def _box(box: Box, depth: int) -> Picture:
-    inner = [_box(part, depth + 1) for part in box.boxes] or [_group(group) for group in box.groups]
+def _side_by_side(pictures: Sequence[Picture]) -> Picture:
+    """One row if it is not wider than WIDEST, else as few as hold them, filled evenly; of many, about a square."""
+    if sum(picture.width + BOX_GAP for picture in pictures) - BOX_GAP <= WIDEST:
+        return _grid(pictures, len(pictures), BOX_GAP)
+    width = max(picture.width for picture in pictures) + BOX_GAP
+    height = max(picture.height for picture in pictures) + BOX_GAP
+    fitting = max(1, (WIDEST + BOX_GAP) // width)
+    if len(pictures) > MANY_BOXES:
+        fitting = max(fitting, round((1.4 * len(pictures) * height / width) ** 0.5))
+    rows = -(-len(pictures) // fitting)
+    return _grid(pictures, -(-len(pictures) // rows), BOX_GAP)
+
+
+def _equal_boxes(boxes: Sequence[Box], digits: int, depth: int) -> list[Picture]:
+    """Boxes that stand together are equally wide, whatever their titles are."""
+    pictures = [_box(box, digits, depth) for box in boxes]
+    widest = max((picture.width for picture in pictures), default=0)
+    return [
+        picture if picture.width == widest else _box(box, digits, depth, widest - 2 * PAD)
+        for box, picture in zip(boxes, pictures, strict=True)
+    ]
+
+
+def _box(box: Box, digits: int, depth: int, least: int = 0) -> Picture:
+    """A box with a title, its content at least `least` wide."""
+    inner = _equal_boxes(box.boxes, digits, depth + 1) or [_group(group, digits) for group in box.groups]
     content = _grid(inner, _columns(inner), BOX_GAP)
-    width = max(content.width, _text_width(box.title, 13)) + 2 * PAD
+    wide = max(content.width, _text_width(box.title, 13), least)
+    if box.notes:
+        content = _grid([content, _notes(box.notes, max(wide, 240), 11)][not inner :], 1, PAD)
+    width = max(content.width, wide) + 2 * PAD
     height = content.height + TITLE + 2 * PAD
     ground = INNER if depth or not box.boxes else PANEL
     body = (
@@ -73,10 +141,42 @@ def _box(box: Box, depth: int) -> Picture:
     return Picture(width, height, body)
 
 
-def _group(group: Group) -> Picture:
-    """The cores of one cache on a ground of their own, if it has a title; else bare."""
-    cores = [_core(core) for core in group.cores]
-    grid = _grid(cores, _even_columns(cores), CORE_GAP)
+def _notes(notes: Sequence[str], width: int, size: int) -> Picture:
+    """Sentences below one another, broken after commas."""
+    lines = [line for note in notes for line in _lines(note, width * 10 // (size * 6), ", ")]
+    body = "".join(_text(0, size + index * (size + 5), line, size, SOFT) for index, line in enumerate(lines))
+    return Picture(min(width, max(_text_width(line, size) for line in lines)), len(lines) * (size + 5), body)
+
+
+def _table(table: Table) -> Picture:
+    """Distances, the farther the darker."""
+    texts = [*table.heads, *(str(value) for _, values in table.rows for value in values)]
+    column = max(_text_width(text, 11) for text in texts) + 12
+    first = max(_text_width(head, 11) for head, _ in table.rows) + 12
+    body = _text(0, 12, table.title, 13, bold=True)
+    for index, head in enumerate(table.heads):
+        body += _text(first + index * column + column // 2, 34, head, 11, SOFT, anchor="middle")
+    ranks = sorted({value for _, values in table.rows for value in values})
+    for row, (head, values) in enumerate(table.rows):
+        top = 40 + row * 20
+        body += _text(first - 12, top + 14, head, 11, SOFT, anchor="end")
+        for index, value in enumerate(values):
+            shade = f"{ranks.index(value) / max(len(ranks) - 1, 1):.2f}"
+            left = first + index * column
+            body += (
+                f'<rect x="{left}" y="{top}" width="{column - 1}" height="19" fill="#8fd0f5" fill-opacity="{shade}"/>\n'
+            )
+            body += _text(left + column // 2, top + 14, str(value), 11, anchor="middle")
+    width = max(first + len(table.heads) * column, _text_width(table.title, 13))
+    return Picture(width, 40 + len(table.rows) * 20, body)
+
+
+def _group(group: Group, digits: int) -> Picture:
+    """The cores of one cache on a ground of their own, if it has a title; else bare. Clusters get a frame each."""
+    clusters = group.by_cluster()
+    drawn = [[_core(core, digits) for core in cores] for cores in clusters]
+    pictures = drawn[0] if len(drawn) == 1 else [_cluster(cores) for cores in drawn]
+    grid = _grid(pictures, _even_columns(pictures), CORE_GAP)
     if not group.title:
         return grid
     width, height = max(grid.width, _text_width(group.title, 11)) + 16, grid.height + 32
@@ -84,35 +184,40 @@ def _group(group: Group) -> Picture:
     return Picture(width, height, body)
 
 
-def _core(core: Core) -> Picture:
+def _cluster(cores: Sequence[Picture]) -> Picture:
+    grid = _grid(cores, len(cores) if len(cores) <= 4 else _nearest(len(cores), len(cores) ** 0.5), 3)
+    width, height = grid.width + 8, grid.height + 8
+    return Picture(width, height, _rectangle(0, 0, width, height, INNER, LINE, 4) + _at(4, 4, grid.body))
+
+
+def _core(core: Core, digits: int) -> Picture:
     """A cell for each sibling, side by side, in rows of at most four; a letter tells the pool without its colour."""
     cpus = sorted((cpu, pool) for pool, part in core.parts for cpu in part)
     columns = min(len(cpus), 4)
-    told = "; ".join(f"{pool or 'no pool'} {part}" for pool, part in core.parts)
+    plain = not any(letter(pool) for _, pool in cpus)
+    cell, high = (max(24, 7 * digits + 8), PLAIN_HEIGHT) if plain else (CPU_WIDTH, CPU_HEIGHT)
+    told = core.told or "; ".join(f"{pool or 'no pool'} {part}" for pool, part in core.parts)
     body = f"<g><title>{_escaped(f'core {core.siblings.first}: {told}')}</title>\n"
     for index, (cpu, pool) in enumerate(cpus):
-        left, top = index % columns * CPU_WIDTH, index // columns * CPU_HEIGHT
-        body += _rectangle(left, top, CPU_WIDTH, CPU_HEIGHT, *FILLS.get(pool, OTHER))
-        body += _text(left + CPU_WIDTH // 2, top + 12, letter(pool), 9, bold=True, anchor="middle")
-        body += _text(left + CPU_WIDTH // 2, top + CPU_HEIGHT - 8, str(cpu), 11, anchor="middle")
-    width, height = columns * CPU_WIDTH, -(-len(cpus) // columns) * CPU_HEIGHT
-    return Picture(width, height, body + "</g>\n")
+        left, top = index % columns * cell, index // columns * high
+        body += _rectangle(left, top, cell, high, *FILLS.get(pool, OTHER))
+        if not plain:
+            body += _text(left + cell // 2, top + 12, letter(pool), 9, bold=True, anchor="middle")
+        body += _text(left + cell // 2, top + high - (7 if plain else 8), str(cpu), 11, anchor="middle")
+    return Picture(columns * cell, -(-len(cpus) // columns) * high, body + "</g>\n")
 
 
-def _legend(plan: NodePlan, width: int) -> Picture:
+def _legend(drawn: Map, width: int) -> Picture:
     body, top = "", 0
-    for pool, cpus in legend(plan):
+    for pool, cpus in drawn.legend:
         body += _rectangle(0, top, 28, 20, *FILLS.get(pool, OTHER))
         body += _text(14, top + 14, letter(pool), 11, bold=True, anchor="middle")
         body += _text(40, top + 14, pool or "no pool", 13, bold=True)
         body += _text(186, top + 14, f"{len(cpus)} CPU{'s' if len(cpus) > 1 else ''}", 13, anchor="end")
-        for line in _lines(str(cpus), (width - 204) // 8):
+        for line in _lines(str(cpus), (width - 204) // 8, ","):
             body += _text(204, top + 14, line, 13, SOFT)
             top += 19
         top += 9
-    if nodes := empty_nodes(plan.topology):
-        body += _text(0, top + 14, f"NUMA nodes without CPUs: {', '.join(nodes)}", 13, SOFT)
-        top += 24
     return Picture(width, top, body)
 
 
@@ -149,13 +254,13 @@ def _even_columns(cores: Sequence[Picture]) -> int:
 
 def _nearest(count: int, wanted: float) -> int:
     """The number of columns nearest to `wanted` that leaves the fewest gaps in the last row."""
-    tried = range(max(1, round(wanted * 0.7)), min(count, round(wanted * 1.5) + 1) + 1)
+    tried = range(min(count, max(1, round(wanted * 0.7))), min(count, round(wanted * 1.5) + 1) + 1)
     return min(tried, key=lambda columns: (-count % columns, abs(columns - wanted)), default=1)
 
 
-def _lines(text: str, width: int) -> list[str]:
+def _lines(text: str, width: int, separator: str) -> list[str]:
     lines = [""]
-    for item in text.replace(",", ",\n").split("\n"):
+    for item in text.replace(separator, f"{separator}\n").split("\n"):
         if len(lines[-1]) + len(item) > width and lines[-1]:
             lines.append("")
         lines[-1] += item
