@@ -1,4 +1,4 @@
-"""Where the files that are not Python lie: `schemas/` and `templates/`."""
+"""Where the files that are not Python lie: `schemas/`, `templates/` and `inventories/catalog/`."""
 
 from pathlib import Path
 

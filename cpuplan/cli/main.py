@@ -18,9 +18,10 @@ from cpuplan.cli.options import Settings
 COMMANDS = {
     "init": "Begin a project: a folder with a first inventory and intent.",
     "import": "Read hardware from a must-gather or a sysroot into inventories/.",
+    "catalog": "List server models in use, and copy them into inventories/.",
     "validate": "Say everything that is wrong with the inventories and intents.",
     "compile": "Solve the layouts and write out/.",
-    "show": "Draw the pools of a node on its sockets, NUMA nodes, caches and cores.",
+    "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",
     "explain": "Say why a CPU of a node is where it is, or what a code means.",
     "check": "Compare a node with its compiled settings.",
     "fmt": "Put inventories and intents in their canonical form, comments kept.",

@@ -207,4 +207,10 @@ CODES = {
         "its CPUs are {cpus}",
         "`explain` takes a CPU by the number that Linux gives it.",
     ),
+    "CP254": Code(
+        "unknown entry of the catalogue",
+        "the catalogue has no {name!r}",
+        "{hint}",
+        "`cpuplan catalog` lists the server models that can be copied into inventories/.",
+    ),
 }

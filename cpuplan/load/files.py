@@ -7,11 +7,15 @@ from pathlib import Path
 FOLDERS = ("inventories", "intents")
 #: The solved layouts lie beside the intents and are read by `lock`.
 LOCK_NAME = "plan.lock.yaml"
+#: The catalogue of server models lies beside the sample's own inventories, and is no project's input.
+CATALOG = "inventories/catalog"
 
 
 def input_files(root: Path) -> list[Path]:
-    """The YAML files under `inventories/` and `intents/`, the lock among them, by name; hidden ones are left out."""
-    return sorted(path for folder in FOLDERS for path in yaml_files(root / folder))
+    """The YAML files under `inventories/` and `intents/`, the lock among them, by name; not the catalogue."""
+    catalog = os.path.join(root, CATALOG, "")
+    found = (path for folder in FOLDERS for path in yaml_files(root / folder))
+    return sorted(path for path in found if not str(path).startswith(catalog))
 
 
 def yaml_files(path: Path) -> list[Path]:

@@ -68,8 +68,11 @@ def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Gro
 
 
 def _hardware_hint(name: str, known: set[str]) -> str:
+    from cpuplan.load import catalog
     from cpuplan.load.mistakes import did_you_mean
 
+    if catalog.find(name):
+        return f"`cpuplan catalog {name}` copies it from the catalogue into inventories/"
     return did_you_mean(name, known) if known else "define it in a Hardware document under inventories/"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from cpuplan import pipeline
 from tests.hosts import make_root
+from tests.machines import trees
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 
 
@@ -235,3 +236,64 @@ def test_schema(capsys: Capture) -> None:
     code, out, _ = run_in(REPOSITORY, ["schema", "intent"], capsys)
     assert code == 0
     assert json.loads(out)["title"] == "Intent"
+
+
+def test_show_hardware(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["show", "small"], capsys)
+    assert code == 0
+    assert out.startswith("small\nGenuineIntel, x86_64\n16 CPUs, 8 cores, 2 sockets")
+    assert "┌─ socket 0, NUMA node 0, 16 GiB, L3 ─┐" in out
+    code, out, _ = run_in(project, ["show", "small", "--svg", "small.svg"], capsys)
+    assert (code, out) == (0, "")
+    assert "<title>CPUs of small</title>" in (project / "small.svg").read_text()
+
+
+def test_hardware_is_drawn_whatever_else_is_wrong(project: Path, capsys: Capture) -> None:
+    (project / INTENT).unlink()
+    assert run_in(project, ["show", "small"], capsys)[0] == 0
+    edit(project, "coresPerSocket: 4", "coresPerSocket: 4\n    diesPerSocket: 3", "inventories/site.yaml")
+    code, out, err = run_in(project, ["show", "small"], capsys)
+    assert (code, out) == (1, "")
+    assert "error[CP302]: a socket's 4 cores do not divide into 3 dies\n  --> inventories/site.yaml:" in err
+
+
+def test_a_node_comes_before_hardware_of_its_name(project: Path, capsys: Capture) -> None:
+    edit(project, "worker-[0-1]", "small", "inventories/site.yaml")
+    assert " R  reserved" in run_in(project, ["show", "small"], capsys)[1]
+    assert " R  reserved" not in run_in(project, ["show", "Hardware/small"], capsys)[1]
+
+
+def test_show_what_an_import_would_read(tmp_path: Path, capsys: Capture) -> None:
+    trees.put(trees.server(), tmp_path / "host-a")
+    code, out, _ = run_in(tmp_path, ["show", "--import", "host-a"], capsys)
+    assert code == 0
+    assert "┌─ socket 0, NUMA node 0, 1 GiB, L3 0 ─" in out
+    assert not (tmp_path / "inventories").exists()
+    assert run_in(tmp_path, ["show", "--import", "host-a", "host-a"], capsys)[1] == out
+    code, _, err = run_in(tmp_path, ["show", "--import", "host-a", "host-b"], capsys)
+    assert code == 2
+    assert "no hardware or node 'host-b'" in err
+
+
+def test_the_catalogue_is_listed_shown_and_copied(tmp_path: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(tmp_path, ["catalog"], capsys)
+    assert code == 0
+    assert "epyc-9654-2s-nps4  " in out
+    code, shown, _ = run_in(tmp_path, ["show", "epyc-9654-2s-nps4"], capsys)
+    assert code == 0
+    assert "384 CPUs, 192 cores, 2 sockets, 8 NUMA nodes, 24 last-level caches" in shown
+    code, _, err = run_in(tmp_path, ["catalog", "epyc-9654-2s-nps4", "gh200-1s"], capsys)
+    assert (code, err) == (0, "wrote inventories/epyc-9654-2s-nps4.yaml\nwrote inventories/gh200-1s.yaml\n")
+    assert run_in(tmp_path, ["show", "epyc-9654-2s-nps4"], capsys)[1] == shown
+    assert run_in(tmp_path, ["fmt", "--check"], capsys)[0] == 0
+    assert run_in(tmp_path, ["validate"], capsys)[0] == 0
+
+
+def test_a_copy_that_was_edited_is_kept(tmp_path: Path, capsys: Capture) -> None:
+    run_in(tmp_path, ["catalog", "gh200-1s"], capsys)
+    edit(tmp_path, "coresPerSocket: 72", "coresPerSocket: 71", "inventories/gh200-1s.yaml")
+    code, _, err = run_in(tmp_path, ["catalog", "gh200-1s"], capsys)
+    assert code == 2
+    assert "error[CP621]: inventories/gh200-1s.yaml is there already" in err
+    assert run_in(tmp_path, ["catalog", "gh200-1s", "--force"], capsys)[0] == 0
+    assert "coresPerSocket: 72" in (tmp_path / "inventories/gh200-1s.yaml").read_text()
