@@ -179,24 +179,26 @@ def _notes(box: Box, room: int) -> Iterator[Line]:
 
 def _listed(outer: Sequence[Box], width: int) -> Iterator[Line]:
     """Each outer box in a cell: its title, and the CPUs of the boxes in it. As many side by side as there is room."""
-    cells = []
-    for box in outer:
-        parts = [
-            union(core.siblings for group in leaf.groups for core in group.cores) for leaf in (box.boxes or (box,))
-        ]
-        cells.append(f"{box.title}: {' | '.join(cpus.kernel_list() for cpus in parts)}")
+    cells = [f"{box.title}: {' | '.join(map(_cpus_of, box.boxes or (box,)))}" for box in outer]
     widest = max(map(len, cells))
     beside = max(1, (width + 3) // (widest + 3))
     for at in range(0, len(cells), beside):
-        row = "   ".join(cell.ljust(widest) for cell in cells[at : at + beside])
-        yield from _wrapped([], row, width)
-    notes = {note for box in outer for note in box.notes}
-    inner = {leaf.title.rstrip("0123456789").strip() for box in outer for leaf in box.boxes}
+        yield from _wrapped([], "   ".join(cell.ljust(widest) for cell in cells[at : at + beside]), width)
+    inner = {part.title.split(",")[0].rstrip("0123456789").strip() for box in outer for part in box.boxes}
     if inner:
         yield [Span(f"| divides {' and '.join(f'{name}s' for name in sorted(inner))}")]
     for box in outer:
-        for note in box.notes if notes else ():
-            yield from _wrapped([Span(f"{box.title}: ")], note, width, ", ")
+        for part in (*box.boxes, box):
+            for note in part.notes:
+                yield from _wrapped([Span(f"{part.title}: ")], note, width, ", ")
+
+
+def _cpus_of(box: Box) -> str:
+    """`0-3`, or `0-2 offline 3`."""
+    cores = [core for group in box.groups for core in group.cores]
+    online = union(core.siblings for core in cores if core.parts[0][0] != "off")
+    offline = union(core.siblings for core in cores) - online
+    return f"{online.kernel_list()} offline {offline.kernel_list()}" if offline else online.kernel_list()
 
 
 def _table(table: Table, width: int) -> Iterator[Line]:
