@@ -5,14 +5,14 @@ A project never reads them: a release that corrects an entry must not change the
 
 from pathlib import Path
 
-from cpuplan.load import documents
+from cpuplan.load import project
 from cpuplan.load.documents import Document
 from cpuplan.resources import resource
 
 
 def read() -> list[Document]:
     """All entries, ascending by name."""
-    found, _ = documents.read(_folder(), sorted(_folder().glob("*.yaml")))
+    found, _ = project.read(_folder(), sorted(_folder().glob("*.yaml")))
     return found.of_kind("Hardware")
 
 

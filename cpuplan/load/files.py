@@ -13,7 +13,7 @@ CATALOG = "inventories/catalog"
 
 def input_files(root: Path) -> list[Path]:
     """The YAML files under `inventories/` and `intents/`, the lock among them, by name; not the catalogue."""
-    catalog = os.path.join(root, CATALOG, "")
+    catalog = f"{root / CATALOG}{os.sep}"
     found = (path for folder in FOLDERS for path in yaml_files(root / folder))
     return sorted(path for path in found if not str(path).startswith(catalog))
 

@@ -77,10 +77,12 @@ def test_an_entry_stands_alone(entry: Document) -> None:
     assert text.startswith("# yaml-language-server: $schema=../schemas/hardware.schema.json\n# ")
 
 
-def test_no_project_reads_the_catalogue() -> None:
-    names = {path.relative_to(REPOSITORY).as_posix() for path in input_files(REPOSITORY)}
-    assert "inventories/servers.yaml" in names
-    assert not [name for name in names if name.startswith("inventories/catalog")]
+def test_no_project_reads_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    for root in (REPOSITORY, Path(), Path("tests/..")):
+        names = [path.relative_to(root).as_posix() for path in input_files(root)]
+        assert "inventories/servers.yaml" in names
+        assert not [name for name in names if name.startswith("inventories/catalog")]
 
 
 @needs_shared
