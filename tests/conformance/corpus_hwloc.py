@@ -14,7 +14,7 @@ from cpuplan import importers
 from cpuplan.cpuset import CpuSet
 from cpuplan.importers.base import Machine
 from cpuplan.inventory import HardwareSpec, Layout
-from cpuplan.load import hardware
+from cpuplan.load import hardware, problem
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Topology
 from tests.conformance.round_trip import differ, read_back
@@ -163,7 +163,7 @@ def _check_caches(expected: Facts, view: Facts, layout: Layout, topology: Topolo
     found: Caches = {}
     for cache in layout.caches:
         domains = hardware.cache_domains(layout, cache)
-        ids = hardware.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
+        ids = problem.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
         for cpus, label in zip(domains, ids, strict=True):
             found[cache.level, cache.type, str(cpus)] = (to_bytes(cache.size) if cache.size else None, label)
     if "l3" in view:
