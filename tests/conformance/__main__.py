@@ -25,6 +25,7 @@ class Suite(NamedTuple):
 SUITES = {
     "corpus": Suite("tests.conformance.corpus", "corpus"),
     "nto-validate": Suite("tests.conformance.nto_validate", "vectors/nto/validate"),
+    "kubelet": Suite("tests.conformance.kubelet", "vectors/kubelet"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
 }
 

@@ -1,0 +1,163 @@
+"""The simulator's inner loops against the kubelet's Go code: `python -m benchmarks.simulate [RUNS]`.
+
+Go's times are those of one machine, on which `sum(i * i for i in range(1000000))` took 60 ms: they are scaled by what
+this takes here. The faster of Go's two runs counts, and the median of ours. Hints and merges include decoding JSON.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cpuplan.simulate import topologymanager
+from cpuplan.simulate.assignment import take_by_topology_numa_packed as packed
+from cpuplan.simulate.bits import members, parse_cpus
+from cpuplan.simulate.cputopology import CPUTopology
+from cpuplan.simulate.distributed import take_by_topology_numa_distributed as distributed
+from cpuplan.simulate.hints import TopologyHint, generate_cpu_topology_hints
+
+CALIBRATION = 60.0
+#: How many times faster than Go, from 128 CPUs up and below.
+LIMIT, SMALL_LIMIT = 3.0, 1.0
+
+
+class Machine(NamedTuple):
+    """A regular machine with two threads a core, all first threads numbered before the second ones."""
+
+    cpus: int
+    sockets: int
+    numa_nodes: int
+    caches: int
+
+    def document(self) -> dict[str, Any]:
+        """The topology as the kubelet's vectors have it."""
+        cores = self.cpus // 2
+        rows = [
+            [cpu, core, core * self.sockets // cores, core * self.numa_nodes // cores, core * self.caches // cores]
+            for cpu in range(self.cpus)
+            for core in [cpu % cores]
+        ]
+        return {"cpus": rows, "numCPUs": self.cpus, "numCores": cores, "numSockets": self.sockets} | {
+            "numNUMANodes": self.numa_nodes,
+            "numUncoreCaches": self.caches,
+        }
+
+    def topology(self) -> CPUTopology:
+        return read_topology(self.document())
+
+
+def read_topology(document: dict[str, Any]) -> CPUTopology:
+    return CPUTopology(
+        document["cpus"],
+        cpus=document["numCPUs"],
+        cores=document["numCores"],
+        sockets=document["numSockets"],
+        numa_nodes=document["numNUMANodes"],
+        uncore_caches=document["numUncoreCaches"],
+    )
+
+
+SMALL = Machine(16, 1, 1, 1)
+MEDIUM = Machine(32, 2, 4, 4)
+LARGE = Machine(128, 2, 8, 8)
+HUGE = Machine(256, 2, 8, 16)
+
+
+class Row(NamedTuple):
+    """A case: what Go took for it, in ms, and a call that does the same."""
+
+    name: str
+    go: float
+    call: Callable[[], object]
+    limit: float = LIMIT
+
+
+def packed_case(machine: Machine, count: int, taken: str, **options: bool) -> Callable[[], object]:
+    topology = machine.topology()
+    free = topology.all & ~parse_cpus(taken)
+    return lambda: packed(topology, free, count, **options)
+
+
+def distributed_case(machine: Machine, count: int, taken: str, group: int) -> Callable[[], object]:
+    topology = machine.topology()
+    free = topology.all & ~parse_cpus(taken)
+    return lambda: distributed(topology, free, count, group)
+
+
+def hints_case(machine: Machine, count: int) -> Callable[[], object]:
+    request = json.dumps(machine.document())
+
+    def call() -> object:
+        topology = read_topology(json.loads(request))
+        return generate_cpu_topology_hints(topology, topology.all & ~0b1, 0, count)
+
+    return call
+
+
+def merge_case(policy: str, nodes: int, providers: int) -> Callable[[], object]:
+    machine = Machine(nodes * 4, 1, nodes, nodes).topology()
+    hints = generate_cpu_topology_hints(machine, machine.all, 0, 1)
+    one = [{"numa": members(hint.affinity or 0), "preferred": hint.preferred} for hint in hints]
+    request = json.dumps([{f"resource{index}": one} for index in range(providers)])
+    numa = topologymanager.NUMAInfo(tuple(range(nodes)), {node: (10,) * nodes for node in range(nodes)})
+
+    def call() -> object:
+        given = [
+            {
+                name: [TopologyHint(sum([1 << node for node in hint["numa"]]), hint["preferred"]) for hint in listed]
+                for name, listed in provider.items()
+            }
+            for provider in json.loads(request)
+        ]
+        return topologymanager.new_policy(policy, numa, {}).merge(given)
+
+    return call
+
+
+ROWS = (
+    Row("packed, 8 of 14, 16 CPUs", 0.08, packed_case(SMALL, 8, "0,8"), SMALL_LIMIT),
+    Row("packed, 8 of 126, 128 CPUs", 2.3, packed_case(LARGE, 8, "0,64")),
+    Row("packed, 30 of 254, 256 CPUs", 8.1, packed_case(HUGE, 30, "0,128")),
+    Row("packed, 200 of 254, 256 CPUs", 2.2, packed_case(HUGE, 200, "0,128")),
+    Row("packed and uncore, 24 of 254, 256 CPUs", 3.0, packed_case(HUGE, 24, "0,128", align_by_uncore_cache=True)),
+    Row("spread, 30 of 254, 256 CPUs", 6.8, packed_case(HUGE, 30, "0,128", spread=True)),
+    Row("distributed, 64 of 120, 128 CPUs, g=2", 6.1, distributed_case(LARGE, 64, "0-3,64-67", 2)),
+    Row("distributed, 30 of 254, 256 CPUs, g=1", 2.7, distributed_case(HUGE, 30, "0,128", 1)),
+    Row("distributed, 100 of 254, 256 CPUs, g=2", 24, distributed_case(HUGE, 100, "0,128", 2)),
+    Row("distributed, 150 of 252, 256 CPUs, g=1", 14, distributed_case(HUGE, 150, "0-1,128-129", 1)),
+    Row("distributed, 200 of 254, 256 CPUs, g=2", 10, distributed_case(HUGE, 200, "0,128", 2)),
+    Row("hints, 16, 256 CPUs, 8 NUMA nodes", 18, hints_case(HUGE, 16)),
+    Row("hints, 16, 32 CPUs, 4 NUMA nodes", 0.66, hints_case(MEDIUM, 16), SMALL_LIMIT),
+    Row("merge restricted, 8 nodes, 2 providers", 21, merge_case("restricted", 8, 2)),
+    Row("merge best-effort, 4 nodes, 3 providers", 1.8, merge_case("best-effort", 4, 3), SMALL_LIMIT),
+)
+
+
+def milliseconds(call: Callable[[], object], runs: int) -> float:
+    """The median time of a call."""
+    times = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1000
+
+
+def main() -> None:
+    """Print a table; 1 when a row is slower than its limit."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    scale = min(milliseconds(lambda: sum(i * i for i in range(1000000)), 1) for _ in range(10)) / CALIBRATION
+    print(f"Go's times are scaled by {scale:.2f}")
+    print(f"{'case':<42}{'Go ms':>8}{'ms':>8}{'times faster':>14}{'limit':>7}")
+    slow = 0
+    for row in ROWS:
+        took, go = milliseconds(row.call, runs), row.go * scale
+        slow += go / took < row.limit
+        print(f"{row.name:<42}{go:>8.2f}{took:>8.3f}{go / took:>14.1f}{row.limit:>7.0f}")
+    sys.exit(1 if slow else 0)
+
+
+if __name__ == "__main__":
+    main()

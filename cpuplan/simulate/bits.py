@@ -1,0 +1,69 @@
+"""Sets as the bits of integers: CPUs in the kubelet's list form (k8s.io/utils/cpuset), NUMA nodes in masks (bitmask)."""
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.simulate.errors import KubeletError
+from cpuplan.simulate.gotext import atoi, quote
+
+
+def bits_of(members: Iterable[int]) -> int:
+    """The set of `members`."""
+    bits = 0
+    for member in members:
+        bits |= 1 << member
+    return bits
+
+
+def members(bits: int) -> list[int]:
+    """The members, ascending."""
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
+
+
+def to_text(bits: int) -> str:
+    """`0-3,8`, as the kubelet prints CPU sets."""
+    return str(CpuSet.from_bits(bits))
+
+
+def parse_cpus(text: str) -> int:
+    """cpuset.Parse: unlike CpuSet.parse it takes CPUs twice, in any order and with a plus sign.
+
+    KubeletError with the text of the kubelet.
+    """
+    bits = 0
+    for item in text.split(",") if text else ():
+        first, dash, rest = item.partition("-")
+        start = end = atoi(first)
+        if dash:
+            end = atoi(rest)
+        if start > end:
+            raise KubeletError(f"invalid range {quote(item)} ({start} > {end})")
+        bits |= (1 << end + 1) - (1 << start)
+    return bits
+
+
+def iterate_masks(nodes: Iterable[int]) -> Iterator[int]:
+    """Masks over NUMA nodes, smaller ones first, then in the order given (bitmask.IterateBitMasks)."""
+    single = [1 << node for node in nodes]
+    for size in range(1, len(single) + 1):
+        for chosen in combinations(single, size):
+            yield sum(chosen)
+
+
+def mask_text(mask: int) -> str:
+    """The binary form of a mask, an even number of digits wide unless the highest bit stands alone (bitMask.String)."""
+    for shift in range(62, 0, -2):
+        if mask > 1 << shift:
+            return f"{mask:0{shift + 2}b}"
+    return f"{mask:02b}"
+
+
+def narrower(mask: int, other: int) -> bool:
+    """Fewer nodes or, of as many, the smaller number (bitmask.IsNarrowerThan)."""
+    return (mask.bit_count(), mask) < (other.bit_count(), other)
