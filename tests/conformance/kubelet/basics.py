@@ -1,8 +1,10 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
-from cpuplan.simulate import assignment, bits, cputopology, distributed
+from cpuplan.components.versions import to_text
+from cpuplan.simulate import assignment, bits, cputopology, distributed, features, policyoptions, topologymanager
 from cpuplan.simulate import hints as cpu_hints
-from tests.conformance.kubelet.shapes import Json, Op, hint_json, topology, topology_json
+from cpuplan.simulate.errors import KubeletError
+from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints, topology, topology_json
 
 
 def answer_cpuset(given: Json) -> Json:
@@ -58,7 +60,53 @@ def answer_hints(given: Json) -> Json:
     return {"hints": [hint_json(hint) for hint in found]}
 
 
+def answer_features(given: Json) -> Json:
+    gates = features.Gates()
+    found = {}
+    for name in given["names"]:
+        if history := features.specs(name):
+            found[name] = {
+                "enabled": gates.enabled(name),
+                "specs": [
+                    {
+                        "default": spec.default,
+                        "locked": spec.locked,
+                        "stage": spec.stage,
+                        "version": to_text(spec.version),
+                    }
+                    for spec in history
+                ],
+            }
+            if depends_on := features.DEPENDS_ON.get(name):
+                found[name]["dependsOn"] = list(depends_on)
+    return found
+
+
+def answer_policy_options(given: Json) -> Json:
+    try:
+        gates = features.set_gates(given.get("featureGates", {}))
+    except KubeletError as error:
+        return {"featureGatesError": str(error)}
+    parse = policyoptions.static_policy_options if given["manager"] == "cpu" else policyoptions.topology_options
+    options = parse(given["options"], gates)
+    return {"options": {name.replace("_", "-"): value for name, value in options._asdict().items()}}
+
+
+def answer_topologymanager(given: Json) -> Json:
+    nodes = given["numaNodes"]
+    numa = topologymanager.NUMAInfo(
+        tuple(node["id"] for node in nodes), {node["id"]: tuple(node.get("distances") or ()) for node in nodes}
+    )
+    scope = given.get("scope") or topologymanager.CONTAINER
+    policy = topologymanager.new_policy(given["policy"], numa, given.get("options") or {}, scope=scope)
+    affinity = policy.merge([hints(provider) for provider in given["providers"]])
+    return {"affinity": hint_json(affinity), "admit": policy.admits(affinity)}
+
+
 OPS: dict[str, Op] = {
+    "features": answer_features,
+    "policy-options": answer_policy_options,
+    "topologymanager": answer_topologymanager,
     "cpuset": answer_cpuset,
     "bitmask": answer_bitmask,
     "discover": answer_discover,
