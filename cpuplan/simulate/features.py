@@ -100,7 +100,7 @@ class Gates:
         now = history[-1]
         for group, stage in ALL.items():
             if now.stage == stage and group in self._given and not now.locked:
-                return self._given[group] or (now.default and group == "AllAlpha")
+                return self._given[group]
         return now.default
 
     @property
