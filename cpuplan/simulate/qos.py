@@ -88,11 +88,6 @@ def validate_pod_scope_resources(pod: Pod, gates: Gates) -> None:
         if not container.is_plain_init:
             long_running += cpus
             is_shared = is_shared or not cpus
-        elif cpus > total - long_running:
-            raise KubeletError(
-                f"pod rejected, largest exclusive init container requests {cpus} cpus,"
-                f" but only {total - long_running} available"
-            )
         elif not cpus and long_running >= total:
             raise KubeletError("pod rejected, pod has shared init containers but no cpus available for them")
     if is_shared and long_running >= total:
