@@ -1,0 +1,138 @@
+"""Which groups of NUMA nodes can give memory (pkg/kubelet/cm/memorymanager/policy_static.go, calculateHints)."""
+
+from collections.abc import Iterable, Mapping
+
+from cpuplan.simulate.bits import iterate_masks, members, narrower
+from cpuplan.simulate.errors import NIL_DEREFERENCE, KubeletError, PanicError
+from cpuplan.simulate.hints import ProviderHints, TopologyHint
+from cpuplan.simulate.memorystate import Blocks, Machine, MemoryTable
+from cpuplan.simulate.pod import MEMORY
+
+#: Sizes are 64 bits without a sign: sums wrap, and what would be negative is huge.
+UINT64 = (1 << 64) - 1
+#: Bytes by type of memory.
+Sizes = Mapping[str, int]
+#: Bytes by mask of NUMA nodes and type.
+Reusable = Mapping[int, Sizes]
+
+
+def table_of(machine: Machine, node: int, kind: str) -> MemoryTable:
+    """PanicError for a type of memory that a node lacks: the kubelet follows a nil pointer."""
+    state = machine.get(node)
+    table = state.memory.get(kind) if state else None
+    if table is None:
+        raise PanicError(NIL_DEREFERENCE)
+    return table
+
+
+def calculate_hints(machine: Machine, requested: Sizes, reusable: Reusable) -> dict[str, list[TopologyHint]]:
+    """The same hints for each type; none at all (which the topology manager takes for "any") when nothing fits.
+
+    A node is used alone or in one group, as long as blocks are on it.
+    """
+    smallest = len(machine)
+    masks = []
+    for mask in iterate_masks(sorted(machine)):
+        nodes = members(mask)
+        tables = {kind: [table_of(machine, node, kind) for node in nodes] for kind in requested}
+        if any(_sum(table.allocatable for table in tables[kind]) < size for kind, size in requested.items()):
+            continue
+        smallest = min(smallest, len(nodes))
+        if _is_blocked(machine, nodes):
+            continue
+        left = reusable.get(mask, {})
+        free = {kind: _sum(table.free for table in tables[kind]) for kind in requested}
+        if all((free[kind] + left.get(kind, 0)) & UINT64 >= size for kind, size in requested.items()):
+            masks.append(mask)
+    hints = [TopologyHint(mask, mask.bit_count() == smallest) for mask in masks]
+    return {kind: list(hints) for kind in requested} if hints else {}
+
+
+def _sum(sizes: Iterable[int]) -> int:
+    return sum(sizes) & UINT64
+
+
+def _is_blocked(machine: Machine, nodes: list[int]) -> bool:
+    """Whether one of the nodes is already in another group, or in use alone."""
+    if len(nodes) == 1:
+        return len(machine[nodes[0]].cells) > 1
+    return violates_allocations(machine, nodes)
+
+
+def violates_allocations(machine: Machine, nodes: list[int]) -> bool:
+    """Whether a group of several nodes touches one in use with others (isAffinityViolatingNUMAAllocations)."""
+    if len(nodes) == 1:
+        return False
+    in_use = (machine[node] for node in nodes if machine[node].assignments > 0)
+    return any(len(node.cells) == 1 or sorted(node.cells) != nodes for node in in_use)
+
+
+def satisfies(machine: Machine, mask: int, requested: Sizes) -> bool:
+    """Whether the free memory of the nodes is enough (isAffinitySatisfyRequest)."""
+    return all(
+        _sum(table_of(machine, node, kind).free for node in members(mask)) >= size for kind, size in requested.items()
+    )
+
+
+def default_hint(machine: Machine, requested: Sizes, reusable: Reusable) -> TopologyHint:
+    """The best hint of the manager's own, where the topology manager has none."""
+    hints = calculate_hints(machine, requested, reusable)
+    if not hints:
+        reason = "no NUMA nodes with enough memory is available"
+        raise KubeletError(f"[memorymanager] failed to get the default NUMA affinity, {reason}")
+    return _best(hints.get(MEMORY, ()))
+
+
+def extended_hint(machine: Machine, requested: Sizes, reusable: Reusable, mask: int) -> TopologyHint:
+    """The best of the manager's own hints that has all nodes of `mask` (extendTopologyManagerHint)."""
+    hints = calculate_hints(machine, requested, reusable).get(MEMORY, [])
+    wider = [hint for hint in hints if hint.affinity is not None and not mask & ~hint.affinity]
+    if not wider:
+        raise KubeletError("[memorymanager] failed to find NUMA nodes to extend the current topology hint")
+    return _best(wider)
+
+
+def _best(hints: Iterable[TopologyHint]) -> TopologyHint:
+    best: TopologyHint | None = None
+    for hint in hints:
+        if (
+            best is None
+            or (hint.preferred and not best.preferred)
+            or (hint.preferred == best.preferred and narrower(hint.affinity or 0, best.affinity or 0))
+        ):
+            best = hint
+    if best is None:
+        raise PanicError(NIL_DEREFERENCE)
+    return best
+
+
+def choose_affinity(machine: Machine, requested: Sizes, reusable: Reusable, given: TopologyHint) -> int:
+    """The nodes to take memory from, starting from the topology manager's hint; KubeletError refuses the pod."""
+    best = given
+    if best.affinity is None:
+        best = default_hint(machine, requested, reusable)
+        if given.preferred and not best.preferred:
+            raise KubeletError("[memorymanager] failed to find the default preferred hint")
+    mask = best.affinity or 0
+    if not satisfies(machine, mask, requested):
+        extended = extended_hint(machine, requested, reusable, mask)
+        if best.preferred and not extended.preferred:
+            raise KubeletError("[memorymanager] failed to find the extended preferred hint")
+        mask = extended.affinity or 0
+    if violates_allocations(machine, members(mask)):
+        raise KubeletError("[memorymanager] preferred hint violates NUMA node allocation")
+    return mask
+
+
+def regenerate_hints(blocks: Blocks, requested: Sizes) -> ProviderHints | None:
+    """Hints from memory that a container has already; None (any) when that is not what it requests."""
+    if len(blocks) != len(requested):
+        return None
+    hints: dict[str, list[TopologyHint] | None] = {}
+    for block in blocks:
+        if requested.get(block.type) != block.size:
+            return None
+        found = hints.setdefault(block.type, [])
+        if found is not None:
+            found.append(TopologyHint(sum(1 << node for node in set(block.numa_affinity)), preferred=True))
+    return {kind: hints.get(kind, []) for kind in requested}
