@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.simulate.errors import HangError, KubeletError, PanicError
-from tests.conformance.kubelet import basics, checkpoints, cpupolicy, memorypolicy, pods
+from tests.conformance.kubelet import basics, checkpoints, cpupolicy, memorypolicy, nodes, pods
 from tests.conformance.kubelet.shapes import Json, Op
 
 VECTORS = Path(__file__).parents[3].parent / "shared" / "vectors" / "kubelet"
-OPS: dict[str, Op] = {**basics.OPS, **pods.OPS, **checkpoints.OPS, **cpupolicy.OPS, **memorypolicy.OPS}
+OPS: dict[str, Op] = {**basics.OPS, **pods.OPS, **checkpoints.OPS, **cpupolicy.OPS, **memorypolicy.OPS, **nodes.OPS}
 #: Where the order of a list says nothing.
 _UNORDERED = {"kubeletconfig-validate": ("errors", "strictErrors")}
 
