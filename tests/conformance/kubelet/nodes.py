@@ -114,7 +114,7 @@ class Run:
         except StartError as error:
             return {"failedStage": error.stage, "error": str(error), "stopped": True}
         self.kubelet.devices.hints, self.kubelet.devices.pod_hints = devices.hints, devices.pod_hints
-        answer = self.startup() | self._machine_state()
+        answer = self.startup()
         readmitted = []
         self.kubelet.begin_readmission()
         for pod in pods:
@@ -122,7 +122,7 @@ class Run:
             admission.pop("machineState", None)
             readmitted.append({"pod": pod.uid, **admission})
         self.kubelet.end_readmission()
-        return answer | {"readmitted": readmitted}
+        return answer | {"readmitted": readmitted, **self._machine_state()}
 
 
 def _container(name: str, cpus: int, nodes: tuple[int, ...]) -> Json:
