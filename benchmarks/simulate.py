@@ -16,7 +16,7 @@ from cpuplan.simulate.assignment import take_by_topology_numa_packed as packed
 from cpuplan.simulate.bits import members, parse_cpus
 from cpuplan.simulate.cputopology import CPUTopology
 from cpuplan.simulate.distributed import take_by_topology_numa_distributed as distributed
-from cpuplan.simulate.hints import TopologyHint, generate_cpu_topology_hints
+from cpuplan.simulate.hints import ProviderHints, TopologyHint, generate_cpu_topology_hints
 
 CALIBRATION = 60.0
 #: How many times faster than Go, from 128 CPUs up and below.
@@ -101,10 +101,10 @@ def merge_case(policy: str, nodes: int, providers: int) -> Callable[[], object]:
     hints = generate_cpu_topology_hints(machine, machine.all, 0, 1)
     one = [{"numa": members(hint.affinity or 0), "preferred": hint.preferred} for hint in hints]
     request = json.dumps([{f"resource{index}": one} for index in range(providers)])
-    numa = topologymanager.NUMAInfo(tuple(range(nodes)), {node: (10,) * nodes for node in range(nodes)})
+    numa = topologymanager.NUMAInfo(tuple(range(nodes)), dict.fromkeys(range(nodes), (10,) * nodes))
 
     def call() -> object:
-        given = [
+        given: list[ProviderHints | None] = [
             {
                 name: [TopologyHint(sum([1 << node for node in hint["numa"]]), hint["preferred"]) for hint in listed]
                 for name, listed in provider.items()

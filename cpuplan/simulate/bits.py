@@ -1,4 +1,4 @@
-"""Sets as the bits of integers: CPUs in the kubelet's list form (k8s.io/utils/cpuset), NUMA nodes in masks (bitmask)."""
+"""Sets as the bits of integers: CPUs in the kubelet's lists (utils/cpuset), NUMA nodes in its masks (bitmask)."""
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations

@@ -36,7 +36,7 @@ def checksum(text: str) -> int:
 
 def is_verified(content: Mapping[str, Any], dumped: str, *, may_lack: bool) -> bool:
     """Whether the checksum in the content is that of its dump; files of old kubelets `may_lack` one (0)."""
-    found = content.get("checksum", 0)
+    found: int = content.get("checksum", 0)
     return (may_lack and found == 0) or found == checksum(dumped)
 
 

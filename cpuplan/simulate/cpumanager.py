@@ -20,7 +20,7 @@ from cpuplan.simulate.qos import guaranteed_cpus, pod_guaranteed_cpus, validate_
 class Reserved(NamedTuple):
     """CPUs that are never exclusive: a set (reservedSystemCPUs) or, without one, how many."""
 
-    count: int
+    number: int
     cpus: int = 0
 
 
@@ -40,10 +40,10 @@ class StaticPolicy:
         self.topology, self.options, self.gates, self.fork = topology, options, gates, fork
         self.cpu_group_size = topology.cpus_per_core
         self.cpus_to_reuse: dict[str, int] = {}
-        self.reserved = reserved.cpus or self._reserve(reserved.count)
+        self.reserved = reserved.cpus or self._reserve(reserved.number)
         self.reserved_physical = topology.siblings_of(self.reserved)
-        if self.reserved.bit_count() != reserved.count:
-            sizes = f"size of {to_text(self.reserved)} did not equal {reserved.count}"
+        if self.reserved.bit_count() != reserved.number:
+            sizes = f"size of {to_text(self.reserved)} did not equal {reserved.number}"
             raise KubeletError(f"[cpumanager] unable to reserve the required amount of CPUs ({sizes})")
 
     def _reserve(self, count: int) -> int:
@@ -63,7 +63,7 @@ class StaticPolicy:
         return state.default & ~self.reserved
 
     def start(self, state: CPUState) -> None:
-        """Fill an empty state, or check one that was read (validateState); KubeletError keeps a kubelet from starting."""
+        """Fill an empty state, or check one that was read (validateState); KubeletError: the kubelet does not start."""
         everything = self.topology.all
         if self.options.strict_cpu_reservation or self.fork.workload_partitioning:
             everything &= ~self.reserved
@@ -78,6 +78,15 @@ class StaticPolicy:
                 if cpus & state.default:
                     overlap = f"{quote(to_text(cpus))} overlaps with default cpuset {quote(to_text(state.default))}"
                     raise KubeletError(f"pod: {pod}, container: {name} cpuset: {overlap}")
+        known = self._known_cpus(state)
+        if self.fork.is_openshift and not self.fork.workload_partitioning:
+            everything = self.topology.all  # OpenShift's kubelet refuses its own state under strict-cpu-reservation
+        if known != everything:
+            available, found = quote(to_text(everything)), quote(to_text(known))
+            raise KubeletError(f"current set of available CPUs {available} doesn't match with CPUs in state {found}")
+
+    def _known_cpus(self, state: CPUState) -> int:
+        """Every CPU that a state mentions; those of whole pods only where these are managed."""
         known = state.default
         for containers in state.entries.values():
             for cpus in containers.values():
@@ -85,11 +94,7 @@ class StaticPolicy:
         if self.gates.enabled("PodLevelResourceManagers"):
             for cpus in state.pod_entries.values():
                 known |= cpus
-        if self.fork.is_openshift and not self.fork.workload_partitioning:
-            everything = self.topology.all  # OpenShift's kubelet refuses its own state under strict-cpu-reservation
-        if known != everything:
-            available, found = quote(to_text(everything)), quote(to_text(known))
-            raise KubeletError(f"current set of available CPUs {available} doesn't match with CPUs in state {found}")
+        return known
 
     def _check_reserved(self, state: CPUState) -> None:
         """Reserved CPUs are all in the shared pool or, where the reservation is strict, none is.

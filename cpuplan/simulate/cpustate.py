@@ -91,7 +91,11 @@ def _dump_pod_entry(text: str) -> str:
 
 
 def load(
-    text: str | None, policy: str, gates: Gates, folder: str = "/var/lib/kubelet", containers: ContainerRefs | None = None
+    text: str | None,
+    policy: str,
+    gates: Gates,
+    folder: str = "/var/lib/kubelet",
+    containers: ContainerRefs | None = None,
 ) -> CPUState:
     """What a file restores, an empty state where there is none (None); KubeletError when the kubelet would not start.
 

@@ -59,9 +59,7 @@ class CPUTopology:
         """NUMA nodes above sockets where there are at least as many sockets, sockets above NUMA nodes otherwise."""
         numa_first = self.num_sockets >= self.num_numa_nodes
         first, second = (self.numa_nodes, self.sockets) if numa_first else (self.sockets, self.numa_nodes)
-        return Hierarchy(
-            numa_first, tuple(first.items()), _below(first, second), _below(second, self.cores)
-        )
+        return Hierarchy(numa_first, tuple(first.items()), _below(first, second), _below(second, self.cores))
 
     @cached_property
     def uncore_in_numa(self) -> dict[int, tuple[Element, ...]]:
@@ -83,9 +81,7 @@ class CPUTopology:
 
 
 def _below(parents: Mapping[int, int], children: Mapping[int, int]) -> dict[int, tuple[Element, ...]]:
-    return {
-        parent: tuple(child for child in children.items() if child[1] & cpus) for parent, cpus in parents.items()
-    }
+    return {parent: tuple(child for child in children.items() if child[1] & cpus) for parent, cpus in parents.items()}
 
 
 class MachineCore(NamedTuple):

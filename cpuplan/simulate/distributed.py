@@ -1,6 +1,7 @@
 """Taking CPUs evenly from several NUMA nodes (KEP-2902; cpu_assignment.go, takeByTopologyNUMADistributed)."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import inf, isqrt
 from typing import NamedTuple
 
@@ -148,19 +149,15 @@ def _hand_out(left: Sequence[int], subset: Sequence[int], remainder: int, group:
     return sum(cpus * cpus - left[node] * left[node] for node, cpus in now.items())
 
 
-def _allocate(
-    taken: CPUAccumulator, numa_nodes: Sequence[int], choice: Choice, group: int, *, spread: bool
-) -> int:
+def _allocate(taken: CPUAccumulator, numa_nodes: Sequence[int], choice: Choice, group: int, *, spread: bool) -> int:
     """Take what was chosen; KubeletError when it turns out to be another number of CPUs."""
     combination = [numa_nodes[node] for node in choice.combination]
     distribution = taken.needed // len(combination) // group * group
     remainder = taken.needed - distribution * len(combination)
 
     def take_from(node: int, count: int) -> None:
-        try:
+        with suppress(KubeletError):  # the kubelet drops this error too, and finds out below
             taken.take(take_by_topology_numa_packed(taken.topology, node & taken.free, count, spread=spread))
-        except KubeletError:
-            pass  # the kubelet drops this error too, and finds out below
 
     for node in combination:
         take_from(node, distribution)

@@ -56,7 +56,7 @@ def kind_of(value: object) -> str:
 
 def _decode(value: Any, shape: Shape, struct: str, path: tuple[str, ...]) -> Any:
     kind = kind_of(value)
-    whole = not isinstance(value, float) and (shape.go_type != "uint64" or not kind == "number" or value >= 0)
+    whole = not isinstance(value, float) and (shape.go_type != "uint64" or kind != "number" or value >= 0)
     if kind != shape.kind or not whole:
         found = kind if whole else f"number {json.dumps(value)}"
         where = f"Go struct field {struct}.{'.'.join(path)} of type {shape.go_type}"

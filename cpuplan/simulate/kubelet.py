@@ -97,9 +97,7 @@ class Kubelet:
     def _reserve(self) -> None:
         """Capacity, and what of it is not for pods."""
         machine, config = self.machine, self.config
-        self.capacity = nodeallocatable.node_capacity(
-            machine.cpus.bit_count(), machine.memory, machine.memory_capacity
-        )
+        self.capacity = nodeallocatable.node_capacity(machine.cpus.bit_count(), machine.memory, machine.memory_capacity)
         system, kube = dict(config.get("systemReserved") or {}), dict(config.get("kubeReserved") or {})
         text = config.get("reservedSystemCPUs") or ""
         self.reserved_cpus: int = self._stage(
@@ -126,9 +124,7 @@ class Kubelet:
         name = config.get("topologyManagerPolicy") or NONE
         numa = NUMAInfo(tuple(node.id for node in self.machine.nodes), self.machine.distances)
         options = config.get("topologyManagerPolicyOptions") or {}
-        policy = self._stage(
-            "topologyManager", lambda: new_policy(name, numa, options, scope=scope, gates=self.gates)
-        )
+        policy = self._stage("topologyManager", lambda: new_policy(name, numa, options, scope=scope, gates=self.gates))
         self.cpus = CPUManager(self._stage("cpuManager", self._cpu_policy), self.gates, self._active_pods)
         self.memory = MemoryManager(self._stage("memoryManager", self._memory_policy), self.gates, self._active_pods)
         providers = (self.devices, self.cpus, self.memory)

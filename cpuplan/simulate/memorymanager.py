@@ -128,11 +128,10 @@ class StaticPolicy:
                     continue
                 shrunk = []
                 for other in given:
-                    if other.type == block.type and bits_of(other.numa_affinity) == bits_of(block.numa_affinity):
-                        used = min(other.size, left)
-                        left -= used
-                        other = other._replace(size=other.size - used)
-                    shrunk.append(other)
+                    same = other.type == block.type and bits_of(other.numa_affinity) == bits_of(block.numa_affinity)
+                    used = min(other.size, left) if same else 0
+                    left -= used
+                    shrunk.append(other._replace(size=other.size - used))
                 state.set_blocks(pod.uid, earlier.name, tuple(shrunk))
 
     def remove_container(self, state: MemoryState, pod: str, container: str) -> None:

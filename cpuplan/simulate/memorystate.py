@@ -77,7 +77,9 @@ class MemoryState:
 _TABLE = ("total", "systemReserved", "allocatable", "reserved", "free")
 _GO_TABLE = ("TotalMemSize", "SystemReserved", "Allocatable", "Reserved", "Free")
 _BLOCK = Shape(
-    "state.Block", "object", {"numaAffinity": slice_of(INT), "type": STRING._replace(go_type="v1.ResourceName"), "size": UINT64}
+    "state.Block",
+    "object",
+    {"numaAffinity": slice_of(INT), "type": STRING._replace(go_type="v1.ResourceName"), "size": UINT64},
 )
 _NODE = Shape(
     "state.NUMANodeState",
@@ -192,7 +194,7 @@ def _dump_list(values: Any) -> str:
 
 
 def load(text: str | None, policy: str, gates: Gates, folder: str = "/var/lib/kubelet") -> MemoryState:
-    """What a file restores, an empty state where there is none (None); KubeletError when the kubelet would not start."""
+    """What a file restores, an empty state without one (None); KubeletError when the kubelet would not start."""
     if text is None:
         return MemoryState()
     try:
@@ -225,7 +227,8 @@ def read(content: Mapping[str, Any]) -> MemoryState:
     state = MemoryState()
     for node, given in content.get("machineState", {}).items():
         memory = {
-            kind: MemoryTable(*(table.get(key, 0) for key in _TABLE)) for kind, table in given.get("memoryMap", {}).items()
+            kind: MemoryTable(*(table.get(key, 0) for key in _TABLE))
+            for kind, table in given.get("memoryMap", {}).items()
         }
         state.machine[int(node)] = NodeState(given.get("numberOfAssignments", 0), memory, tuple(given.get("cells", ())))
     state.entries = {

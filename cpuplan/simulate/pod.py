@@ -1,6 +1,7 @@
 """Pods as the managers read them."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.simulate import quantity
@@ -33,11 +34,11 @@ class Pod(NamedTuple):
     containers: tuple[Container, ...]
     requests: Resources | None = None
     limits: Resources | None = None
-    overhead: Resources = {}
+    overhead: Resources = MappingProxyType({})
     name: str = ""
     namespace: str = ""
     given_qos: str = ""  # status.qosClass
-    annotations: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = MappingProxyType({})
     priority: int = 0
 
     @property

@@ -8,11 +8,7 @@ from cpuplan.simulate.qos import is_equivalent_guaranteed
 
 def container_requests(pod: Pod, container: Container, gates: Gates) -> dict[str, int]:
     """Memory and huge pages that a container has for itself, by type (getContainerRequestedResources)."""
-    if (
-        gates.enabled("PodLevelResourceManagers")
-        and pod.has_own_resources
-        and not is_equivalent_guaranteed(container)
-    ):
+    if gates.enabled("PodLevelResourceManagers") and pod.has_own_resources and not is_equivalent_guaranteed(container):
         return {}
     return _memory_of(container.requests)
 

@@ -52,7 +52,9 @@ def topology_options(given: Mapping[str, str], gates: Gates) -> TopologyOptions:
     return options
 
 
-def _check_available(name: str, manager: str, table: Mapping[str, Mapping[str, versions.Version]], gates: Gates) -> None:
+def _check_available(
+    name: str, manager: str, table: Mapping[str, Mapping[str, versions.Version]], gates: Gates
+) -> None:
     level = versions.maturity(dict(table.get(name, {})), gates.version)
     if level is None:
         raise KubeletError(f"unknown {manager} Manager Policy option: {quote(name)}")
@@ -78,5 +80,3 @@ def _parse_max(name: str, value: str) -> int:
         least = f"should not be less than {DEFAULT_MAX_NUMA_NODES}"
         raise KubeletError(f"the minimum value of {quote(MAX_NUMA_NODES)} {least}")
     return number
-
-

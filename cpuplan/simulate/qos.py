@@ -51,11 +51,7 @@ def guaranteed_cpus(pod: Pod, container: Container, gates: Gates) -> int:
     """
     if pod_qos(pod, gates) != GUARANTEED:
         return 0
-    if (
-        gates.enabled("PodLevelResourceManagers")
-        and pod.has_own_resources
-        and not is_equivalent_guaranteed(container)
-    ):
+    if gates.enabled("PodLevelResourceManagers") and pod.has_own_resources and not is_equivalent_guaranteed(container):
         return 0
     return _whole(container.requests)
 

@@ -8,8 +8,8 @@ from cpuplan.simulate.errors import KubeletError
 DECIMAL, BINARY, EXPONENT = "DecimalSI", "BinarySI", "DecimalExponent"
 #: A quantity is kept in billionths: Go rounds anything finer up.
 SCALE = 9
-_ONE = 10**SCALE
-_MILLI = 10 ** (SCALE - 3)
+_ONE: int = 10**SCALE
+_MILLI: int = 10 ** (SCALE - 3)
 _DECIMAL_EXPONENTS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()}
 _BINARY_EXPONENTS = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}

@@ -20,11 +20,11 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
     """(file and id, what differs) for every case of the files, or of the files in folders, `paths`."""
     for path in sorted(paths) or [VECTORS]:
         for file in sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]:
-            opened = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-            with opened as lines:
-                for number, line in enumerate(lines, 1):
-                    case = json.loads(line)
-                    yield f"{file.name}/{case['id']}", [f"{file}:{number}: {text}" for text in check(case)]
+            content = file.read_bytes()
+            lines = (gzip.decompress(content) if file.suffix == ".gz" else content).splitlines()
+            for number, line in enumerate(lines, 1):
+                case = json.loads(line)
+                yield f"{file.name}/{case['id']}", [f"{file}:{number}: {text}" for text in check(case)]
 
 
 def check(case: Json) -> Iterator[str]:
@@ -63,7 +63,9 @@ def differ(expected: Any, found: Any, path: str) -> str:
                 return difference
         return ""
     if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        differences = (differ(pair[0], pair[1], f"{path}[{i}]") for i, pair in enumerate(zip(expected, found, strict=True)))
+        differences = (
+            differ(pair[0], pair[1], f"{path}[{i}]") for i, pair in enumerate(zip(expected, found, strict=True))
+        )
         return next(filter(None, differences), "")
     if expected == found and isinstance(expected, bool) == isinstance(found, bool):
         return ""

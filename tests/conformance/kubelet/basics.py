@@ -1,7 +1,16 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
 from cpuplan.components.versions import to_text
-from cpuplan.simulate import assignment, bits, cputopology, distributed, features, policyoptions, topologymanager
+from cpuplan.simulate import (
+    assignment,
+    bits,
+    cputopology,
+    distributed,
+    features,
+    machineinfo,
+    policyoptions,
+    topologymanager,
+)
 from cpuplan.simulate import hints as cpu_hints
 from cpuplan.simulate.errors import KubeletError
 from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints, topology, topology_json
@@ -103,7 +112,39 @@ def answer_topologymanager(given: Json) -> Json:
     return {"affinity": hint_json(affinity), "admit": policy.admits(affinity)}
 
 
+def answer_machineinfo(given: Json) -> Json:
+    info = machineinfo.read_machine_info(machineinfo.Tree(given["files"], given.get("dirs", ())))
+    topology = cputopology.discover((node.cores for node in info.nodes), info.num_cpus, info.num_sockets)
+    return {
+        "nodes": [_node(node) for node in sorted(info.nodes, key=lambda node: node.cores.id)],
+        "numCores": info.num_cpus,
+        "numSockets": info.num_sockets,
+        "topology": topology_json(topology),
+    }
+
+
+def _node(node: machineinfo.Node) -> Json:
+    cores = [
+        {
+            "id": core.id,
+            "socket": core.socket,
+            "threads": list(core.threads),
+            "uncoreCaches": list(core.uncore_caches),
+        }
+        for core in node.cores.cores
+    ]
+    return {
+        "id": node.cores.id,
+        "memory": node.memory.memory,
+        "hugepages": [{"sizeKiB": size, "count": count} for size, count in node.memory.hugepages],
+        "distances": None if node.distances is None else list(node.distances),
+        "nodeCaches": list(node.caches),
+        "cores": cores,
+    }
+
+
 OPS: dict[str, Op] = {
+    "machineinfo": answer_machineinfo,
     "features": answer_features,
     "policy-options": answer_policy_options,
     "topologymanager": answer_topologymanager,

@@ -88,8 +88,8 @@ def _step(policy: StaticPolicy, state: CPUState, pods: dict[str, Pod], affinitie
     if step["do"] == "remove":
         policy.remove_container(state, uid, step["container"])
     elif step["do"] == "removePod":
-        for container in list(state.entries.get(uid, {})):
-            policy.remove_container(state, uid, container)
+        for name in list(state.entries.get(uid, {})):
+            policy.remove_container(state, uid, name)
     else:
         pod = pods[uid]
         affinities.set(step, pod)

@@ -42,7 +42,10 @@ class Run:
         kubelet = self.kubelet
         policy = kubelet.cpus.policy
         found: Json = {
-            "topologyManager": {"policy": kubelet.topology_manager.policy.name, "scope": kubelet.topology_manager.scope},
+            "topologyManager": {
+                "policy": kubelet.topology_manager.policy.name,
+                "scope": kubelet.topology_manager.scope,
+            },
             "capacity": {name: str(amount) for name, amount in kubelet.capacity.items()},
             "allocatable": {name: str(amount) for name, amount in kubelet.allocatable.items()},
             "nodeAllocatableReservation": {name: str(amount) for name, amount in kubelet.reservation.items()},
