@@ -1,6 +1,7 @@
 """Sets as the bits of integers: CPUs in the kubelet's lists (utils/cpuset), NUMA nodes in its masks (bitmask)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from itertools import combinations
 
 from cpuplan.cpuset import CpuSet
@@ -48,12 +49,14 @@ def parse_cpus(text: str) -> int:
     return bits
 
 
-def iterate_masks(nodes: Iterable[int]) -> Iterator[int]:
-    """Masks over NUMA nodes, smaller ones first, then in the order given (bitmask.IterateBitMasks)."""
-    single = [1 << node for node in nodes]
-    for size in range(1, len(single) + 1):
-        for chosen in combinations(single, size):
-            yield sum(chosen)
+@cache
+def masks_over(nodes: tuple[int, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """(mask, its nodes) over NUMA nodes: smaller ones first, then in the order given (bitmask.IterateBitMasks)."""
+    return tuple(
+        (sum([1 << node for node in chosen]), chosen)
+        for size in range(1, len(nodes) + 1)
+        for chosen in combinations(nodes, size)
+    )
 
 
 def mask_text(mask: int) -> str:

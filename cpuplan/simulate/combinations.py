@@ -16,13 +16,12 @@ def iterate_combinations(items: list[T], size: int) -> Iterator[list[T]]:
     """
     own = _own_length(size)
     for beginning in combinations(range(len(items)), own):
-        rest = range(beginning[-1] + 1, len(items))
         shared = [items[index] for index in beginning]
         if own == size:
             yield shared
             continue
-        for ending in combinations(rest, size - own):
-            shared[own:] = [items[index] for index in ending]
+        for ending in combinations(items[beginning[-1] + 1 :], size - own):
+            shared[own:] = ending
             yield shared
 
 

@@ -119,9 +119,9 @@ def _best_remainder(
         high_changes = [high * (high - 2 * cpus) for cpus in left]
         for subset in iterate_combinations(members, size):
             if plenty:
-                change = sum([high_changes[node] for node in subset[:extra]])
+                change = sum(map(high_changes.__getitem__, subset[:extra]))
                 if low:
-                    change += sum([low_changes[node] for node in subset[extra:]])
+                    change += sum(map(low_changes.__getitem__, subset[extra:]))
             elif sum([left[node] for node in subset]) < remainder:
                 continue
             else:

@@ -1,8 +1,8 @@
 """Topology hints of the CPU manager (policy_static.go, generateCPUTopologyHints)."""
 
-from itertools import combinations
 from typing import NamedTuple
 
+from cpuplan.simulate.bits import masks_over
 from cpuplan.simulate.cputopology import CPUTopology
 
 
@@ -26,30 +26,25 @@ def generate_cpu_topology_hints(
 
     Preferred are masks as narrow as the narrowest that has so many CPUs at all, reserved ones included.
     """
-    nodes = list(topology.numa_nodes)
     stray = ~topology.all  # CPUs that the topology does not know count as those of node 0 (a map's zero value in Go)
     sizes, free, needed = {}, {}, 0
     for node, cpus in topology.numa_nodes.items():
         sizes[node] = cpus.bit_count()
         own = cpus | stray if node == 0 else cpus
-        free[1 << node] = (own & available).bit_count()
+        free[node] = (own & available).bit_count()
         if own & reusable:
             needed |= 1 << node
-    unknown_node = stray & reusable and 0 not in sizes
+    if stray & reusable and 0 not in sizes:
+        return []
     missing = request - reusable.bit_count()
     smallest = _smallest_size(sorted(sizes.values(), reverse=True), request)
-    masks: list[int] = []
-    for count in range(1, len(nodes) + 1):
-        for chosen in combinations(free.items(), count):
-            mask = sum([node for node, _ in chosen])
-            if not needed & ~mask and not unknown_node and sum([cpus for _, cpus in chosen]) >= missing:
-                masks.append(mask)
-    return [
-        TopologyHint(
-            mask, mask.bit_count() == smallest or (align_by_socket and is_socket_aligned(topology, mask, smallest))
-        )
-        for mask in masks
-    ]
+    hints = []
+    for mask, nodes in masks_over(tuple(topology.numa_nodes)):
+        if needed & ~mask or sum(map(free.__getitem__, nodes)) < missing:
+            continue
+        preferred = len(nodes) == smallest or (align_by_socket and is_socket_aligned(topology, mask, smallest))
+        hints.append(TopologyHint(mask, preferred))
+    return hints
 
 
 def _smallest_size(sizes: list[int], request: int) -> int:

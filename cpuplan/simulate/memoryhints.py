@@ -1,8 +1,8 @@
 """Which groups of NUMA nodes can give memory (pkg/kubelet/cm/memorymanager/policy_static.go, calculateHints)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from cpuplan.simulate.bits import iterate_masks, members, narrower
+from cpuplan.simulate.bits import masks_over, members, narrower
 from cpuplan.simulate.errors import NIL_DEREFERENCE, KubeletError, PanicError
 from cpuplan.simulate.hints import ProviderHints, TopologyHint
 from cpuplan.simulate.memorystate import Blocks, Machine, MemoryTable
@@ -30,47 +30,48 @@ def calculate_hints(machine: Machine, requested: Sizes, reusable: Reusable) -> d
 
     A node is used alone or in one group, as long as blocks are on it.
     """
-    smallest = len(machine)
-    masks = []
-    for mask in iterate_masks(sorted(machine)):
-        nodes = members(mask)
-        tables = {kind: [table_of(machine, node, kind) for node in nodes] for kind in requested}
-        if any(_sum(table.allocatable for table in tables[kind]) < size for kind, size in requested.items()):
+    nodes = tuple(sorted(machine))
+    tables = {kind: {node: table_of(machine, node, kind) for node in nodes} for kind in requested}
+    allocatable = {kind: {node: table.allocatable for node, table in found.items()} for kind, found in tables.items()}
+    free = {kind: {node: table.free for node, table in found.items()} for kind, found in tables.items()}
+    grouped = sum([1 << node for node in nodes if len(machine[node].cells) > 1])
+    smallest, masks = len(machine), []
+    for mask, chosen in masks_over(nodes):
+        if not _suffices(allocatable, chosen, requested, {}):
             continue
-        smallest = min(smallest, len(nodes))
-        if _is_blocked(machine, nodes):
+        smallest = min(smallest, len(chosen))
+        if len(chosen) == 1 and mask & grouped:
             continue
-        left = reusable.get(mask, {})
-        free = {kind: _sum(table.free for table in tables[kind]) for kind in requested}
-        if all((free[kind] + left.get(kind, 0)) & UINT64 >= size for kind, size in requested.items()):
+        if not violates_allocations(machine, chosen) and _suffices(free, chosen, requested, reusable.get(mask, {})):
             masks.append(mask)
     hints = [TopologyHint(mask, mask.bit_count() == smallest) for mask in masks]
     return {kind: list(hints) for kind in requested} if hints else {}
 
 
-def _sum(sizes: Iterable[int]) -> int:
-    return sum(sizes) & UINT64
+def _suffices(sizes: Mapping[str, Mapping[int, int]], nodes: Iterable[int], requested: Sizes, more: Sizes) -> bool:
+    """Whether the nodes have what is requested of each type, with something `more` for all of them."""
+    for kind, size in requested.items():
+        if (sum(map(sizes[kind].__getitem__, nodes)) + more.get(kind, 0)) & UINT64 < size:
+            return False
+    return True
 
 
-def _is_blocked(machine: Machine, nodes: list[int]) -> bool:
-    """Whether one of the nodes is already in another group, or in use alone."""
-    if len(nodes) == 1:
-        return len(machine[nodes[0]].cells) > 1
-    return violates_allocations(machine, nodes)
-
-
-def violates_allocations(machine: Machine, nodes: list[int]) -> bool:
+def violates_allocations(machine: Machine, nodes: Sequence[int]) -> bool:
     """Whether a group of several nodes touches one in use with others (isAffinityViolatingNUMAAllocations)."""
     if len(nodes) == 1:
         return False
-    in_use = (machine[node] for node in nodes if machine[node].assignments > 0)
-    return any(len(node.cells) == 1 or sorted(node.cells) != nodes for node in in_use)
+    for node in nodes:
+        state = machine[node]
+        if state.assignments > 0 and (len(state.cells) == 1 or sorted(state.cells) != list(nodes)):
+            return True
+    return False
 
 
 def satisfies(machine: Machine, mask: int, requested: Sizes) -> bool:
     """Whether the free memory of the nodes is enough (isAffinitySatisfyRequest)."""
     return all(
-        _sum(table_of(machine, node, kind).free for node in members(mask)) >= size for kind, size in requested.items()
+        sum(table_of(machine, node, kind).free for node in members(mask)) & UINT64 >= size
+        for kind, size in requested.items()
     )
 
 

@@ -72,9 +72,7 @@ class Policy:
             return TopologyHint(min(masks, key=self._fitness), preferred=True)
         merged = {self.all}
         for hints in lists:
-            masks = {self.all if hint.affinity is None else hint.affinity for hint in hints}
-            merged = {mask & other for mask in merged for other in masks}
-        merged.discard(0)
+            merged = self._meet(merged, {self.all if hint.affinity is None else hint.affinity for hint in hints})
         if not merged:
             return None
         wanted = best_non_preferred_count(lists)
@@ -86,6 +84,16 @@ class Policy:
             return (1, -size, *self._fitness(mask)) if size < wanted else (2, *self._fitness(mask))
 
         return TopologyHint(min(merged, key=order), preferred=False)
+
+    def _meet(self, masks: set[int], others: set[int]) -> set[int]:
+        """What two masks have in common, for all pairs; the widest first, since they soon give everything there is."""
+        met: set[int] = set()
+        for mask in sorted(masks, reverse=True):
+            met.update([mask & other for other in others])
+            met.discard(0)
+            if len(met) == (1 << len(self.numa.nodes)) - 1:
+                break
+        return met
 
     def _preferred_masks(self, lists: Sequence[Sequence[TopologyHint]]) -> set[int]:
         """Masks that every list prefers, where preferring any node is preferring each."""

@@ -22,7 +22,7 @@ def answer_cpuset(given: Json) -> Json:
 
 
 def answer_bitmask(given: Json) -> Json:
-    masks = list(bits.iterate_masks(given["iterate"]))
+    masks = [mask for mask, _ in bits.masks_over(tuple(given["iterate"]))]
     return {"masks": [bits.members(mask) for mask in masks], "strings": [bits.mask_text(mask) for mask in masks]}
 
 
