@@ -5,8 +5,11 @@ from functools import cache
 from itertools import combinations
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.simulate.errors import KubeletError
+from cpuplan.simulate.errors import KubeletError, PanicError
 from cpuplan.simulate.gotext import atoi, quote
+
+#: The kubelet lists every CPU of a range: no machine has the memory for more than this.
+_MOST = 1 << 24
 
 
 def bits_of(members: Iterable[int]) -> int:
@@ -45,6 +48,8 @@ def parse_cpus(text: str) -> int:
             end = atoi(rest)
         if start > end:
             raise KubeletError(f"invalid range {quote(item)} ({start} > {end})")
+        if end > _MOST:
+            raise PanicError("runtime: out of memory")
         bits |= (1 << end + 1) - (1 << start)
     return bits
 

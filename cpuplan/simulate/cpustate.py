@@ -63,25 +63,30 @@ def dump(state: CPUState, policy: str, gates: Gates) -> str:
 
 
 def dump_v1(policy: str, default: str, entries: Mapping[str, str]) -> str:
-    """A file as kubelets before 1.18 wrote it, by container ID."""
+    """The first format, by container ID, as today's code writes it: with the checksum of a name that nothing reads."""
     content = {"policyName": policy, "defaultCpuSet": default, "entries": dict(entries)}
-    return write(content, checksum(hash_input(content, "CPUManagerCheckpointV1")))
+    return write(content, checksum(_hash_input(content, "CPUManagerCheckpointV1", *_dump_v1_entries(content))))
 
 
-def hash_input(content: Mapping[str, Any], name: str = "CPUManagerCheckpoint") -> str:
+def _dump_v1_entries(content: Mapping[str, Any]) -> tuple[str, str]:
+    return "map[string]string", dump_map(content.get("entries", {}))
+
+
+def hash_input(content: Mapping[str, Any]) -> str:
     """The text that the checksum is of: Go's dump of the struct, sets of whole pods by their members."""
-    entries = content.get("entries", {})
-    flat = all(isinstance(cpus, str) for cpus in entries.values()) and name.endswith("V1")
-    entry_type = "map[string]string" if flat else "map[string]map[string]string"
+    entries = dump_map({pod: dump_map(found) for pod, found in content.get("entries", {}).items()})
+    return _hash_input(content, "CPUManagerCheckpoint", "map[string]map[string]string", entries)
+
+
+def _hash_input(content: Mapping[str, Any], name: str, entry_type: str, entries: str) -> str:
     pods = ""
     if "podEntries" in content:
         sets = {pod: _dump_pod_entry(entry.get("cpuSet", "")) for pod, entry in content["podEntries"].items()}
         pods = f" PodEntries:(state.PodCPUAssignments){dump_map(sets)}"
-    dumped = dump_map({pod: found if flat else dump_map(found) for pod, found in entries.items()})
     return (
         f"(*state.{name}){{PolicyName:(string){content.get('policyName', '')}"
         f" DefaultCPUSet:(string){content.get('defaultCpuSet', '')}"
-        f" Entries:({entry_type}){dumped}{pods} Checksum:(checksum.Checksum)0}}"
+        f" Entries:({entry_type}){entries}{pods} Checksum:(checksum.Checksum)0}}"
     )
 
 
@@ -147,12 +152,8 @@ def _decode(text: str, gates: Gates) -> dict[str, Any]:
         except KubeletError:
             continue
     content = loads(text, _V1)
-    # Written under the name CPUManagerCheckpointV1, but verified under the other (a bug that kept v1 files of 1.18+
-    # from being read, and that none of them ever met).
-    entries = dump_map(content.get("entries", {}))
-    dumped = hash_input({**content, "entries": {}}).replace(
-        "(map[string]map[string]string)map[]", f"(map[string]string){entries}"
-    )
+    # Kubelets before 1.18 wrote it when the struct had the name that the second format has now.
+    dumped = _hash_input(content, "CPUManagerCheckpoint", *_dump_v1_entries(content))
     if not is_verified(content, dumped, may_lack=True):
         raise KubeletError("checkpoint is corrupted")
     return {**content, "format": 1}
