@@ -1,7 +1,7 @@
 """The simulator's inner loops against the kubelet's Go code: `python -m benchmarks.simulate [RUNS]`.
 
-Go's CPU times are those of one machine, on which `sum(i * i for i in range(1000000))` took 60 ms: they are scaled by
-what this takes here. The faster of Go's two runs counts, and the median of ours. Hints and merges include decoding JSON.
+Go's CPU times are those of a machine on which `sum(i * i for i in range(1000000))` took 60 ms: they are scaled by what
+this takes here. The faster of Go's two runs counts, and the median of ours. Hints and merges include decoding JSON.
 """
 
 import json

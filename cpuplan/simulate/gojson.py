@@ -37,6 +37,8 @@ def loads(text: str, shape: Shape) -> dict[str, Any]:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise KubeletError(_syntax_error(text, error)) from None
+    except RecursionError:
+        raise KubeletError("exceeded max depth") from None
     if value is None:
         return {}
     name = shape.go_type.rpartition(".")[2]

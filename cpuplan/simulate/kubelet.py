@@ -97,7 +97,10 @@ class Kubelet:
     def _reserve(self) -> None:
         """Capacity, and what of it is not for pods."""
         machine, config = self.machine, self.config
-        self.capacity = nodeallocatable.node_capacity(machine.cpus.bit_count(), machine.memory, machine.memory_capacity)
+        pods = config.get("maxPods") or nodeallocatable.MAX_PODS
+        self.capacity = nodeallocatable.node_capacity(
+            machine.cpus.bit_count(), machine.memory, machine.memory_capacity, pods
+        )
         system, kube = dict(config.get("systemReserved") or {}), dict(config.get("kubeReserved") or {})
         text = config.get("reservedSystemCPUs") or ""
         self.reserved_cpus: int = self._stage(

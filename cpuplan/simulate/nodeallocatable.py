@@ -25,6 +25,7 @@ DEFAULT_EVICTION_HARD = {
     "imagefs.inodesFree": "5%",
 }
 MEMORY_AVAILABLE = "memory.available"
+#: maxPods where the configuration has none.
 MAX_PODS = 110
 
 
@@ -48,10 +49,12 @@ class Reservations(NamedTuple):
         return total
 
 
-def node_capacity(cpus: int, nodes: tuple[NodeMemory, ...], memory: int | None = None) -> Resources:
+def node_capacity(
+    cpus: int, nodes: tuple[NodeMemory, ...], memory: int | None = None, pods: int = MAX_PODS
+) -> Resources:
     """CPUs, memory (of all NUMA nodes, unless given), huge pages, pods."""
     total = sum(node.memory for node in nodes) if memory is None else memory
-    capacity = {CPU: quantity.of(cpus), MEMORY: quantity.of(total, BINARY), "pods": quantity.of(MAX_PODS)}
+    capacity = {CPU: quantity.of(cpus), MEMORY: quantity.of(total, BINARY), "pods": quantity.of(pods)}
     for node in nodes:
         for size, count in node.hugepages:
             amount = quantity.of(size * count * 1024, BINARY)
@@ -93,21 +96,29 @@ def parse_eviction(given: Mapping[str, str], capacity: Mapping[str, Quantity]) -
     for signal, text in sorted(given.items()):
         if signal not in SIGNALS:
             raise KubeletError(f"unsupported eviction signal {signal}")
-        amount = _threshold(text, capacity.get(MEMORY, ZERO))
+        amount = _threshold(signal, text, capacity.get(MEMORY, ZERO))
         if signal == MEMORY_AVAILABLE and amount:
             found[MEMORY] = amount
     return found
 
 
-def _threshold(text: str, capacity: Quantity) -> Quantity | None:
+def _threshold(signal: str, text: str, capacity: Quantity) -> Quantity | None:
     """A share of `capacity` or an amount; none for 0% and 100%."""
     if not text.endswith("%"):
-        return quantity.parse(text)
+        amount = quantity.parse(text)
+        if amount.nano <= 0:
+            raise KubeletError(f"eviction threshold {signal} must be positive: {amount}")
+        return amount
+    if text in ("0%", "100%"):
+        return None
     try:
-        share = float(text[:-1]) / 100
-    except ValueError:
+        share = _float32(_float32(float(text[:-1])) / 100)
+    except (ValueError, OverflowError):
         raise KubeletError(f"strconv.ParseFloat: parsing {quote(text[:-1])}: invalid syntax") from None
-    return quantity.of(int(capacity.value * _float32(share)), BINARY) if share not in (0, 1) else None
+    if not 0 <= share <= 1:
+        bound = "must be >= 0%" if share < 0 else "must be <= 100%"
+        raise KubeletError(f"eviction percentage threshold {signal} {bound}: {text}")
+    return quantity.of(int(capacity.value * share), BINARY)
 
 
 def _float32(number: float) -> float:

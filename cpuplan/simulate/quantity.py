@@ -8,8 +8,11 @@ from cpuplan.simulate.errors import KubeletError
 DECIMAL, BINARY, EXPONENT = "DecimalSI", "BinarySI", "DecimalExponent"
 #: A quantity is kept in billionths: Go rounds anything finer up.
 SCALE = 9
+#: Larger amounts are cut to this (2^63 - 1 units).
+_MOST_DIGITS = 30
 _ONE: int = 10**SCALE
 _MILLI: int = 10 ** (SCALE - 3)
+_LARGEST = ((1 << 63) - 1) * _ONE
 _DECIMAL_EXPONENTS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()}
 _BINARY_EXPONENTS = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
@@ -85,9 +88,19 @@ def parse(text: str) -> Quantity:
         raise KubeletError("unable to parse quantity's suffix")
     else:
         raise KubeletError(_MALFORMED)
-    scale += SCALE
-    nano = number * 10**scale if scale >= 0 else -(-number // 10**-scale)
+    nano = min(_shifted(number, scale + SCALE), _LARGEST)
     return Quantity(-nano if sign == "-" else nano, form)
+
+
+def _shifted(number: int, exponent: int) -> int:
+    """number x 10^exponent, rounded up; exponents beyond every quantity are not worked out."""
+    if not number:
+        return 0
+    if exponent > _MOST_DIGITS:
+        return _LARGEST
+    if exponent < -_MOST_DIGITS - len(str(number)):
+        return 1
+    return number * 10**exponent if exponent >= 0 else int(-(-number // 10**-exponent))
 
 
 def of(value: int, form: str = DECIMAL) -> Quantity:
