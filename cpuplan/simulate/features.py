@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuplan.components.versions import Version
+from cpuplan.simulate import othergates
 from cpuplan.simulate.errors import KubeletError
 
 ALPHA, BETA, GA, DEPRECATED = "alpha", "beta", "ga", "deprecated"
@@ -47,22 +48,29 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "InPlacePodVerticalScaling": (_alpha(27), _beta(33), _ga(35)),
     "InPlacePodVerticalScalingExclusiveCPUs": (_alpha(32),),
     "InPlacePodVerticalScalingExclusiveMemory": (_alpha(34),),
+    "KubeletCrashLoopBackOffMax": (_alpha(32), _beta(35)),
+    "KubeletEnsureSecretPulledImages": (_alpha(33), _beta(35)),
+    "KubeletSeparateDiskGC": (_alpha(29), _beta(31)),
     "MemoryManager": (_alpha(21), _beta(22), _ga(32)),
     "MemoryQoS": (_alpha(22),),
     "NodeDeclaredFeatures": (_alpha(35), _beta(36)),
+    "NodeLogQuery": (_alpha(27), _beta(30, default=False), _ga(36)),
     "NodeSwap": (_alpha(22), _beta(28, default=False), _beta(30), _ga(34)),
     "PodLevelResourceManagers": (_alpha(36),),
     "PodLevelResources": (_alpha(32), _beta(34)),
+    "RotateKubeletServerCertificate": (_alpha(7), _beta(12)),
     "SidecarContainers": (_alpha(28), _beta(29), _ga(33)),
     "TopologyManager": (_alpha(16), _beta(18), _ga(27)),
     "TopologyManagerPolicyAlphaOptions": (_alpha(26),),
     "TopologyManagerPolicyBetaOptions": (_beta(26, default=False), _beta(28)),
     "TopologyManagerPolicyOptions": (_alpha(26), _beta(28), _ga(32)),
+    "WindowsGracefulNodeShutdown": (_alpha(32), _beta(34)),
 }
 #: The first version without the gate: its name alone keeps a kubelet of that version from starting.
 REMOVED: dict[str, Version] = {"CPUManager": (1, 33), "MemoryManager": (1, 36), "TopologyManager": (1, 29)}
 #: Gates that cannot be on without others (kube_features.go, defaultKubernetesFeatureGateDependencies).
 DEPENDS_ON: dict[str, tuple[str, ...]] = {
+    "GracefulNodeShutdownBasedOnPodPriority": ("GracefulNodeShutdown",),
     "InPlacePodLevelResourcesVerticalScaling": (
         "InPlacePodVerticalScaling",
         "NodeDeclaredFeatures",
@@ -71,9 +79,10 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "InPlacePodVerticalScalingExclusiveCPUs": ("InPlacePodVerticalScaling",),
     "InPlacePodVerticalScalingExclusiveMemory": ("InPlacePodVerticalScaling",),
     "PodLevelResourceManagers": ("PodLevelResources",),
+    "WindowsGracefulNodeShutdown": ("GracefulNodeShutdown",),
 }
 #: Dependencies are checked since (component-base/featuregate).
-DEPENDENCIES_SINCE: Version = (1, 34)
+DEPENDENCIES_SINCE: Version = (1, 35)
 
 
 def specs(name: str, version: Version = LATEST) -> tuple[Spec, ...]:
@@ -115,7 +124,7 @@ def set_gates(given: Mapping[str, bool], version: Version = LATEST, *, unknown_o
     OpenShift's kubelet only warns of unknown gates.
     """
     for name, value in sorted(given.items()):
-        if name in ALL:
+        if name in ALL or name in othergates.NAMES:
             continue
         history = specs(name, version)
         if not history:

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.simulate import cpumanager, memorymanager, nodeallocatable
+from cpuplan.simulate.configdecoding import convert
+from cpuplan.simulate.configdefaults import set_defaults
+from cpuplan.simulate.configvalidation import validate
 from cpuplan.simulate.cputopology import CPUTopology, MachineCore, MachineNode, discover
 from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.features import LATEST, Gates, set_gates
@@ -77,7 +80,9 @@ class Kubelet:
         self.active: list[Pod] = []
         self._sources_ready = True
         self._starting: list[Pod] = []
+        decoded = self._stage("decode", lambda: convert(config, in_maps=False))
         self.gates: Gates = self._stage("featureGates", lambda: self._set_gates(version))
+        self._stage("validate", lambda: self._validate(decoded))
         self._reserve()
         self._create_managers()
         self._stage("cpuManagerStart", lambda: self.cpus.start(node.cpu_state, folder))
@@ -93,6 +98,10 @@ class Kubelet:
     def _set_gates(self, version: tuple[int, int]) -> Gates:
         given = self.config.get("featureGates") or {}
         return set_gates(given, version, unknown_only_warns=self.fork.is_openshift)
+
+    def _validate(self, decoded: dict[str, Any]) -> None:
+        if errors := validate(set_defaults(decoded, self.gates), self.gates):
+            raise KubeletError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 
     def _reserve(self) -> None:
         """Capacity, and what of it is not for pods."""

@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.simulate.errors import HangError, KubeletError, PanicError
-from tests.conformance.kubelet import basics, checkpoints, cpupolicy, memorypolicy, nodes, pods
+from tests.conformance.kubelet import basics, checkpoints, configs, cpupolicy, memorypolicy, nodes, pods
 from tests.conformance.kubelet.shapes import Json, Op
 
 VECTORS = Path(__file__).parents[3].parent / "shared" / "vectors" / "kubelet"
-OPS: dict[str, Op] = {**basics.OPS, **pods.OPS, **checkpoints.OPS, **cpupolicy.OPS, **memorypolicy.OPS, **nodes.OPS}
+OPS: dict[str, Op] = {
+    **basics.OPS,
+    **pods.OPS,
+    **checkpoints.OPS,
+    **cpupolicy.OPS,
+    **memorypolicy.OPS,
+    **nodes.OPS,
+    **configs.OPS,
+}
 #: Where the order of a list says nothing.
 _UNORDERED = {"kubeletconfig-validate": ("errors", "strictErrors")}
 

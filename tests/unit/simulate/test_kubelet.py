@@ -23,6 +23,7 @@ WITH_MEMORY = {
     "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}],
 }
 
+FIELD = "Go struct field KubeletConfiguration"
 ALLOCATABLE = "determined by Node Allocatable feature"
 
 
@@ -72,7 +73,9 @@ def test_capacity_and_what_is_left_of_it() -> None:
             "reserved-cpus: 0,24 is not a subset of online-cpus: 0-23",
         ),
         ({"kubeReserved": {"gpu": "1"}}, "kubeReserved", 'cannot reserve "gpu" resource'),
-        ({"topologyManagerPolicy": "most"}, "topologyManager", 'unknown policy: "most"'),
+        ({"maxPods": "5"}, "decode", f"json: cannot unmarshal string into {FIELD}.maxPods of type int32"),
+        ({"maxPods": -1}, "validate", "invalid configuration: maxPods (--max-pods) -1 must not be a negative number"),
+        ({"cpuManagerPolicy": "most"}, "cpuManager", 'unknown policy: "most"'),
         (
             {"cpuManagerPolicy": "static"},
             "cpuManager",

@@ -1,0 +1,91 @@
+"""The fields of a KubeletConfiguration, kubelet.config.k8s.io/v1beta1 (staging/src/k8s.io/kubelet/config/v1beta1)."""
+
+from collections.abc import Mapping
+
+#: A Go type by name: a scalar, `[]` or `map[string]` of one, `*` for one that can be absent, or a struct.
+Fields = Mapping[str, str]
+
+KIND = "KubeletConfiguration"
+
+
+def _typed(go_type: str, names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), go_type)
+
+
+_CONFIGURATION: dict[str, str] = {
+    **_typed("string", "apiVersion kind staticPodPath podLogsDir staticPodURL address tlsCertFile tlsPrivateKeyFile"),
+    **_typed("string", "tlsMinVersion healthzBindAddress clusterDomain kubeletCgroups systemCgroups cgroupRoot"),
+    **_typed("string", "cgroupDriver cpuManagerPolicy memoryManagerPolicy topologyManagerPolicy topologyManagerScope"),
+    **_typed("string", "hairpinMode podCIDR contentType containerLogMaxSize configMapAndSecretChangeDetectionStrategy"),
+    **_typed("string", "reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup"),
+    **_typed("string", "volumePluginDir providerID containerRuntimeEndpoint imageServiceEndpoint"),
+    **_typed("string", "imagePullCredentialsVerificationPolicy memoryReservationPolicy"),
+    **_typed("*string", "resolvConf"),
+    **_typed("metav1.Duration", "syncFrequency fileCheckFrequency httpCheckFrequency streamingConnectionIdleTimeout"),
+    **_typed("metav1.Duration", "nodeStatusUpdateFrequency nodeStatusReportFrequency imageMinimumGCAge"),
+    **_typed("metav1.Duration", "imageMaximumGCAge volumeStatsAggPeriod cpuManagerReconcilePeriod"),
+    **_typed("metav1.Duration", "runtimeRequestTimeout evictionPressureTransitionPeriod shutdownGracePeriod"),
+    **_typed("metav1.Duration", "shutdownGracePeriodCriticalPods"),
+    **_typed("*metav1.Duration", "cpuCFSQuotaPeriod containerLogMonitorInterval"),
+    **_typed("int32", "port readOnlyPort registryBurst eventBurst nodeLeaseDurationSeconds maxPods kubeAPIBurst"),
+    **_typed("int32", "evictionMaxPodGracePeriod podsPerCore"),
+    **_typed("*int32", "registryPullQPS eventRecordQPS healthzPort oomScoreAdj imageGCHighThresholdPercent"),
+    **_typed("*int32", "imageGCLowThresholdPercent nodeStatusMaxImages kubeAPIQPS maxParallelImagePulls"),
+    **_typed("*int32", "iptablesMasqueradeBit iptablesDropBit containerLogMaxFiles containerLogMaxWorkers"),
+    **_typed("int64", "maxOpenFiles"),
+    **_typed("*int64", "podPidsLimit"),
+    **_typed("*float64", "memoryThrottlingFactor"),
+    **_typed("bool", "rotateCertificates serverTLSBootstrap enableContentionProfiling runOnce protectKernelDefaults"),
+    **_typed("bool", "kernelMemcgNotification"),
+    **_typed("*bool", "enableServer enableDebuggingHandlers cgroupsPerQOS singleProcessOOMKill cpuCFSQuota"),
+    **_typed("*bool", "serializeImagePulls mergeDefaultEvictionSettings enableControllerAttachDetach failSwapOn"),
+    **_typed("*bool", "makeIPTablesUtilChains enableSystemLogHandler enableSystemLogQuery enableProfilingHandler"),
+    **_typed("*bool", "enableDebugFlagsHandler seccompDefault registerNode localStorageCapacityIsolation failCgroupV1"),
+    **_typed("[]string", "clusterDNS tlsCipherSuites enforceNodeAllocatable allowedUnsafeSysctls"),
+    **_typed("[]string", "preloadedImagesVerificationAllowlist"),
+    **_typed("map[string]string", "cpuManagerPolicyOptions topologyManagerPolicyOptions qosReserved evictionHard"),
+    **_typed("map[string]string", "evictionSoft evictionSoftGracePeriod evictionMinimumReclaim systemReserved"),
+    **_typed("map[string]string", "kubeReserved"),
+    **_typed("map[string]bool", "featureGates"),
+    **_typed("map[string][]string", "staticPodURLHeader"),
+    "authentication": "KubeletAuthentication",
+    "authorization": "KubeletAuthorization",
+    "memorySwap": "MemorySwapConfiguration",
+    "logging": "LoggingConfiguration",
+    "crashLoopBackOff": "CrashLoopBackOffConfig",
+    "userNamespaces": "UserNamespaces",
+    "tracing": "TracingConfiguration",
+    "shutdownGracePeriodByPodPriority": "[]ShutdownGracePeriodByPodPriority",
+    "reservedMemory": "[]MemoryReservation",
+    "registerWithTaints": "[]Taint",
+}
+
+#: All structs by name.
+STRUCTS: dict[str, Fields] = {
+    KIND: _CONFIGURATION,
+    "KubeletAuthentication": {
+        "x509": "KubeletX509Authentication",
+        "webhook": "KubeletWebhookAuthentication",
+        "anonymous": "KubeletAnonymousAuthentication",
+    },
+    "KubeletX509Authentication": {"clientCAFile": "string"},
+    "KubeletWebhookAuthentication": {"enabled": "*bool", "cacheTTL": "metav1.Duration"},
+    "KubeletAnonymousAuthentication": {"enabled": "*bool"},
+    "KubeletAuthorization": {"mode": "string", "webhook": "KubeletWebhookAuthorization"},
+    "KubeletWebhookAuthorization": _typed("metav1.Duration", "cacheAuthorizedTTL cacheUnauthorizedTTL"),
+    "MemorySwapConfiguration": {"swapBehavior": "string"},
+    "LoggingConfiguration": {
+        "format": "string",
+        "flushFrequency": "any",
+        "verbosity": "v1.VerbosityLevel",
+        "vmodule": "any",
+        "options": "any",
+    },
+    "CrashLoopBackOffConfig": {"maxContainerRestartPeriod": "*metav1.Duration"},
+    "UserNamespaces": {"idsPerPod": "*int64"},
+    "TracingConfiguration": {"endpoint": "*string", "samplingRatePerMillion": "*int32"},
+    "ShutdownGracePeriodByPodPriority": {"priority": "int32", "shutdownGracePeriodSeconds": "int64"},
+    "MemoryReservation": {"numaNode": "int32", "limits": "map[string]Quantity"},
+    "Taint": {**_typed("string", "key value effect"), "timeAdded": "any"},
+    "CredentialProviderConfig": {"apiVersion": "string", "kind": "string", "providers": "any"},
+}
