@@ -11,7 +11,7 @@ from cpuplan.simulate.hints import NO_AFFINITY, TopologyHint
 from cpuplan.simulate.pod import Pod
 from cpuplan.simulate.podcpus import allocate_pod
 from tests.machines.cputopologies import hybrid, regular
-from tests.unit.simulate.test_pods import container, pod
+from tests.machines.pods import container, guaranteed, named, pod
 
 DUAL = regular(2, 2, 6)
 ALPHA = Gates({"CPUManagerPolicyAlphaOptions": True})
@@ -24,19 +24,6 @@ def policy(reserved: str = "0,12", options: dict[str, str] | None = None, **othe
     cpus = parse_cpus(reserved)
     number = Reserved(cpus.bit_count(), cpus)
     return new_static_policy(DUAL, number, options or {}, others.pop("gates", ALPHA), **others)  # type: ignore[arg-type]
-
-
-def named(uid: str, given: Pod, names: str = "abcdef") -> Pod:
-    """The pod, with a name for each of its containers."""
-    fresh = iter(names)
-    init = tuple(one._replace(name=next(fresh)) for one in given.init_containers)
-    return given._replace(
-        uid=uid, init_containers=init, containers=tuple(one._replace(name=next(fresh)) for one in given.containers)
-    )
-
-
-def guaranteed(uid: str, cpus: int) -> Pod:
-    return named(uid, pod(container(str(cpus), "1Gi")))
 
 
 def admit(given: StaticPolicy, state: CPUState, one: Pod, affinity: TopologyHint = NO_AFFINITY) -> None:

@@ -11,8 +11,7 @@ from cpuplan.simulate.kubelet import CreatedContainer, Kubelet, Machine, Node, S
 from cpuplan.simulate.memorymanager import NodeMemory
 from cpuplan.simulate.pod import Pod
 from tests.machines.cputopologies import regular
-from tests.unit.simulate.test_cpumanager import guaranteed, named
-from tests.unit.simulate.test_pods import container, pod
+from tests.machines.pods import container, guaranteed, named, pod
 
 GIB = 1024**3
 STATIC = {"cpuManagerPolicy": "static", "topologyManagerPolicy": "restricted", "reservedSystemCPUs": "0,12"}

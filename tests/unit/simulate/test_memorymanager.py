@@ -10,8 +10,7 @@ from cpuplan.simulate.memorymanager import NodeMemory, StaticPolicy
 from cpuplan.simulate.memorystate import Block, MemoryState
 from cpuplan.simulate.pod import Pod
 from cpuplan.simulate.podmemoryallocation import allocate_pod
-from tests.unit.simulate.test_cpumanager import named
-from tests.unit.simulate.test_pods import container, pod
+from tests.machines.pods import container, named, pod
 
 GIB = 1024**3
 POD_LEVEL = Gates({"PodLevelResourceManagers": True})
@@ -112,7 +111,7 @@ def test_bug_a_type_of_memory_that_a_node_lacks_crashes_the_kubelet() -> None:
     state = started(given)
     rows = container("1", "1Gi")
     resources = {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi"}
-    one = named("p", pod({**rows, "resources": {"requests": resources, "limits": resources}}))  # type: ignore[dict-item]
+    one = named("p", pod({**rows, "resources": {"requests": resources, "limits": resources}}))
     with pytest.raises(PanicError, match="nil pointer dereference"):
         given.topology_hints(state, one, one.containers[0])
 

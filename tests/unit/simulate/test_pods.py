@@ -8,23 +8,10 @@ from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.features import Gates
 from cpuplan.simulate.pod import Pod, read_pod
 from cpuplan.simulate.qos import compute_pod_qos, guaranteed_cpus, pod_guaranteed_cpus, validate_pod_scope_resources
+from tests.machines.pods import container, pod
 
 GATES = Gates()
 POD_LEVEL = Gates({"PodLevelResourceManagers": True})
-Rows = dict[str, str]
-
-
-def container(cpu: str = "", memory: str = "", *, limits: Rows | None = None, sidecar: bool = False) -> Rows:
-    requests = {name: text for name, text in (("cpu", cpu), ("memory", memory)) if text}
-    given = {"name": "c", "resources": {"requests": requests, "limits": requests if limits is None else limits}}
-    return given | ({"restartPolicy": "Always"} if sidecar else {})  # type: ignore[return-value]
-
-
-def pod(*containers: Rows, init: tuple[Rows, ...] = (), own: Rows | None = None) -> Pod:
-    spec: dict[str, object] = {"containers": list(containers), "initContainers": list(init)}
-    if own is not None:
-        spec["resources"] = {"requests": own, "limits": own}
-    return read_pod({"metadata": {"uid": "p"}, "spec": spec})
 
 
 @pytest.mark.parametrize(
