@@ -7,7 +7,8 @@ from pydantic import Field
 from cpuplan.document import KernelList, Listed, Model, Name, Quantity, list_pattern
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
-Sequence = Annotated[str, Field(pattern=list_pattern("[0-9]{1,20}(-[0-9]{1,20})?"), examples=["0-27,0-27"])]
+#: -1 is what some kernels say of cores that they know no number of.
+Sequence = Annotated[str, Field(pattern=list_pattern("(-1|[0-9]{1,20}(-[0-9]{1,20})?)"), examples=["0-27,0-27"])]
 #: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that kinds differ (Arm).
 CoreType = Annotated[
     str, Field(pattern=r"^(performance|efficient|lowPower|kind[0-9])$", examples=["performance", "efficient", "kind0"])
@@ -111,6 +112,28 @@ class Cache(Model):
     )
 
 
+class KubeletFiles(Model):
+    """What the kubelet reads in the kernel's files that does not follow from the groups of the topology."""
+
+    no_numa_nodes: bool = Field(False, description="the kernel lists no NUMA nodes: the kubelet takes sockets for them")
+    numa_nodes: Annotated[tuple[Group, ...], Listed] = Field(
+        (), description="NUMA nodes by their links to CPUs, where those say otherwise than the nodes' lists"
+    )
+    unlabelled: KernelList | None = Field(
+        None,
+        description="CPUs of which the kernel tells no core_id or physical_package_id (on s390x, book_id or "
+        "drawer_id): the kubelet does not see them",
+    )
+    unread_caches: KernelList | None = Field(
+        None, description="CPUs with a cache whose id or size the kernel does not tell: the kubelet then reads none"
+    )
+    sockets: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="physical ids in /proc/cpuinfo, where they are not as many as the sockets"
+    )
+    books: Annotated[tuple[Group, ...], Listed] = Field((), description="s390x; one book if left out")
+    drawers: Annotated[tuple[Group, ...], Listed] = Field((), description="s390x; one drawer if left out")
+
+
 class Layout(Model):
     """An irregular machine, or one that was read: groups of CPUs as the kernel tells them."""
 
@@ -123,6 +146,9 @@ class Layout(Model):
     )
     numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = Field((), description="one NUMA node, 0, if left out")
     caches: Annotated[tuple[Cache, ...], Listed] = ()
+    kubelet: KubeletFiles | None = Field(
+        None, description="what the kubelet sees otherwise; written by `cpuplan import`, seldom there"
+    )
 
 
 class Device(Model):

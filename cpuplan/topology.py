@@ -36,12 +36,39 @@ class NumaNodeFacts(NamedTuple):
     distances: tuple[int, ...] = ()
 
 
+class SharedCache(NamedTuple):
+    """A cache beyond level 2: the online CPUs that share it, and the kernel's id where it is told."""
+
+    level: int
+    cpus: CpuSet
+    id: int | None = None
+
+
+class KubeletFacts(NamedTuple):
+    """What the kubelet reads of a machine beside its groups of CPUs; `kubeletview` says what it makes of that."""
+
+    caches: tuple[SharedCache, ...] = ()  # by level and lowest CPU
+    unread_caches: CpuSet = EMPTY  # CPUs whose caches it cannot read
+    unlabelled: CpuSet = EMPTY  # CPUs that it leaves out, as an id of their core or socket is not told
+    numa_nodes: dict[int, CpuSet] | None = None  # by the links in sysfs, where they differ from the nodes' lists
+    no_numa_nodes: bool = False  # the kernel lists none
+    sockets: int | None = None  # of /proc/cpuinfo, where they are not those of sysfs
+    places: dict[int, tuple[int, int]] = {}  # noqa: RUF012 - book and drawer by CPU (s390x); never changed
+
+
 class Topology:
     """All CPUs of a machine that are present, and which of them are online. Does not change."""
 
-    def __init__(self, cpus: Iterable[Cpu], numa_nodes: Iterable[NumaNodeFacts] = (), offline: CpuSet = EMPTY) -> None:
+    def __init__(
+        self,
+        cpus: Iterable[Cpu],
+        numa_nodes: Iterable[NumaNodeFacts] = (),
+        offline: CpuSet = EMPTY,
+        kubelet: KubeletFacts = KubeletFacts(),  # noqa: B008 - a tuple
+    ) -> None:
         self.cpus: tuple[Cpu, ...] = tuple(sorted(cpus))
         self.offline = offline
+        self.kubelet = kubelet
         facts = {facts.numa_node: facts for facts in numa_nodes}
         for cpu in self.cpus:
             facts.setdefault(cpu.numa_node, NumaNodeFacts(cpu.numa_node))

@@ -91,4 +91,43 @@ CODES = {
         "Two threads of a core share its execution units and caches, so that a pool is heard by the pool of its siblings. "
         "CPU numbers of siblings are often far apart: 0 and 32, say.",
     ),
+    "CP360": Code(
+        "cores that the kubelet sees otherwise",
+        "hardware {hardware} has {cores}, and to the kubelet {found}: {example}",
+        "do not count on whole cores for pods there (full-pcpus-only); whole NUMA nodes or sockets are safe",
+        "cAdvisor takes the CPUs of a NUMA node that have the same core_id and physical_package_id for one core, on s390x "
+        "the same book and drawer too (utils/sysinfo, getCoresInfo). Where ids repeat below the socket (dies, clusters, "
+        "some guests) it merges cores; where siblings have unlike ids (AMD Bulldozer, some guests) it splits them. "
+        "cpuplan goes by the kernel's siblings.",
+        "warning",
+    ),
+    "CP361": Code(
+        "caches that the kubelet sees otherwise",
+        "hardware {hardware} has {caches}, and to the kubelet {found}: {example}",
+        "take prefer-align-cpus-by-uncorecache out for this hardware; where each NUMA node has one cache, "
+        "topologyManagerPolicy aligns to it",
+        "cAdvisor counts a cache that all CPUs of a NUMA node share as the node's, and reads none of a node's caches from the "
+        "first core on that has one without id or size (utils/sysinfo, addCacheInfo); the kubelet then takes the socket's "
+        "id for the cache's (pkg/kubelet/cm/cpumanager/topology). So with one L3 in each NUMA node, and on machines whose "
+        "kernel tells no ids, as most Arm servers, there is one uncore cache in a socket.",
+        "warning",
+    ),
+    "CP362": Code(
+        "CPUs that the kubelet does not see",
+        "the kubelet does not see {cpus} of hardware {hardware}: the kernel {cause}",
+        "take them offline or out of `isolated`, or use the policy none there; if only a part of sysfs was imported, import all of it",
+        "cAdvisor walks the links from NUMA nodes to CPUs and leaves out CPUs without core_id or physical_package_id, on "
+        "s390x without book_id or drawer_id, without an error (utils/sysinfo, getCoresInfo). The static policy cannot "
+        "give such CPUs to anyone, and a kubelet that finds none does not start: could not detect number of cpus.",
+        "warning",
+    ),
+    "CP363": Code(
+        "NUMA nodes that the kubelet sees otherwise",
+        "hardware {hardware} has {nodes}, and to the kubelet {found}: {example}",
+        "leave topologyManagerPolicy at none or best-effort there, or correct the firmware's tables",
+        "cAdvisor goes by the links from NUMA nodes to CPUs, and where a kernel lists no NUMA nodes it takes each physical "
+        "package for one (utils/sysinfo, getCPUTopology). cpuplan goes by the nodes' CPU lists, and takes a kernel without "
+        "NUMA nodes for one node.",
+        "warning",
+    ),
 }

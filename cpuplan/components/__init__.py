@@ -7,6 +7,7 @@ from cpuplan.components import (
     kernel_checks,
     kubelet,
     kubelet_checks,
+    kubelet_view,
     mixedcpus,
     nrt,
     pinning,
@@ -37,6 +38,7 @@ COMPONENTS: dict[str, Component] = {
 #: What is looked at before anything is written; each takes a plan and finds the lines of its statements.
 CHECKS = (
     kubelet_checks.check,
+    kubelet_view.check,
     mixedcpus.check,
     hugepages.check,
     kernel_checks.check,

@@ -51,6 +51,18 @@ class DeviceFacts(NamedTuple):
     physical_function: str | None = None  # of a virtual function: the address of the function that it belongs to
 
 
+class KubeletFiles(NamedTuple):
+    """What the kubelet reads beside a machine's groups of CPUs, as the kernel's files have it."""
+
+    numa_links: dict[int, CpuSet] | None  # online CPUs by the links of the NUMA nodes; None where there are no links
+    no_numa_nodes: bool
+    unlabelled: CpuSet  # online CPUs without core_id or physical_package_id; on s390x, book_id or drawer_id
+    unread_caches: CpuSet  # online CPUs with a cache without id or size
+    sockets: int  # by `physical id` in /proc/cpuinfo, else by physical_package_id
+    books: dict[int, int]
+    drawers: dict[int, int]
+
+
 class Machine(NamedTuple):
     """The facts of one machine. The dicts are by CPU and hold the kernel's labels, where it tells them."""
 
@@ -71,6 +83,7 @@ class Machine(NamedTuple):
     huge_page_sizes: tuple[int, ...]  # kB
     devices: tuple[DeviceFacts, ...]
     boot_arguments: str | None
+    kubelet: KubeletFiles | None = None  # where the format has the kernel's files
 
 
 class Node(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import Flow
 from cpuplan.importers.base import CacheFacts, DeviceFacts, Machine, NumaFacts
+from cpuplan.importers.kubelet_block import kubelet_block
 from cpuplan.quantity import to_text
 
 #: From this level on the kubelet tells caches apart by their ids (uncore cache), so they are kept.
@@ -51,6 +52,7 @@ def _topology(machine: Machine) -> dict[str, Any]:
             "clusters": _sets(clusters),
             "numaNodes": [_numa_node(node) for node in machine.numa_nodes],
             "caches": _caches(machine.caches, groups),
+            "kubelet": kubelet_block(machine) if machine.kubelet else None,
         }
     )
 
@@ -123,17 +125,18 @@ def _default_ids(machine: Machine) -> dict[int, int]:
 
 
 def _core_ids(ids: dict[int, int], default: dict[int, int], chain: list[tuple[int, ...]]) -> list[str]:
-    rows = [[ids.get(cpu, -1) for cpu in cpus] for cpus in zip(*chain, strict=True)]
-    if any(number < 0 for row in rows for number in row):
+    """The ids of each list of threads; -1 where the kernel says so, or says nothing while it does of other cores."""
+    if not any(cpu in ids for core in chain for cpu in core):
         return []
-    if all(ids[cpu] == default[cpu] for core in chain for cpu in core):
+    rows = [[max(ids.get(cpu, -1), -1) for cpu in cpus] for cpus in zip(*chain, strict=True)]
+    if all(ids.get(cpu) == default[cpu] for core in chain for cpu in core):
         return []
     return [sequence(row) for row in (rows if any(row != rows[0] for row in rows) else rows[:1])]
 
 
 def sequence(numbers: Sequence[int]) -> str:
     """`0-2,0-2` for 0, 1, 2, 0, 1, 2."""
-    starts = [0, *(at for at, (a, b) in enumerate(pairwise(numbers), start=1) if b != a + 1), len(numbers)]
+    starts = [0, *(at for at, (a, b) in enumerate(pairwise(numbers), start=1) if b != a + 1 or a < 0), len(numbers)]
     runs = (numbers[start:end] for start, end in pairwise(starts))
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import cpuinfo, pci, sysfs
+from cpuplan.importers import cpuinfo, kubelet_files, pci, sysfs
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
 from cpuplan.importers.folder import FolderTree, system_root
@@ -38,13 +38,15 @@ def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic
     info = cpuinfo.parse(text) if text else _UNKNOWN
     if not online and text:
         machine = _from_cpuinfo(reader, info, text)
+        files = kubelet_files.unread(machine) if machine else None
     else:
         machine = _from_sysfs(reader, info, present, online) if online else None
+        files = kubelet_files.read(reader, machine, text) if machine else None
     if machine is None:
         return None, [], [*tree.diagnostics, diagnose("CP124", path=tree.name)]
     if any(node.memory is None for node in machine.numa_nodes):
         machine = _with_machineinfo(tree, machine)
-    return machine, _remarks(reader, machine, info), tree.diagnostics
+    return machine._replace(kubelet=files), _remarks(reader, machine, info), tree.diagnostics
 
 
 def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet) -> Machine:

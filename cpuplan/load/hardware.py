@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.inventory import Cache, HardwareSpec, Layout
-from cpuplan.load import regular
+from cpuplan.load import kubelet, regular
+from cpuplan.load.kubelet import UNCORE_LEVEL
 from cpuplan.load.problem import Problem, count_ids, numbers
 from cpuplan.quantity import to_bytes
 from cpuplan.source import Field
 from cpuplan.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
 
-#: The level whose caches are the "uncore caches" of the kubelet and the CCXs of AMD.
-UNCORE_LEVEL = 3
 
 
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:
@@ -21,11 +20,11 @@ def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None,
         return None, [Problem("CP301", (), {"given": given})]
     if spec.regular is not None:
         problems = list(regular.check(spec.regular))
-        topology = None if problems else regular.number(spec.regular, offline)
+        topology = None if problems else regular.number(spec.regular, offline, spec.architecture)
     else:
         assert spec.topology is not None  # noqa: S101 - one of the two is there
         problems = list(_layout_problems(spec.topology))
-        topology = None if problems else _layout(spec.topology, offline)
+        topology = None if problems else _layout(spec.topology, offline, spec.architecture)
     if topology is not None and not topology.online:
         return None, [Problem("CP310", ("topology", "offline") if spec.topology else (), {})]
     return topology, problems
@@ -55,21 +54,23 @@ def _layout_problems(layout: Layout) -> Iterator[Problem]:
         ("clusters", "clusters", [(None, cpus) for cpus in layout.clusters]),
         ("numaNodes", "NUMA nodes", [(node.id, node.cpus or EMPTY) for node in layout.numa_nodes]),
     ):
-        yield from _group_problems(key, what, groups, present)
+        yield from _group_problems(("topology", key), what, groups, present)
+    for key, what, of_kubelet in kubelet.groups(layout.kubelet):
+        yield from _group_problems(("topology", "kubelet", key), what, of_kubelet, present)
     yield from _cache_problems(layout, present)
 
 
 def _group_problems(
-    key: str, what: str, groups: Iterable[tuple[int | None, CpuSet]], present: CpuSet
+    key: Field, what: str, groups: Iterable[tuple[int | None, CpuSet]], present: CpuSet
 ) -> Iterator[Problem]:
     seen = EMPTY
     ids: set[int] = set()
     for index, (label, cpus) in enumerate(groups):
-        field: Field = ("topology", key, index) if key == "clusters" else ("topology", key, index, "cpus")
+        field: Field = (*key, index) if key[-1] == "clusters" else (*key, index, "cpus")
         yield from _member_problems(field, what, cpus, seen, present)
         seen |= cpus
         if label in ids:
-            yield Problem("CP309", ("topology", key, index, "id"), {"what": what, "number": label})
+            yield Problem("CP309", (*key, index, "id"), {"what": what, "number": label})
         if label is not None:
             ids.add(label)
 
@@ -127,7 +128,7 @@ def cache_domains(layout: Layout, cache: Cache) -> list[CpuSet]:
     return sorted(filter(None, domains), key=lambda cpus: cpus.first)
 
 
-def _layout(layout: Layout, offline: CpuSet) -> Topology:
+def _layout(layout: Layout, offline: CpuSet, architecture: str) -> Topology:
     cores = cores_of(layout)
     offline = (layout.offline or EMPTY) | (offline & union(cores))
     online = union(cores) - offline
@@ -159,7 +160,16 @@ def _layout(layout: Layout, offline: CpuSet) -> Topology:
             for node in layout.numa_nodes
         ),
         offline,
+        kubelet.facts(architecture, online, _shared_caches(layout), layout.kubelet),
     )
+
+
+def _shared_caches(layout: Layout) -> list[kubelet.Caches]:
+    return [
+        (cache.level, cache_domains(layout, cache), None if cache.ids is None else numbers(cache.ids))
+        for cache in layout.caches
+        if cache.level >= UNCORE_LEVEL
+    ]
 
 
 def _lowest(domains: Iterable[CpuSet], online: CpuSet) -> dict[int, int]:

@@ -23,7 +23,7 @@ def count_ids(field: Field, sequence: str, wanted: int, what: str) -> Iterator[P
 
 def _runs(sequence: str) -> Iterator[tuple[int, int]]:
     for item in sequence.split(","):
-        first, _, last = item.partition("-")
+        first, _, last = ("-1", "", "") if item == "-1" else item.partition("-")
         yield int(first), int(last or first)
 
 

@@ -1,9 +1,12 @@
 """A machine whose sockets are all alike, numbered as its firmware does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from cpuplan.cpuset import MAX_CPU, CpuSet
 from cpuplan.inventory import Distances, Regular
+from cpuplan.load import kubelet
+from cpuplan.load.kubelet import UNCORE_LEVEL
 from cpuplan.load.problem import Problem, count_ids, numbers
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
@@ -35,7 +38,7 @@ def check(regular: Regular) -> Iterator[Problem]:
         yield Problem("CP311", ("regular", "distances"), {"count": len(regular.memory_only_nodes)})
 
 
-def number(regular: Regular, offline: CpuSet) -> Topology:
+def number(regular: Regular, offline: CpuSet, architecture: str) -> Topology:
     """Number the CPUs as the firmware of such a machine does (Linux takes the order of the ACPI MADT)."""
     per_socket, threads = regular.cores_per_socket, regular.threads_per_core
     total = regular.sockets * per_socket
@@ -54,9 +57,10 @@ def number(regular: Regular, offline: CpuSet) -> Topology:
             lowest[group] = min(lowest.get(group, online[0]), online[0])
         die = index * regular.dies_per_socket // per_socket
         cpus += [(cpu, online[0], socket, die, node, cache, core_ids[index], cluster) for cpu in online]
-    if not regular.caches_per_socket:
-        lowest |= {group: UNKNOWN for group in lowest if group[0] == "cache"}
     everything = CpuSet.from_bits((1 << total * threads) - 1)
+    domains = _cache_domains(cpus) if regular.caches_per_socket else []
+    if not domains:
+        lowest |= {group: UNKNOWN for group in lowest if group[0] == "cache"}
     return Topology(
         (
             Cpu(cpu, core, socket, die, node, lowest[cache], core_id, cluster=lowest[cluster])
@@ -64,7 +68,16 @@ def number(regular: Regular, offline: CpuSet) -> Topology:
         ),
         _numa_nodes(regular),
         offline & everything,
+        kubelet.facts(architecture, everything - offline, [(UNCORE_LEVEL, domains, None)]),
     )
+
+
+def _cache_domains(cpus: Iterable[tuple[Any, ...]]) -> list[CpuSet]:
+    """The CPUs of each last-level cache, ascending by socket and place in it."""
+    members: dict[tuple[str, int, int], list[int]] = {}
+    for cpu, _, _, _, _, cache, _, _ in cpus:
+        members.setdefault(cache, []).append(cpu)
+    return [CpuSet(members[cache]) for cache in sorted(members)]
 
 
 def _numa_nodes(regular: Regular) -> Iterator[NumaNodeFacts]:

@@ -24,6 +24,7 @@ class Suite(NamedTuple):
 
 SUITES = {
     "corpus": Suite("tests.conformance.corpus", "corpus"),
+    "machineinfo": Suite("tests.conformance.machineinfo", "vectors/kubelet/machineinfo.jsonl.gz"),
     "nto-validate": Suite("tests.conformance.nto_validate", "vectors/nto/validate"),
     "kubelet": Suite("tests.conformance.kubelet", "vectors/kubelet"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),

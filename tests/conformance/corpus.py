@@ -17,7 +17,7 @@ from cpuplan.inventory import HardwareSpec, Layout
 from cpuplan.load import hardware, problem
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Cpu, Topology
-from tests.conformance import corpus_hwloc, corpus_lscpu, corpus_objects
+from tests.conformance import corpus_hwloc, corpus_kubelet, corpus_lscpu, corpus_objects
 from tests.conformance.round_trip import differ, read_back
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
@@ -52,6 +52,7 @@ def check(archive: Path, expected: Facts, *, whole: bool = True) -> Iterator[str
         if topology is not None and spec.topology is not None:
             yield from _compare(expected, spec, spec.topology, topology)
             yield from _compare_facts(expected, imported.nodes[0].machine, spec, whole=whole)
+            yield from corpus_kubelet.compare(expected, topology)
 
 
 def _check_snapshot(archive: Path, expected: Facts) -> Iterator[str]:

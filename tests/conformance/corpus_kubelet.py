@@ -1,0 +1,33 @@
+"""The kubelet's view of the machines of the corpus, derived from the documents, against `expected_kubelet`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cpuplan.kubeletview import kubelet_topology
+from cpuplan.topology import Topology
+
+_COUNTS = {
+    "num_cpus": "num_cpus",
+    "num_cores": "num_cores",
+    "num_sockets": "num_sockets",
+    "num_numa": "num_numa_nodes",
+    "num_uncore": "num_uncore_caches",
+}
+
+
+def compare(expected: dict[str, Any], topology: Topology) -> Iterator[str]:
+    """What differs. Machines that are known only from hwloc XML have no `expected_kubelet`."""
+    wanted = expected.get("expected_kubelet")
+    if wanted is None:
+        return
+    found = kubelet_topology(topology)
+    if found.error != wanted.get("discover_error"):
+        yield f"kubelet says {found.error}, not {wanted.get('discover_error')}"
+    for key, field in _COUNTS.items():
+        if key in wanted and getattr(found, field) != wanted[key]:
+            yield f"kubelet {key} is {getattr(found, field)}, not {wanted[key]}"
+    rows = {row[0]: row for row in wanted.get("cpu_core_socket_numa_uncore") or []}
+    seen = {row.cpu: list(row) for row in found.cpus}
+    for cpu in sorted(rows.keys() | seen.keys()):
+        if rows.get(cpu) != seen.get(cpu):
+            yield f"kubelet's row of cpu {cpu} is {seen.get(cpu)}, not {rows.get(cpu)}"
