@@ -1,18 +1,17 @@
 """What was imported as documents: a Hardware document for each kind of machine, a Nodes document for each cluster."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.document import API_VERSION
 from cpuplan.emit import Flow, to_yaml
 from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node, NumaFacts
+from cpuplan.importers.differences import differences, same_memory
 from cpuplan.importers.layout import hardware_spec
 
 #: The cluster of nodes whose source does not name one.
 DEFAULT_CLUSTER = "default"
-#: The kernel keeps a little of the memory to itself at boot, never quite the same on two servers of one model.
-_MEMORY_TOLERANCE = 64
 #: Words of CPU model names that say nothing about which model it is.
 _NOISE = re.compile(
     r"\((r|tm)\)|@.*|\b(intel|amd|cpu|processor|genuine|architected|altivec|supported|dual|version)\b|\b\d+-core\b|,"
@@ -20,7 +19,7 @@ _NOISE = re.compile(
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """Machines that are one Hardware document; the first one's facts count, with the least memory."""
 
     spec: dict[str, Any]
@@ -28,9 +27,17 @@ class _Kind(NamedTuple):
     nodes: list[Node]
 
 
-def hardware_documents(imported: Imported) -> list[dict[str, Any]]:
-    """Hardware documents, then Nodes documents, each kind ascending by name. Identical hardware is one document."""
-    kinds = _named(_kinds(imported.nodes))
+def kinds_of(imported: Imported) -> dict[str, Kind]:
+    """The kinds of machines, by the names of their Hardware documents."""
+    return _named(_kinds(imported.nodes))
+
+
+def hardware_documents(imported: Imported, known: Mapping[str, Kind] | None = None) -> list[dict[str, Any]]:
+    """Hardware documents, then Nodes documents, each kind ascending by name. Identical hardware is one document.
+
+    `known` are the kinds of `imported`, where they have been made already.
+    """
+    kinds = kinds_of(imported) if known is None else known
     hardware = [_document("Hardware", name, kinds[name].spec) for name in sorted(kinds)]
     of_node = {id(node): name for name, kind in kinds.items() for node in kind.nodes}
     clusters: dict[str, list[tuple[Node, str]]] = {}
@@ -43,21 +50,47 @@ def hardware_documents(imported: Imported) -> list[dict[str, Any]]:
 
 def render(imported: Imported, header: str = "") -> dict[str, str]:
     """YAML text by file name. In `header`, which goes above each document, {kind} becomes `hardware` or `nodes`."""
-    texts = {}
-    for document in hardware_documents(imported):
-        kind = document["kind"].lower()
-        name = document["metadata"]["name"]
-        texts[f"{kind}-{name}.yaml"] = to_yaml(document, header.replace("{kind}", kind))
-    return texts
+    return {file_name(document): text_of(document, header) for document in hardware_documents(imported)}
+
+
+def file_name(document: Mapping[str, Any]) -> str:
+    """Where a document is written first."""
+    return f"{document['kind'].lower()}-{document['metadata']['name']}.yaml"
+
+
+def text_of(document: Mapping[str, Any], header: str = "") -> str:
+    """The document as YAML; see `render`."""
+    return to_yaml(dict(document), header.replace("{kind}", document["kind"].lower()))
+
+
+def unlike(kinds: Mapping[str, Kind]) -> Iterator[str]:
+    """How nodes of one CPU model differ: a sentence for each kind, compared with the kind that most nodes are."""
+    models: dict[tuple[str, str], list[Kind]] = {}
+    for name in sorted(kinds):
+        machine = kinds[name].machine
+        if machine.model:
+            models.setdefault((machine.architecture, machine.model), []).append(kinds[name])
+    for alike in models.values():
+        usual = max(alike, key=lambda kind: len(kind.nodes))
+        for kind in alike:
+            if kind is not usual:
+                found = differences(kind.machine, usual.machine) or ["what only documents tell"]
+                verb = "differs" if len(kind.nodes) == 1 else "differ"
+                yield f"{_shown(kind)} {verb} from {_shown(usual)}: {'; '.join(found)}"
+
+
+def _shown(kind: Kind) -> str:
+    names = fold_names(node.name for node in kind.nodes)
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _kinds(nodes: Iterable[Node]) -> list[_Kind]:
+def _kinds(nodes: Iterable[Node]) -> list[Kind]:
     """Group nodes whose machines are equal but for a little memory, and for what is set by software."""
-    kinds: list[_Kind] = []
+    kinds: list[Kind] = []
     by_facts: dict[str, list[int]] = {}
     for node in nodes:
         machine = node.machine
@@ -70,7 +103,7 @@ def _kinds(nodes: Iterable[Node]) -> list[_Kind]:
                 break
         else:
             places.append(len(kinds))
-            kinds.append(_Kind({}, machine, [node]))
+            kinds.append(Kind({}, machine, [node]))
     return [kind._replace(spec=hardware_spec(kind.machine)) for kind in kinds]
 
 
@@ -82,11 +115,7 @@ def _facts(machine: Machine) -> str:
 
 
 def _as_much_memory(one: Machine, other: Machine) -> bool:
-    return all(
-        (a.memory is None) == (b.memory is None)
-        and abs((a.memory or 0) - (b.memory or 0)) <= max(a.memory or 0, b.memory or 0) // _MEMORY_TOLERANCE
-        for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True)
-    )
+    return all(same_memory(a.memory, b.memory) for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True))
 
 
 def _least(one: Machine, other: Machine) -> Machine:
@@ -106,9 +135,9 @@ def _agreed(a: DeviceFacts, b: DeviceFacts) -> DeviceFacts:
     return a._replace(driver=driver, interfaces=a.interfaces if a.interfaces == b.interfaces else ())
 
 
-def _named(kinds: Iterable[_Kind]) -> dict[str, _Kind]:
+def _named(kinds: Iterable[Kind]) -> dict[str, Kind]:
     """Kinds by a name made of their facts; where two have one name, all of them get a digest of their facts too."""
-    by_name: dict[str, list[_Kind]] = {}
+    by_name: dict[str, list[Kind]] = {}
     for kind in kinds:
         by_name.setdefault(_hardware_name(kind.machine), []).append(kind)
     named = {}
