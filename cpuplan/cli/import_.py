@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, note, print_diagnostics, settings
-from cpuplan.diagnostics import Diagnostic, diagnose, errors
+from cpuplan.cli.output import count, note, print_diagnostics, settings, use_colour
+from cpuplan.diagnostics import errors
 
 if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
+    from cpuplan.write.inventory import Kinds, Update
 
 #: What becomes an Intent, not an inventory.
 PROFILES = "performanceprofile"
-_HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
+_HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
 
 
 @click.command("import")
@@ -24,8 +25,11 @@ _HINT = "look at the new one with --stdout, then overwrite it with --force, or c
 )
 @click.option("--cluster", help="Name of the nodes' cluster, where the input does not tell.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the documents and write nothing.")
-@click.option("--force", is_flag=True, help="Overwrite documents that are there already.")
-def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to_stdout: bool, force: bool) -> int:
+@click.option("--diff", "only_show", is_flag=True, help="Show what would change and write nothing; exit code 3 then.")
+@click.option("--force", is_flag=True, help="Write files anew over those that are there: edits are lost.")
+def command(
+    words: tuple[str, ...], output: Path | None, cluster: str | None, to_stdout: bool, only_show: bool, force: bool
+) -> int:
     """Read hardware from each PATH and write Hardware and Nodes documents.
 
     FORMAT is found by looking at each PATH, or one of: sysroot (a live host's root, a copy of its /sys and /proc, or a
@@ -36,11 +40,17 @@ def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to
 
     FORMAT performanceprofile writes an Intent for each PerformanceProfile of OpenShift's node tuning operator, to
     intents/.
+
+    Documents that are there already are brought up to date: values change, and names, comments, order and what was
+    added by hand stay. The differences are shown.
     """
     from cpuplan import importers
     from cpuplan.importers import documents
 
     kind, paths = _parse(words, [*importers.IMPORTERS, PROFILES])
+    if only_show and (to_stdout or force or kind == PROFILES):
+        other = "--stdout" if to_stdout else "--force" if force else PROFILES
+        raise click.UsageError(f"--diff goes with hardware that is put into an inventory, not with {other}")
     if kind == PROFILES:
         from cpuplan.cli import import_profiles
 
@@ -51,12 +61,22 @@ def command(words: tuple[str, ...], output: Path | None, cluster: str | None, to
         note(f"note: {remark}")
     if not imported.nodes:
         return 1
-    header = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
-    texts = documents.render(imported, header)
+    kinds = documents.kinds_of(imported)
+    for sentence in documents.unlike(kinds):
+        note(f"note: {sentence}")
     if to_stdout:
+        texts = documents.texts_of(documents.documents_of(kinds), _HEADER)
         click.echo("---\n".join(texts.values()), nl=False)
-        return 1 if errors(imported.diagnostics) else 0
-    return _write(imported, texts, output or settings().root / "inventories", force=force)
+    else:
+        made = _update(kinds, output or settings().root / "inventories", force=force)
+        if errors(made.diagnostics):
+            print_diagnostics(made.diagnostics)
+            return 2 if made.diagnostics[0].code == "CP621" else 1
+        _show(made, imported, only_show=only_show)
+        if only_show:
+            return 3 if made.files else 0
+        _write(made)
+    return 1 if errors(imported.diagnostics) else 0
 
 
 def _parse(words: tuple[str, ...], known: Collection[str]) -> tuple[str | None, list[Path]]:
@@ -73,20 +93,36 @@ def _parse(words: tuple[str, ...], known: Collection[str]) -> tuple[str | None, 
     return kind, paths
 
 
-def _write(imported: "Imported", texts: dict[str, str], folder: Path, *, force: bool) -> int:
+def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":
+    """What the import makes of the inventory that `folder` belongs to."""
+    from cpuplan.write import inventory
+
+    if force:
+        return inventory.anew(kinds, folder, _HEADER)
+    whole = settings().root / "inventories"
+    known, problems = inventory.read(whole if folder.absolute().is_relative_to(whole.absolute()) else folder)
+    if errors(problems):
+        return inventory.Update({}, (), tuple(problems))
+    return inventory.update(known, kinds, folder, _HEADER)
+
+
+def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
+    from cpuplan.render.difference import unified
+
+    colour = use_colour()
+    for path, (before, after) in made.files.items():
+        if before is not None or only_show:
+            click.echo(unified(str(path), before, after, colour=colour), nl=False, color=colour)
+    for sentence in made.notes:
+        note(f"note: {sentence}")
+    nothing = "" if made.files else "; the inventory says all of it already"
+    note(f"{count(len(imported.nodes), 'node')} read{nothing}")
+
+
+def _write(made: "Update") -> None:
     from cpuplan.write.files import write_file
 
-    blocked: list[Diagnostic] = [
-        diagnose("CP621", path=folder / name, hint=_HINT)
-        for name, text in texts.items()
-        if not force and (folder / name).exists() and (folder / name).read_text() != text
-    ]
-    if blocked:
-        print_diagnostics(blocked)
-        return 2
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_file(folder / name, text)
-        note(f"wrote {folder / name}")
-    note(f"{count(len(imported.nodes), 'node')} read")
-    return 1 if errors(imported.diagnostics) else 0
+    for path, (before, text) in made.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, text)
+        note(f"{'wrote' if before is None else 'changed'} {path}")

@@ -82,6 +82,7 @@ CODES = {
         "file in the way",
         "{path} is there already",
         "{hint}",
-        "`init` and `import` never overwrite a file that they did not write.",
+        "`init` never overwrites a file. `import` brings Hardware and Nodes documents up to date, and a new document does not "
+        "go into a file that holds something else.",
     ),
 }

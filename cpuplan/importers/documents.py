@@ -32,35 +32,49 @@ def kinds_of(imported: Imported) -> dict[str, Kind]:
     return _named(_kinds(imported.nodes))
 
 
-def hardware_documents(imported: Imported, known: Mapping[str, Kind] | None = None) -> list[dict[str, Any]]:
-    """Hardware documents, then Nodes documents, each kind ascending by name. Identical hardware is one document.
+def hardware_documents(imported: Imported) -> list[dict[str, Any]]:
+    """Hardware documents, then Nodes documents, each kind ascending by name. Identical hardware is one document."""
+    return documents_of(kinds_of(imported))
 
-    `known` are the kinds of `imported`, where they have been made already.
-    """
-    kinds = kinds_of(imported) if known is None else known
-    hardware = [_document("Hardware", name, kinds[name].spec) for name in sorted(kinds)]
-    of_node = {id(node): name for name, kind in kinds.items() for node in kind.nodes}
+
+def documents_of(kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
+    """The documents of the kinds of machines and their nodes; see `hardware_documents`."""
+    hardware = [document("Hardware", name, kinds[name].spec) for name in sorted(kinds)]
+    nodes = ((node, name) for name, kind in kinds.items() for node in kind.nodes)
+    return hardware + nodes_documents(sorted(nodes, key=lambda pair: pair[0].name))
+
+
+def nodes_documents(nodes: Iterable[tuple[Node, str]]) -> list[dict[str, Any]]:
+    """A Nodes document for each cluster, of nodes and the names of their hardware."""
     clusters: dict[str, list[tuple[Node, str]]] = {}
-    for node in imported.nodes:
-        cluster = _slug(node.cluster or DEFAULT_CLUSTER)
-        clusters.setdefault(cluster, []).append((node, of_node[id(node)]))
-    nodes = [_document("Nodes", cluster, _nodes(cluster, clusters[cluster])) for cluster in sorted(clusters)]
-    return hardware + nodes
+    for node, hardware in nodes:
+        clusters.setdefault(cluster_of(node), []).append((node, hardware))
+    return [document("Nodes", cluster, _nodes_spec(cluster, clusters[cluster])) for cluster in sorted(clusters)]
+
+
+def cluster_of(node: Node) -> str:
+    """The name of a node's cluster, as documents have it."""
+    return _slug(node.cluster or DEFAULT_CLUSTER)
 
 
 def render(imported: Imported, header: str = "") -> dict[str, str]:
     """YAML text by file name. In `header`, which goes above each document, {kind} becomes `hardware` or `nodes`."""
-    return {file_name(document): text_of(document, header) for document in hardware_documents(imported)}
+    return texts_of(hardware_documents(imported), header)
 
 
-def file_name(document: Mapping[str, Any]) -> str:
+def texts_of(made: Iterable[Mapping[str, Any]], header: str = "") -> dict[str, str]:
+    """The documents as YAML, by file name; see `render`."""
+    return {file_name(each): text_of(each, header) for each in made}
+
+
+def file_name(made: Mapping[str, Any]) -> str:
     """Where a document is written first."""
-    return f"{document['kind'].lower()}-{document['metadata']['name']}.yaml"
+    return f"{made['kind'].lower()}-{made['metadata']['name']}.yaml"
 
 
-def text_of(document: Mapping[str, Any], header: str = "") -> str:
-    """The document as YAML; see `render`."""
-    return to_yaml(dict(document), header.replace("{kind}", document["kind"].lower()))
+def text_of(made: Mapping[str, Any], header: str = "") -> str:
+    """A document as YAML; see `render`."""
+    return to_yaml(dict(made), header.replace("{kind}", made["kind"].lower()))
 
 
 def unlike(kinds: Mapping[str, Kind]) -> Iterator[str]:
@@ -84,7 +98,8 @@ def _shown(kind: Kind) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A whole document."""
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
@@ -143,8 +158,13 @@ def _named(kinds: Iterable[Kind]) -> dict[str, Kind]:
     named = {}
     for name, alike in by_name.items():
         for kind in alike:
-            named[name if len(alike) == 1 else f"{name[:54]}-{_digest(kind.spec)}"] = kind
+            named[name if len(alike) == 1 else with_digest(name, kind.spec)] = kind
     return named
+
+
+def with_digest(name: str, spec: dict[str, Any]) -> str:
+    """A name that no other hardware has: with a digest of its facts."""
+    return f"{name[:54]}-{_digest(spec)}"
 
 
 def _digest(spec: dict[str, Any]) -> str:
@@ -164,7 +184,7 @@ def _slug(text: str) -> str:
     return _NO_NAME.sub("-", text.lower()).strip("-")[:63].strip("-") or DEFAULT_CLUSTER
 
 
-def _nodes(cluster: str, nodes: list[tuple[Node, str]]) -> dict[str, Any]:
+def _nodes_spec(cluster: str, nodes: list[tuple[Node, str]]) -> dict[str, Any]:
     """The spec of a Nodes document; what all nodes share stands once, numbered names become ranges."""
     shared_hardware = nodes[0][1] if len({hardware for _, hardware in nodes}) == 1 else None
     shared_labels = dict(set.intersection(*(set(node.labels.items()) for node, _ in nodes)))

@@ -7,6 +7,8 @@ STYLES = {
     "warning": "1;33",
     "note": "1;36",
     "place": "34",
+    "added": "32",
+    "removed": "31",
     "bold": "1",
     "dim": "2",
     "reserved": "97;44",

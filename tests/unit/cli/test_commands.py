@@ -135,6 +135,11 @@ def test_another_run_is_writing(project: Path, capsys: Capture) -> None:
         (["explain", "CP999"], "there is no code CP999"),
         (["import", "nowhere"], "there is no file or folder 'nowhere'"),
         (["import", "hwlok", "."], "'hwlok' is no file or folder, and no format; there are sysroot, must-gather"),
+        (
+            ["import", ".", "--diff", "--force"],
+            "--diff goes with hardware that is put into an inventory, not with --force",
+        ),
+        (["import", "performanceprofile", ".", "--diff"], "not with performanceprofile"),
         (["import", "sysroot"], "a path is missing: cpuplan import sysroot PATH..."),
     ],
 )
@@ -230,6 +235,53 @@ def test_fmt_keeps_comments_and_orders_keys(project: Path, capsys: Capture) -> N
         '  pools: {reserved: "0,8", isolated: rest} # two\n'
     )
     assert run_in(project, ["fmt", "--check"], capsys)[0] == 0
+
+
+def test_import_again(project: Path, capsys: Capture) -> None:
+    """A first import writes; another one changes nothing; after an edit it shows the difference, and writes it."""
+    trees.put(trees.server(), project / "dump")
+    arguments = ["import", "dump", "-o", "inventories/new"]
+    code, out, err = run_in(project, arguments, capsys)
+    assert (code, out) == (0, "")
+    assert "wrote inventories/new/nodes-default.yaml" in err
+    code, out, err = run_in(project, arguments, capsys)
+    assert (code, out) == (0, "")
+    assert err.endswith("1 node read; the inventory says all of it already\n")
+    path = "inventories/new/hardware-xeon-gold-6330-2s-4c-8t.yaml"
+    edit(project, "modelNumber: 106", "modelNumber: 85 # Cascade Lake?", path)
+    before = (project / path).read_text()
+    code, out, _ = run_in(project, [*arguments, "--diff"], capsys)
+    assert code == 3
+    assert "\n-  modelNumber: 85 # Cascade Lake?\n+  modelNumber: 106 # Cascade Lake?\n" in out
+    assert (project / path).read_text() == before
+    assert "\x1b[32m+  modelNumber" in run_in(project, ["--color", "always", *arguments, "--diff"], capsys)[1]
+    code, shown, err = run_in(project, arguments, capsys)
+    assert (code, shown) == (0, out)
+    assert f"changed {path}\n" in err
+    assert (project / path).read_text() == before.replace("85", "106")
+    assert run_in(project, [*arguments, "--diff"], capsys)[0] == 0
+
+
+def test_import_over_a_broken_inventory(project: Path, capsys: Capture) -> None:
+    """What may be the document that is imported must be read first."""
+    trees.put(trees.server(), project / "dump")
+    (project / "inventories/more.yaml").write_text("kind: [\n")
+    code, _, err = run_in(project, ["import", "dump"], capsys)
+    assert code == 1
+    assert "error[CP101]" in err
+    assert not list((project / "inventories").glob("hardware-*"))
+
+
+def test_import_anew(project: Path, capsys: Capture) -> None:
+    """--force drops edits, and shows them."""
+    trees.put(trees.server(), project / "dump")
+    assert run_in(project, ["import", "dump"], capsys)[0] == 0
+    path = "inventories/hardware-xeon-gold-6330-2s-4c-8t.yaml"
+    edit(project, "  vendor", "  # who made it\n  vendor", path)
+    code, out, _ = run_in(project, ["import", "dump", "--force"], capsys)
+    assert code == 0
+    assert "-  # who made it" in out
+    assert "# who made it" not in (project / path).read_text()
 
 
 def test_schema(capsys: Capture) -> None:

@@ -1,0 +1,198 @@
+"""Changing values of a YAML file and nothing else: comments, order, quotes, blank lines and indentation stay.
+
+ruamel's round trip, which `fmt` uses, writes the whole file anew: it evens out indentation, joins lines, and loses the
+comment above the next item when an item of a list is removed. So the places of values are asked for, and their text is
+changed. The reader of `load.yaml` has taken the text before: there are no anchors, tags or doubled keys in it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from cpuplan.emit import Flow, to_yaml
+from cpuplan.write.merge import align, plain
+
+
+class _UnusualError(Exception):
+    """A layout of lines that is not edited piece by piece: the value is written anew."""
+
+
+class _Entry(NamedTuple):
+    """An entry of a mapping or list: from its key, dash or value to the end of its value."""
+
+    start: int
+    end: int
+    value: Any  # the node
+
+
+def splice(text: str, number: int, old: Any, wanted: Any) -> str:
+    """`text` with its document `number` (from 0, empty ones not counted), whose data is `old`, changed to `wanted`.
+
+    Lists of `wanted` have those items of `old` that they keep in the order of `old`; new values may be Flow.
+    """
+    if plain(wanted) == old:
+        return text
+    import yaml
+
+    if not text.endswith("\n"):
+        text += "\n"
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    editor = _Editor(text)
+    nodes = [node for node in yaml.compose_all(text, loader) if isinstance(node, yaml.MappingNode)]
+    editor.change(nodes[number], old, wanted, in_flow=False)
+    return editor.result()
+
+
+class _Editor:
+    """Collects edits of a text: stretches that are replaced, and what is put in at a place."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._replaced: list[tuple[int, int, str]] = []
+        self._inserted: dict[int, str] = {}
+
+    def result(self) -> str:
+        """The text with all edits; at one place, what is put in stands before what is left."""
+        text = self._text
+        edits = [*self._replaced, *((at, at, new) for at, new in self._inserted.items())]
+        for start, end, new in sorted(edits, reverse=True):
+            text = text[:start] + new + text[end:]
+        return text
+
+    def change(self, node: Any, old: Any, wanted: Any, *, in_flow: bool) -> None:
+        """Change the value at `node`; raises _UnusualError if it must be written anew."""
+        data = wanted.data if isinstance(wanted, Flow) else wanted
+        if plain(data) == old:
+            return
+        if isinstance(old, dict) and isinstance(data, dict) and old and data:
+            self._change_mapping(node, old, data)
+        elif isinstance(old, list) and isinstance(data, list | tuple) and old and data:
+            self._change_list(node, old, list(data))
+        elif isinstance(old, dict | list) or isinstance(data, dict | list | tuple) or node.style in ("|", ">"):
+            raise _UnusualError
+        else:
+            self._replaced.append((node.start_mark.index, node.end_mark.index, _inline(data, in_flow)))
+
+    def _change_mapping(self, node: Any, old: dict[str, Any], wanted: dict[str, Any]) -> None:
+        names = [key.value for key, _ in node.value]
+        entries = [
+            _Entry(key.start_mark.index, max(_end(self._text, value), key.end_mark.index + 1), value)
+            for key, value in node.value
+        ]
+        if node.flow_style:
+            texts = [f"{_inline(name, True)}: {_inline(value, True)}" for name, value in wanted.items()]
+        else:
+            texts = [_indented(to_yaml({name: value}), node.start_mark.column) for name, value in wanted.items()]
+        kept = [names.index(name) if name in names else None for name in wanted]
+        pairs = [(old.get(name), value) for name, value in wanted.items()]
+        self._change_entries(entries, kept, pairs, texts, in_flow=bool(node.flow_style))
+
+    def _change_list(self, node: Any, old: list[Any], wanted: list[Any]) -> None:
+        starts = [item.start_mark.index if node.flow_style else self._dash(node, item) for item in node.value]
+        entries = [_Entry(start, _end(self._text, item), item) for start, item in zip(starts, node.value, strict=True)]
+        if node.flow_style:
+            texts = [_inline(value, True) for value in wanted]
+        else:
+            texts = [_indented(to_yaml([value]), node.start_mark.column) for value in wanted]
+        kept = align(old, wanted)
+        pairs = [(None if at is None else old[at], value) for at, value in zip(kept, wanted, strict=True)]
+        self._change_entries(entries, kept, pairs, texts, in_flow=bool(node.flow_style))
+
+    def _dash(self, node: Any, item: Any) -> int:
+        """Where the dash of a list's item stands."""
+        at = len(self._text[: item.start_mark.index].rstrip()) - 1
+        if self._text[at] != "-" or at - self._line(at) != node.start_mark.column:
+            raise _UnusualError  # a comment between dash and value
+        return at
+
+    def _change_entries(
+        self,
+        entries: Sequence[_Entry],
+        kept: Sequence[int | None],
+        pairs: Sequence[tuple[Any, Any]],
+        texts: Sequence[str],
+        *,
+        in_flow: bool,
+    ) -> None:
+        """For each wanted value: which entry it is (`kept`), its old and new data, and its text as a new entry."""
+        for at, (old, new), text in zip(kept, pairs, texts, strict=True):
+            if at is None:
+                continue
+            before = (list(self._replaced), dict(self._inserted))
+            try:
+                self.change(entries[at].value, old, new, in_flow=in_flow)
+            except _UnusualError:
+                self._replaced, self._inserted = before
+                self._replaced.append((entries[at].start, entries[at].end, text.strip(" \n")))
+        present = {at for at in kept if at is not None}
+        if not present:
+            raise _UnusualError
+        for first, last in _runs(at for at in range(len(entries)) if at not in present):
+            self._replaced.append((*self._removed(entries, first, last, in_flow=in_flow), ""))
+        previous: int | None = None
+        for at, text in zip(kept, texts, strict=True):
+            if at is not None:
+                previous = at
+            else:
+                self._insert(entries, previous, min(present), text, in_flow=in_flow)
+
+    def _removed(self, entries: Sequence[_Entry], first: int, last: int, *, in_flow: bool) -> tuple[int, int]:
+        """The stretch that goes with a run of entries: a comma too, or whole lines."""
+        if in_flow and first:
+            return entries[first - 1].end, entries[last].end
+        if in_flow or not self._on_own_line(entries[first]):
+            return entries[first].start, entries[last + 1].start
+        return self._line(entries[first].start), self._next_line(entries[last].end)
+
+    def _insert(self, entries: Sequence[_Entry], previous: int | None, first: int, text: str, *, in_flow: bool) -> None:
+        """Put a new entry behind the one that it follows, else before the first."""
+        if in_flow:
+            at = entries[first].start if previous is None else entries[previous].end
+            text = f"{text}, " if previous is None else f", {text}"
+        elif previous is None and self._on_own_line(entries[0]):
+            at = self._line(entries[0].start)
+        else:
+            at = self._next_line(entries[first if previous is None else previous].end)
+        self._inserted[at] = self._inserted.get(at, "") + text
+
+    def _on_own_line(self, entry: _Entry) -> bool:
+        """Whether only blanks are before it; the first key of a list's item stands behind a dash."""
+        return not self._text[self._line(entry.start) : entry.start].strip()
+
+    def _line(self, at: int) -> int:
+        return self._text.rfind("\n", 0, at) + 1
+
+    def _next_line(self, at: int) -> int:
+        return self._text.index("\n", at) + 1
+
+
+def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def _end(text: str, node: Any) -> int:
+    """Where the text of a value ends. A block's own end mark is where the next thing begins, after comments."""
+    if node.id == "scalar":
+        end: int = node.end_mark.index
+        return len(text[:end].rstrip()) if node.style in ("|", ">") else end
+    if node.flow_style or not node.value:
+        return int(node.end_mark.index)
+    last = node.value[-1]
+    return max(_end(text, last[1]), last[0].end_mark.index + 1) if isinstance(last, tuple) else _end(text, last)
+
+
+def _inline(value: Any, in_flow: bool) -> str:
+    """A value on one line; between brackets, more must be quoted."""
+    data = plain(value)
+    if in_flow or isinstance(data, dict | list):
+        return to_yaml(Flow([data])).strip()[1:-1]
+    return to_yaml([data]).strip().removeprefix("- ")
+
+
+def _indented(block: str, column: int) -> str:
+    return "".join(f"{' ' * column}{line}\n" if line else "\n" for line in block.split("\n")[:-1])

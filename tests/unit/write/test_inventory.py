@@ -1,0 +1,178 @@
+"""Importing again over an inventory that people have edited."""
+
+from pathlib import Path
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.importers import documents, sysroot
+from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
+from cpuplan.importers.tar import TarTree
+from cpuplan.write import inventory
+from cpuplan.write.inventory import Update
+from tests.machines import trees
+
+NIC = DeviceFacts("0000:18:00.0", 0x020000, "0x8086", "0x1592", 0, driver="ice")
+GPU = DeviceFacts("0000:3b:00.0", 0x030200, "0x10de", "0x20b5", 1)
+NAME = "xeon-gold-6330-2s-4c-8t"
+
+
+def server(*devices: DeviceFacts, memory_kb: int = 1024 * 1024) -> Machine:
+    found, _, _ = sysroot.read_machine(TarTree(trees.tar(trees.server(memory_kb=memory_kb)), "a"))
+    assert found is not None
+    return found._replace(devices=devices)
+
+
+def run(folder: Path, machines: dict[str, Machine], cluster: str | None = "lab") -> Update:
+    """Import the machines by node name and write what changes."""
+    made = Imported(tuple(Node(name, machine, {}, cluster) for name, machine in sorted(machines.items())))
+    known, problems = inventory.read(folder)
+    assert not problems
+    update = inventory.update(known, documents.kinds_of(made), folder, "{kind}\n")
+    assert not update.diagnostics
+    for path, (_, text) in update.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return update
+
+
+def names(update: Update) -> list[str]:
+    return sorted(path.name for path in update.files)
+
+
+def edit(path: Path, *pairs: tuple[str, str]) -> str:
+    text = path.read_text()
+    for old, new in pairs:
+        assert old in text, text
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+    return text
+
+
+def test_first_import_and_again(tmp_path: Path) -> None:
+    machines = {"w0": server(NIC), "w1": server(NIC)}
+    assert names(run(tmp_path, machines)) == [f"hardware-{NAME}.yaml", "nodes-lab.yaml"]
+    assert run(tmp_path, machines) == Update({})
+
+
+def test_edits_stay(tmp_path: Path) -> None:
+    """A renamed and moved document, comments everywhere, other order, style and fields: not a byte changes."""
+    machines = {"w0": server(NIC, GPU), "w1": server(NIC, GPU)}
+    run(tmp_path, machines)
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    gold = (tmp_path / f"hardware-{NAME}.yaml").rename(tmp_path / "deep" / "er" / "all.yml")
+    edit(
+        gold,
+        (f"  name: {NAME}\n", "  # bought in 2024\n  name: gold # ours\n  labels: {room: a}\n"),
+        ("  vendor: GenuineIntel\n", ""),
+        ("  hugePageSizes: [2Mi]\n", "  hugePageSizes: [ 2048Ki ]   # as text\n\n  vendor: 'GenuineIntel'\n"),
+        ('cpus: "0-6:1/2", memory: 1Gi', 'memory: 1024Mi, cpus: "0,2,4,6"'),
+        ("    sockets:\n", "    # the sockets\n    sockets:\n      # one\n"),
+        ("driver: ice", "driver: ice, name: ens1f0"),
+        ("  devices:\n", "\n\n  devices: # cards\n  # the first\n"),
+    )
+    edit(tmp_path / "nodes-lab.yaml", (NAME, "gold"), ("name: lab", "name: my-lab"), ("  nodes:", "  # all\n  nodes:"))
+    (tmp_path / "notes.yaml").write_text("# nothing yet\n")
+    assert run(tmp_path, machines) == Update({})
+    assert run(tmp_path, machines, cluster=None) == Update({})
+
+
+def test_removed_device(tmp_path: Path) -> None:
+    run(tmp_path, {"w0": server(NIC, GPU)})
+    path = tmp_path / f"hardware-{NAME}.yaml"
+    text = edit(
+        path,
+        (NAME, "gold"),
+        ("  devices:\n", "  devices:\n  # the first\n"),
+        ('\n  - {address: "0000:3b', '\n  # the second\n  - {address: "0000:3b'),
+    )
+    edit(tmp_path / "nodes-lab.yaml", (NAME, "gold"))
+    update = run(tmp_path, {"w0": server(GPU)})
+    lines = [line for line in text.splitlines() if "0000:18" not in line]
+    assert update.files == {path: (text, "\n".join(lines) + "\n")}
+
+
+def test_one_of_many(tmp_path: Path) -> None:
+    """What one node has changes no document of others: it gets a document of its own."""
+    run(tmp_path, {f"w{number}": server(NIC) for number in range(4)})
+    assert run(tmp_path, {"w2": server(NIC)}).files == {}
+    update = run(tmp_path, {"w2": server(NIC, GPU)})
+    other = next(name for name in names(update) if name.startswith("hardware"))
+    assert other.startswith(f"hardware-{NAME}-")
+    assert len(update.files) == 2
+    nodes = (tmp_path / "nodes-lab.yaml").read_text()
+    assert f'- {{name: "w[0-1]"}}\n  - {{name: w3}}\n  - {{name: w2, hardware: {other[9:-5]}}}\n' in nodes
+    assert update.notes == (
+        f"w2: not the Hardware {NAME} that other nodes have; it is called {other[9:-5]}",
+        "cluster lab has nodes that were not read, and they stay as they are: w[0-1], w3",
+    )
+    assert run(tmp_path, {"w2": server(NIC, GPU)}).files == {}
+    # When all of its nodes were read, a document changes.
+    assert names(run(tmp_path, {f"w{number}": server(NIC, GPU) for number in range(4)})) == ["nodes-lab.yaml"]
+
+
+def test_all_changed(tmp_path: Path) -> None:
+    """All nodes got a card, and one more memory: the document that they had is that of most of them."""
+    run(tmp_path, {f"w{number}": server(NIC) for number in range(4)})
+    path = tmp_path / f"hardware-{NAME}.yaml"
+    edit(path, (NAME, "gold"), ("model:", "# ours\n  model:"))
+    edit(tmp_path / "nodes-lab.yaml", (NAME, "gold"))
+    large = server(NIC, GPU, memory_kb=4 * 1024 * 1024)
+    update = run(tmp_path, {"w3": large} | {f"w{number}": server(NIC, GPU) for number in range(3)})
+    text = path.read_text()
+    assert len(update.files) == 3
+    assert "name: gold\n" in text
+    assert "# ours" in text
+    assert "0000:3b" in text
+    assert "memory: 1Gi" in text
+    assert run(tmp_path, {"w3": large} | {f"w{number}": server(NIC, GPU) for number in range(3)}).files == {}
+
+
+def test_new_and_lost_nodes(tmp_path: Path) -> None:
+    run(tmp_path, {"w0": server(NIC), "w1": server(NIC)})
+    update = run(tmp_path, {"w1": server(NIC), "w2": server(NIC), "db": server(NIC)})
+    assert names(update) == ["nodes-lab.yaml"]
+    assert '  nodes:\n  - {name: "w[0-2]"}\n  - {name: db}\n' in (tmp_path / "nodes-lab.yaml").read_text()
+    assert update.notes == ("cluster lab has nodes that were not read, and they stay as they are: w0",)
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    """A regular machine of a catalogue is not rewritten when a node of it is read."""
+    text = (
+        "apiVersion: cpuplan.io/v1alpha1\nkind: Hardware\nmetadata: {name: gold}\nspec:\n"
+        "  regular: {coresPerSocket: 4}\n---\napiVersion: cpuplan.io/v1alpha1\nkind: Nodes\nmetadata: {name: lab}\n"
+        "spec:\n  cluster: lab\n  hardware: gold # for now\n  nodes: [{name: w0}]\n"
+    )
+    (tmp_path / "site.yaml").write_text(text)
+    update = run(tmp_path, {"w0": server(NIC)})
+    assert names(update) == [f"hardware-{NAME}.yaml", "site.yaml"]
+    assert (tmp_path / "site.yaml").read_text() == text.replace("hardware: gold", f"hardware: {NAME}")
+    assert update.notes == ("Hardware gold is of no node any more: remove it if you do not need it",)
+
+
+def test_less_is_told(tmp_path: Path) -> None:
+    """A format that tells less takes nothing away."""
+    machine = server(NIC)
+    run(tmp_path, {"w0": machine})
+    bare = machine._replace(devices=(), huge_page_sizes=(), core_ids={}, kubelet=None)
+    assert run(tmp_path, {"w0": bare}).files == {}
+
+
+def test_cpu_taken_offline(tmp_path: Path) -> None:
+    machine = server()
+    run(tmp_path, {"w0": machine})
+    offline = machine._replace(
+        online=machine.online - CpuSet((7,)),
+        offline=CpuSet((7,)),
+        siblings=tuple(core - CpuSet((7,)) for core in machine.siblings),
+    )
+    run(tmp_path, {"w0": offline})
+    path = next(tmp_path.glob("hardware*"))
+    assert '    offline: "7"\n' in path.read_text()
+    run(tmp_path, {"w0": machine})
+    assert "offline" not in path.read_text()
+
+
+def test_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "nodes-lab.yaml").write_text("# mine\n")
+    made = Imported((Node("w0", server(), {}, "lab"),))
+    update = inventory.update([], documents.kinds_of(made), tmp_path)
+    assert [diagnostic.code for diagnostic in update.diagnostics] == ["CP621"]
