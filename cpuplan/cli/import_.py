@@ -48,8 +48,8 @@ def command(
     from cpuplan.importers import documents
 
     kind, paths = _parse(words, [*importers.IMPORTERS, PROFILES])
-    if only_show and (to_stdout or force or kind == PROFILES):
-        other = "--stdout" if to_stdout else "--force" if force else PROFILES
+    if only_show and (to_stdout or kind == PROFILES):
+        other = "--stdout" if to_stdout else PROFILES
         raise click.UsageError(f"--diff goes with hardware that is put into an inventory, not with {other}")
     if kind == PROFILES:
         from cpuplan.cli import import_profiles

@@ -8,7 +8,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import documents
 from cpuplan.source import Source
 from cpuplan.write.matching import Known, Matches, Place, in_known_clusters, match, users
-from cpuplan.write.merge import merge_hardware, plain
+from cpuplan.write.merge import merge_hardware, plain, same_facts, tells_less
 from cpuplan.write.merge_nodes import Wanted, groups_of, merge_nodes
 from cpuplan.write.splice import splice
 
@@ -71,7 +71,7 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
     )
     files = {path: (None, text) for path, text in _new_files(fresh, folder, header)}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
-    return Update({**_edited(changes), **files}, tuple(_notes(known, kinds, matches, wanted)), tuple(diagnostics))
+    return Update({**files, **_edited(changes)}, tuple(_notes(known, kinds, matches, wanted)), tuple(diagnostics))
 
 
 def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
@@ -150,6 +150,11 @@ def _notes(known: Collection[Known], kinds: Kinds, matches: Matches, wanted: Map
         if matches.names[name] != name:
             shown = ", ".join(documents.fold_names(node.name for node in kinds[name].nodes))
             yield f"{shown}: not the Hardware {name} that other nodes have; it is called {matches.names[name]}"
+    for name, document in matches.documents.items():
+        kind = kinds[name]
+        less = kind.machine.kubelet is None and tells_less(document.spec, kind.spec)
+        if less and not same_facts(document.spec, kind.spec, complete=False):
+            yield f"Hardware {document.name} tells more than what was read, and stays where the two differ"
     left: dict[str, list[str]] = {}
     for document in known:
         if document.kind == "Nodes" and document.cluster in {cluster for cluster, _ in wanted}:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from cpuplan.importers import documents
 from cpuplan.importers.base import Node
 from cpuplan.importers.documents import Kind
-from cpuplan.write.merge import same_facts
+from cpuplan.write.merge import same_facts, tells_less
 from cpuplan.write.merge_nodes import groups_of, hardware_of
 
 #: A node: its cluster and name.
@@ -67,15 +67,15 @@ class Matches(NamedTuple):
 
 
 def match(known: Collection[Known], kinds: Mapping[str, Kind], read: Collection[Place]) -> Matches:
-    """Find the Hardware document of each kind, by its facts first, then by its name, then by its nodes.
+    """Find the Hardware document of each kind: by its facts, as that of its nodes if it tells more, by name, by nodes.
 
-    A document with other facts is the one of a kind only if all of its nodes are among those that were `read`: else it
-    would change for nodes of which nothing is known.
+    By the last two only if all of a document's nodes are among those that were `read`: else it would change for nodes
+    of which nothing is known.
     """
     hardware = [document for document in known if document.kind == "Hardware"]
     nodes = users(known)
     found: dict[str, Known] = {}
-    for test in (_has_facts, _has_name, _has_nodes):
+    for test in (_has_facts, _tells_more, _has_name, _has_nodes):
         for name in sorted(kinds, key=lambda name: (-len(kinds[name].nodes), name)):
             places = {(documents.cluster_of(node), node.name) for node in kinds[name].nodes}
             fitting = [
@@ -84,7 +84,7 @@ def match(known: Collection[Known], kinds: Mapping[str, Kind], read: Collection[
                 if name not in found
                 and document not in found.values()
                 and test(document, name, kinds[name], places & nodes.get(document.name, set()))
-                and (test is _has_facts or nodes.get(document.name, set()) <= set(read))
+                and (test in (_has_facts, _tells_more) or nodes.get(document.name, set()) <= set(read))
             ]
             if fitting:
                 found[name] = max(
@@ -101,6 +101,10 @@ def match(known: Collection[Known], kinds: Mapping[str, Kind], read: Collection[
 
 def _has_facts(document: Known, _name: str, kind: Kind, _nodes: Collection[Place]) -> bool:
     return same_facts(document.spec, kind.spec, complete=kind.machine.kubelet is not None)
+
+
+def _tells_more(document: Known, _name: str, kind: Kind, nodes: Collection[Place]) -> bool:
+    return bool(nodes) and kind.machine.kubelet is None and tells_less(document.spec, kind.spec)
 
 
 def _has_name(document: Known, name: str, _kind: Kind, _nodes: Collection[Place]) -> bool:

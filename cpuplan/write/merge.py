@@ -45,8 +45,43 @@ def merge_hardware(old: dict[str, Any], new: dict[str, Any], *, complete: bool) 
     """The spec of a Hardware document with the facts of an import; `complete` if it was of the kernel's own files.
 
     A key that the import lacks stays, as its format may not tell it, unless its absence is a fact or it speaks of CPUs
-    that are no longer there.
+    that are no longer there. An import that tells less than the document (`tells_less`) only adds what is not in it.
     """
+    return _filled(old, new) if not complete and tells_less(old, new) else _merged(old, new, complete=complete)
+
+
+def tells_less(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether an import of the same CPUs has no word of what the document knows: it may be less exact in the rest too.
+
+    `lscpu` merges cores of unlike kinds, say, and knows neither core ids nor, often, the architecture.
+    """
+    data = plain(new)
+    before, layout = old.get("topology") or {}, data.get("topology") or {}
+    return _in_cores(before) == _in_cores(layout) and not _told(old) <= _told(data)
+
+
+def _told(spec: Mapping[str, Any]) -> set[str]:
+    layout = spec.get("topology") or {}
+    parts = (("numaNodes", "memory"), ("numaNodes", "distances"), ("cores", "ids"), ("cores", "type"))
+    found = {key for part, key in parts if any(key in entry for entry in layout.get(part, ()))}
+    return found | spec.keys() & {"devices", "hugePageSizes"} | layout.keys() & {"dies", "clusters", "kubelet"}
+
+
+def _filled(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The document with keys that it lacks, of the machine and of its topology."""
+    layout, added = old.get("topology"), new.get("topology")
+    filled: dict[str, Any] = _merge_mappings(old, {key: old.get(key, value) for key, value in new.items()}, _kept, ())
+    if isinstance(layout, dict) and isinstance(added, dict):
+        values = {key: layout.get(key, value) for key, value in added.items()}
+        filled["topology"] = _merge_mappings(layout, values, _kept, ())
+    return filled
+
+
+def _kept(_path: Path, _given: Collection[str]) -> bool:
+    return False
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any], *, complete: bool) -> dict[str, Any]:
     layout = plain(new.get("topology") or {})
     before = old.get("topology") or {}
     other_cpus = _present(before) != _present(layout)
@@ -70,7 +105,7 @@ def _told_by_absence(above: Path, key: str) -> bool:
 def same_facts(old: dict[str, Any], new: dict[str, Any], *, complete: bool) -> bool:
     """Whether an import says nothing that a document does not, but for what software sets."""
     bare_old, bare_new = (_without(plain(spec), SOFTWARE | {"hugePageSizes"}) for spec in (old, new))
-    return bool(plain(merge_hardware(bare_old, bare_new, complete=complete)) == bare_old)
+    return bool(plain(_merged(bare_old, bare_new, complete=complete)) == bare_old)
 
 
 def _without(value: Any, keys: frozenset[str]) -> Any:

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.importers import documents as importer_documents
 from cpuplan.importers import sysroot
 from cpuplan.kubeletview import kubelet_topology
-from cpuplan.load import documents, hardware, yaml
+from tests.conformance.round_trip import read_back
 
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "kubelet" / "machineinfo.jsonl.gz"
 _COUNTS = {
@@ -42,12 +41,10 @@ def check(vector: dict[str, Any], root: Path) -> Iterator[str]:
     for name, text in vector["input"]["files"].items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    imported = sysroot.read(root)
-    sources = [part for name, text in importer_documents.render(imported).items() for part in yaml.parse(name, text)[0]]
-    spec = documents.from_sources(sources)[0].of_kind("Hardware")[0].spec
-    topology, problems = hardware.build(spec)
+    made = read_back(sysroot.read(root))
+    yield from made.problems
+    topology = made.hardware[0][1]
     if topology is None:
-        yield f"no topology: {problems}"
         return
     found, wanted = kubelet_topology(topology), vector["expected"]["topology"]
     for key, field in _COUNTS.items():

@@ -136,8 +136,8 @@ def test_another_run_is_writing(project: Path, capsys: Capture) -> None:
         (["import", "nowhere"], "there is no file or folder 'nowhere'"),
         (["import", "hwlok", "."], "'hwlok' is no file or folder, and no format; there are sysroot, must-gather"),
         (
-            ["import", ".", "--diff", "--force"],
-            "--diff goes with hardware that is put into an inventory, not with --force",
+            ["import", ".", "--diff", "--stdout"],
+            "--diff goes with hardware that is put into an inventory, not with --stdout",
         ),
         (["import", "performanceprofile", ".", "--diff"], "not with performanceprofile"),
         (["import", "sysroot"], "a path is missing: cpuplan import sysroot PATH..."),

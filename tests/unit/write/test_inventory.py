@@ -156,6 +156,19 @@ def test_less_is_told(tmp_path: Path) -> None:
     assert run(tmp_path, {"w0": bare}).files == {}
 
 
+def test_less_is_told_of_one_of_many(tmp_path: Path) -> None:
+    """Nor does it give a node a document of its own; that the two differ is said."""
+    machine = server(NIC)
+    run(tmp_path, {"w0": machine, "w1": machine})
+    guess = machine._replace(devices=(), huge_page_sizes=(), core_ids=dict.fromkeys(range(8), 7), kubelet=None)
+    update = run(tmp_path, {"w1": guess})
+    assert update.files == {}
+    assert update.notes == (
+        f"Hardware {NAME} tells more than what was read, and stays where the two differ",
+        "cluster lab has nodes that were not read, and they stay as they are: w0",
+    )
+
+
 def test_cpu_taken_offline(tmp_path: Path) -> None:
     machine = server()
     run(tmp_path, {"w0": machine})

@@ -75,6 +75,27 @@ def test_told_by_absence(key: str, value: Any) -> None:
     assert (key in merge_hardware(old, new, complete=False)["topology"]) is (key != "offline")
 
 
+def test_tells_less() -> None:
+    """Of the same CPUs, a format without memory and devices is not believed about the rest; it adds what is new."""
+    node = {"id": 0, "cpus": "0-7", "memory": "1Gi"}
+    old = {"architecture": "aarch64", "topology": {"cores": CORES, "numaNodes": [node], "sockets": []}}
+    new = {
+        "architecture": "x86_64",
+        "model": "Kunpeng",
+        "topology": {"cores": [{"threads": ["0-7"]}], "clusters": ["0-3"], "offline": "9"},
+    }
+    merged = merge_hardware(old, new, complete=False)
+    assert merged == {
+        "architecture": "aarch64",
+        "model": "Kunpeng",
+        "topology": {**old["topology"], "clusters": ["0-3"], "offline": "9"},  # type: ignore[dict-item]
+    }
+    assert not same_facts(old, new, complete=False)
+    # With other CPUs it is another machine.
+    new["topology"] = {"cores": [{"threads": ["0-3"]}]}
+    assert merge_hardware(old, new, complete=False)["topology"] == new["topology"]
+
+
 def test_other_cpus() -> None:
     """Groups of CPUs that are not there any more would make the document wrong."""
     old = {"topology": {"cores": CORES, "caches": [{"level": 3, "cpus": ["0-7"]}]}, "devices": [NIC]}
