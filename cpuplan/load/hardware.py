@@ -12,7 +12,6 @@ from cpuplan.source import Field
 from cpuplan.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
 
 
-
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:
     """The machine with the CPUs of `offline` (those that it has) offline too; or None, and what is wrong with it."""
     if (spec.regular is None) == (spec.topology is None):
