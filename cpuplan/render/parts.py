@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.inventory import Cache, HardwareSpec
-from cpuplan.load.hardware import UNCORE_LEVEL, cache_domains
+from cpuplan.load.hardware import cache_domains
+from cpuplan.load.kubelet import UNCORE_LEVEL
 from cpuplan.load.problem import numbers
 from cpuplan.quantity import to_bytes
 from cpuplan.render.machine import UNITS, memory_text, numa_title

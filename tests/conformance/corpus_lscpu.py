@@ -13,7 +13,7 @@ from cpuplan import importers
 from cpuplan.cpuset import CpuSet
 from cpuplan.importers.base import Imported
 from cpuplan.inventory import HardwareSpec
-from cpuplan.load.hardware import UNCORE_LEVEL
+from cpuplan.load.kubelet import UNCORE_LEVEL
 from cpuplan.topology import UNKNOWN, Topology
 from tests.conformance.round_trip import differ, read_back
 
