@@ -61,6 +61,7 @@ def best_combination(free: Sequence[int], count: int, group: int, size: int) -> 
     in_groups = [cpus // group * group for cpus in free]
     balance = Balance(free, count)
     best, best_score = None, inf
+    known: Known = {}
     for combination in iterate_combinations(list(range(len(free))), size):
         if best_score == 0:
             break
@@ -68,7 +69,7 @@ def best_combination(free: Sequence[int], count: int, group: int, size: int) -> 
             continue
         if min([free[node] for node in combination]) < distribution:
             continue
-        score, remainder = _best_remainder(balance, combination, distribution, group)
+        score, remainder = _best_remainder(balance, combination, distribution, group, known)
         if score < best_score:
             best, best_score = Choice(combination, remainder), score
     return best
@@ -98,10 +99,17 @@ class Balance:
         return score
 
 
+#: (score, members by position) for what members have left, and the sum of squares of all nodes.
+Known = dict[tuple[tuple[int, ...], int], tuple[float, list[int]]]
+
+
 def _best_remainder(
-    balance: Balance, combination: Sequence[int], distribution: int, group: int
+    balance: Balance, combination: Sequence[int], distribution: int, group: int, known: Known
 ) -> tuple[float, list[int]]:
-    """The score of a combination, and the members that should give what is left over after an even distribution."""
+    """The score of a combination, and the members that should give what is left over after an even distribution.
+
+    Nodes are often alike: what was found for others that have as much left is `known`.
+    """
     left = list(balance.free)
     for node in combination:
         left[node] -= distribution
@@ -110,19 +118,34 @@ def _best_remainder(
     if not remainder:
         return balance.score(squares), []
     members = [node for node in combination if left[node] >= group]
-    best, best_score = [], inf
-    for size in range(len(members), 0, -1):
+    key = tuple([left[node] for node in members]), squares
+    if key not in known:
+        known[key] = _best_subset(balance, *key, remainder, group)
+    score, positions = known[key]
+    return score, [members[position] for position in positions]
+
+
+def _best_subset(
+    balance: Balance, left: Sequence[int], squares: int, remainder: int, group: int
+) -> tuple[float, list[int]]:
+    """Of members that have so many CPUs `left`, those that leave all nodes most alike; larger subsets are tried first.
+
+    The subset is what its slice holds in the end: none is generated after the last one is scored.
+    """
+    best: list[int] = []
+    best_score = inf
+    for size in range(len(left), 0, -1):
         rounds, extra = divmod(remainder // group, size)
         low, high = rounds * group, (rounds + 1) * group
-        plenty = min([left[node] for node in members]) >= (high if extra else low)
+        plenty = min(left) >= (high if extra else low)
         low_changes = [low * (low - 2 * cpus) for cpus in left]
         high_changes = [high * (high - 2 * cpus) for cpus in left]
-        for subset in iterate_combinations(members, size):
+        for subset in iterate_combinations(list(range(len(left))), size):
             if plenty:
                 change = sum(map(high_changes.__getitem__, subset[:extra]))
                 if low:
                     change += sum(map(low_changes.__getitem__, subset[extra:]))
-            elif sum([left[node] for node in subset]) < remainder:
+            elif sum([left[member] for member in subset]) < remainder:
                 continue
             else:
                 change = _hand_out(left, subset, remainder, group)
