@@ -150,6 +150,7 @@ def test_cut_anywhere() -> None:
         lzma.compress(b"\0" * 1024),
         bz2.compress(b"\xff" * 1024),
     ],
+    ids=range(8),
 )
 def test_no_archive(data: bytes) -> None:
     with pytest.raises(ArchiveError) as caught:
