@@ -6,6 +6,7 @@ from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.inventory import HardwareSpec
 from cpuplan.quantity import to_bytes
 from cpuplan.render.devices import device_lines
+from cpuplan.render.kubeletview import kubelet_notes
 from cpuplan.render.machine import PLAIN, Box, Core, Group, Map, counted, counts, memory_text, type_words
 from cpuplan.render.memory import distance_notes, distance_table, memory_boxes
 from cpuplan.render.parts import Level, Part, cache_words, inner_levels, outer_levels
@@ -52,7 +53,7 @@ class _Drawing:
             boxes=boxes,
             last_cpu=(everything | self.topology.offline).last,
             memory=memory,
-            notes=(*notes, *distance_notes(self.topology)),
+            notes=(*notes, *distance_notes(self.topology), *kubelet_notes(self.topology)),
             table=distance_table(self.topology),
             condensed=len(everything) >= MANY,
         )
