@@ -216,6 +216,14 @@ class Runtime(Model):
     handler: Name = "high-performance"
     mixed_cpus: bool | None = Field(None, description="left out: yes where there is a shared pool")
     containers_limit: Annotated[int, Field(ge=0)] = Field(256, description="containers of a node that may share")
+    shared_namespaces: Annotated[tuple[Name, ...], Listed] = Field(
+        (), description="namespaces whose pods may ask for shared CPUs: written with the annotation that allows it"
+    )
+    annotate_pods: bool | None = Field(
+        None,
+        description="kubernetes: the API server adds the annotation by which CRI-O knows who shares "
+        "(MutatingAdmissionPolicy); false: pods bring it. Left out: yes from 1.32 on. OpenShift does it by itself",
+    )
     exec_cpu_affinity: Literal["first", "none"] = Field(
         "first", description="first: exec probes run on the container's first CPU; none: on all of them"
     )

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from itertools import groupby
 
+from cpuplan.backends import admission, kubernetes, openshift, performanceprofile, planfile
 from cpuplan.backends import delivery as by_git
-from cpuplan.backends import kubernetes, openshift, performanceprofile, planfile
 from cpuplan.backends.base import Backend, Files, to_file
 from cpuplan.components import nrt
 from cpuplan.delivery import DeliverySpec
@@ -22,13 +22,14 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diag
 
 
 def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
-    """All files of `out/`. Every file is read again and compared with what it was made from (`verify`)."""
+    """All files of `out/`, by path."""
     files: Files = {".cpuplan/plan.json": planfile.render(plan)}
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         plans = list(group)
         manifests = [
             manifest for node in plans for manifest in BACKENDS[node.node_class.target.platform].manifests(node)
         ]
+        manifests += admission.manifests(plans)
         files |= by_git.cluster_files(cluster, plans, {manifest.file: manifest for manifest in manifests}.values())
         files |= _node_files(cluster, plans)
         files |= _expected(cluster, plans)

@@ -9,8 +9,9 @@ from cpuplan.plan import NodePlan
 #: Files by path below `out/`.
 Files = dict[str, bytes]
 
-#: Waves within a cluster. KubeletConfig and MachineConfig share one, so that nodes reboot once.
-POOL_WAVE, NODE_WAVE = -10, 0
+#: Waves within a cluster. KubeletConfig and MachineConfig share one, so that nodes reboot once. Namespaces are opened
+#: last, when pods that ask for shared CPUs are checked.
+POOL_WAVE, NODE_WAVE, POLICY_WAVE, NAMESPACE_WAVE = -10, 0, 10, 20
 
 
 class Manifest(NamedTuple):

@@ -11,6 +11,11 @@ from cpuplan.plan import NodePlan
 #: The kinds that cpuplan writes, by API group: all that its AppProject may sync.
 NAMESPACED_KINDS = (("tuned.openshift.io", "Tuned"),)
 CLUSTER_KINDS = (
+    ("", "Namespace"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
     ("machineconfiguration.openshift.io", "KubeletConfig"),
     ("machineconfiguration.openshift.io", "MachineConfig"),
     ("machineconfiguration.openshift.io", "MachineConfigPool"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, metadata
-from cpuplan.components import kubelet, memory, mixedcpus
+from cpuplan.components import kubelet, memory, mixedcpus, versions
 from cpuplan.components.setting import of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json
@@ -89,6 +89,8 @@ def _annotations(plan: NodePlan) -> dict[str, str]:
         "dra-resource-management": spec.kubelet.dynamic_resource_allocation,
     }
     found = {_PREFIX + name: "true" for name, on in switches.items() if on}
+    if not (spec.net.receive_packet_steering or versions.ships(plan.node_class.target, "profile.no_rps_by_default")):
+        found[_PREFIX + "enable-rps"] = "false"
     if spec.runtime.exec_cpu_affinity == "none":
         found[_PREFIX + "exec-cpu-affinity"] = "disable"
     if snippet := _snippet(plan):

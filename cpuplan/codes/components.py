@@ -247,4 +247,42 @@ CODES = {
         "take it out, or use mode mco",
         "In mode performanceProfile, the node tuning operator makes the objects, and this is not for it to choose.",
     ),
+    "CP550": Code(
+        "namespaces without shared CPUs",
+        "runtime.sharedNamespaces has {names}, and no container can share CPUs",
+        "add pools.shared, or take the namespaces out",
+        "The annotation of a namespace allows its pods to ask for shared CPUs; without a shared pool, or with "
+        "runtime.mixedCpus false, such pods stay pending.",
+    ),
+    "CP551": Code(
+        "mutating policy behind a gate",
+        "the API server of Kubernetes {version} has MutatingAdmissionPolicy {api} only if its gate is on",
+        "start it with --feature-gates=MutatingAdmissionPolicy=true and "
+        "--runtime-config=admissionregistration.k8s.io/{api}=true and set runtime.annotatePods to true; or set it to false",
+        "MutatingAdmissionPolicy is on by default from Kubernetes 1.36 (KEP-3962). Where the API is not served, an Argo CD sync "
+        "fails at this object. With runtime.annotatePods false it is not written, and pods bring the annotation "
+        "`cpu-shared.crio.io/<container>: enable` themselves; the validating policy tells who forgot it. A warning.",
+        "warning",
+    ),
+    "CP552": Code(
+        "nobody checks pods that share CPUs",
+        "Kubernetes {version} has no ValidatingAdmissionPolicy by itself, so pods that ask for shared CPUs are not checked",
+        "use {since} or later, or check pods by other means",
+        "CRI-O gives shared CPUs to every container with the annotation. From 1.30 on, a policy refuses pods that ask in vain "
+        "or without leave. A warning.",
+        "warning",
+    ),
+    "CP553": Code(
+        "no mutating policy",
+        "runtime.annotatePods is true, and the API server of Kubernetes {version} has no MutatingAdmissionPolicy",
+        "use {since} or later, or take it out and have pods bring the annotation cpu-shared.crio.io/<container>: enable",
+        "MutatingAdmissionPolicy came with Kubernetes 1.32 (KEP-3962).",
+    ),
+    "CP554": Code(
+        "field that the release does not know",
+        "{field} came with OpenShift {since}; the target is {version}",
+        "use a later version of the target, or take it out",
+        "The API server drops fields that the operator's CRD does not have, in silence, and the machine config operator "
+        "degrades a pool with a kernelType that it does not know.",
+    ),
 }

@@ -1,6 +1,7 @@
 """Plan to settings, settings to text and back: one module for each thing on a node that must be told something."""
 
 from cpuplan.components import (
+    admission,
     crio,
     hugepages,
     kernel,
@@ -37,9 +38,11 @@ COMPONENTS: dict[str, Component] = {
 }
 #: What is looked at before anything is written; each takes a plan and finds the lines of its statements.
 CHECKS = (
+    versions.lacking,
     kubelet_checks.check,
     kubelet_view.check,
     mixedcpus.check,
+    admission.check,
     hugepages.check,
     kernel_checks.check,
     nrt.check,

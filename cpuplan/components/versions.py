@@ -1,6 +1,6 @@
 """What each release of a target can do: the one table "feature, first version"."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.intent import Target
@@ -35,6 +35,28 @@ FEATURES: dict[str, Version] = {
     "crio.exec_cpu_affinity": (1, 34),
     "crio.min_injected_gomaxprocs": (1, 36),
     "kubelet.config_dir": (1, 30),  # 1.28 with KUBELET_CONFIG_DROPIN_DIR_ALPHA (KEP-3983)
+    "kubelet.no_quota_with_exclusive_cpus": (1, 33),  # gate DisableCPUQuotaWithExclusiveCPUs, on by default
+    "api.validating_policy": (1, 30),  # admissionregistration.k8s.io/v1 (KEP-3488); OpenShift 4.17 is the first with it
+    "api.pod_level_resources": (1, 32),  # Pod spec.resources (KEP-2837)
+}
+
+#: MutatingAdmissionPolicy (KEP-3962): the API version by the first Kubernetes version that has it.
+MUTATING_POLICY: dict[str, Version] = {"v1alpha1": (1, 32), "v1beta1": (1, 34), "v1": (1, 36)}
+
+#: What OpenShift's own parts know, by the first release. Backports to patch releases do not count here either.
+OPENSHIFT_FEATURES: dict[str, str] = {
+    "kernel.64k_pages": "4.15",  # kernelType 64k-pages (machine-config-operator#3903)
+    "profile.hardware_tuning": "4.16",  # cluster-node-tuning-operator#908
+    "profile.kernel_page_size": "4.19",  # cluster-node-tuning-operator#1262; backported to 4.18
+    # Before, profiles of real-time workloads had it (cluster-node-tuning-operator#1370).
+    "profile.no_rps_by_default": "4.20",
+    # No pull request was found for the annotation; the operator of the 5.1 line has it.
+    "profile.dynamic_resource_allocation": "5.1",
+    "units.ocp_tuned_one_shot": "4.17",  # cluster-node-tuning-operator#1045; backported as far as 4.14
+    "units.stalld_backend": "4.22",  # cluster-node-tuning-operator#1515; before, sched_debug was stalld's own choice
+    "tuned.fwupd_timer": "5.1",  # cluster-node-tuning-operator#1591: RHEL 10 enables the timer, RHEL 9 does not
+    # TuneD 2.28 (redhat-performance/tuned#747); which release came with it was not found, the 5.1 line has it.
+    "kernel.nohz_full_patience_delay": "5.1",
 }
 
 #: Policy options of the CPU manager: the first version of each level of maturity (kubernetes/kubernetes
@@ -65,6 +87,14 @@ def has(target: Target, feature: str) -> bool:
     return version is not None and version >= FEATURES[feature]
 
 
+def ships(target: Target, feature: str) -> bool:
+    """Whether the target is an OpenShift release with `feature`; releases that are not in the table have none."""
+    if target.platform != "openshift" or target.version not in OPENSHIFT:
+        return False
+    releases = list(OPENSHIFT)
+    return releases.index(target.version) >= releases.index(OPENSHIFT_FEATURES[feature])
+
+
 def maturity(levels: dict[str, Version], version: Version) -> str | None:
     """The level that an option has in `version`; None where it does not exist yet."""
     reached = [level for level, since in levels.items() if since <= version]
@@ -86,3 +116,26 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diag
     position = locate(f"Intent/{plan.node_class.intent}:spec.targets.{index}.version")
     first, last = known[0], known[-1]
     return [diagnose("CP501", position, platform=target.platform, version=target.version, first=first, last=last)]
+
+
+def lacking(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    """What the intent asks for and the release's machine config operator or node tuning operator does not know."""
+    target, spec = plan.node_class.target, plan.spec
+    if target.platform != "openshift":
+        return
+    by_profile = target.mode == "performanceProfile"
+    page_size = "profile.kernel_page_size" if by_profile else "kernel.64k_pages"
+    rows = (
+        ("kernel.pageSize", spec.kernel.page_size == "64k", page_size),
+        ("hardwareTuning", by_profile and spec.hardware_tuning is not None, "profile.hardware_tuning"),
+        (
+            "kubelet.dynamicResourceAllocation",
+            by_profile and spec.kubelet.dynamic_resource_allocation,
+            "profile.dynamic_resource_allocation",
+        ),
+    )
+    for field, is_wanted, feature in rows:
+        if is_wanted and not ships(target, feature):
+            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            since = OPENSHIFT_FEATURES[feature]
+            yield diagnose("CP554", position, field=field, since=since, version=target.version)

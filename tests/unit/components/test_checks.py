@@ -29,6 +29,11 @@ def huge(*pages: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"spec": {"hugePages": {"pages": list(pages), **fields}}}
 
 
+def by_profile(version: str, **spec: Any) -> dict[str, Any]:
+    return {"version": version, "target": {"mode": "performanceProfile"}, "spec": spec}
+
+
+FREQUENCIES = {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
 KUBERNETES = {"platform": "kubernetes", "version": "1.33"}
 SMT = regular(cores=4, threads=2)
 
@@ -170,6 +175,28 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP546", kubelet(configuration={"maxPods": True}), ["maxPods", "a whole number"]),
     ("CP546", kubelet(configuration={"failSwapOn": 0}), ["failSwapOn", "true or false"]),
     ("CP547", kubelet(configuration={"featureGates": {"MemoryQoS": True}}), ["featureGates"]),
+    ("CP550", {"spec": {"runtime": {"sharedNamespaces": ["a", "b"]}}}, ["a, b", "no container can share"]),
+    (
+        "CP550",
+        {"shared": "2-3", "spec": {"runtime": {"sharedNamespaces": ["a"], "mixedCpus": False}}},
+        ["no container can share"],
+    ),
+    ("CP551", {**KUBERNETES, "shared": "2-3"}, ["1.33", "v1alpha1"]),
+    ("CP551", {**KUBERNETES, "version": "1.35", "shared": "2-3"}, ["1.35", "v1beta1"]),
+    ("CP552", {**KUBERNETES, "version": "1.29", "shared": "2-3"}, ["1.29", "1.30"]),
+    (
+        "CP553",
+        {**KUBERNETES, "version": "1.31", "shared": "2-3", "spec": {"runtime": {"annotatePods": True}}},
+        ["1.31", "1.32"],
+    ),
+    ("CP554", by_profile("4.15", hardwareTuning=FREQUENCIES), ["hardwareTuning", "4.16", "4.15"]),
+    ("CP554", by_profile("5.0", kubelet={"dynamicResourceAllocation": True}), ["5.1", "5.0"]),
+    ("CP554", {**by_profile("4.18", kernel={"pageSize": "64k"}), "architecture": "aarch64"}, ["4.19"]),
+    (
+        "CP554",
+        {"version": "4.14", "architecture": "aarch64", "spec": {"kernel": {"pageSize": "64k"}}},
+        ["kernel.pageSize", "4.15"],
+    ),
 ]
 
 
@@ -195,6 +222,13 @@ def test_every_code_has_a_row() -> None:
 
 
 FINE: list[dict[str, Any]] = [
+    {**KUBERNETES, "version": "1.36", "shared": "2-3", "spec": {"runtime": {"sharedNamespaces": ["a"]}}},
+    {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"annotatePods": False}}},
+    {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"annotatePods": True}}},
+    {**KUBERNETES, "version": "1.31", "shared": "2-3"},
+    {"version": "4.16", "shared": "2-3"},
+    by_profile("4.16", hardwareTuning=FREQUENCIES),
+    {"version": "4.15", "spec": {"hardwareTuning": FREQUENCIES}},
     kernel("isolcpus=managed_irq,2-7"),
     kernel("nohz_full=2-7", "quiet"),
     kernel("hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=8"),

@@ -1,0 +1,115 @@
+"""Objects for pods that ask for shared CPUs, once for a cluster: policies of admission, and the namespaces that may.
+
+ValidatingAdmissionPolicy, on every platform: OpenShift's own plugin lets pods through that get nothing or more than
+they ask for (`components.admission`). MutatingAdmissionPolicy on Kubernetes only, since the plugin does its work there.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from cpuplan.backends.base import NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
+from cpuplan.components import admission, mixedcpus, versions
+from cpuplan.components.admission import Rule
+from cpuplan.components.versions import Version
+from cpuplan.plan import NodePlan
+
+GROUP = "admissionregistration.k8s.io"
+NAME = "cpuplan-mixed-cpus"
+HINTS = f"{NAME}-hints"
+_CONDITIONS = {
+    "concerns-shared-cpus": admission.CONCERNS_SHARED_CPUS,
+    "is-new-or-annotated": admission.IS_NEW_OR_ANNOTATED,
+}
+_ASKS = {"asks-for-shared-cpus": admission.ASKS_FOR_SHARED_CPUS}
+
+
+def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
+    """What a cluster needs for its plans; nothing where no container can share CPUs."""
+    sharing = [plan for plan in plans if not plan.spec.paused and mixedcpus.are_used(plan)]
+    known = [version for plan in sharing if (version := versions.kubernetes_version(plan.node_class.target))]
+    if not known:
+        return
+    if min(known) >= versions.FEATURES["api.validating_policy"]:
+        yield from _validating(min(known), sorted({f"performance-{plan.node_class.intent}" for plan in sharing}))
+    apis = [api for plan in sharing if (api := admission.mutating_api(plan))]
+    if apis:
+        yield from _objects(mutating(min(apis, key=list(versions.MUTATING_POLICY).index)), {})
+    for name in sorted({name for plan in sharing for name in plan.spec.runtime.shared_namespaces}):
+        yield Manifest(f"30-namespace-{name}.yaml", namespace(name))
+
+
+def _validating(version: Version, runtime_classes: list[str]) -> Iterator[Manifest]:
+    rules, hints = list(admission.rules(version)), list(admission.hints(version, runtime_classes))
+    yield from _objects(validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE")), {"validationActions": ["Deny"]})
+    yield from _objects(validating(HINTS, hints, _ASKS, ("CREATE",)), {"validationActions": ["Warn"]})
+
+
+def _objects(policy: dict[str, Any], binding: dict[str, Any]) -> Iterator[Manifest]:
+    """A policy, and the binding that puts it in force in all namespaces."""
+    kind, name = policy["kind"], policy["metadata"]["name"]
+    yield Manifest(f"20-{kind.lower()}-{name}.yaml", policy)
+    spec = {"policyName": name, **binding}
+    yield Manifest(
+        f"20-{kind.lower()}binding-{name}.yaml",
+        policy | {"kind": f"{kind}Binding", "spec": spec},
+    )
+
+
+def _policy(api: str, kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    made = metadata(name, POLICY_WAVE)
+    if api != "v1":
+        # Where its gate is off, this object fails by itself, in its wave, and not the whole sync beforehand.
+        made["annotations"]["argocd.argoproj.io/sync-options"] = "SkipDryRunOnMissingResource=true"
+    return {"apiVersion": f"{GROUP}/{api}", "kind": kind, "metadata": made, "spec": spec}
+
+
+def _matches(conditions: dict[str, str], operations: Iterable[str]) -> dict[str, Any]:
+    """Pods, but only those with shared CPUs: nobody else depends on these policies."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": list(operations), "resources": ["pods"]}
+    return {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": [{"name": name, "expression": text} for name, text in conditions.items()],
+    }
+
+
+def _variables(names: Iterable[str]) -> list[dict[str, str]]:
+    return [{"name": name, "expression": admission.VARIABLES[name]} for name in names]
+
+
+def validating(
+    name: str, rules: Sequence[Rule], conditions: dict[str, str], operations: Iterable[str]
+) -> dict[str, Any]:
+    """A policy that refuses what breaks one of the rules, or warns of it, as its binding says."""
+    offenders = [{"name": rule.variable, "expression": rule.offenders} for rule in rules]
+    validations = [
+        {
+            "expression": f"variables.{rule.variable}.size() == 0",
+            "message": rule.message,
+            "messageExpression": rule.text,
+            "reason": "Forbidden",
+        }
+        for rule in rules
+    ]
+    spec = _matches(conditions, operations) | {
+        "variables": _variables(admission.VARIABLES) + offenders,
+        "validations": validations,
+    }
+    return _policy("v1", "ValidatingAdmissionPolicy", name, spec)
+
+
+def mutating(api: str) -> dict[str, Any]:
+    """The policy that tells CRI-O of containers that ask; again after others have added containers."""
+    spec = _matches(_ASKS, ("CREATE",)) | {
+        "reinvocationPolicy": "IfNeeded",
+        "variables": _variables(("containers", "asking")),
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": admission.ANNOTATE}}],
+    }
+    return _policy(api, "MutatingAdmissionPolicy", NAME, spec)
+
+
+def namespace(name: str) -> dict[str, Any]:
+    """A namespace whose pods may ask. Deleting it would delete them, so Argo CD asks first."""
+    made = metadata(name, NAMESPACE_WAVE, guarded=True)
+    made["annotations"][admission.ALLOWED] = ""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": made}

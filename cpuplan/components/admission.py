@@ -1,0 +1,243 @@
+"""Admission of pods that ask for shared CPUs: its rules, in CEL, for policy objects that any cluster can run.
+
+OpenShift's API server has a plugin (autoscaling.openshift.io/MixedCPUs: openshift/kubernetes#1799) that refuses more
+than one of the resource, pods that are not Guaranteed, and namespaces without the annotation, and adds the annotation
+that CRI-O reads. The rules here are these, and more: the plugin lets pods through that then silently get nothing, or
+that take shared CPUs without asking. All expressions are here, each with its reason; `backends.admission` makes objects
+of them.
+
+Each rule is a list of offenders, a variable, that must be empty: so the refusal can name them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from cpuplan.components import crio, mixedcpus, versions
+from cpuplan.components.reasons import is_written
+from cpuplan.components.versions import Version
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.source import Position
+
+RESOURCE = "workload.openshift.io/enable-shared-cpus"
+#: On a namespace; only the key counts, as for OpenShift's plugin.
+ALLOWED = "workload.mixedcpus.openshift.io/allowed"
+#: On a pod, for each container that shares: `cpu-shared.crio.io/<container>: enable`.
+_HOOK = crio.SHARED_HOOK
+_QUOTA_HOOK = "cpu-quota.crio.io"
+#: CRI-O tells a container its shared CPUs by this variable, and reads it back at each update of the container.
+_ENVIRONMENT = "OPENSHIFT_SHARED_CPUS"
+
+# Init containers count: their requests are part of the pod's QoS class, and CRI-O does not tell them apart.
+_CONTAINERS = "(object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))"
+# Requests only: the API server copies limits to them, and refuses an extended resource of which both are not equal.
+_ASKS = f"has(c.resources) && has(c.resources.requests) && '{RESOURCE}' in c.resources.requests"
+_SETS_VARIABLE = f"has(c.env) && c.env.exists(e, e.name == '{_ENVIRONMENT}')"
+_HAS_ANNOTATIONS = "has(object.metadata.annotations)"
+
+# Conditions have no variables. CRI-O's filter of annotations works by prefix, so look-alikes count too.
+CONCERNS_SHARED_CPUS = (
+    f"{_CONTAINERS}.exists(c, ({_ASKS}) || ({_SETS_VARIABLE})) || "
+    f"({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, k.startsWith('{_HOOK}')))"
+)
+ASKS_FOR_SHARED_CPUS = f"{_CONTAINERS}.exists(c, {_ASKS})"
+# Annotations can be added to a pod that waits to be scheduled. All other updates pass: a pod that was admitted before
+# there was a policy must still be able to lose a finalizer.
+IS_NEW_OR_ANNOTATED = (
+    f"request.operation == 'CREATE' || ({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, "
+    f"k.startsWith('{_HOOK}') && !(has(oldObject.metadata.annotations) && k in oldObject.metadata.annotations && "
+    "oldObject.metadata.annotations[k] == object.metadata.annotations[k])))"
+)
+
+
+class Rule(NamedTuple):
+    """What must hold: a variable that lists offenders, and the refusal; `text` is CEL and may name them."""
+
+    variable: str
+    offenders: str
+    message: str
+    text: str
+
+
+#: What rules refer to; each may use those before it.
+VARIABLES: dict[str, str] = {
+    "containers": _CONTAINERS,
+    "asking": f"variables.containers.filter(c, {_ASKS})",
+    "annotations": f"{_HAS_ANNOTATIONS} ? object.metadata.annotations : {{}}",
+}
+
+# cpu and memory, each with a limit, all above 0 and equal to the request: the API server's rule for the class
+# Guaranteed (pkg/apis/core/v1/helper/qos), which leaves out amounts of 0.
+_GUARANTEED = (
+    "has(c.resources) && has(c.resources.limits) && has(c.resources.requests) && ['cpu', 'memory'].all(r, "
+    "r in c.resources.limits && r in c.resources.requests && "
+    "quantity(c.resources.limits[r]).compareTo(quantity('0')) > 0 && "
+    "quantity(c.resources.limits[r]).compareTo(quantity(c.resources.requests[r])) == 0)"
+)
+
+
+def _named(before: str, variable: str, after: str) -> str:
+    """A text with the offenders in it."""
+    return f"'{before} ' + variables.{variable}.join(', ') + ' {after}'"
+
+
+_RULES: tuple[Rule, ...] = (
+    # Who may use shared CPUs is for those to say who may annotate namespaces.
+    Rule(
+        "notAllowed",
+        f"has(namespaceObject.metadata.annotations) && '{ALLOWED}' in namespaceObject.metadata.annotations "
+        "? [] : variables.asking.map(c, c.name)",
+        f"the namespace is not allowed for {RESOURCE}: annotate it with {ALLOWED}",
+        f"'namespace ' + namespaceObject.metadata.name + ' is not allowed for {RESOURCE}: annotate it with {ALLOWED}'",
+    ),
+    # The number says nothing but yes. OpenShift's plugin lets 0 through, annotates the pod, and nobody counts it.
+    Rule(
+        "notOne",
+        f"variables.asking.filter(c, quantity(c.resources.requests['{RESOURCE}']).compareTo(quantity('1')) != 0)"
+        ".map(c, c.name)",
+        f"a container asks for more or less than a single {RESOURCE}: set the request to 1 or remove it",
+        _named(
+            "container",
+            "notOne",
+            f"asks for more or less than a single {RESOURCE}: set the request to 1 or remove it",
+        ),
+    ),
+    # Only Guaranteed pods get exclusive CPUs, beside which the shared ones are meant. OpenShift's plugin does not look
+    # at init containers, and takes a request of 0 for equal to its limit.
+    Rule(
+        "notGuaranteed",
+        f"variables.asking.size() == 0 ? [] : variables.containers.filter(c, !({_GUARANTEED})).map(c, c.name)",
+        f"the pod asks for {RESOURCE} and is not of QoS class Guaranteed",
+        _named(
+            f"the pod asks for {RESOURCE} and is not of QoS class Guaranteed: container",
+            "notGuaranteed",
+            "needs cpu and memory limits, and requests that equal them",
+        ),
+    ),
+    # Fractions get no exclusive CPUs, and CRI-O's hooks pass over containers without (their shares are no multiple of
+    # 1024). `cpu` is looked for, since a container without it is refused above and must not be an error here.
+    Rule(
+        "notWhole",
+        "variables.asking.filter(c, 'cpu' in c.resources.requests && "
+        "!quantity(c.resources.requests['cpu']).isInteger()).map(c, c.name)",
+        f"a container asks for {RESOURCE} and for a fraction of a CPU: exclusive CPUs are whole ones",
+        _named(
+            "container", "notWhole", f"asks for {RESOURCE} and for a fraction of a CPU: exclusive CPUs are whole ones"
+        ),
+    ),
+    # CRI-O only knows of the request by the annotation. OpenShift's plugin has no eye for init containers; on clusters
+    # without a policy that adds it, pods bring it.
+    Rule(
+        "notAnnotated",
+        f"variables.asking.filter(c, !('{_HOOK}/' + c.name in variables.annotations && "
+        f"variables.annotations['{_HOOK}/' + c.name] == 'enable')).map(c, '{_HOOK}/' + c.name)",
+        f"a container asks for {RESOURCE} and CRI-O is not told: annotate the pod with {_HOOK}/<container>: enable",
+        _named(
+            "CRI-O must be told of each container that shares CPUs: annotate the pod with", "notAnnotated", "= enable"
+        ),
+    ),
+    # The annotation alone would give the CPUs too, past the namespace's leave and the limit of containers.
+    Rule(
+        "notAsking",
+        f"variables.annotations.filter(k, k.startsWith('{_HOOK}') && "
+        f"!variables.asking.exists(c, k == '{_HOOK}/' + c.name))",
+        f"the pod has an annotation {_HOOK} for a container that does not ask for {RESOURCE}",
+        _named(
+            "annotation", "notAsking", f"is for no container that asks for {RESOURCE}: request 1 of it or remove it"
+        ),
+    ),
+    # CRI-O finds the shared CPUs of a running container in its environment: whoever sets the variable gets those CPUs
+    # at the next update by the kubelet (internal/runtimehandlerhooks; seen with its code).
+    Rule(
+        "setsVariable",
+        f"variables.containers.filter(c, {_SETS_VARIABLE}).map(c, c.name)",
+        f"the variable {_ENVIRONMENT} is for CRI-O to set",
+        _named("container", "setsVariable", f"sets the variable {_ENVIRONMENT}, which is for CRI-O to set: remove it"),
+    ),
+)
+#: Since Kubernetes 1.32. The kubelet's CPU manager passes over such pods (gate PodLevelResourceManagers: off).
+_NO_POD_RESOURCES = Rule(
+    "ofPod",
+    "variables.asking.size() > 0 && has(object.spec.resources) ? variables.asking.map(c, c.name) : []",
+    f"the pod asks for {RESOURCE} and has resources of its own",
+    _named("container", "ofPod", f"asks for {RESOURCE} in a pod with spec.resources, which gets no exclusive CPUs"),
+)
+
+
+def rules(version: Version) -> Iterator[Rule]:
+    """What refuses a pod, for the API server of a Kubernetes version."""
+    yield from _RULES
+    if version >= versions.FEATURES["api.pod_level_resources"]:
+        yield _NO_POD_RESOURCES
+
+
+def hints(version: Version, runtime_classes: list[str]) -> Iterator[Rule]:
+    """What only warns, since it may be right on nodes that cpuplan does not know."""
+    names = ", ".join(f"'{name}'" for name in runtime_classes)
+    # Other handlers do not allow the annotation: CRI-O drops it without a word.
+    yield Rule(
+        "otherRuntime",
+        f"has(object.spec.runtimeClassName) && object.spec.runtimeClassName in [{names}] "
+        "? [] : variables.asking.map(c, c.name)",
+        "shared CPUs need a runtimeClassName of cpuplan's",
+        _named(
+            "container",
+            "otherRuntime",
+            f"gets no shared CPUs without a runtimeClassName of {' or '.join(runtime_classes)}",
+        ),
+    )
+    if version < versions.FEATURES["kubelet.no_quota_with_exclusive_cpus"]:
+        # On cgroup v2, CRI-O raises the quota of a cgroup below the container's, which itself stays at that of the
+        # exclusive CPUs.
+        yield Rule(
+            "throttled",
+            f"'{_QUOTA_HOOK}' in variables.annotations && "
+            f"variables.annotations['{_QUOTA_HOOK}'] in ['disable', 'true'] ? [] : variables.asking.map(c, c.name)",
+            f"shared CPUs need the annotation {_QUOTA_HOOK}: disable",
+            _named(
+                "container",
+                "throttled",
+                f"is throttled to its exclusive CPUs without the annotation {_QUOTA_HOOK}: disable",
+            ),
+        )
+
+
+#: What tells CRI-O: a JSON patch, since the names of annotations are only known with the pod. `add` replaces too.
+ANNOTATE = (
+    f"({_HAS_ANNOTATIONS} ? [] : [JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}]) + "
+    "variables.asking.map(c, JSONPatch{op: 'add', "
+    f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{_HOOK}/' + c.name), value: 'enable'}})"
+)
+
+
+def mutating_api(plan: NodePlan) -> str | None:
+    """The API version of MutatingAdmissionPolicy that the plan's cluster needs; None for no such policy.
+
+    On OpenShift the plugin adds the annotation, in every release that has mixed CPUs.
+    """
+    target = plan.node_class.target
+    version = versions.kubernetes_version(target)
+    if target.platform != "kubernetes" or version is None or plan.spec.runtime.annotate_pods is False:
+        return None
+    return versions.maturity(versions.MUTATING_POLICY, version)
+
+
+def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    """Namespaces that are opened for nothing, and API servers without the policies."""
+    origin, target, runtime = f"Intent/{plan.node_class.intent}:spec", plan.node_class.target, plan.spec.runtime
+    if not mixedcpus.are_used(plan):
+        if runtime.shared_namespaces:
+            names = ", ".join(runtime.shared_namespaces)
+            yield diagnose("CP550", locate(f"{origin}.runtime.sharedNamespaces"), names=names)
+        return
+    if target.platform != "kubernetes" or not versions.has(target, "crio.shared_cpuset"):
+        return
+    api = mutating_api(plan)
+    if api in ("v1alpha1", "v1beta1") and not is_written(plan, "runtime.annotatePods"):
+        yield diagnose("CP551", locate(f"{origin}.pools.shared"), version=target.version, api=api)
+    if not api and runtime.annotate_pods:
+        since = versions.to_text(min(versions.MUTATING_POLICY.values()))
+        yield diagnose("CP553", locate(f"{origin}.runtime.annotatePods"), version=target.version, since=since)
+    if not versions.has(target, "api.validating_policy"):
+        since = versions.to_text(versions.FEATURES["api.validating_policy"])
+        yield diagnose("CP552", locate(f"{origin}.pools.shared"), version=target.version, since=since)
