@@ -6,7 +6,7 @@ line. What TuneD computes on the node changes once CPUs were switched off, and c
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.components import cmdline, hugepages
+from cpuplan.components import cmdline, hugepages, versions
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet
@@ -92,7 +92,10 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
     if not isolated.cpus:
         return
     if switches.nohz_full:
-        yield "rcutree.nohz_full_patience_delay", "1000", (_LATENCY,)
+        target = plan.node_class.target
+        # A kernel before 6.11 passes over it. Elsewhere than on OpenShift, the release does not tell the kernel.
+        if target.platform != "openshift" or versions.ships(target, "kernel.nohz_full_patience_delay"):
+            yield "rcutree.nohz_full_patience_delay", "1000", (_LATENCY,)
         yield "nohz", "on", (_PARTITIONING,)
     if switches.rcu_nocbs:
         reason = stated(plan, "RCU callbacks run on other CPUs", "isolation.rcuNocbs")

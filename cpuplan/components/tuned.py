@@ -7,6 +7,7 @@ them: they stand in the MachineConfig, where a review sees them, and the parents
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from cpuplan.components import versions
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError
@@ -19,7 +20,6 @@ ISOLATED_CORES = "variables.isolated_cores"
 _PARENTS = "openshift-node,cpu-partitioning"
 #: What cpu-partitioning and its parents leave to others, or set in a way that pods with exclusive CPUs suffer from.
 _ALWAYS: tuple[tuple[str, str, str], ...] = (
-    ("service.service.fwupd-refresh.timer", "stop,disable", "firmware updates raise SMIs, which stop every CPU"),
     ("vm.transparent_hugepages", "never", "khugepaged would move the pages of running workloads"),
     ("sysctl.net.ipv4.tcp_fastopen", "3", "connections open faster, as in network-latency"),
     ("sysctl.vm.dirty_ratio", "10", "writers wait before much is dirty, as in latency-performance"),
@@ -31,6 +31,10 @@ _ALWAYS: tuple[tuple[str, str, str], ...] = (
     ("scheduler.group.ksoftirqd", "0:f:11:*:ksoftirqd.*", "soft interrupts run before real-time threads of workloads"),
     ("scheduler.group.rcuc", "0:f:11:*:rcuc.*", "RCU callbacks run before real-time threads of workloads"),
     ("scheduler.group.ktimers", "0:f:11:*:ktimers.*", "timers run before real-time threads of workloads"),
+)
+#: RHEL 10 starts it by itself.
+_FIRMWARE = (
+    ("service.service.fwupd-refresh.timer", "stop,disable", "firmware updates raise SMIs, which stop every CPU"),
 )
 _REAL_TIME: tuple[tuple[str, str, str], ...] = (
     ("sysctl.kernel.hung_task_timeout_secs", "600", "a task may have to wait long for a busy CPU"),
@@ -58,6 +62,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield Setting(NAME, "main.include", _PARENTS, (parents,))
     yield from _isolated_cores(plan)
     yield from _cpu(plan)
+    if versions.ships(plan.node_class.target, "tuned.fwupd_timer"):
+        yield from _given(_FIRMWARE)
     yield from _given(_ALWAYS)
     yield from _real_time(plan)
     yield from _interrupts(plan)

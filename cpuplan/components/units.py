@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from cpuplan.components import hugepages
+from cpuplan.components import hugepages, versions
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
+from cpuplan.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.resources import resource
 
@@ -57,6 +58,12 @@ OPENSHIFT_UNITS: dict[str, str] = {
     "cpuset-configure.service": "load balancing can only be switched off below a root cgroup without it (cgroup v1)",
     "ocp-tuned-one-shot.service": "TuneD tunes the node before its kubelet starts",
 }
+#: Files and units of later releases, and the feature that a release must have.
+_SINCE = {
+    "/etc/sysconfig/stalld-backend": "units.stalld_backend",
+    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": "units.stalld_backend",
+    "ocp-tuned-one-shot.service": "units.ocp_tuned_one_shot",
+}
 #: Scripts of the units that other platforms may need.
 _SCRIPTS = {OFFLINE_UNIT: f"{BIN}/set-cpus-offline.sh", "hugepages": f"{BIN}/hugepages-allocation.sh"}
 
@@ -66,10 +73,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     prepared = [*_offline_unit(plan), *_huge_page_units(plan)]
     yield from prepared
     if plan.node_class.target.platform == "openshift":
-        for path, file in OPENSHIFT_FILES.items():
-            yield Setting(NAME, path, True, (Reason(file.reason, "default"),))
-        for unit, text in OPENSHIFT_UNITS.items():
-            yield Setting(NAME, unit, True, (Reason(text, "default"),))
+        yield from _shipped(plan.node_class.target)
         return
     for start, path in _SCRIPTS.items():
         users = [setting for setting in prepared if setting.key.startswith(start)]
@@ -79,6 +83,13 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         names = [setting.key for setting in prepared]
         reasons = tuple(dict.fromkeys(reason for setting in prepared for reason in setting.reasons))
         yield Setting(NAME, KUBELET_DROP_IN, _wants(names), reasons)
+
+
+def _shipped(target: Target) -> Iterator[Setting]:
+    reasons = {path: file.reason for path, file in OPENSHIFT_FILES.items()} | OPENSHIFT_UNITS
+    for key, reason in reasons.items():
+        if key not in _SINCE or versions.ships(target, _SINCE[key]):
+            yield Setting(NAME, key, True, (Reason(reason, "default"),))
 
 
 def _offline_unit(plan: NodePlan) -> Iterator[Setting]:
