@@ -75,6 +75,9 @@ KernelList = Annotated[CpuSet, _ListOf(CpuSet.parse_kernel, list_pattern(_STRIDE
 #: A list as the kubelet reads its own and PerformanceProfiles are written: text in any order, repeats allowed.
 KubeletList = Annotated[CpuSet, _ListOf(CpuSet.parse_kubelet, list_pattern(RANGE), "0-1,32-33", bare_numbers=False)]
 
+#: Numbers of NUMA nodes, sockets, dies or caches, in the same form.
+NumberList = Annotated[CpuSet, _ListOf(CpuSet.parse, list_pattern(RANGE), "0-1")]
+
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]
 
@@ -85,6 +88,19 @@ def _as_tuple(value: object) -> object:
 
 #: Lists arrive from YAML as lists and are kept as tuples.
 Listed = BeforeValidator(_as_tuple)
+
+
+def _as_list(value: object) -> object:
+    return (value,) if isinstance(value, str) else _as_tuple(value)
+
+
+#: A single item may stand without its list.
+OneOrMore = BeforeValidator(_as_list)
+
+#: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that kinds differ (Arm).
+CoreType = Annotated[
+    str, Field(pattern=r"^(performance|efficient|lowPower|kind[0-9])$", examples=["performance", "efficient", "kind0"])
+]
 
 _NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 

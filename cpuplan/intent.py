@@ -1,16 +1,11 @@
 """The document of what CPUs are for: Intent (pydantic; unknown keys are refused)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic import Field
 
-from cpuplan.document import RANGE, CpuList, Listed, Model, Name, Quantity, list_pattern
-
-#: The pools, in the order in which they are solved, printed and explained.
-POOLS = ("reserved", "shared", "isolated", "offlined")
-PoolName = Literal["reserved", "shared", "isolated", "offlined"]
-POOL_SIZES = ("cpus", "count", "cores", "percent", "rest")
+from cpuplan.document import Listed, Model, Name, Quantity
+from cpuplan.pools import GOAL_ORDER, Objective, Pools, QosSets, Rules, Workloads
 
 #: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to GRUB: these words go
 #: into boot loader files.
@@ -54,69 +49,6 @@ class Target(Model):
     control_plane_topology: Literal["HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica"] = Field(
         "HighlyAvailable", description="openshift: as in the Infrastructure object"
     )
-
-
-def _pool_shorthand(value: object) -> object:
-    """`shared: "2,3"` is a CPU list, `isolated: rest` is what is left."""
-    if value == "rest":
-        return {"rest": True}
-    if isinstance(value, str | int) and not isinstance(value, bool):
-        return {"cpus": value}
-    return value
-
-
-class Pool(Model):
-    """How many CPUs, or which: exactly one of `cpus`, `count`, `cores`, `percent` and `rest`."""
-
-    cpus: CpuList | None = Field(None, description="exactly these CPUs")
-    count: Annotated[int, Field(ge=0)] | None = Field(None, description="this many CPUs (hardware threads)")
-    cores: Annotated[int, Field(ge=0)] | None = Field(None, description="this many whole cores")
-    percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        None, description="this share of the online CPUs, rounded up to whole cores"
-    )
-    rest: Literal[True] | None = Field(None, description="all CPUs that no other pool takes")
-    per: Literal["machine", "socket", "numaNode"] = Field(
-        "machine", description="what count, cores or percent is meant for: each of these"
-    )
-    whole_cores: bool = Field(
-        True,
-        description="false: threads of a core may go to different pools; a pool that takes the rest then takes them",
-    )
-
-    @model_validator(mode="after")
-    def _one_size(self) -> "Pool":
-        given = [name for name in POOL_SIZES if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise PydanticCustomError("pool_size", "{given}", {"given": " and ".join(given) or "none"})
-        if self.per != "machine" and given[0] in ("cpus", "rest"):
-            raise PydanticCustomError("pool_per", "{size}", {"size": given[0]})
-        return self
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Editors must know the short forms too."""
-        mapping = handler.resolve_ref_schema(handler(schema))
-        mapping["oneOf"] = [{"required": [name]} for name in POOL_SIZES]
-        return {
-            "anyOf": [
-                mapping,
-                {"const": "rest"},
-                {"type": "integer", "minimum": 0},
-                {"type": "string", "pattern": list_pattern(RANGE), "description": "exactly these CPUs"},
-            ]
-        }
-
-
-PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
-
-
-class Pools(Model):
-    """Who gets which CPUs. Each online CPU is in exactly one pool; `isolated` takes the rest if nobody else does."""
-
-    reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
-    shared: PoolSpec | None = Field(None, description="for containers that ask for shared CPUs beside exclusive ones")
-    isolated: PoolSpec | None = Field(None, description="for pods; exclusive CPUs come from here")
-    offlined: PoolSpec | None = Field(None, description="switched off to save power")
 
 
 class Isolation(Model):
@@ -263,6 +195,10 @@ class IntentSpec(Model):
     selector: Selector
     targets: Annotated[tuple[Target, ...], Listed, Field(min_length=1)]
     pools: Pools
+    qos: QosSets = Field(default_factory=QosSets.model_construct)
+    workloads: Workloads = ()
+    rules: Rules = Field((), description="built-in rules that are disabled or enabled; see docs/layout.md")
+    objective: Objective = Field(GOAL_ORDER, description="what makes a layout better, most important first")
     # Made when they are needed: an instance made here would build its model's validators at every start.
     isolation: Isolation = Field(default_factory=Isolation.model_construct)
     kubelet: Kubelet = Field(default_factory=Kubelet.model_construct)

@@ -4,15 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cpuplan.document import KernelList, Listed, Model, Name, Quantity, list_pattern
+from cpuplan.document import CoreType, KernelList, Listed, Model, Name, Quantity, list_pattern
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
 #: -1 is what some kernels say of cores that they know no number of.
 Sequence = Annotated[str, Field(pattern=list_pattern("(-1|[0-9]{1,20}(-[0-9]{1,20})?)"), examples=["0-27,0-27"])]
-#: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that kinds differ (Arm).
-CoreType = Annotated[
-    str, Field(pattern=r"^(performance|efficient|lowPower|kind[0-9])$", examples=["performance", "efficient", "kind0"])
-]
 
 
 class Numbering(Model):

@@ -67,7 +67,7 @@ def _layout(node_class: NodeClass, project: Project, *, resolve: bool) -> NodePl
         if not solver.verify(node_class, locked.pools):
             raise CpuplanError([diagnose("CP240", locked.position, name=node_class.name, cluster=node_class.cluster)])
         return solver.explain(node_class, locked.pools)
-    return solver.solve(node_class, project.locate)
+    return solver.solve(node_class, project.locate, locked.pools if locked and not resolve else None)
 
 
 def _alone(project: Project) -> list[NodePlan]:
@@ -83,10 +83,13 @@ def _alone(project: Project) -> list[NodePlan]:
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
     from cpuplan import backends, components
+    from cpuplan.rulebook import EXPERT_RULES
 
     found: list[Diagnostic] = []
     for node in [*plan.nodes, *_alone(project)]:
+        off = {code for switch in node.spec.rules if switch.off for code in EXPERT_RULES[switch.off].codes}
         problems = [*components.check(node, project.locate), *backends.check(node, project.locate)]
+        problems = [problem for problem in problems if problem.code not in off]
         found += [problem for problem in problems if problem not in found]
     return found
 

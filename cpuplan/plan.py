@@ -1,11 +1,13 @@
 """Who gets which CPUs, and why: the first waist of the compiler. Everything after it only reads plans."""
 
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.intent import IntentSpec, Target
+from cpuplan.inventory import Device
 from cpuplan.topology import Topology
 
 
@@ -34,6 +36,7 @@ class NodeClass:
         cpu_vendor: str = "",
         architecture: str = "x86_64",
         cpu_model_number: int | None = None,
+        devices: tuple[Device, ...] = (),
     ) -> None:
         self.name = name  # unique within the cluster, stable: <intent>-<hardware>
         self.intent = intent
@@ -46,6 +49,13 @@ class NodeClass:
         self.cpu_vendor = cpu_vendor
         self.architecture = architecture
         self.cpu_model_number = cpu_model_number
+        self.devices = devices
+
+    def saying(self, spec: IntentSpec) -> "NodeClass":
+        """The same nodes with another intent."""
+        other = copy(self)
+        other.spec = spec
+        return other
 
     def reason(self, text: str, field: str) -> Reason:
         """A reason that points at the field `field` of the class's intent."""
@@ -53,10 +63,14 @@ class NodeClass:
 
 
 class NodePlan(NamedTuple):
-    """The layout of one class: what `components` make settings from."""
+    """The layout of one class: what `components` make settings from.
+
+    `sets` lie over the pools: the partitions of isolated, as `isolated.dpdk`, and the QoS sets.
+    """
 
     node_class: NodeClass
     pools: tuple[Pool, ...]
+    sets: tuple[Pool, ...] = ()
 
     def with_spec(self, spec: IntentSpec) -> "NodePlan":
         """The same layout under another intent's words."""
@@ -64,8 +78,8 @@ class NodePlan(NamedTuple):
         return self._replace(node_class=NodeClass(**{**own, "spec": spec}))
 
     def pool(self, name: str) -> Pool:
-        """The pool `name`; an empty one where the layout has none."""
-        return next((pool for pool in self.pools if pool.name == name), Pool(name, EMPTY, ()))
+        """The pool or set `name`; an empty one where the layout has none."""
+        return next((pool for pool in (*self.pools, *self.sets) if pool.name == name), Pool(name, EMPTY, ()))
 
     def pool_of(self, cpu: int) -> Pool | None:
         """The pool that holds `cpu`."""

@@ -95,6 +95,11 @@ class Topology:
         return self._grouped(lambda cpu: cpu.numa_node)
 
     @cached_property
+    def dies(self) -> dict[int, CpuSet]:
+        """CPUs by the kernel's id of their die, which counts from 0 in each socket; ascending."""
+        return self._grouped(lambda cpu: cpu.die)
+
+    @cached_property
     def uncore_caches(self) -> dict[int, CpuSet]:
         """CPUs by last-level cache domain; empty where the machine tells of none."""
         return {cache: cpus for cache, cpus in self._grouped(lambda cpu: cpu.uncore_cache).items() if cache != UNKNOWN}

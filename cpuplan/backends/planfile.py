@@ -7,7 +7,7 @@ from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import NodePlan, Plan, Pool
 
 
 def render(plan: Plan) -> bytes:
@@ -23,10 +23,8 @@ def _class(plan: NodePlan) -> dict[str, Any]:
         "hardware": node_class.hardware,
         "intent": node_class.intent,
         "nodes": list(node_class.nodes),
-        "pools": {
-            pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]}
-            for pool in plan.pools
-        },
+        "pools": _pools(plan.pools),
+        **({"sets": _pools(plan.sets)} if plan.sets else {}),
         "settings": [
             {
                 "component": setting.component,
@@ -36,6 +34,12 @@ def _class(plan: NodePlan) -> dict[str, Any]:
             }
             for setting in all_settings(plan)
         ],
+    }
+
+
+def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
+    return {
+        pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]} for pool in pools
     }
 
 

@@ -56,7 +56,7 @@ def _is_as_planned(subject: Subject, key: str) -> bool:
 def effects(subject: Subject) -> Iterator[Diagnostic]:
     """What the kernel made of them: it drops a whole list for one CPU that it does not have."""
     isolation = subject.plan.spec.isolation
-    isolated = subject.plan.pool("isolated").cpus
+    isolated = subject.plan.pool("isolated").cpus | subject.plan.pool("isolcpus").cpus
     effects = (("isolated", "isolcpus", isolation.domain), ("nohz_full", "nohz_full", isolation.nohz_full))
     for name, key, wanted in effects:
         found = cpu_file(subject, name)

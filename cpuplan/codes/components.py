@@ -164,6 +164,15 @@ CODES = {
         "256 are left to the boot loader. Most of a long one is systemd.cpu_affinity=, which names each CPU that is neither "
         "isolated nor offlined.",
     ),
+    "CP526": Code(
+        "hidden CPUs that pods still use",
+        "{cpus} {are} kept from pods, and pods without exclusive CPUs run there all the same",
+        'add strict-cpu-reservation: "true" to kubelet.cpuManagerPolicyOptions',
+        "reservedSystemCPUs keeps exclusive pods away only: its CPUs stay in the default cpuset of all others. The policy "
+        "option strict-cpu-reservation takes them out (KEP-4540). A warning, which the rule strict-cpu-reservation switches "
+        "off.",
+        "warning",
+    ),
     "CP530": Code(
         "mixed CPUs without a shared pool",
         "runtime.mixedCpus is true, and there are no shared CPUs",

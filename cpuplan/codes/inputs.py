@@ -56,14 +56,14 @@ CODES = {
     "CP209": Code(
         "pool without one size",
         "pool {pool} must have one of cpus, count, cores, percent and rest; it has {given}",
-        "write exactly one of them",
-        "A pool says either which CPUs it has or how many.",
+        "write exactly one of them, or only min or max",
+        "A pool says either which CPUs it has or how many: exactly, or between `min` and `max`.",
     ),
     "CP210": Code(
         "`per` does not fit",
         "pool {pool}: `per` has no meaning beside {size}",
         "take out `per`, or give the size as count, cores or percent",
-        "`per` multiplies a number: for each socket, or for each NUMA node.",
+        "`per` multiplies a number: for each socket, NUMA node or last-level cache.",
     ),
     "CP211": Code(
         "CPU in two lists",
@@ -91,6 +91,38 @@ CODES = {
         "The boot CPU keeps the system's time (it stays a housekeeping CPU under nohz_full), takes interrupts that have no "
         "other place, and on most machines cannot be switched off. A workload on it is disturbed whatever is configured.",
         "warning",
+    ),
+    "CP215": Code(
+        "no such pool",
+        "{name!r} is no pool, partition or QoS set of this intent",
+        "write one of {known}",
+        "Pools speak of each other by name, and of partitions as `isolated.<name>`. A name that means nothing would be a rule "
+        "that silently does not hold.",
+    ),
+    "CP216": Code(
+        "sibling of no use",
+        "{pool} cannot leave the other threads of its cores to {sibling}",
+        "write `idle`, or another pool",
+        "With `sibling` a pool takes one thread of each core and another pool the others. A pool cannot do both, and QoS sets "
+        "lie over the pools.",
+    ),
+    "CP217": Code(
+        "workload outside of isolated",
+        "workload {workload} has no exclusive CPUs in {pool}",
+        "write isolated, or a partition of it such as isolated.dpdk",
+        "The kubelet gives exclusive CPUs of the isolated pool only.",
+    ),
+    "CP218": Code(
+        "range that does not fit",
+        "pool {pool}: {problem}",
+        "{hint}",
+        "`min` and `max` bound what is not a number already: a percentage, the rest, or a size that is left to the solver.",
+    ),
+    "CP219": Code(
+        "unclear switch",
+        "a switch of a rule says either `off` or `on`",
+        "write one of the two",
+        "Built-in rules are switched by name, each with the reason in `because`.",
     ),
     "CP220": Code(
         "node claimed twice",

@@ -130,4 +130,17 @@ CODES = {
         "NUMA nodes for one node.",
         "warning",
     ),
+    "CP353": Code(
+        "place that the machine lacks",
+        "{pool} speaks of {what}, and hardware {hardware} has no such {word} (known: {known})",
+        "use one of these, or correct the hardware",
+        "NUMA nodes, sockets and dies are named by the kernel's numbers, a last-level cache by its lowest CPU, as `show` does. "
+        "Of core types the inventory must tell.",
+    ),
+    "CP354": Code(
+        "no device to be near to",
+        "{pool} is to be near {devices}, and hardware {hardware} {what}",
+        "correct `near`, or add the device with its numaNode to the inventory",
+        "A pool near a device is on the NUMA nodes of the devices that fit everything `near` says.",
+    ),
 }

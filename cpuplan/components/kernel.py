@@ -11,7 +11,7 @@ from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.plan import NodePlan
+from cpuplan.plan import NodePlan, Pool
 
 NAME = "kernel"
 
@@ -88,7 +88,7 @@ def computed(plan: NodePlan) -> dict[str, Value]:
 
 
 def _partitioning(plan: NodePlan) -> Iterator[Argument]:
-    isolated, switches = plan.pool("isolated"), plan.spec.isolation
+    isolated, switches = _isolated(plan), plan.spec.isolation
     if not isolated.cpus:
         return
     if switches.nohz_full:
@@ -110,7 +110,14 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
 
 def _others(plan: NodePlan) -> CpuSet:
     """The CPUs of pid 1 and its heirs: everything that is neither isolated nor going to be offline."""
-    return plan.topology.online - plan.pool("isolated").cpus - plan.pool("offlined").cpus
+    return plan.topology.online - _isolated(plan).cpus - plan.pool("offlined").cpus
+
+
+def _isolated(plan: NodePlan) -> Pool:
+    """What the kernel keeps its own work away from: the isolated CPUs, and those that are kept from pods too."""
+    isolated, isolcpus = plan.pool("isolated"), plan.pool("isolcpus")
+    because = (*isolated.because, *isolcpus.because) if isolcpus.cpus else isolated.because
+    return Pool("isolated", isolated.cpus | isolcpus.cpus, because)
 
 
 def _platform(plan: NodePlan) -> Iterator[Argument]:
@@ -160,7 +167,7 @@ def _chosen_mode(plan: NodePlan) -> tuple[str, Reason] | None:
 
 
 def _isolation(plan: NodePlan) -> Iterator[Argument]:
-    isolated, switches = plan.pool("isolated"), plan.spec.isolation
+    isolated, switches = _isolated(plan), plan.spec.isolation
     if not isolated.cpus:
         return
     if switches.nohz_full:

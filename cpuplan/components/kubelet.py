@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan.components import memory, mixedcpus
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
-from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
@@ -102,13 +102,28 @@ def _reservations(plan: NodePlan) -> Iterator[Setting]:
         because = plan.pool("reserved").because
         if mixedcpus.are_used(plan):
             because = (*because, *plan.pool("shared").because, mixedcpus.reason(plan))
+        for name, hidden in hidden_cpus(plan).items():
+            because = (*because, *plan.pool(name).because) if hidden else because
         yield Setting(NAME, RESERVED_CPUS, cpus, because)
 
 
 def reserved_cpus(plan: NodePlan) -> CpuSet:
-    """The CPUs that no container gets exclusively: reserved, and what mixed CPUs share."""
+    """The CPUs that no container gets exclusively: reserved, what mixed CPUs share, and what is kept from pods.
+
+    reserved + shared + isolcpus + (bestEffort - other): allocatable is then min(ALL - reserved, #OTHER) of KEP-30.
+    """
     shared = plan.pool("shared").cpus if mixedcpus.are_used(plan) else CpuSet()
-    return plan.pool("reserved").cpus | shared
+    return plan.pool("reserved").cpus | shared | union(hidden_cpus(plan).values())
+
+
+def hidden_cpus(plan: NodePlan) -> dict[str, CpuSet]:
+    """isolcpus, and what only BestEffort pods may use; by the set that says so. A QoS set that is left out has all."""
+    qos = plan.spec.qos
+    best_effort = plan.topology.online - plan.pool("isolcpus").cpus - plan.pool("offlined").cpus
+    if qos.best_effort:
+        best_effort = plan.pool("bestEffort").cpus
+    only = best_effort - plan.pool("other").cpus if qos.other else CpuSet()
+    return {"isolcpus": plan.pool("isolcpus").cpus, "other": only}
 
 
 def _memory_manager(plan: NodePlan) -> Iterator[Setting]:

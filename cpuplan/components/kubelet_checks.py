@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from cpuplan.components import hugepages, kubelet, kubelet_fields, memory, versions
+from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
@@ -157,6 +158,10 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         elif len(topology.sockets) > len(topology.numa_nodes):
             sockets, nodes = len(topology.sockets), len(topology.numa_nodes)
             yield diagnose("CP510", at(f"{field}.align-by-socket"), sockets=sockets, nodes=nodes)
+    hidden = union(kubelet.hidden_cpus(plan).values())
+    if hidden and not _is_on(options, "strict-cpu-reservation"):
+        are = "is" if len(hidden) == 1 else "are"
+        yield diagnose("CP526", at(field), cpus=cpus_text(hidden), are=are)
     if _is_on(options, "strict-cpu-reservation") and plan.node_class.target.platform == "openshift":
         yield diagnose("CP511", at(f"{field}.strict-cpu-reservation"))
 

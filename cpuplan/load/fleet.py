@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import HOST_PATTERN, expand_names
 from cpuplan.intent import IntentSpec, Selector
-from cpuplan.inventory import HardwareSpec, NodeGroup, NodesSpec
+from cpuplan.inventory import Device, HardwareSpec, NodeGroup, NodesSpec
 from cpuplan.load import hardware, targets
 from cpuplan.load.documents import Document, Documents
 from cpuplan.plan import NodeClass
@@ -29,6 +29,7 @@ class Group(NamedTuple):
     hardware: str
     labels: dict[str, str]
     offline: CpuSet
+    devices: tuple[Device, ...]
 
 
 class Fleet(NamedTuple):
@@ -64,7 +65,9 @@ def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Gro
                 place = document.at("nodes", index, "hardware") if group.hardware else document.at("hardware")
                 diagnostics.append(diagnose("CP222", place, hardware=named, hint=_hardware_hint(named, known)))
             labels = {**spec.labels, **group.labels}
-            yield Group(document, index, spec.cluster, names, named or "", labels, group.offline or EMPTY)
+            yield Group(
+                document, index, spec.cluster, names, named or "", labels, group.offline or EMPTY, group.devices
+            )
 
 
 def _hardware_hint(name: str, known: set[str]) -> str:
@@ -216,16 +219,35 @@ def _unselected(group: Group, names: list[str]) -> Diagnostic:
     return diagnose("CP221", place, nodes=shown, cluster=group.cluster, they="it" if len(names) == 1 else "they")
 
 
+#: What nodes of one class have in common: intent, cluster, hardware, offline CPUs, devices of their own.
+_Key: TypeAlias = tuple[str, str, str, CpuSet, tuple[Device, ...]]
+
+
+def _devices_that_matter(spec: IntentSpec, group: Group) -> tuple[Device, ...]:
+    """The devices that only these nodes have, where a pool is to be near some device."""
+    pools = spec.pools
+    said = [pools.reserved, pools.shared, pools.isolated, pools.isolcpus, pools.offlined]
+    said += [*(pools.isolated.partitions.values() if pools.isolated else ()), spec.qos.best_effort, spec.qos.other]
+    return group.devices if any(pool is not None and pool.near is not None for pool in said) else ()
+
+
+def _digest(devices: tuple[Device, ...]) -> str:
+    import hashlib
+
+    text = "".join(device.model_dump_json(exclude_none=True) for device in devices)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
 def _classes(
     documents: Documents,
     claims: list[tuple[Document, Group, tuple[str, ...]]],
     topologies: _Topologies,
     diagnostics: list[Diagnostic],
 ) -> Iterator[NodeClass]:
-    merged: dict[tuple[str, str, str, CpuSet], list[str]] = {}
-    first: dict[tuple[str, str, str, CpuSet], tuple[Document, Group]] = {}
+    merged: dict[_Key, list[str]] = {}
+    first: dict[_Key, tuple[Document, Group]] = {}
     for intent, group, names in claims:
-        key = (intent.name, group.cluster, group.hardware, group.offline)
+        key = (intent.name, group.cluster, group.hardware, group.offline, _devices_that_matter(intent.spec, group))
         merged.setdefault(key, []).extend(names)
         first.setdefault(key, (intent, group))
     without_target: set[tuple[str, str]] = set()
@@ -241,6 +263,8 @@ def _classes(
             continue
         facts: HardwareSpec = documents.by_name["Hardware", group.hardware].spec
         suffix = f"-offline-{str(group.offline).replace(',', '.')}" if group.offline else ""
+        own = key[-1]
+        suffix += f"-devices-{_digest(own)}" if own else ""
         yield NodeClass(
             name=f"{intent.name}-{group.hardware}{suffix}",
             intent=intent.name,
@@ -253,4 +277,5 @@ def _classes(
             cpu_vendor=facts.vendor or "",
             architecture=facts.architecture,
             cpu_model_number=facts.model_number,
+            devices=(*facts.devices, *own),
         )

@@ -12,8 +12,8 @@ from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.document import API_VERSION
 from cpuplan.emit import to_yaml
-from cpuplan.intent import POOLS
 from cpuplan.plan import NodeClass, NodePlan
+from cpuplan.pools import PARTITION, POOLS, QOS_SETS
 from cpuplan.source import Data, Position, Source
 
 HEADER = "Layouts as cpuplan solved them. Commit this file: with it, `compile` moves no CPU without need.\n"
@@ -32,11 +32,15 @@ Lock = Mapping[tuple[str, str], Locked]
 
 
 def digest(node_class: NodeClass) -> str:
-    """What a layout depends on, in 16 hexadecimal digits: the pools asked for and the machine."""
+    """What a layout depends on, in 16 hexadecimal digits: what is asked for and the machine."""
     import hashlib
 
-    pools = node_class.spec.pools.model_dump_json(exclude_none=True)
-    text = f"{pools} {node_class.topology.fingerprint()}"
+    spec = node_class.spec
+    said = (spec.pools, spec.qos, *spec.workloads, *spec.rules)
+    pools = " ".join(each.model_dump_json(exclude_none=True) for each in said)
+    policy = spec.kubelet.cpu_manager_policy
+    near = [device.model_dump_json(exclude_none=True) for device in node_class.devices if '"near"' in pools]
+    text = f"{pools} {spec.objective} {policy} {near} {node_class.topology.fingerprint()}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -47,7 +51,7 @@ def render(plans: Iterable[NodePlan]) -> str:
             "cluster": plan.node_class.cluster,
             "class": plan.node_class.name,
             "solvedFrom": digest(plan.node_class),
-            "pools": {pool.name: str(pool.cpus) for pool in plan.pools},
+            "pools": {pool.name: str(pool.cpus) for pool in (*plan.pools, *plan.sets)},
         }
         for plan in plans
     ]
@@ -88,7 +92,7 @@ def _read_entry(
     pools: dict[str, CpuSet] = {}
     for name, text in written.items():
         field = ("classes", index, "pools", name)
-        if name not in POOLS:
+        if name not in (*POOLS, *QOS_SETS) and not name.startswith(PARTITION):
             diagnostics.append(diagnose("CP241", source.key_at(field), problem=f"has {name!r}, which is no pool"))
             return
         try:

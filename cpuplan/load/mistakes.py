@@ -73,10 +73,8 @@ def _diagnostic(detail: ErrorDetails, model: type[Model], source: Source, top: F
             return diagnose("CP202", source.key_at(field), field=shown)
         case "cpu_list":
             return diagnose("CP208", source.value_at(field), field=shown, value=value, **context)
-        case "pool_size":
-            return diagnose("CP209", source.key_at(field), pool=field[-1], given=context["given"])
-        case "pool_per":
-            return diagnose("CP210", source.value_at((*field, "per")), pool=field[-1], size=context["size"])
+        case "pool_size" | "pool_per" | "pool_range" | "pool_bounds" | "rule_switch" | "near_nothing":
+            return _layout_mistake(detail["type"], source, field, context)
         case "literal_error" | "enum":
             hint = did_you_mean(str(value), _choices(context))
             return diagnose(
@@ -88,6 +86,27 @@ def _diagnostic(detail: ErrorDetails, model: type[Model], source: Source, top: F
             return diagnose(
                 "CP203", source.value_at(field), field=shown, value=_short(value), expected=expected, hint=hint
             )
+
+
+def _layout_mistake(kind: str, source: Source, field: Field, context: dict[str, Any]) -> Diagnostic:
+    """What the validators of `pools` found."""
+    pool = field[-1]
+    match kind:
+        case "pool_size":
+            return diagnose("CP209", source.key_at(field), pool=pool, given=context["given"])
+        case "pool_per":
+            return diagnose("CP210", source.value_at((*field, "per")), pool=pool, size=context["size"])
+        case "pool_range":
+            size = context["size"]
+            problem, hint = f"min and max have no meaning beside {size}", f"take out {size}, or these two"
+            return diagnose("CP218", source.key_at(field), pool=pool, problem=problem, hint=hint)
+        case "pool_bounds":
+            problem = f"min is {context['least']}, and max is {context['most']}"
+            return diagnose("CP218", source.value_at((*field, "max")), pool=pool, problem=problem, hint="raise max")
+        case "rule_switch":
+            return diagnose("CP219", source.value_at(field))
+        case _:
+            return diagnose("CP202", source.value_at(field), field=".".join(map(str, (*field, "class"))))
 
 
 def _short(value: object) -> object:

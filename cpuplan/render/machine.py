@@ -8,7 +8,7 @@ from cpuplan.plan import NodePlan
 from cpuplan.topology import UNKNOWN, Topology
 
 #: Letters of the pools. Offline CPUs are in no pool; `?` marks a CPU that a layout forgot.
-LETTERS = {"reserved": "R", "shared": "S", "isolated": "I", "offlined": "O", "offline": ".", "": "?"}
+LETTERS = {"reserved": "R", "shared": "S", "isolated": "I", "isolcpus": "K", "offlined": "O", "offline": ".", "": "?"}
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 #: What cores are where no pools are drawn: their kind, told by a colour and in a title, without a letter.
 PLAIN = "plain"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from cpuplan.intent import POOLS
 from cpuplan.inventory import HardwareSpec
 from cpuplan.load.documents import Document
 from cpuplan.plan import NodePlan, Plan
+from cpuplan.pools import POOLS
 
 _HEAD = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 

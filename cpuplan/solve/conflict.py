@@ -1,7 +1,7 @@
 """Why there is no layout: smallest sets of statements that contradict each other.
 
-Knows no solver and no statement, only a test of whether some of them can hold together. Deletion-based, as in
-CPMpy's `mus_naive` (cpmpy/tools/explain/mus.py).
+Knows no solver and no statement, only a test of whether some of them can hold together. As U. Junker's QuickXplain
+(AAAI 2004) it looks for the statement that tips the balance by halving, so that many statements need few tests.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,14 +13,22 @@ Statement = TypeVar("Statement")
 def minimal(statements: Sequence[Statement], feasible: Callable[[Sequence[Statement]], bool]) -> list[Statement]:
     """Of statements that cannot hold together, some that cannot either, and can without any one of them.
 
-    Where there is a choice the first ones are kept. `feasible` is asked once for each statement.
+    Where there is a choice the first ones are kept.
     """
-    kept = list(statements)
-    for at in reversed(range(len(kept))):
-        without = kept[:at] + kept[at + 1 :]
-        if not feasible(without):
-            kept = without
-    return kept
+    kept: list[Statement] = []
+    remaining = list(statements)
+    while True:
+        least, most = 0, len(remaining)  # how many of the remaining ones it takes beside the kept ones
+        while least < most:
+            middle = (least + most) // 2
+            if feasible([*remaining[:middle], *kept]):
+                least = middle + 1
+            else:
+                most = middle
+        if not most:
+            return kept
+        kept.insert(0, remaining[most - 1])
+        remaining = remaining[: most - 1]
 
 
 def disjoint(

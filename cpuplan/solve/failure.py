@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, model, remedies
-from cpuplan.solve.goals import LEAST_LEFT_OVER
-from cpuplan.solve.kinds import LEFT_OVER
-from cpuplan.solve.rules import Amount, Covered, Problem, Rule, Scope, counted
-from cpuplan.solve.statements import Locate, joined
+from cpuplan.solve.constraints import Amount
+from cpuplan.solve.goals import Total
+from cpuplan.solve.layout import NOBODY
+from cpuplan.solve.rules.rule import Problem, Rule, counted, joined, machine
+from cpuplan.solve.statements import Locate
 from cpuplan.topology import Topology
 
 
@@ -26,29 +27,36 @@ def diagnostics(node_class: NodeClass, problem: Problem, locate: Locate) -> list
     conflicts = list(conflict.disjoint(problem.rules, feasible))
     found = []
     for rules in conflicts:
-        others = {rule for other in conflicts if other is not rules for rule in other}
-        settled = problem.having(rule for rule in problem.rules if rule not in others)
+        settled = [rule for other in conflicts if other is not rules for rule in other]
+        kept = problem.having(rule for rule in problem.rules if rule not in settled)
         narrowed = rules if remedies.leaves_over(rules) else _narrowed(rules, feasible)
-        found.append(_diagnostic(node_class, settled, narrowed, rules, locate))
+        change = remedies.sentence(node_class, rules, settled)
+        found.append(_diagnostic(node_class, kept, narrowed, change, locate))
     return found
 
 
 def _narrowed(rules: Sequence[Rule], feasible: Callable[[Sequence[Rule]], bool]) -> list[Rule]:
-    """The rules of a conflict with only those constraints that are needed: of the one NUMA node that is too small."""
-    parts = [rule._replace(constraints=(constraint,)) for rule in rules for constraint in rule.constraints]
-    needed = conflict.minimal(parts, feasible)
-    by_rule = groupby(needed, key=lambda part: (part.pool, part.field))
+    """The rules of a conflict with only those amounts that are needed: of the one NUMA node that is too small."""
+    needed = conflict.minimal([part for rule in rules for part in _parts(rule)], feasible)
+    by_rule = groupby(needed, key=lambda part: (part.name, part.field))
     return [
-        first._replace(constraints=tuple(constraint for part in (first, *parts) for constraint in part.constraints))
+        first._replace(constraints=tuple(dict.fromkeys(each for part in (first, *parts) for each in part.constraints)))
         for _, (first, *parts) in by_rule
     ]
 
 
+def _parts(rule: Rule) -> list[Rule]:
+    """The rule for each of its amounts by itself."""
+    others = [each for each in rule.constraints if not isinstance(each, Amount)]
+    amounts = [each for each in rule.constraints if isinstance(each, Amount)]
+    return [rule._replace(constraints=(amount, *others)) for amount in amounts] or [rule]
+
+
 def _diagnostic(
-    node_class: NodeClass, problem: Problem, narrowed: Sequence[Rule], rules: Sequence[Rule], locate: Locate
+    node_class: NodeClass, problem: Problem, narrowed: Sequence[Rule], change: str, locate: Locate
 ) -> Diagnostic:
     """At the first statement; the others, and the machine, as labels. What has no position goes into the message."""
-    places = [(locate(node_class.reason("", rule.field).origin), _figure(rule)) for rule in narrowed]
+    places = [(locate(node_class.reason("", rule.field).origin), _figure(problem, narrowed, rule)) for rule in narrowed]
     position, label = places[0]
     hardware = locate(f"Hardware/{node_class.hardware}:spec")
     further = [*places[1:], (hardware, _facts(problem.topology, narrowed))]
@@ -58,16 +66,16 @@ def _diagnostic(
         "cluster": node_class.cluster,
         "nodes": counted(len(node_class.nodes), "node"),
         "facts": "".join(f"; {text}" for text in unplaced),
-        "change": remedies.sentence(node_class, problem, rules),
+        "change": change,
     }
     code = "CP401"
-    if remedies.leaves_over(rules):
+    if remedies.leaves_over(narrowed):
         code = "CP402"
         left_over = _left_over(problem)
         online = counted(len(problem.topology.online), "online CPU")
         values |= {"count": len(left_over), "cpu": left_over.first, "online": online}
     else:
-        pools = [pool for pool in problem.pools if any(rule.pool == pool for rule in narrowed)]
+        pools = [name for name in problem.names if any(rule.name == name for rule in narrowed)]
         values |= {"pools": joined(pools), "do": "does" if len(pools) == 1 else "do"}
     labels = [Label(place, text) for place, text in further if place]
     return diagnose(code, position, label=label, labels=labels, **values)
@@ -75,26 +83,36 @@ def _diagnostic(
 
 def _left_over(problem: Problem) -> CpuSet:
     """The CPUs that are in no pool: as few as can be."""
-    rules = [rule for rule in problem.rules if not any(isinstance(each, Covered) for each in rule.constraints)]
-    layout = model.layout(problem.having(rules), LEAST_LEFT_OVER)
-    assert layout is not None  # noqa: S101 - Covered was needed for the conflict, and the others are settled
-    return layout[LEFT_OVER]
+    rules = [rule for rule in problem.rules if not remedies.leaves_over([rule])]
+    layout = model.layout(problem.having(rules), (Total(NOBODY, 1),))
+    assert layout is not None  # noqa: S101 - that rule was needed for the conflict, and the others are settled
+    return problem.topology.online - union(layout.values())
 
 
-def _figure(rule: Rule) -> str:
-    """A statement's part in a conflict: `reserved takes 2 cores of NUMA node 1`."""
+def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule) -> str:
+    """A statement's part in a conflict: `isolated takes 30 cores of NUMA node 1, and 26 are left`."""
     amounts = [constraint for constraint in rule.constraints if isinstance(constraint, Amount)]
-    if not amounts or amounts[0].least != amounts[0].most:
+    if not amounts:
         return rule.reason.text
-    scopes = _together((counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts)
-    return f"{rule.pool} takes " + joined([f"{many} of {_named(names)}" for many, names in scopes.items()])
+    exact = all(amount.least == amount.most for amount in amounts)
+    text = rule.reason.text
+    if exact:
+        scopes = _together((counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts)
+        text = f"{rule.name} takes " + joined([f"{many} of {_named(names)}" for many, names in scopes.items()])
+    if remedies.leaves_over(conflict) or len(conflict) == 1:
+        return text
+    others = problem.having(other for other in conflict if other != rule)
+    left = {model.most(others, amount) for amount in amounts}
+    if len(left) > 1 or (least := left.pop()) >= amounts[0].least:
+        return text
+    return f"{text}, and {least or 'none'} {'is' if least == 1 else 'are'} left"
 
 
 def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
     """The size of each scope that the conflict is about: `NUMA node 1 has 32 cores with 2 threads each`."""
     amounts = [each for rule in rules for each in rule.constraints if isinstance(each, Amount)]
     parts = dict.fromkeys(amount.scope for amount in amounts if amount.scope.cpus != topology.online)
-    scopes = list(parts) or [Scope("the machine", topology.online)]
+    scopes = list(parts) or [machine(topology)]
     alike = _together((_cores(topology, scope.cpus), scope.name) for scope in scopes)
     return joined([f"{_named(names)} has {cores}" for cores, names in alike.items()])
 

@@ -1,93 +1,158 @@
-"""What a layout should be like, most important first: objectives as data, for `model` to reach one after the other.
+"""What a layout should be like, most important first: aims as data, for `model` to reach one after the other.
 
-Together they leave no choice, so that every machine finds the same layout: where reserved, shared and offlined are
-fixed, isolated has what is left. Pools that list their CPUs have nothing to choose and are passed over.
+`measure` says how far a layout is from an aim, smaller being better. What the aims leave open is settled by the
+canonical choice: core by core from the lowest on, each goes to the first pool that can have it (`model`, `kinds`).
 """
 
-from enum import Enum
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.solve.kinds import LEFT_OVER
-from cpuplan.solve.rules import Layout, Listed, Problem
+from cpuplan.plan import NodeClass
+from cpuplan.pools import PARTITION, POOLS, GoalName
+from cpuplan.solve.layout import Layout, Scope, View
+from cpuplan.solve.rules.rule import Problem, scopes_of
+from cpuplan.solve.said import said
 from cpuplan.topology import Topology
 
 
-class Aim(Enum):
-    """What is made as small or as large as the rules allow."""
+class Moved(NamedTuple):
+    """As few CPUs as possible are in other sets than in the committed layout."""
 
-    BOOT_CPU = "the pool has the lowest online CPU"
-    FEW_SPLIT_CORES = "as few cores as possible are split between pools"
-    FEW_NUMA_NODES = "the pool is on as few NUMA nodes as possible"
-    LOWEST_CORES = "as many CPUs as possible of the lowest kind of core, then of the next"
-    HIGHEST_CORES = "as many CPUs as possible of the highest kind of core, then of the one below"
-    FEW_LEFT_OVER = "as few CPUs as possible are in no pool"
+    committed: tuple[tuple[str, CpuSet], ...]
 
-
-class Goal(NamedTuple):
-    """An aim for one pool (or for the layout), and the sentence that explains a layout by it."""
-
-    aim: Aim
-    pool: str = ""
-    reason: Reason | None = None
+    def measure(self, view: View) -> int:
+        old = View(view.topology, dict(self.committed)).slots
+        return sum(set(slot) != set(old[cpu]) for cpu, slot in view.slots.items())
 
 
-GOALS = (
-    # The boot CPU keeps time, takes the first interrupts and can never be isolated fully, so it outranks neatness.
-    Goal(
-        Aim.BOOT_CPU,
-        "reserved",
-        Reason("reserved takes the lowest cores, so that CPU {first} stays with the operating system", "goal boot-cpu"),
-    ),
-    Goal(Aim.FEW_SPLIT_CORES),
-    # What is spread on purpose says so with `per: numaNode`.
-    Goal(
-        Aim.FEW_NUMA_NODES,
-        "reserved",
-        Reason("reserved stays on one NUMA node, so that the others are whole", "goal reserved-packed"),
-    ),
-    Goal(
-        Aim.FEW_NUMA_NODES,
-        "shared",
-        Reason("shared stays on one NUMA node, so that the others are whole", "goal shared-packed"),
-    ),
-    Goal(Aim.LOWEST_CORES, "reserved"),
-    Goal(
-        Aim.LOWEST_CORES,
-        "shared",
-        Reason("shared takes the lowest cores that reserved leaves", "goal shared-lowest"),
-    ),
-    Goal(
-        Aim.HIGHEST_CORES,
-        "offlined",
-        Reason("offlined takes the highest cores, so that whole caches can sleep", "goal offlined-highest"),
-    ),
-)
+class SplitCores(NamedTuple):
+    """As few cores as possible have threads in different sets."""
 
-#: For a conflict: the CPUs that nobody takes, at best.
-LEAST_LEFT_OVER = (Goal(Aim.FEW_LEFT_OVER, LEFT_OVER), *GOALS, Goal(Aim.HIGHEST_CORES, LEFT_OVER))
+    def measure(self, view: View) -> int:
+        cores = view.topology.cores.values()
+        return sum(len({frozenset(view.slots[cpu]) for cpu in siblings}) > 1 for siblings in cores)
 
 
-def reasons(problem: Problem, pool: str, layout: Layout) -> list[Reason]:
-    """The goals that explain where a pool's CPUs are: those that can be seen in the layout, which may be an old one."""
-    cpus, topology = layout[pool], problem.topology
-    constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
-    if not cpus or any(isinstance(constraint, Listed) and constraint.pool == pool for constraint in constraints):
-        return []
-    return [
-        goal.reason._replace(text=goal.reason.text.format(first=topology.online.first))
-        for goal in GOALS
-        if goal.pool == pool and goal.reason and _is_seen(goal, cpus, topology, layout)
-    ]
+class Parts(NamedTuple):
+    """The set is on as few of the scopes as possible."""
+
+    name: str
+    scopes: tuple[Scope, ...]
+
+    def measure(self, view: View) -> int:
+        return sum(bool(view.cpus(self.name) & scope.cpus) for scope in self.scopes)
 
 
-def _is_seen(goal: Goal, cpus: CpuSet, topology: Topology, layout: Layout) -> bool:
-    others = topology.online - cpus - layout.get("reserved", cpus)
-    if goal.aim is Aim.BOOT_CPU:
-        return topology.online.first in cpus
-    if goal.aim is Aim.FEW_NUMA_NODES:
-        return len(topology.numa_nodes) > 1 and any(cpus <= node for node in topology.numa_nodes.values())
-    if goal.aim is Aim.LOWEST_CORES:
-        return bool(others) and cpus.first < others.first
-    return topology.online.last in cpus
+class Smallest(NamedTuple):
+    """The scope with the fewest CPUs of the set has as many as possible."""
+
+    name: str
+    scopes: tuple[Scope, ...]
+
+    def measure(self, view: View) -> int:
+        return -min(len(view.cpus(self.name) & scope.cpus) for scope in self.scopes)
+
+
+class Total(NamedTuple):
+    """The set has as many CPUs as possible, or (sign 1) as few."""
+
+    name: str
+    sign: int = -1
+
+    def measure(self, view: View) -> int:
+        return self.sign * len(view.cpus(self.name))
+
+
+Aim: TypeAlias = Moved | SplitCores | Parts | Smallest | Total
+
+
+def aims_of(node_class: NodeClass, committed: Layout | None = None) -> list[Aim]:
+    """The aims of a class, in the order that its intent gives."""
+    found: list[Aim] = []
+    for goal in node_class.spec.objective:
+        found += _aims(goal, node_class, committed)
+    return found + list(_open_ends(node_class))
+
+
+def _open_ends(node_class: NodeClass) -> Iterator[Aim]:
+    """A set whose size is a range takes as few CPUs as it must, the first in their order above all."""
+    for name, each in said(node_class).items():
+        pool = each.pool
+        if pool.percent is None and not pool.rest and name != "isolated" and (pool.min, pool.max) != (None, None):
+            yield Total(name, 1)
+
+
+def _aims(goal: GoalName, node_class: NodeClass, committed: Layout | None) -> Iterator[Aim]:
+    topology = node_class.topology
+    nodes = tuple(scopes_of(topology, "numaNode"))
+    match goal:
+        case "fewest-moved":
+            if committed:
+                yield Moved(tuple(sorted(committed.items())))
+        case "fewest-split-cores":
+            if topology.threads_per_core > 1:
+                yield SplitCores()
+        case "locality":
+            for scopes in _levels(topology):
+                yield from (Parts(name, scopes) for name in _packed(node_class))
+        case "balance":
+            if len(nodes) > 1:
+                yield Smallest("isolated", nodes)
+        case "most-isolated":
+            yield Total("isolated")
+
+
+def _levels(topology: Topology) -> Iterator[tuple[Scope, ...]]:
+    """NUMA nodes and last-level caches, where there are several that differ."""
+    nodes, caches = tuple(scopes_of(topology, "numaNode")), tuple(scopes_of(topology, "cache"))
+    if len(nodes) > 1:
+        yield nodes
+    if len(caches) > 1 and {scope.cpus for scope in caches} != {scope.cpus for scope in nodes}:
+        yield caches
+
+
+def _packed(node_class: NodeClass) -> Iterator[str]:
+    """The sets that are better off in one place, in their order: all but isolated and the QoS sets.
+
+    What is listed has nothing to choose, and what is meant for each of several parts is not to be in one.
+    """
+    for name, each in said(node_class).items():
+        pool = each.pool
+        packed = name.startswith(PARTITION) or (name in POOLS and name != "isolated")
+        if packed and pool.cpus is None and pool.per == "machine":
+            yield name
+
+
+def reasons(problem: Problem, name: str, layout: Layout) -> Iterator[Reason]:
+    """The goals that explain where a set is: those that can be seen in the layout, which may be an old one."""
+    cpus, topology = layout[name], problem.topology
+    if not cpus or any(rule.name == name and rule.field.endswith(".cpus") for rule in problem.rules):
+        return
+    nodes = [scope for scope in scopes_of(topology, "numaNode") if cpus & scope.cpus]
+    if name not in {"isolated", "offlined"} and len(topology.numa_nodes) > 1 and len(nodes) == 1:
+        yield Reason(f"{name} stays on one NUMA node, so that the others are whole", "goal locality")
+    others = topology.online - cpus - layout.get("reserved", EMPTY)
+    if name == "reserved" and topology.online.first in cpus:
+        yield Reason("reserved takes the lowest cores that it can have", "goal canonical")
+    elif name == "shared" and others and cpus.first < others.first:
+        yield Reason("shared takes the lowest cores that reserved leaves", "goal canonical")
+    elif name == "offlined" and topology.online.last in cpus:
+        yield Reason("offlined takes the highest cores, so that whole caches can sleep", "goal canonical")
+
+
+def measures(aims: Iterable[Aim], view: View) -> tuple[int, ...]:
+    """How far a layout is from each aim: the smaller of two tuples is the better layout."""
+    return tuple(aim.measure(view) for aim in aims)
+
+
+def sets_of(aim: Aim) -> list[CpuSet]:
+    """The sets of CPUs that the aim tells apart from the others."""
+    match aim:
+        case Moved(committed=committed):
+            return [cpus for _, cpus in committed]
+        case Parts(scopes=scopes) | Smallest(scopes=scopes):
+            return [scope.cpus for scope in scopes]
+        case _:
+            return []

@@ -1,71 +1,118 @@
-"""Cores that are the same to every rule, and the canonical choice of CPUs among them."""
+"""Cores that the rules and goals do not tell apart, the ways to use such a core, and the choice of CPUs among them."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.intent import POOLS
+from cpuplan.cpuset import CpuSet
+from cpuplan.solve.constraints import PAIRWISE, Constraint, CoreConstraint, Has, OneOf, Within, binds_cores
+from cpuplan.solve.layout import Slot
 from cpuplan.topology import Topology
 
-#: The name under which CPUs are counted that are in no pool; last in every order.
-LEFT_OVER = ""
-ORDER = (*POOLS, LEFT_OVER)
+#: The slot of each thread of a core, in the order of the kind's threads.
+Pattern: TypeAlias = tuple[Slot, ...]
 
 
 class Kind(NamedTuple):
-    """Cores of one socket, NUMA node, die, cache and core type with as many free threads and the same listed ones."""
+    """Cores whose threads are in the same of the sets of CPUs that are spoken of."""
 
-    cores: tuple[CpuSet, ...]  # the free CPUs of each core, ascending
-    threads: int  # how many free CPUs each has
-    holders: tuple[str, ...]  # the pools that hold the cores' other CPUs by their lists
-    numa_node: int
+    cores: tuple[tuple[int, ...], ...]  # the threads of each core; cores in the order in which they are given away
+    groups: tuple[int, ...]  # how many threads, one after the other, nobody tells apart
 
     @property
-    def cpus(self) -> CpuSet:
-        """All free CPUs."""
-        return union(self.cores)
+    def sample(self) -> tuple[int, ...]:
+        """The threads of one core, as good as any."""
+        return self.cores[0]
 
 
-def kinds_of(topology: Topology, listed: Mapping[str, CpuSet]) -> list[Kind]:
-    """All cores with free CPUs by kind. Lowest kind first: sockets, NUMA nodes, dies and caches by their lowest CPU.
+def kinds_of(topology: Topology, sets: Iterable[CpuSet]) -> list[Kind]:
+    """All cores by kind, the kind of the first core first."""
+    marks = dict.fromkeys(topology.online, 0)
+    for index, cpus in enumerate(dict.fromkeys(sets)):
+        for cpu in cpus & topology.online:
+            marks[cpu] |= 1 << index
+    kinds: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for siblings in in_order(topology):
+        threads = sorted(siblings, key=lambda cpu: (marks[cpu], cpu))
+        kinds.setdefault(tuple(marks[cpu] for cpu in threads), []).append(tuple(threads))
+    return [Kind(tuple(cores), tuple(len(list(same)) for _, same in groupby(key))) for key, cores in kinds.items()]
 
-    The kernel sees to it that siblings share all of these (arch/x86/kernel/smpboot.c, topology_sane).
+
+def in_order(topology: Topology) -> list[CpuSet]:
+    """The cores in the order in which they are given away.
+
+    Sockets, NUMA nodes, dies and caches come one after the other, each ranked by its lowest CPU.
     """
-    taken = union(listed.values())
     lowest: dict[tuple[int, ...], int] = {}
-    groups: dict[tuple[tuple[int, ...], str, int, int, tuple[str, ...]], list[CpuSet]] = {}
+    ranked = []
     for siblings in sorted(topology.cores.values(), key=lambda siblings: siblings.first):
         cpu = topology[siblings.first]
         places = (cpu.socket, cpu.numa_node, cpu.die, cpu.uncore_cache)
         # Cores come in ascending order, so the first core in a place gives the place its rank.
         ranks = tuple(lowest.setdefault(places[: depth + 1], cpu.cpu) for depth in range(len(places)))
-        if free := siblings - taken:
-            holders = tuple(pool for pool in listed if siblings & listed[pool])
-            groups.setdefault((ranks, cpu.core_type, len(siblings), len(free), holders), []).append(free)
-    # Sorting is stable, so kinds of one place stay in the order of their lowest cores.
-    return [
-        Kind(tuple(groups[key]), key[3], key[4], topology[groups[key][0].first].numa_node)
-        for key in sorted(groups, key=lambda key: key[0])
-    ]
+        ranked.append((ranks, siblings.first, siblings))
+    return [siblings for _, _, siblings in sorted(ranked, key=lambda each: each[:2])]
 
 
-def place(kind: Kind, taken: Mapping[str, int]) -> dict[str, CpuSet]:
-    """Choose CPUs of a kind for pools that take `taken` CPUs of it (all together); as few cores are split as can be.
+class Ways:
+    """The ways in which the rules let a core be used."""
 
-    Lowest first: the full cores of reserved, then the cores that are split, then the full cores of the others.
-    """
-    full = {pool: 0 if kind.holders else taken.get(pool, 0) // kind.threads for pool in ORDER}
-    cores = list(kind.cores)
-    found = dict.fromkeys(ORDER, EMPTY)
-    split = len(cores) - sum(full.values())
-    for pool in ORDER:
-        found[pool] = union(cores[: full[pool]])
-        cores = cores[full[pool] :]
-        if pool == ORDER[0]:
-            threads = [cpu for siblings in cores[:split] for cpu in siblings]
-            cores = cores[split:]
-    for pool in ORDER:
-        part = taken.get(pool, 0) - full[pool] * kind.threads
-        found[pool] |= CpuSet(threads[:part])
-        threads = threads[part:]
+    def __init__(self, slots: Sequence[Slot], constraints: Iterable[Constraint]) -> None:
+        constraints = list(constraints)
+        one_of = [each for each in constraints if isinstance(each, OneOf)]
+        self._slots = [slot for slot in slots if all(each.takes(slot) for each in one_of)]
+        self._places = [each for each in constraints if isinstance(each, Within | Has)]
+        self._core: list[CoreConstraint] = [each for each in constraints if binds_cores(each)]  # type: ignore[misc]
+        pairwise = [each for each in self._core if isinstance(each, PAIRWISE)]
+        self._may_meet = {
+            (a, b): all(each.allows((a, b)) for each in pairwise) for a in self._slots for b in self._slots
+        }
+        self._found: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
+
+    def of(self, kind: Kind) -> list[Pattern]:
+        """The patterns of a kind, those that are preferred for the lowest cores first; none if the rules leave none."""
+        choices = tuple(tuple(self._allowed(cpu)) for cpu in kind.sample)
+        key = (choices, kind.groups)
+        if key not in self._found:
+            self._found[key] = list(self._patterns(choices, kind.groups))
+        return self._found[key]
+
+    def _allowed(self, cpu: int) -> Iterator[Slot]:
+        """The slots that one CPU may have."""
+        for slot in self._slots:
+            if all(
+                (each.name in slot) <= (cpu in each.cpus)
+                if isinstance(each, Within)
+                else (cpu in each.cpus) <= (each.name in slot)
+                for each in self._places
+            ):
+                yield slot
+
+    def _patterns(self, choices: Sequence[Sequence[Slot]], groups: Sequence[int]) -> Iterator[Pattern]:
+        firsts = {sum(groups[:index]) for index in range(len(groups))}
+
+        def extend(chosen: tuple[Slot, ...], at: int) -> Iterator[Pattern]:
+            """`chosen`, and `at` in the choices of the latest thread."""
+            thread = len(chosen)
+            if thread == len(choices):
+                if all(each.allows(chosen) for each in self._core):
+                    yield chosen
+                return
+            # Threads of one group are alike, so only ascending choices are different ways.
+            start = 0 if thread in firsts else at
+            for index in range(start, len(choices[thread])):
+                slot = choices[thread][index]
+                if all(self._may_meet[slot, other] for other in chosen):
+                    yield from extend((*chosen, slot), index)
+
+        return extend((), 0)
+
+
+def place(kind: Kind, used: Iterable[tuple[Pattern, int]]) -> dict[int, Slot]:
+    """Give the cores of a kind away: so many to each pattern, the lowest to the first."""
+    cores = iter(kind.cores)
+    found: dict[int, Slot] = {}
+    for pattern, many in used:
+        for _, threads in zip(range(many), cores, strict=False):
+            found.update(zip(threads, pattern, strict=True))
     return found

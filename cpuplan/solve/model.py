@@ -1,129 +1,137 @@
-"""The rules and goals as a CP-SAT model. The only module that knows ortools, and it imports it when asked to solve.
+"""The rules and aims as a CP-SAT model. The only module that knows ortools, and it imports it when asked to solve.
 
-The unknowns are how many CPUs of each kind of core each pool takes; which ones is chosen by `kinds.place`. Nothing is
-lost by that: listed CPUs are taken out first, pools of whole cores take multiples of a core's threads, and what the
-others take of the remaining cores of a kind can always be laid out side by side.
+The unknowns are how many cores of each kind are used in each way; which ones is chosen by `kinds.place`. Nothing is
+lost by that: neither rules nor aims tell cores of a kind apart.
 
-One worker, a fixed seed, no time limit, and goals that leave no choice: the same layout everywhere.
+The result is unique by construction and not by the solver's ways: each aim is proven best, and of all layouts that
+reach them the canonical one is taken, which is proven to be it.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.solve.goals import Aim, Goal
-from cpuplan.solve.kinds import LEFT_OVER, Kind, kinds_of, place
-from cpuplan.solve.rules import Amount, Covered, Listed, Problem, Rule, WholeCores
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.solve import goals
+from cpuplan.solve.constraints import Amount, Apart, Together, binds_cores, sets_of
+from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
+from cpuplan.solve.kinds import Pattern, Ways, kinds_of, place
+from cpuplan.solve.layout import in_slots, slots_of
+from cpuplan.solve.rules.rule import Problem, Rule
 
-#: The largest sum of weighted terms of one objective: exact also where the solver bounds it with floating point.
+#: The largest sum of weighted aims of one objective: exact also where the solver bounds it with floating point.
 _MOST_WEIGHT = 2**45
 
 
-class Term(NamedTuple):
-    """A number to make as large as possible; it lies between `low` and `high`."""
-
-    expression: Any
-    low: int
-    high: int
-
-
-def layout(problem: Problem, goals: Iterable[Goal]) -> dict[str, CpuSet] | None:
-    """The best layout of the problem's pools; None when the rules contradict each other."""
-    model = _Model(problem)
-    # Goals of different sorts are not weighed in one objective: proving that one best takes the solver ages.
-    objectives = [terms for goal in goals for terms in _chunks(model.terms(goal))]
-    if not all(model.maximise(terms) for terms in objectives or [[]]):
+def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
+    """The best layout, the aims counting in their order; None when the rules contradict each other."""
+    model = _Model(problem, aims)
+    if not model.solve():
         return None
-    return model.chosen()
+    for some in model.together(aims):
+        model.reach(some)
+    return model.canonical()
 
 
 def feasible(problem: Problem) -> bool:
     """Can the rules hold together?"""
-    return _Model(problem).maximise([])
+    return _Model(problem, ()).solve()
 
 
 def first_feasible(problem: Problem, options: Sequence[Rule]) -> int | None:
-    """The index of the first rule that can be added to the problem; the options consist of Amounts."""
-    return _Model(problem, options).first(options)
+    """The index of the first rule that can be added to the problem; they differ in numbers of Amounts only."""
+    model = _Model(problem, (), options)
+    return model.first(options)
 
 
-def _chunks(terms: Iterable[Term]) -> Iterator[list[Term]]:
-    """As many terms together as one objective can weigh so that an earlier one always outweighs all later ones."""
-    chunk: list[Term] = []
-    weight = 1
-    for term in terms:
-        width = term.high - term.low + 1
-        if chunk and weight * width > _MOST_WEIGHT:
-            yield chunk
-            chunk, weight = [], 1
-        chunk.append(term)
-        weight *= width
-    if chunk:
-        yield chunk
+def most(problem: Problem, amount: Amount) -> int:
+    """How much a set can have at most of the scope, in the amount's unit; the rules can hold together."""
+    model = _Model(problem, (), [Rule("", "", Reason(""), (amount,))])
+    taken = model._amount(amount)
+    model.model.maximize(taken)
+    model.solve()
+    return model._value(taken)
 
 
 class _Model:
     """The variables of a problem, and the constraints of its rules."""
 
-    def __init__(self, problem: Problem, options: Sequence[Rule] = ()) -> None:
+    def __init__(self, problem: Problem, aims: Sequence[Aim], options: Sequence[Rule] = ()) -> None:
         from ortools.sat.python import cp_model
 
         self.cp_model = cp_model
         self.model = cp_model.CpModel()
-        self.variables: list[Any] = []
-        self.solver = cp_model.CpSolver()
-        self.solver.parameters.num_workers = 1
-        self.solver.parameters.random_seed = 0
-        self.solver.parameters.linearization_level = 2  # sums over many kinds: branching alone does not bound them
-        constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
-        covered = any(isinstance(constraint, Covered) for constraint in constraints)
-        amounts = [constraint for constraint in constraints if isinstance(constraint, Amount)]
-        optional = [constraint for rule in options for constraint in rule.constraints]
-        self.pools = problem.pools if covered else (*problem.pools, LEFT_OVER)
-        self.listed = {constraint.pool: constraint.cpus for constraint in constraints if isinstance(constraint, Listed)}
-        self.whole = {constraint.pool for constraint in constraints if isinstance(constraint, WholeCores)}
-        self.whole |= {c.pool for c in (*amounts, *optional) if isinstance(c, Amount) and c.unit == "cores"}
-        self.online = problem.topology.online
-        self.kinds = kinds_of(problem.topology, self.listed)
-        self.cores: dict[tuple[int, str], Any] = {}  # by kind and pool: cores that the pool has for itself
-        self.taken: dict[tuple[int, str], Any] = {}  # by kind and pool: CPUs
-        for index, kind in enumerate(self.kinds):
-            self._add_kind(index, kind)
-        for amount in amounts:
-            self._between(self._amount(amount), amount.least, amount.most)
+        self.solver = self._new_solver()
+        constraints = [each for rule in problem.rules for each in rule.constraints]
+        told_apart = [*constraints, *(each for rule in options[:1] for each in rule.constraints)]
+        self.names = problem.names
+        self.everything = problem.topology.online
+        sets = [cpus for each in told_apart for cpus in sets_of(each)]
+        sets += [cpus for aim in aims for cpus in goals.sets_of(aim)]
+        self.kinds = kinds_of(problem.topology, sets)
+        ways = Ways(slots_of(problem.names), [*constraints, *_structure(options)])
+        self.ways: list[list[Pattern]] = [ways.of(kind) for kind in self.kinds]
+        self.used: list[list[Any]] = []  # by kind and pattern: how many cores
+        self.present: dict[tuple[str, int], Any] = {}
+        for kind, patterns in zip(self.kinds, self.ways, strict=True):
+            many = len(kind.cores)
+            self.used.append([self.model.new_int_var(0, many, "") for _ in patterns])
+            self._between(self._sum(self.used[-1]), many, many)
+        for constraint in constraints:
+            self._add(constraint)
 
-    def _add_kind(self, index: int, kind: Kind) -> None:
-        """Each free CPU of the kind is in one pool; a core of which a list holds a part is split."""
-        many, size = len(kind.cores), kind.threads
-        for pool in self.pools:
-            cores: Any = 0
-            taken: Any = 0
-            if kind.holders:
-                if self.whole.isdisjoint((pool, *kind.holders)) and pool not in self.listed:
-                    taken = self._number(many * size)
-            elif pool not in self.listed:
-                cores = self._number(many)
-                taken = cores * size
-                if pool not in self.whole and size > 1:
-                    taken = cores * size + self._number(size - 1)
-            self.cores[index, pool] = cores
-            self.taken[index, pool] = taken
-        self._between(self._sum(self.taken[index, pool] for pool in self.pools), many * size, many * size)
+    def _new_solver(self) -> Any:
+        solver = self.cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 0
+        solver.parameters.linearization_level = 2  # sums over many kinds: branching alone does not bound them
+        return solver
+
+    def _add(self, constraint: Any) -> None:
+        """What is not about single cores; those are in the patterns."""
+        if isinstance(constraint, Amount):
+            self._between(self._amount(constraint), constraint.least, constraint.most)
+        elif isinstance(constraint, Apart | Together) and not binds_cores(constraint):
+            for scope in constraint.scopes or ():
+                mine = self._present(constraint.name, scope.cpus)
+                if isinstance(constraint, Apart):
+                    self.model.add_at_most_one(mine, self._present(constraint.other, scope.cpus))
+                else:
+                    others = self._sum(self._taken(other, scope.cpus) for other in constraint.others)
+                    self.model.add(mine <= others)
 
     def _amount(self, amount: Amount) -> Any:
-        """How much the pool has of the scope, in the amount's unit."""
-        if amount.unit == "cores":
-            return self._sum(self.cores[index, amount.pool] for index in self._within(amount.scope.cpus))
-        listed = self.listed.get(amount.pool, CpuSet()) & amount.scope.cpus
-        return len(listed) + self._sum(self.taken[index, amount.pool] for index in self._within(amount.scope.cpus))
+        """How much the set has of the scope, in the amount's unit."""
+        return self._taken(amount.name, amount.scope.cpus, cores=amount.unit == "cores")
 
-    def _within(self, scope: CpuSet) -> Iterator[int]:
-        return (index for index, kind in enumerate(self.kinds) if kind.cores[0] <= scope)
+    def _taken(self, name: str, scope: CpuSet, *, cores: bool = False) -> Any:
+        """The CPUs (or cores with CPUs) that a set has of a scope."""
+        return self._weighted(
+            lambda pattern, inside: sum(inside[at] and name in slot for at, slot in enumerate(pattern)), scope, cores
+        )
 
-    def _number(self, most: int) -> Any:
-        """A new variable from 0 to `most`."""
-        self.variables.append(self.model.new_int_var(0, most, ""))
-        return self.variables[-1]
+    def _weighted(self, weight: Any, scope: CpuSet, cores: bool = False) -> Any:
+        """The cores of each kind and way, each as often as `weight` says of its pattern and its threads in a scope."""
+        variables, weights = [], []
+        for kind, patterns, used in zip(self.kinds, self.ways, self.used, strict=True):
+            inside = [cpu in scope for cpu in kind.sample]
+            if not any(inside):
+                continue
+            for pattern, variable in zip(patterns, used, strict=True):
+                if found := weight(pattern, inside):
+                    variables.append(variable)
+                    weights.append(1 if cores else found)
+        return self.cp_model.LinearExpr.weighted_sum(variables, weights)
+
+    def _present(self, name: str, scope: CpuSet) -> Any:
+        """Whether a set has a CPU of the scope."""
+        key = (name, scope.bits)
+        if key not in self.present:
+            has = self.model.new_bool_var("")
+            self.model.add(self._taken(name, scope) <= len(scope) * has)
+            self.present[key] = has
+        return self.present[key]
 
     def _sum(self, parts: Iterable[Any]) -> Any:
         return self.cp_model.LinearExpr.sum(list(parts))
@@ -131,110 +139,167 @@ class _Model:
     def _between(self, expression: Any, least: int, most: int) -> Any:
         return self.model.add_linear_constraint(expression, least, most)
 
-    def terms(self, goal: Goal) -> Iterator[Term]:
-        """What the goal makes as large as possible, most important first; nothing where there is nothing to choose."""
-        if goal.aim is Aim.FEW_SPLIT_CORES:
-            yield from self._unsplit_cores()
-        elif goal.aim is Aim.FEW_LEFT_OVER:
-            most = len(self.online)
-            yield Term(-self._sum(self.taken[index, LEFT_OVER] for index in range(len(self.kinds))), -most, 0)
-        elif goal.pool not in self.pools or goal.pool in self.listed:
-            return
-        elif goal.aim is Aim.BOOT_CPU:
-            yield from self._boot_cpu(goal.pool)
-        elif goal.aim is Aim.FEW_NUMA_NODES:
-            yield from self._numa_nodes(goal.pool)
-        else:
-            indexes = range(len(self.kinds))
-            for index in indexes if goal.aim is Aim.LOWEST_CORES else reversed(indexes):
-                yield self._filled(index, goal.pool)
+    def reach(self, aims: Sequence[Aim]) -> None:
+        """Come as near to the aims as the earlier ones allow, the first above all, and stay there.
 
-    def _filled(self, index: int, pool: str) -> Term:
-        """Cores or CPUs of a kind in a pool: the smaller number where both say the same."""
-        kind = self.kinds[index]
-        if pool in self.whole:
-            return Term(self.cores[index, pool], 0, len(kind.cores))
-        return Term(self.taken[index, pool], 0, len(kind.cores) * kind.threads)
-
-    def _unsplit_cores(self) -> Iterator[Term]:
-        partly = [pool for pool in self.pools if pool not in self.whole and pool not in self.listed]
-        split = [index for index, kind in enumerate(self.kinds) if kind.threads > 1 and not kind.holders]
-        if len(partly) > 1 and split:
-            most = sum(len(self.kinds[index].cores) for index in split)
-            yield Term(self._sum(self.cores[index, pool] for index in split for pool in partly), 0, most)
-
-    def _boot_cpu(self, pool: str) -> Iterator[Term]:
-        # `place` gives the lowest CPUs of a kind to reserved, so any CPU of the boot CPU's kind will do.
-        for index, kind in enumerate(self.kinds):
-            if self.online.first in kind.cores[0]:
-                has = self._number(1)
-                self.model.add(has <= self.taken[index, pool])
-                yield Term(has, 0, 1)
-
-    def _numa_nodes(self, pool: str) -> Iterator[Term]:
-        nodes = sorted({kind.numa_node for kind in self.kinds})
-        used = []
-        for node in nodes:
-            has = self._number(1)
-            inside = [index for index, kind in enumerate(self.kinds) if kind.numa_node == node]
-            most = sum(len(self.kinds[index].cores) * self.kinds[index].threads for index in inside)
-            self.model.add(self._sum(self.taken[index, pool] for index in inside) <= has * most)
-            used.append(has)
-        if len(nodes) > 1:
-            yield Term(-self._sum(used), -len(nodes), 0)
-
-    def maximise(self, terms: Sequence[Term]) -> bool:
-        """Make the terms as large as possible, the first above all, and keep them there; False if nothing fits."""
+        `solve` must have found something.
+        """
+        measured = [self._measure(aim) for aim in aims]
         weight, weighted = 1, []
-        for term in reversed(terms):
-            weighted.append((term.expression - term.low) * weight)
-            weight *= term.high - term.low + 1
-        if weighted:
-            self.model.maximize(self._sum(weighted))
-        if not self._solve():
-            return False
-        reached = [(term.expression, self._value(term.expression)) for term in terms]
-        self.model.clear_objective()
-        self._hint()
-        for expression, value in reached:
+        for aim, expression in zip(reversed(aims), reversed(measured), strict=True):
+            weighted.append(expression * weight)
+            weight *= self._width(aim)
+        self._minimise(self._sum(weighted))
+        for expression, value in [(each, self._value(each)) for each in measured]:
             self._between(expression, value, value)
-        return True
+
+    def _minimise(self, expression: Any) -> None:
+        """Make an expression as small as it can be, and keep it there."""
+        self.model.minimize(expression)
+        self._hint()
+        self.solve()
+        self.model.clear_objective()
+        self.model.add(expression == self._value(expression))
+
+    def _width(self, aim: Aim) -> int:
+        """How many values an aim's measure can have."""
+        return 1 + (len(aim.scopes) if isinstance(aim, Parts) else len(self.everything))
+
+    def together(self, aims: Sequence[Aim]) -> Iterator[list[Aim]]:
+        """Neighbouring aims of one sort, as many as one objective can weigh.
+
+        Aims of different sorts are not weighed in one objective: proving that one best takes the solver ages.
+        """
+        chunk: list[Aim] = []
+        for aim in aims:
+            weight = math.prod(self._width(each) for each in (*chunk, aim))
+            if chunk and (weight > _MOST_WEIGHT or type(aim) is not type(chunk[0])):
+                yield chunk
+                chunk = []
+            chunk.append(aim)
+        if chunk:
+            yield chunk
+
+    def _measure(self, aim: Aim) -> Any:
+        """What `Aim.measure` says of a layout, less a constant."""
+        match aim:
+            case Moved(committed=committed):
+                old = {cpu: {name for name, cpus in committed if cpu in cpus} for cpu in self.everything}
+                return self._moved(old)
+            case SplitCores():
+                return self._weighted(lambda pattern, _: len(set(pattern)) > 1, self.everything)
+            case Parts(name=name, scopes=scopes):
+                return self._sum(self._present(name, scope.cpus) for scope in scopes)
+            case Smallest(name=name, scopes=scopes):
+                least = self.model.new_int_var(0, len(self.everything), "")
+                for scope in scopes:
+                    self.model.add(least <= self._taken(name, scope.cpus))
+                return -least
+            case Total(name=name, sign=sign):
+                return sign * self._taken(name, self.everything)
+
+    def _moved(self, old: dict[int, set[str]]) -> Any:
+        variables, weights = [], []
+        for kind, patterns, used in zip(self.kinds, self.ways, self.used, strict=True):
+            for pattern, variable in zip(patterns, used, strict=True):
+                if moved := sum(set(slot) != old[cpu] for slot, cpu in zip(pattern, kind.sample, strict=True)):
+                    variables.append(variable)
+                    weights.append(moved)
+        return self.cp_model.LinearExpr.weighted_sum(variables, weights)
+
+    def canonical(self) -> dict[str, CpuSet]:
+        """Of all layouts that reach the aims, the one that gives low cores to the first sets.
+
+        The places of cores times the ranks of their sets are as much as can be together. Should several layouts have
+        that in common, the one is taken whose first kinds have more cores in their first patterns.
+        """
+        rank = {slot: index for index, slot in enumerate(slots_of(self.names))}
+        variables, weights = [], []
+        for index, (patterns, used) in enumerate(zip(self.ways, self.used, strict=True)):
+            variables += used
+            weights += [-index * sum(rank[slot] for slot in pattern) for pattern in patterns]
+        places = self.cp_model.LinearExpr.weighted_sum(variables, weights)
+        self._minimise(places)
+        values = [self._value(variable) for variable in variables]
+        while better := self._before(values):
+            values = better
+        counts = iter(values)
+        slots = {}
+        for kind, patterns in zip(self.kinds, self.ways, strict=True):
+            slots.update(place(kind, [(pattern, next(counts)) for pattern in patterns]))
+        return dict(in_slots(slots, self.names))
+
+    def _before(self, values: Sequence[int]) -> list[int] | None:
+        """A solution in which the first of the variables that differ is larger; None if there is none."""
+        model = self.model.clone()
+        model.clear_hints()
+        larger: list[Any] = []  # each says: this is the first variable that differs
+        same: Any = 1  # no variable so far differs
+        at = iter(values)
+        for kind, used in zip(self.kinds, self.used, strict=True):
+            left = len(kind.cores)
+            for variable in used:
+                value = next(at)
+                if left > value:
+                    first, after = model.new_bool_var(""), model.new_bool_var("")
+                    model.add(variable > value).only_enforce_if(first)
+                    model.add(variable == value).only_enforce_if(after)
+                    model.add(first + after == same)
+                    larger.append(first)
+                    same = after
+                left -= value
+        if not larger:
+            return None
+        model.add_exactly_one(larger)
+        solver = self._new_solver()
+        if self._status(solver, model) == self.cp_model.INFEASIBLE:
+            return None
+        return [int(solver.value(variable)) for used in self.used for variable in used]
 
     def _hint(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""
         self.model.clear_hints()
-        for variable in self.variables:
-            self.model.add_hint(variable, self._value(variable))
+        for used in self.used:
+            for variable in used:
+                self.model.add_hint(variable, self._value(variable))
 
     def first(self, options: Sequence[Rule]) -> int | None:
-        """The index of the first option that fits."""
-        chosen = [self.model.new_bool_var("") for _ in options]
-        self.model.add_exactly_one(chosen)
-        for option, rule in zip(chosen, options, strict=True):
-            for amount in rule.constraints:
-                assert isinstance(amount, Amount)  # noqa: S101 - see first_feasible
-                self._between(self._amount(amount), amount.least, amount.most).only_enforce_if(option)
-        self.model.minimize(self._sum(index * option for index, option in enumerate(chosen)))
-        if not self._solve():
-            return None
-        return next(index for index, option in enumerate(chosen) if self.solver.value(option))
+        """The index of the first option that fits. Scopes with the same numbers share a table."""
+        index = self.model.new_int_var(0, len(options) - 1, "")
+        tables: dict[tuple[int, ...], Any] = {}
 
-    def chosen(self) -> dict[str, CpuSet]:
-        """The layout of the last solution."""
-        parts = [
-            place(kind, {pool: self._value(self.taken[index, pool]) for pool in self.pools})
-            for index, kind in enumerate(self.kinds)
-        ]
-        free = {pool: union(part[pool] for part in parts) for pool in self.pools}
-        return {pool: cpus | self.listed.get(pool, CpuSet()) for pool, cpus in free.items()}
+        def chosen(numbers: tuple[int, ...]) -> Any:
+            if numbers not in tables:
+                tables[numbers] = self.model.new_int_var(min(numbers), max(numbers), "")
+                self.model.add_element(index, list(numbers), tables[numbers])
+            return tables[numbers]
+
+        for amounts in zip(*(_amounts(rule) for rule in options), strict=True):
+            taken = self._amount(amounts[0])
+            self.model.add(taken >= chosen(tuple(amount.least for amount in amounts)))
+            self.model.add(taken <= chosen(tuple(amount.most for amount in amounts)))
+        self.model.minimize(index)
+        return int(self.solver.value(index)) if self.solve() else None
 
     def _value(self, expression: Any) -> int:
         return int(self.solver.value(expression))
 
-    def _solve(self) -> bool:
-        status = self.solver.solve(self.model)
-        if status == self.cp_model.INFEASIBLE:
-            return False
-        if status != self.cp_model.OPTIMAL:
-            raise RuntimeError(f"the solver says {self.solver.status_name(status)}: {self.model.validate()}")
-        return True
+    def solve(self) -> bool:
+        """Find a solution, the best for the objective if there is one; False if there is none."""
+        return all(self.ways) and self._status(self.solver, self.model) != self.cp_model.INFEASIBLE
+
+    def _status(self, solver: Any, model: Any) -> Any:
+        """Solve; there is no time limit, so the answer is one of two."""
+        status = solver.solve(model)
+        if status not in (self.cp_model.INFEASIBLE, self.cp_model.OPTIMAL):
+            raise RuntimeError(f"the solver says {solver.status_name(status)}: {model.validate()}")
+        return status
+
+
+def _amounts(rule: Rule) -> list[Amount]:
+    return [each for each in rule.constraints if isinstance(each, Amount)]
+
+
+def _structure(options: Sequence[Rule]) -> list[Any]:
+    """What all options demand beside their numbers."""
+    return [each for rule in options[:1] for each in rule.constraints if not isinstance(each, Amount)]

@@ -1,27 +1,28 @@
 """Who gets which CPUs: solve a class, judge a layout, and give the reasons of one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.plan import NodeClass, NodePlan, Pool
+from cpuplan.pools import POOLS
 from cpuplan.solve import goals, statements
-from cpuplan.solve.rules import Layout, Problem, problem_of
+from cpuplan.solve.layout import Layout, View, layouts_of, slots_of
+from cpuplan.solve.rules import problem_of
 from cpuplan.source import Position
 
 
-def solve(node_class: NodeClass, locate: Callable[[str], Position | None]) -> NodePlan:
-    """The best layout of a class, the same for the same input everywhere.
+def solve(node_class: NodeClass, locate: Callable[[str], Position | None], committed: Layout | None = None) -> NodePlan:
+    """The best layout of a class, the same for the same input everywhere; near to `committed` if the intent says so.
 
-    Raises CpuplanError when no layout satisfies all rules: for each conflict, the smallest set of statements that
-    contradict each other and a change that was tried.
+    Raises CpuplanError when no layout satisfies all rules: for each conflict, a smallest set of statements that
+    contradict each other and changes that were tried.
     """
     from cpuplan.solve import model
 
     if problems := errors(statements.check(node_class, locate)):
         raise CpuplanError(problems)
     problem = problem_of(node_class)
-    layout = model.layout(problem, goals.GOALS)
+    layout = model.layout(problem, goals.aims_of(node_class, committed))
     if layout is None:
         from cpuplan.solve import failure
 
@@ -29,29 +30,27 @@ def solve(node_class: NodeClass, locate: Callable[[str], Position | None]) -> No
     return explain(node_class, layout)
 
 
-def verify(node_class: NodeClass, pools: Mapping[str, CpuSet]) -> bool:
+def verify(node_class: NodeClass, layout: Layout) -> bool:
     """Does a layout satisfy every rule? Needs no solver. Says nothing of whether there is a better one."""
     if errors(statements.check(node_class, lambda _origin: None)):
         return False
     problem = problem_of(node_class)
-    layout = _layout(problem, pools)
-    # With this sum no CPU can be in two pools, nor any in a pool that the intent has not: the rules cover every CPU.
-    return sum(map(len, pools.values())) == len(problem.topology.online) and all(
-        constraint.holds(problem.topology, layout) for rule in problem.rules for constraint in rule.constraints
+    if any(not cpus <= problem.topology.online for cpus in layout.values()):
+        return False
+    view = View(problem.topology, layout)
+    allowed = set(map(frozenset, slots_of(problem.names)))
+    return all(frozenset(slot) in allowed for pattern in view.patterns for slot in pattern) and all(
+        constraint.holds(view) for rule in problem.rules for constraint in rule.constraints
     )
 
 
-def explain(node_class: NodeClass, pools: Mapping[str, CpuSet]) -> NodePlan:
-    """The layout with its reasons: the pool's statement, the rules that bind it, the goals that can be seen in it."""
+def explain(node_class: NodeClass, layout: Layout) -> NodePlan:
+    """The layout with its reasons: the set's statement, the rules that bind it, the goals that can be seen in it."""
     problem = problem_of(node_class)
-    layout = _layout(problem, pools)
+    layout = layouts_of(layout, problem.names)
     explained = []
-    for name in problem.pools:
-        because = [rule.reason for rule in problem.rules if rule.pool == name]
+    for name in problem.names:
+        because = [rule.reason for rule in problem.rules if rule.name == name]
         explained.append(Pool(name, layout[name], (*because, *goals.reasons(problem, name, layout))))
-    return NodePlan(node_class, tuple(explained))
-
-
-def _layout(problem: Problem, pools: Mapping[str, CpuSet]) -> Layout:
-    """The CPUs of each of the intent's pools."""
-    return {name: pools.get(name, EMPTY) for name in problem.pools}
+    pools = tuple(pool for pool in explained if pool.name in POOLS)
+    return NodePlan(node_class, pools, tuple(pool for pool in explained if pool not in pools))

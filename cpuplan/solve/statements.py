@@ -1,13 +1,15 @@
 """What can be said against the pools of an intent before any layout is sought."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.intent import Pool
 from cpuplan.plan import NodeClass
-from cpuplan.solve.rules import pools_of
+from cpuplan.pools import IDLE, PARTITION, QOS_SETS
+from cpuplan.solve.rules.places import PLACES, device_words, matching, parts_of
+from cpuplan.solve.rules.rule import Statements, joined
+from cpuplan.solve.said import Said, beside
 from cpuplan.source import Position
 
 Locate = Callable[[str], Position | None]
@@ -15,64 +17,102 @@ Locate = Callable[[str], Position | None]
 
 def check(node_class: NodeClass, locate: Locate) -> list[Diagnostic]:
     """All of it in one run: errors, with which `solver.solve` finds no layout, and warnings."""
+    statements = Statements(node_class)
 
     def at(field: str) -> Position | None:
-        return locate(node_class.reason("", f"pools.{field}").origin)
+        return locate(node_class.reason("", field).origin)
 
-    pools = pools_of(node_class)
     return [
-        *_two_rests(pools, at),
-        *_empty_reserved(node_class, pools["reserved"], at),
-        *_overlaps(pools, at),
-        *_absent_cpus(node_class, pools, at),
-        *_split_cores(node_class, pools, at),
-        *_boot_cpu(node_class, pools, at),
+        *_two_rests(statements, at),
+        *_unknown_sets(statements, at),
+        *_empty_reserved(statements, at),
+        *_overlaps(statements, at),
+        *_absent_cpus(statements, at),
+        *_absent_places(statements, at),
+        *_absent_devices(statements, at),
+        *_split_cores(statements, at),
+        *_boot_cpu(statements, at),
     ]
 
 
-def _two_rests(pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:
-    rests = [name for name, pool in pools.items() if pool.rest]
-    if len(rests) > 1:
-        labels = [
-            Label(position, f"{name} takes the rest too") for name in rests[1:] if (position := at(f"{name}.rest"))
+def _two_rests(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    """Among the pools, and among the partitions."""
+    for inner in (False, True):
+        rests = [
+            each
+            for each in statements.sets.values()
+            if each.pool.rest and (each.name.startswith(PARTITION) if inner else each.is_pool)
         ]
-        label = f"{rests[0]} takes the rest"
-        yield diagnose("CP213", at(f"{rests[0]}.rest"), label=label, labels=labels, pools=joined(rests))
+        if len(rests) > 1:
+            labels = [
+                Label(position, f"{each.name} takes the rest too")
+                for each in rests[1:]
+                if (position := at(f"{each.field}.rest"))
+            ]
+            names = joined([each.name for each in rests])
+            label = f"{rests[0].name} takes the rest"
+            yield diagnose("CP213", at(f"{rests[0].field}.rest"), label=label, labels=labels, pools=names)
 
 
-def _empty_reserved(node_class: NodeClass, reserved: Pool, at: Locate) -> Iterator[Diagnostic]:
-    size = next((name for name in ("cpus", "count", "cores") if getattr(reserved, name) is not None), None)
-    if size and not getattr(reserved, size) and node_class.spec.kubelet.cpu_manager_policy == "static":
-        yield diagnose("CP212", at(f"reserved.{size}"))
+def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    """Names of pools that the intent has not, and siblings that no pool could have."""
+    known = statements.sets
+    named: list[tuple[str, str]] = []
+    for each in known.values():
+        named += [(f"{each.field}.apart.{other}:", other) for other in each.pool.apart]
+        named += [(f"{each.field}.together.{other}:", other) for other in each.pool.together]
+        sibling = each.pool.sibling
+        if sibling not in (None, IDLE):
+            named.append((f"{each.field}.sibling", sibling or ""))
+        if sibling is not None and (each.name in QOS_SETS or sibling in (each.name, *QOS_SETS)):
+            yield diagnose("CP216", at(f"{each.field}.sibling"), pool=each.name, sibling=sibling)
+    for index, workload in enumerate(statements.node_class.spec.workloads):
+        named.append((f"workloads.{index}.pool", workload.pool))
+        if workload.pool != "isolated" and not workload.pool.startswith(PARTITION):
+            yield diagnose("CP217", at(f"workloads.{index}.pool"), workload=workload.name, pool=workload.pool)
+    for field, name in named:
+        if name not in known:
+            yield diagnose("CP215", at(field), name=name, known=joined(list(known)))
 
 
-def _overlaps(pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:
-    for (first, a), (second, b) in combinations(_lists(pools).items(), 2):
-        if both := a & b:
-            other = at(f"{first}.cpus")
+def _empty_reserved(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    pool = statements.sets["reserved"].pool
+    size = next((name for name in ("cpus", "count", "cores", "max") if getattr(pool, name) is not None), None)
+    static = statements.node_class.spec.kubelet.cpu_manager_policy == "static"
+    if size and not getattr(pool, size) and static and statements.is_on("reserved-not-empty"):
+        yield diagnose("CP212", at(f"pools.reserved.{size}"))
+
+
+def _overlaps(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    """Lists of two pools, or of two partitions, that have a CPU in common."""
+    for first, second in combinations(_lists(statements), 2):
+        alike = first.is_pool == second.is_pool and not {first.name, second.name} & set(QOS_SETS)
+        both = _cpus(first) & _cpus(second)
+        if alike and both:
+            other = at(f"{first.field}.cpus")
             yield diagnose(
                 "CP211",
-                at(f"{second}.cpus"),
-                label=f"{second} lists {cpus_text(b)}",
-                labels=[Label(other, f"{first} lists {cpus_text(a)}")] if other else [],
+                at(f"{second.field}.cpus"),
+                label=f"{second.name} lists {cpus_text(_cpus(second))}",
+                labels=[Label(other, f"{first.name} lists {cpus_text(_cpus(first))}")] if other else [],
                 cpus=cpus_text(both),
                 are="is" if len(both) == 1 else "are",
                 them=_them(both),
-                first=first,
-                second=second,
+                first=first.name,
+                second=second.name,
             )
 
 
-def _absent_cpus(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:
-    topology = node_class.topology
+def _absent_cpus(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    topology, node_class = statements.topology, statements.node_class
     present = topology.online | topology.offline
-    for name, cpus in _lists(pools).items():
-        place = at(f"{name}.cpus")
+    for each in _lists(statements):
+        cpus, place = _cpus(each), at(f"{each.field}.cpus")
         if lacking := cpus - present:
             yield diagnose(
                 "CP350",
                 place,
-                pool=name,
+                pool=each.name,
                 cpus=cpus_text(lacking),
                 them=_them(lacking),
                 hardware=node_class.hardware,
@@ -82,7 +122,7 @@ def _absent_cpus(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> I
             yield diagnose(
                 "CP351",
                 place,
-                pool=name,
+                pool=each.name,
                 cpus=cpus_text(offline),
                 they="it is" if len(offline) == 1 else "they are",
                 them=_them(offline),
@@ -90,16 +130,63 @@ def _absent_cpus(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> I
             )
 
 
-def _split_cores(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:
-    topology = node_class.topology
-    for name, cpus in _lists(pools).items():
+def _absent_places(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    """NUMA nodes, sockets, dies, caches and core types that the machine has not."""
+    topology, hardware = statements.topology, statements.node_class.hardware
+    types = {cpu.core_type for cpu in topology.cpus}
+    for each in statements.sets.values():
+        for key, attribute, word in PLACES:
+            numbers: CpuSet | None = getattr(each.pool, attribute)
+            known = parts_of(topology, key)
+            if lacking := [number for number in numbers or () if number not in known]:
+                shown = str(CpuSet(number for number in known if number >= 0)) or "none"
+                place, what = at(f"{each.field}.{key}"), f"{word} {CpuSet(lacking)}"
+                yield diagnose("CP353", place, pool=each.name, what=what, hardware=hardware, word=word, known=shown)
+        for name in each.pool.core_types or ():
+            if name not in types:
+                shown = joined(sorted(types - {""})) if types - {""} else "none"
+                place, what = at(f"{each.field}.coreTypes"), f"{name} cores"
+                word = "core type"
+                yield diagnose("CP353", place, pool=each.name, what=what, hardware=hardware, word=word, known=shown)
+        by_cache = [f"{key}.{other}" for key in ("apart", "together") for other in _by_cache(each, key)]
+        for field in (*(["per"] if each.pool.per == "cache" else []), *by_cache):
+            if not topology.uncore_caches:
+                word = "last-level cache"
+                place, what = at(f"{each.field}.{field}"), "last-level caches"
+                yield diagnose("CP353", place, pool=each.name, what=what, hardware=hardware, word=word, known="none")
+
+
+def _by_cache(each: Said, key: str) -> list[str]:
+    pairs: dict[str, str] = getattr(each.pool, key)
+    return [other for other, level in pairs.items() if level == "cache"]
+
+
+def _absent_devices(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    """Devices that the machine has not, or of which nobody knows the NUMA node."""
+    node_class = statements.node_class
+    for each in statements.sets.values():
+        if each.pool.near is None:
+            continue
+        found = matching(node_class, each.pool.near)
+        if not any(device.numa_node in statements.topology.numa_nodes for device in found):
+            what = "has none" if not found else "does not tell a NUMA node with CPUs for any of them"
+            place, devices = at(f"{each.field}.near"), device_words(each.pool.near)
+            hardware = node_class.hardware
+            yield diagnose("CP354", place, pool=each.name, devices=devices, hardware=hardware, what=what)
+
+
+def _split_cores(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    topology = statements.topology
+    for each in _lists(statements):
+        cpus = _cpus(each)
+        whole = each.pool.whole_cores and not each.pool.sibling and each.is_pool and statements.is_on("whole-cores")
         split = topology.split_cores(cpus)
-        if split and pools[name].whole_cores:
+        if split and whole and not _may_share(statements, each.name):
             cores = union(split)
             yield diagnose(
                 "CP352",
-                at(f"{name}.cpus"),
-                pool=name,
+                at(f"{each.field}.cpus"),
+                pool=each.name,
                 cpus=cpus_text(cores & cpus),
                 siblings=cpus_text(cores - cpus),
                 cores="core" if len(split) == 1 else "cores",
@@ -107,27 +194,32 @@ def _split_cores(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> I
             )
 
 
-def _boot_cpu(node_class: NodeClass, pools: dict[str, Pool], at: Locate) -> Iterator[Diagnostic]:
+def _may_share(statements: Statements, name: str) -> bool:
+    """Does a `sibling` statement speak of the pool?"""
+    return bool(beside(name, statements.sets))
+
+
+def _boot_cpu(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
     """CPU 0 where reserved is a list without it, or where the list of another pool has it."""
-    if 0 not in node_class.topology.online:
+    if 0 not in statements.topology.online or not statements.is_on("cpu0-reserved"):
         return
-    lists = _lists(pools)
-    if "reserved" in lists and 0 not in lists["reserved"]:
-        yield diagnose("CP214", at("reserved.cpus"), cpu=0)
+    lists = {each.name: each for each in _lists(statements) if each.is_pool}
+    if "reserved" in lists and 0 not in _cpus(lists["reserved"]):
+        yield diagnose("CP214", at("pools.reserved.cpus"), cpu=0)
         return
-    for name, cpus in lists.items():
-        if name != "reserved" and 0 in cpus and "reserved" not in lists:
-            yield diagnose("CP214", at(f"{name}.cpus"), label=f"{name} lists it", cpu=0)
+    for name, each in lists.items():
+        if name != "reserved" and 0 in _cpus(each) and "reserved" not in lists:
+            yield diagnose("CP214", at(f"{each.field}.cpus"), label=f"{name} lists it", cpu=0)
 
 
-def _lists(pools: dict[str, Pool]) -> dict[str, CpuSet]:
-    return {name: pool.cpus for name, pool in pools.items() if pool.cpus is not None}
+def _lists(statements: Statements) -> list[Said]:
+    """The statements that list their CPUs."""
+    return [each for each in statements.sets.values() if each.pool.cpus is not None]
+
+
+def _cpus(each: Said) -> CpuSet:
+    return each.pool.cpus or CpuSet()
 
 
 def _them(cpus: CpuSet) -> str:
     return "it" if len(cpus) == 1 else "them"
-
-
-def joined(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -33,12 +33,12 @@ def test_disjoint(numbers: list[int], conflicts: list[list[int]]) -> None:
     assert list(disjoint(numbers, fits)) == conflicts
 
 
-def test_each_statement_is_tried_once() -> None:
+def test_many_statements_need_few_tests() -> None:
     asked: list[Sequence[int]] = []
 
     def test(numbers: Sequence[int]) -> bool:
         asked.append(numbers)
         return fits(numbers)
 
-    minimal([1, 6, 2, 5], test)
-    assert len(asked) == 4
+    assert minimal([0] * 500 + [6] + [0] * 500 + [5] + [0] * 23, test) == [6, 5]
+    assert len(asked) < 40

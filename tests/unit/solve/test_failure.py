@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic
+from cpuplan.inventory import Device
 from cpuplan.solve import solver
 from cpuplan.topology import Topology
 from tests.unit.solve.problems import locate, machine, node_class
@@ -34,7 +35,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
         [
             "shared and isolated do not fit class ran-icx of cluster site (2 nodes)",
             "shared takes CPUs 32-35,96-99, which are listed",
-            "isolated takes 30 cores of NUMA node 1",
+            "isolated takes 30 cores of NUMA node 1, and 28 are left",
             "NUMA node 1 has 32 cores with 2 threads each",
             "write isolated: rest",
         ],
@@ -43,8 +44,8 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"reserved": {"cores": 4}, "isolated": {"cores": 62}},
         [
             "reserved and isolated do not fit class ran-icx of cluster site (2 nodes)",
-            "reserved takes 4 cores of the machine",
-            "isolated takes 62 cores of the machine",
+            "reserved takes 4 cores of the machine, and 2 are left",
+            "isolated takes 62 cores of the machine, and 60 are left",
             "the machine has 64 cores with 2 threads each",
             "lower isolated.cores to 60, or lower reserved.cores to 2, or write isolated: rest",
         ],
@@ -86,7 +87,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
         [
             "reserved and isolated do not fit class ran-icx of cluster site (2 nodes)",
             "isolated takes 32 cores of each of NUMA nodes 0-1",
-            "reserved is not empty: the kubelet's static policy needs a CPU",
+            "reserved is not empty: the kubelet's static policy needs a CPU, and none are left",
             "each of NUMA nodes 0-1 has 32 cores with 2 threads each",
             "lower isolated.cores to 31",
         ],
@@ -124,6 +125,102 @@ def test_without_positions_the_message_says_everything() -> None:
         "reserved does not fit class ran-icx of cluster site (2 nodes); reserved takes 3 CPUs of the machine; "
         "reserved takes whole cores: siblings stay in one pool; the machine has 64 cores with 2 threads each"
     )
+
+
+GPUS = (
+    Device.model_validate({"address": "0000:17:00.0", "class": "gpu", "numaNode": 1}),
+    Device.model_validate({"address": "0000:ca:00.0", "class": "network", "driver": "ice", "numaNode": 0}),
+)
+#: Conflicts of the other statements: pools and further keys, and what is told.
+FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "the wrong NUMA node": (
+        {"reserved": {"cores": 2, "numaNodes": 1}},
+        {},
+        [
+            "reserved does not fit class ran-icx of cluster site (2 nodes)",
+            "reserved is on NUMA node 1 only",
+            "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
+            "the machine has 64 cores with 2 threads each",
+            "move reserved to NUMA node 0, or switch off the rule cpu0-reserved and say why",
+        ],
+    ),
+    "two tenants of a NUMA node": (
+        {
+            "reserved": {"cores": 2},
+            "isolated": {
+                "rest": True,
+                "partitions": {"dpdk": {"cores": 20, "near": {"driver": "ice"}}, "ran": {"cores": 14, "numaNodes": 0}},
+            },
+        },
+        {},
+        [
+            "isolated.dpdk and isolated.ran do not fit class ran-icx of cluster site (2 nodes)",
+            "isolated.dpdk takes 20 cores of the machine, and 18 are left",
+            "isolated.ran takes 14 cores of the machine, and 12 are left",
+            "isolated.ran is on NUMA node 0 only",
+            "isolated.dpdk is near devices of driver ice, on NUMA node 0",
+            "the machine has 64 cores with 2 threads each",
+            "lower isolated.partitions.dpdk.cores to 17, or lower isolated.partitions.ran.cores to 11, "
+            "or move isolated.ran to NUMA node 1",
+        ],
+    ),
+    "apart, and nowhere to go": (
+        {"reserved": {"cores": 1, "per": "numaNode"}, "shared": {"cores": 2, "apart": {"reserved": "numaNode"}}},
+        {},
+        [
+            "reserved and shared do not fit class ran-icx of cluster site (2 nodes)",
+            "reserved takes 1 core of each of NUMA nodes 0-1",
+            "shared takes 2 cores of the machine, and none are left",
+            "shared shares no NUMA node with reserved",
+            "each of NUMA nodes 0-1 has 32 cores with 2 threads each",
+            "take out shared.apart.reserved",
+        ],
+    ),
+    "workloads": (
+        {"reserved": {"cores": 4}, "shared": {"cores": 30}},
+        {"workloads": [{"name": "du", "cpus": 16, "pods": 4}]},
+        [
+            "reserved, shared and isolated do not fit class ran-icx of cluster site (2 nodes)",
+            "reserved takes 4 cores of the machine",
+            "shared takes 30 cores of the machine",
+            "4 pods du of 16 CPUs must fit into isolated, and 60 are left",
+            "the machine has 64 cores with 2 threads each",
+            "lower shared.cores to 28, or lower workloads.0.pods to 3, or lower reserved.cores to 2",
+        ],
+    ),
+    "idle siblings": (
+        {"reserved": {"cores": 2}, "isolated": {"count": 100, "sibling": "idle"}, "shared": "rest"},
+        {},
+        [
+            "isolated does not fit class ran-icx of cluster site (2 nodes)",
+            "isolated takes 100 CPUs of the machine, and 64 are left",
+            "isolated takes one thread of each core, and offlined the others",
+            "the machine has 64 cores with 2 threads each",
+            "lower isolated.count to 62, or take out isolated.sibling",
+        ],
+    ),
+    "QoS sets that leave CPUs to nobody": (
+        {"reserved": {"cores": 2}},
+        {"qos": {"bestEffort": {"cores": 20}, "other": {"cores": 40}}},
+        [
+            "bestEffort and other do not fit class ran-icx of cluster site (2 nodes)",
+            "bestEffort takes 20 cores of the machine",
+            "other takes 40 cores of the machine",
+            "CPUs that are in neither QoS set are in isolcpus or offlined",
+            "the machine has 64 cores with 2 threads each",
+            "raise qos.other.cores to 44, or raise qos.bestEffort.cores to 24",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_what_is_told_of_places_and_neighbours(name: str) -> None:
+    pools, further, expected = FURTHER[name]
+    with pytest.raises(CpuplanError) as caught:
+        solver.solve(node_class(SERVER, pools, devices=GPUS, **further), locate)
+    (found,) = caught.value.diagnostics
+    assert [found.message, found.label, *(label.text for label in found.labels), found.remedy] == expected
 
 
 UNFIT: list[dict[str, Any]] = [

@@ -1,9 +1,14 @@
-"""Kinds of cores, and the CPUs that are chosen among them."""
+"""Kinds of cores, the ways to use them, and the CPUs that are chosen among them."""
+
+from collections.abc import Mapping
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.solve.kinds import Kind, kinds_of, place
+from cpuplan.cpuset import CpuSet, union
+from cpuplan.solve.constraints import Constraint, Has, OneOf, OneThread, WholeCores, Within
+from cpuplan.solve.kinds import Kind, Ways, kinds_of, place
+from cpuplan.solve.layout import slots_of
+from cpuplan.topology import Topology
 from tests.unit.solve.problems import machine
 
 
@@ -11,58 +16,73 @@ def cpus(text: str) -> CpuSet:
     return CpuSet.parse(text)
 
 
-def test_cores_that_differ_in_nothing_are_one_kind() -> None:
-    (kind,) = kinds_of(machine(4, 2), {})
-    assert [str(core) for core in kind.cores] == ["0,4", "1,5", "2,6", "3,7"]
-    assert (kind.threads, kind.holders) == (2, ())
+def told(topology: Topology, *sets: str) -> list[str]:
+    return [str(union(map(CpuSet, kind.cores))) for kind in kinds_of(topology, map(cpus, sets))]
+
+
+def test_cores_that_nothing_tells_apart_are_one_kind() -> None:
+    (kind,) = kinds_of(machine(4, 2, sockets=2, caches=4), [])
+    assert kind == Kind(((0, 4), (1, 5), (2, 6), (3, 7)), (2,))
+
+
+def test_what_is_spoken_of_makes_kinds() -> None:
+    topology = machine(6, 2, offline=cpus("6"))
+    assert told(topology, "1,7", "2") == ["0", "1,7", "2,8", "3-5,9-11"]
+    assert [kind.groups for kind in kinds_of(topology, [cpus("1,7"), cpus("2")])] == [(1,), (2,), (1, 1), (2,)]
 
 
 def test_kinds_come_in_the_order_of_their_places() -> None:
-    kinds = kinds_of(machine(8, sockets=2, numa_nodes=4, caches=8, interleaved=True), {})
-    assert [str(kind.cpus) for kind in kinds] == ["0", "4", "2", "6", "1", "5", "3", "7"]
-    assert [kind.numa_node for kind in kinds] == [0, 0, 2, 2, 1, 1, 3, 3]
+    topology = machine(8, sockets=2, numa_nodes=4, caches=8, interleaved=True)
+    assert told(topology, *map(str, range(8))) == ["0", "4", "2", "6", "1", "5", "3", "7"]
 
 
-def test_listed_and_offline_cpus_make_kinds() -> None:
-    topology = machine(6, 2, offline=cpus("6"))
-    kinds = kinds_of(topology, {"reserved": cpus("1,7"), "shared": cpus("2")})
-    assert [(str(kind.cpus), kind.threads, kind.holders) for kind in kinds] == [
-        ("0", 1, ()),
-        ("8", 1, ("shared",)),
-        ("3-5,9-11", 2, ()),
-    ]
+def patterns(constraints: list[Constraint], threads: int = 2, names: str = "reserved shared isolated") -> list[str]:
+    (kind,) = kinds_of(machine(2, threads), [])
+    ways = Ways(slots_of(names.split()), [*constraints, OneOf(tuple(names.split()))])
+    return [" ".join("".join(name[0] for name in slot) for slot in pattern) for pattern in ways.of(kind)]
 
 
-def test_the_boot_cpu_is_in_the_first_kind_when_its_sibling_is_offline() -> None:
-    kinds = kinds_of(machine(2, 2, offline=cpus("0,3")), {})
-    assert [str(core) for core in kinds[0].cores] == ["1", "2"]
+@pytest.mark.parametrize(
+    ("constraints", "expected"),
+    [
+        ([], ["r r", "r s", "r i", "s s", "s i", "i i"]),
+        ([WholeCores("reserved")], ["r r", "s s", "s i", "i i"]),
+        ([WholeCores("reserved", ("isolated",))], ["r r", "r i", "s s", "s i", "i i"]),
+        ([WholeCores("reserved"), WholeCores("shared"), WholeCores("isolated")], ["r r", "s s", "i i"]),
+        ([OneThread("isolated", "shared"), WholeCores("reserved")], ["r r", "s s", "s i"]),
+        ([Within("shared", CpuSet()), Within("reserved", CpuSet())], ["i i"]),
+    ],
+)
+def test_ways_to_use_a_core(constraints: list[Constraint], expected: list[str]) -> None:
+    assert patterns(constraints) == expected
+
+
+def test_listed_cpus_leave_one_way() -> None:
+    topology = machine(2, 2)
+    kinds = kinds_of(topology, [cpus("0")])
+    ways = Ways(slots_of(["reserved", "isolated"]), [Within("reserved", cpus("0")), Has("reserved", cpus("0"))])
+    assert ways.of(kinds[0]) == [(("isolated",), ("reserved",)), (("",), ("reserved",))]
+
+
+def test_no_way_is_left_where_statements_contradict_each_other() -> None:
+    (kind,) = kinds_of(machine(1), [])
+    assert Ways(slots_of(["reserved"]), [Has("reserved", cpus("0")), Within("reserved", cpus("1"))]).of(kind) == []
+
+
+def test_many_threads_and_whole_cores_are_few_ways() -> None:
+    names = "reserved shared isolated isolcpus offlined"
+    assert len(patterns([WholeCores(name) for name in names.split()], 8, names)) == 5
 
 
 @pytest.mark.parametrize(
     ("taken", "chosen"),
     [
-        ({"reserved": 2, "isolated": 6}, {"reserved": "0,4", "isolated": "1-3,5-7"}),
-        (
-            {"reserved": 2, "shared": 2, "isolated": 2, "offlined": 2},
-            {"reserved": "0,4", "shared": "1,5", "isolated": "2,6", "offlined": "3,7"},
-        ),
-        ({"reserved": 1, "isolated": 7}, {"reserved": "0", "isolated": "1-7"}),
-        ({"reserved": 3, "isolated": 5}, {"reserved": "0-1,4", "isolated": "2-3,5-7"}),
-        ({"reserved": 3, "shared": 4, "isolated": 1}, {"reserved": "0-1,4", "shared": "2-3,6-7", "isolated": "5"}),
-        (
-            {"reserved": 1, "shared": 1, "isolated": 1, "": 5},
-            {"reserved": "0", "shared": "4", "isolated": "1", "": "2-3,5-7"},
-        ),
+        ({"r r": 1, "i i": 3}, {"r": "0,4", "i": "1-3,5-7"}),
+        ({"r r": 1, "s s": 1, "i i": 2}, {"r": "0,4", "s": "1,5", "i": "2-3,6-7"}),
+        ({"r r": 1, "r i": 1, "i i": 2}, {"r": "0-1,4", "i": "2-3,5-7"}),
     ],
 )
-def test_place(taken: dict[str, int], chosen: dict[str, str]) -> None:
-    (kind,) = kinds_of(machine(4, 2), {})
-    assert {pool: str(found) for pool, found in place(kind, taken).items() if found} == chosen
-
-
-def test_place_beside_listed_cpus() -> None:
-    kind = Kind((cpus("4"), cpus("5"), cpus("6")), 1, ("reserved",), 0)
-    assert {pool: str(found) for pool, found in place(kind, {"shared": 1, "isolated": 2}).items() if found} == {
-        "shared": "4",
-        "isolated": "5-6",
-    }
+def test_place(taken: Mapping[str, int], chosen: dict[str, str]) -> None:
+    (kind,) = kinds_of(machine(4, 2), [])
+    slots = place(kind, [(tuple((name,) for name in way.split()), many) for way, many in taken.items()])
+    assert {name: str(CpuSet(cpu for cpu, slot in slots.items() if slot == (name,))) for name in chosen} == chosen

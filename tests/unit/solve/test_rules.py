@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.solve.rules import Amount, problem_of
+from cpuplan.solve.constraints import Amount
+from cpuplan.solve.rules import problem_of
 from cpuplan.topology import Topology
 from tests.unit.solve.problems import machine, node_class
 
@@ -66,6 +67,10 @@ def test_reasons_name_their_statements() -> None:
         ("offlined takes 5% of the CPUs, rounded up to whole cores", "Intent/ran:spec.pools.offlined.percent"),
         ("reserved takes whole cores: siblings stay in one pool", "rule whole-cores"),
         ("offlined takes whole cores: siblings stay in one pool", "Intent/ran:spec.pools.offlined.wholeCores"),
+        (
+            "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
+            "rule cpu0-reserved",
+        ),
         ("every online CPU is in a pool", "rule every-cpu"),
     ]
 
@@ -75,5 +80,9 @@ def test_one_thread_per_core_needs_no_whole_cores() -> None:
         ("reserved takes the rest", "Intent/ran:spec.pools.reserved.rest"),
         ("isolated takes 3 CPUs", "Intent/ran:spec.pools.isolated.count"),
         ("reserved is not empty: the kubelet's static policy needs a CPU", "rule reserved-not-empty"),
+        (
+            "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
+            "rule cpu0-reserved",
+        ),
         ("every online CPU is in a pool", "rule every-cpu"),
     ]

@@ -1,0 +1,202 @@
+"""The language of layouts: pools and their partitions, the QoS sets, sizes, places, neighbours (pydantic)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from cpuplan.document import RANGE, CoreType, CpuList, Listed, Model, Name, NumberList, OneOrMore, list_pattern
+
+#: The pools, in the order in which they are solved, printed and explained.
+POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
+#: The sets of CPUs for pods of a QoS class, which lie over the pools and may overlap.
+QOS_SETS = ("bestEffort", "other")
+#: Pools that no pod runs on.
+HIDDEN = ("isolcpus", "offlined")
+SIZES = ("cpus", "count", "cores", "percent", "rest")
+#: What `sibling` calls a thread that nobody uses: it is switched off.
+IDLE = "idle"
+#: Before the name of a partition of the isolated pool.
+PARTITION = "isolated."
+
+Level = Literal["core", "cache", "numaNode", "socket"]
+#: A pool, a partition as `isolated.dpdk`, or a QoS set.
+SetName = Annotated[str, Field(pattern=r"^[a-zA-Z][-a-zA-Z0-9.]*$", examples=["isolated.dpdk"])]
+RuleName = Literal[
+    "cpu0-reserved",
+    "whole-cores",
+    "reserved-not-empty",
+    "reserved-on-every-numa-node",
+    "strict-cpu-reservation",
+    "memory-adds-up",
+    "numa-nodes-fit",
+]
+GoalName = Literal["fewest-moved", "fewest-split-cores", "locality", "balance", "most-isolated"]
+
+
+def _near_shorthand(value: object) -> object:
+    """`near: ens1f0` names a device."""
+    return {"device": value} if isinstance(value, str) else value
+
+
+class Near(Model):
+    """Devices: those that fit everything that is written here."""
+
+    device: str | None = Field(None, description="a network interface, or a PCI address")
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(None, alias="class")
+    driver: str | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "Near":
+        if not self.model_fields_set:
+            raise PydanticCustomError("near_nothing", "names no device")
+        return self
+
+
+def _pool_shorthand(value: object) -> object:
+    """`shared: "2,3"` is a CPU list, `isolated: rest` is what is left."""
+    if value == "rest":
+        return {"rest": True}
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return {"cpus": value}
+    return value
+
+
+class Pool(Model):
+    """How many CPUs, or which, and where. One of `cpus`, `count`, `cores`, `percent` and `rest`, or `min` and `max`."""
+
+    cpus: CpuList | None = Field(None, description="exactly these CPUs")
+    count: Annotated[int, Field(ge=0)] | None = Field(None, description="this many CPUs (hardware threads)")
+    cores: Annotated[int, Field(ge=0)] | None = Field(None, description="this many whole cores")
+    percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        None, description="this share of the online CPUs, rounded up to whole cores"
+    )
+    rest: Literal[True] | None = Field(None, description="all CPUs that no other pool takes")
+    min: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="at least this many CPUs; beside percent, rest or max, or by itself"
+    )
+    max: Annotated[int, Field(ge=0)] | None = Field(None, description="at most this many CPUs; likewise")
+    per: Literal["machine", "socket", "numaNode", "cache"] = Field(
+        "machine", description="what the size is meant for: each of these; cache is the last-level cache"
+    )
+    numa_nodes: NumberList | None = Field(None, description="only on these NUMA nodes")
+    sockets: NumberList | None = Field(None, description="only on these sockets")
+    dies: NumberList | None = Field(None, description="only on the dies of these numbers, in every socket")
+    caches: NumberList | None = Field(
+        None, description="only on these last-level caches, each named by its lowest CPU, as `show` does"
+    )
+    near: Annotated[Near, BeforeValidator(_near_shorthand)] | None = Field(
+        None, description="only on the NUMA nodes of these devices; a text is a device's name or address"
+    )
+    core_types: Annotated[tuple[CoreType, ...], OneOrMore] | None = Field(
+        None, description="only on cores of these types", examples=["performance"]
+    )
+    never: CpuList | None = Field(None, description="none of these CPUs")
+    whole_cores: bool = Field(
+        True,
+        description="false: threads of a core may go to different pools; a pool that takes the rest then takes them",
+    )
+    sibling: SetName | None = Field(
+        None,
+        description="one thread of each core; the others go to this pool, or with `idle` are switched off (offlined)",
+    )
+    apart: dict[SetName, Level] = Field({}, description="shares none of these with that pool", examples=["core"])
+    together: dict[SetName, Level] = Field({}, description="is only on those of these where that pool is")
+
+    @model_validator(mode="after")
+    def _one_size(self) -> "Pool":
+        given = [name for name in SIZES if getattr(self, name) is not None]
+        ranged = self.min is not None or self.max is not None
+        if len(given) > 1 or not (given or ranged or self._may_lack_size()):
+            raise PydanticCustomError("pool_size", "{given}", {"given": " and ".join(given) or "none"})
+        if self.per != "machine" and (given[0] if given else "") in ("cpus", "rest") and not ranged:
+            raise PydanticCustomError("pool_per", "{size}", {"size": given[0]})
+        if ranged and given and given[0] in ("cpus", "count", "cores"):
+            raise PydanticCustomError("pool_range", "{size}", {"size": given[0]})
+        if (self.max is not None) and (self.min or 0) > self.max:
+            raise PydanticCustomError("pool_bounds", "{least}", {"least": self.min, "most": self.max})
+        return self
+
+    def _may_lack_size(self) -> bool:
+        return False
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Editors must know the short forms too."""
+        mapping = handler.resolve_ref_schema(handler(schema))
+        ranged: list[dict[str, Any]] = [{"required": ["min"]}, {"required": ["max"]}]
+        if "partitions" in mapping["properties"]:
+            ranged.append({"required": ["partitions"]})
+        nothing_else = {"not": {"anyOf": [{"required": [name]} for name in SIZES]}, "anyOf": ranged}
+        mapping["oneOf"] = [*({"required": [name]} for name in SIZES), nothing_else]
+        return {
+            "anyOf": [
+                mapping,
+                {"const": "rest"},
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": list_pattern(RANGE), "description": "exactly these CPUs"},
+            ]
+        }
+
+
+PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
+
+
+class Isolated(Pool):
+    """A pool, or named parts of one. Without a size of its own it is its partitions, and the rest if nobody else is."""
+
+    partitions: dict[Name, PoolSpec] = Field(
+        {}, description="named parts of the isolated pool, such as dpdk; elsewhere `isolated.dpdk`"
+    )
+
+    def _may_lack_size(self) -> bool:
+        return bool(self.partitions)
+
+
+class Pools(Model):
+    """Who gets which CPUs. Each online CPU is in exactly one pool; `isolated` takes the rest if nobody else does."""
+
+    reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
+    shared: PoolSpec | None = Field(None, description="for containers that ask for shared CPUs beside exclusive ones")
+    isolated: Annotated[Isolated, BeforeValidator(_pool_shorthand)] | None = Field(
+        None, description="for pods; exclusive CPUs come from here"
+    )
+    isolcpus: PoolSpec | None = Field(None, description="isolated by the kernel and kept from the kubelet and its pods")
+    offlined: PoolSpec | None = Field(None, description="switched off to save power")
+
+
+class QosSets(Model):
+    """Where pods run by QoS class. They may overlap; together they have all CPUs of reserved, shared, isolated."""
+
+    best_effort: PoolSpec | None = Field(None, description="for BestEffort pods; all CPUs if left out")
+    other: PoolSpec | None = Field(None, description="for Burstable and Guaranteed pods; all CPUs if left out")
+
+
+class RuleSwitch(Model):
+    """A built-in rule switched off, or on, and the reason that whoever reads it later will ask for."""
+
+    off: RuleName | None = None
+    on: RuleName | None = None
+    because: Annotated[str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])]
+
+    @model_validator(mode="after")
+    def _one_switch(self) -> "RuleSwitch":
+        if (self.off is None) == (self.on is None):
+            raise PydanticCustomError("rule_switch", "one of off and on")
+        return self
+
+
+class Workload(Model):
+    """Pods with exclusive CPUs that a node must have room for, by their sum; the simulator says where each runs."""
+
+    name: Name
+    cpus: Annotated[int, Field(ge=1)] = Field(description="exclusive CPUs of each pod")
+    pods: Annotated[int, Field(ge=1)] = Field(1, description="how many of them on each node")
+    pool: SetName = Field("isolated", description="where their CPUs come from: isolated, or a partition of it")
+
+
+Rules = Annotated[tuple[RuleSwitch, ...], Listed]
+Workloads = Annotated[tuple[Workload, ...], Listed]
+#: The default order of goals; see docs/layout.md.
+GOAL_ORDER: tuple[GoalName, ...] = ("fewest-moved", "fewest-split-cores", "locality", "balance", "most-isolated")
+Objective = Annotated[tuple[GoalName, ...], Listed]

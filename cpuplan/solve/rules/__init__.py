@@ -1,0 +1,37 @@
+"""The rules of a layout: the intent's statements and the built-in ones, each as constraints with its reason.
+
+`RULES` is the list; each module has rules of one sort.
+"""
+
+from collections.abc import Callable, Iterator
+
+from cpuplan.plan import NodeClass
+from cpuplan.solve.rules import cores, experts, neighbours, places, sizes, workloads
+from cpuplan.solve.rules.rule import Problem, Rule, Statements
+
+#: In a conflict that can be told in two ways, those further up are the ones that are named.
+RULES: tuple[Callable[[Statements], Iterator[Rule]], ...] = (
+    sizes.sizes,
+    places.numbered_places,
+    places.near_devices,
+    places.core_types,
+    places.never,
+    cores.siblings,
+    cores.whole_cores,
+    cores.nothing_else_idle,
+    neighbours.apart,
+    neighbours.together,
+    workloads.workloads_fit,
+    experts.reserved_not_empty,
+    experts.reserved_on_every_numa_node,
+    experts.cpu0_reserved,
+    sizes.pods_have_a_place,
+    sizes.every_cpu_has_a_pool,
+)
+
+
+def problem_of(node_class: NodeClass) -> Problem:
+    """The rules of a class, in the order of RULES."""
+    statements = Statements(node_class)
+    rules = tuple(rule for build in RULES for rule in build(statements))
+    return Problem(node_class.topology, tuple(statements.sets), rules)

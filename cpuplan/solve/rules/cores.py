@@ -1,0 +1,54 @@
+"""What happens with the threads of a core."""
+
+from collections.abc import Iterator
+
+from cpuplan.pools import QOS_SETS
+from cpuplan.solve.constraints import OneThread, Together, WholeCores
+from cpuplan.solve.rules.rule import Rule, Statements, built_in, joined
+from cpuplan.solve.said import beside, sibling_of
+
+
+def siblings(statements: Statements) -> Iterator[Rule]:
+    """A set with a `sibling` takes one thread of each core, and that pool the others.
+
+    A thread that nobody is to use is switched off, since an online one still takes interrupts and kernel threads.
+    """
+    if statements.topology.threads_per_core == 1:
+        return
+    for each in statements.sets.values():
+        if target := sibling_of(each.pool):
+            text = f"{each.name} takes one thread of each core, and {target} the others"
+            yield statements.rule(each.name, f"{each.field}.sibling", text, OneThread(each.name, target))
+
+
+def whole_cores(statements: Statements) -> Iterator[Rule]:
+    """Siblings are not split between pools, unless wholeCores is false for all of them, or `sibling` says how.
+
+    A pool that takes the rest and says nothing of cores takes the threads that the others leave. QoS sets care for the
+    threads that pods may use. Two threads of a core share its caches and execution units, so a neighbour in another
+    pool is heard (kubernetes/enhancements KEP-2625, full-pcpus-only).
+    """
+    if statements.topology.threads_per_core == 1:
+        return
+    sets = statements.sets
+    may_split = any(not each.pool.whole_cores for each in sets.values() if each.name not in QOS_SETS)
+    for name, each in sets.items():
+        pool = each.pool
+        written = "whole_cores" in pool.model_fields_set
+        by_rule = statements.is_on("whole-cores") and not (pool.rest and may_split)
+        if sibling_of(pool) or not (pool.whole_cores and (written or by_rule)):
+            continue
+        whole = WholeCores(name, beside(name, sets))
+        text = f"{name} takes whole cores: siblings stay in one {'set' if name in QOS_SETS else 'pool'}"
+        field = f"{each.field}.wholeCores"
+        rule = statements.rule(name, field, text, whole) if written else built_in(name, "whole-cores", text, whole)
+        yield rule._replace(field=field)
+
+
+def nothing_else_idle(statements: Statements) -> Iterator[Rule]:
+    """Where only siblings are to be idle, no other CPU is switched off."""
+    offlined = statements.sets.get("offlined")
+    if offlined and not offlined.is_written:
+        hosts = beside("offlined", statements.sets)
+        text = f"offlined has idle siblings of {joined(hosts)} only"
+        yield built_in("offlined", "idle", text, Together("offlined", hosts, None))._replace(field=offlined.field)

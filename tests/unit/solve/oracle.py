@@ -1,0 +1,320 @@
+"""All layouts of small machines, found without solver and rules: what docs/layout.md says, in other words.
+
+Sets of CPUs are bits of integers here, for speed.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.plan import NodeClass
+
+POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
+Bits = dict[str, int]
+
+
+class Asked(NamedTuple):
+    """An intent, digested: what is said of each set, and who has siblings where."""
+
+    said: dict[str, Any]
+    hosts: dict[str, str]  # by set: the pool of the siblings
+    idle_only: bool  # offlined is there for siblings only
+    switched_off: set[str]
+    switched_on: set[str]
+
+
+def asked(node: NodeClass) -> Asked:
+    spec = node.spec
+    said: dict[str, Any] = {name: getattr(spec.pools, name) for name in POOLS}
+    said = {name: pool for name, pool in said.items() if pool is not None}
+    said |= {f"isolated.{name}": pool for name, pool in getattr(spec.pools.isolated, "partitions", {}).items()}
+    for name, pool in (("bestEffort", spec.qos.best_effort), ("other", spec.qos.other)):
+        if pool is not None:
+            said[name] = pool
+    hosts = {
+        name: "offlined" if pool.sibling == "idle" else pool.sibling for name, pool in said.items() if pool.sibling
+    }
+    idle_only = "offlined" in hosts.values() and "offlined" not in said
+    if idle_only:
+        said["offlined"] = None
+    if "isolated" not in said and not any(pool and pool.rest for name, pool in said.items() if name in POOLS):
+        said["isolated"] = None
+    off: set[str] = {switch.off for switch in spec.rules if switch.off}
+    on: set[str] = {switch.on for switch in spec.rules if switch.on}
+    return Asked(said, hosts, idle_only, off, on)
+
+
+def slots(names: Any) -> list[frozenset[str]]:
+    """The sets that one CPU may be in together."""
+    found = []
+    for pool in POOLS:
+        if pool not in names:
+            continue
+        inner = [[], *([name] for name in names if name.startswith("isolated.") and pool == "isolated")]
+        outer: list[list[str]] = [[]]
+        qos = [name for name in ("bestEffort", "other") if name in names]
+        if pool not in ("isolcpus", "offlined"):
+            outer = [qos] if len(qos) == 1 else [[qos[0]], [qos[1]], qos] if qos else [[]]
+            outer = [[], *outer] if len(qos) == 1 else outer
+        found += [frozenset([pool, *some, *over]) for some in inner for over in outer]
+    return found
+
+
+def every_layout(node: NodeClass, limit: int) -> Iterator[Bits] | None:
+    """All layouts that what is said of single cores allows; None if these are more than `limit`."""
+    said = asked(node)
+    each = slots(said.said)
+    choices, many = [], 1
+    for siblings in node.topology.cores.values():
+        if len(each) ** len(siblings) > 5000:
+            return None
+        ways = [
+            tuple(zip(siblings, way, strict=True))
+            for way in product(each, repeat=len(siblings))
+            if core_fits(node, said, dict(zip(siblings, way, strict=True)))
+        ]
+        choices.append(ways)
+        many *= len(ways)
+    if many > limit:
+        return None
+    return _layouts(said, choices)
+
+
+def _layouts(said: Asked, choices: list[Any]) -> Iterator[Bits]:
+    for chosen in product(*choices):
+        layout = dict.fromkeys(said.said, 0)
+        for core in chosen:
+            for cpu, slot in core:
+                for name in slot:
+                    layout[name] |= 1 << cpu
+        yield layout
+
+
+def core_fits(node: NodeClass, said: Asked, threads: dict[int, frozenset[str]]) -> bool:
+    """What is said of the threads of one core, and of single CPUs."""
+    has = {name: [cpu for cpu in threads if name in threads[cpu]] for name in said.said}
+    several = node.topology.threads_per_core > 1
+    for name, pool in said.said.items():
+        if pool is None:
+            continue
+        if any(not _may_have(node, pool, cpu) for cpu in has[name]):
+            return False
+        if pool.cpus is not None and any(cpu in pool.cpus for cpu in threads if cpu not in has[name]):
+            return False
+        for other, level in pool.apart.items():
+            if level == "core" and has[name] and has[other]:
+                return False
+        for other, level in pool.together.items():
+            if level == "core" and has[name] and not has[other]:
+                return False
+    for host, target in said.hosts.items():
+        if several and has[host] and (len(has[host]) > 1 or len(has[host]) + len(has[target]) < len(threads)):
+            return False
+    if said.idle_only and has["offlined"] and not any(has[host] for host, to in said.hosts.items() if to == "offlined"):
+        return False
+    return all(_is_whole(said, threads, name, has[name]) for name in said.said if has[name] and several)
+
+
+def _may_have(node: NodeClass, pool: Any, cpu: int) -> bool:
+    of = node.topology[cpu]
+    places = (
+        (pool.cpus, cpu),
+        (pool.numa_nodes, of.numa_node),
+        (pool.sockets, of.socket),
+        (pool.dies, of.die),
+        (pool.caches, of.uncore_cache),
+    )
+    if any(numbers is not None and number not in numbers for numbers, number in places):
+        return False
+    if pool.near is not None:
+        near = [
+            device.numa_node
+            for device in node.devices
+            if pool.near.device in (None, device.name, device.address)
+            and pool.near.device_class in (None, device.device_class)
+            and pool.near.driver in (None, device.driver)
+        ]
+        if of.numa_node not in near:
+            return False
+    if pool.core_types is not None and of.core_type not in pool.core_types:
+        return False
+    return pool.never is None or cpu not in pool.never
+
+
+def _is_whole(said: Asked, threads: dict[int, frozenset[str]], name: str, mine: list[int]) -> bool:
+    """Whole cores: the other threads are in the set too, but for what `sibling` puts there."""
+    pool = said.said[name]
+    if name in said.hosts:
+        return True
+    if pool is not None and pool.cores is None:
+        written = "whole_cores" in pool.model_fields_set
+        may_split = _may_split(said)
+        if not pool.whole_cores or (not written and ("whole-cores" in said.switched_off or (pool.rest and may_split))):
+            return True
+        # A pool of an isolated that has partitions only takes the rest when nobody else does.
+        if not written and name == "isolated" and _takes_the_rest(said) and may_split:
+            return True
+    elif pool is None and ("whole-cores" in said.switched_off or (name == "isolated" and _may_split(said))):
+        return True
+    others = [threads[cpu] for cpu in threads if cpu not in mine]
+    friends = {host for host, target in said.hosts.items() if target == name}
+    friends |= {target for host, target in said.hosts.items() if host.startswith(f"{name}.")}
+    if name in ("bestEffort", "other"):
+        friends = {"isolcpus", "offlined"}
+    return all(slot & friends for slot in others)
+
+
+def _may_split(said: Asked) -> bool:
+    return any(pool and not pool.whole_cores for name, pool in said.said.items() if name not in ("bestEffort", "other"))
+
+
+def _takes_the_rest(said: Asked) -> bool:
+    pool = said.said.get("isolated")
+    sized = pool is not None and any(
+        value is not None for value in (pool.cpus, pool.count, pool.cores, pool.percent, pool.min, pool.max, pool.rest)
+    )
+    return not sized and not any(other and other.rest for name, other in said.said.items() if name in POOLS)
+
+
+def fits(node: NodeClass, layout: Bits) -> bool:
+    """What is said of numbers, and of more than one core."""
+    said = asked(node)
+    topology = node.topology
+    online = topology.online.bits
+    if not (_expert_rules_hold(node, said, layout) and _workloads_fit(node, layout)):
+        return False
+    parts = [name for name in said.said if name.startswith("isolated.")]
+    in_parts = 0
+    for name in parts:
+        in_parts |= layout[name]
+    for name, pool in said.said.items():
+        if pool is None:
+            continue
+        only_parts = name == "isolated" and parts and not _takes_the_rest(said) and not _sized(pool)
+        if (only_parts or (name in parts and pool.rest)) and layout["isolated"] & ~in_parts:
+            return False
+        for scope in _scopes(node, pool.per).values():
+            if not _has_its_size(node, pool, layout[name] & scope, scope & online):
+                return False
+        for other, level in pool.apart.items():
+            if level != "core" and any(layout[name] & s and layout[other] & s for s in _scopes(node, level).values()):
+                return False
+        for other, level in pool.together.items():
+            scopes = _scopes(node, level).values()
+            if level != "core" and any(layout[name] & s and not layout[other] & s for s in scopes):
+                return False
+    return True
+
+
+def _sized(pool: Any) -> bool:
+    return any(
+        value is not None for value in (pool.cpus, pool.count, pool.cores, pool.percent, pool.min, pool.max, pool.rest)
+    )
+
+
+def _scopes(node: NodeClass, level: str) -> dict[int, int]:
+    topology = node.topology
+    found = {
+        "socket": topology.sockets,
+        "numaNode": topology.numa_nodes,
+        "cache": topology.uncore_caches,
+    }.get(level, {0: topology.online})
+    return {number: cpus.bits for number, cpus in found.items()}
+
+
+def _has_its_size(node: NodeClass, pool: Any, held: int, scope: int) -> bool:
+    many = held.bit_count()
+    if pool.count is not None:
+        return bool(many == pool.count)
+    if pool.cores is not None:
+        touched = sum(bool(siblings.bits & held) for siblings in node.topology.cores.values())
+        return bool(touched == pool.cores)
+    if pool.percent is not None:
+        return bool(many == _share(node, pool, scope))
+    return bool((pool.min is None or many >= pool.min) and (pool.max is None or many <= pool.max))
+
+
+def _share(node: NodeClass, pool: Any, scope: int) -> int:
+    wanted = -(-pool.percent * scope.bit_count() // 100)
+    wanted = max(wanted, pool.min or 0)
+    wanted = wanted if pool.max is None else min(wanted, pool.max)
+    if pool.sibling:
+        return int(wanted)
+    widths = [len(siblings) for siblings in node.topology.cores.values() if siblings.bits & scope]
+    sums = {sum(w for w, used in zip(widths, way, strict=True) if used) for way in product((0, 1), repeat=len(widths))}
+    return min((number for number in sums if number >= wanted), default=int(wanted))
+
+
+def _expert_rules_hold(node: NodeClass, said: Asked, layout: Bits) -> bool:
+    topology, reserved = node.topology, said.said["reserved"]
+    static = node.spec.kubelet.cpu_manager_policy == "static"
+    if static and "reserved-not-empty" not in said.switched_off and not layout["reserved"]:
+        return False
+    if "reserved-on-every-numa-node" in said.switched_on and any(
+        layout.get("isolated", 0) & cpus.bits and not layout["reserved"] & cpus.bits
+        for cpus in topology.numa_nodes.values()
+    ):
+        return False
+    lists = [pool.cpus for name, pool in said.said.items() if name in POOLS and pool and pool.cpus is not None]
+    settled = reserved.cpus is not None or any(0 in cpus for cpus in lists)
+    nothing = 0 in (reserved.count, reserved.cores, reserved.max)
+    if 0 in topology.online and "cpu0-reserved" not in said.switched_off and not settled and not nothing:
+        return bool(layout["reserved"] & 1)
+    return True
+
+
+def _workloads_fit(node: NodeClass, layout: Bits) -> bool:
+    wanted: dict[str, int] = {}
+    for workload in node.spec.workloads:
+        for name in {workload.pool, "isolated"}:
+            wanted[name] = wanted.get(name, 0) + workload.cpus * workload.pods
+    return all(layout.get(name, 0).bit_count() >= many for name, many in wanted.items())
+
+
+def to_sets(layout: Bits) -> dict[str, CpuSet]:
+    return {name: CpuSet.from_bits(bits) for name, bits in layout.items()}
+
+
+# How good a layout is: the default order of goals, smaller is better.
+
+
+def merit(node: NodeClass, layout: Bits, committed: dict[str, CpuSet] | None = None) -> tuple[int, ...]:
+    said, topology = asked(node), node.topology
+    goals: dict[str, list[int]] = {
+        "fewest-moved": [_moved(node, layout, committed)] if committed else [],
+        "fewest-split-cores": [_split(node, layout)],
+        "locality": [],
+        "balance": [-min((layout.get("isolated", 0) & cpus.bits).bit_count() for cpus in topology.numa_nodes.values())],
+        "most-isolated": [-layout.get("isolated", 0).bit_count()],
+    }
+    packed = []
+    for name in [
+        *(name for name in POOLS if name != "isolated"),
+        *sorted(n for n in said.said if n[:9] == "isolated."),
+    ]:
+        pool = said.said.get(name)
+        if name in said.said and not (pool and (pool.cpus is not None or pool.per != "machine")):
+            packed.append(name)
+    for parts in (part for part in (topology.numa_nodes, topology.uncore_caches) if len(part) > 1):
+        goals["locality"] += [sum(bool(layout[name] & cpus.bits) for cpus in parts.values()) for name in packed]
+    found = [number for goal in node.spec.objective for number in goals[goal]]
+    for name, pool in said.said.items():
+        ranged = pool and (pool.min is not None or pool.max is not None) and not pool.rest and pool.percent is None
+        if name != "isolated" and (ranged or (name == "offlined" and pool is None)):
+            found.append(layout[name].bit_count())
+    return tuple(found)
+
+
+def _moved(node: NodeClass, layout: Bits, committed: dict[str, CpuSet]) -> int:
+    return sum(
+        any((cpu in committed.get(name, ())) != bool(layout.get(name, 0) >> cpu & 1) for name in {*layout, *committed})
+        for cpu in node.topology.online
+    )
+
+
+def _split(node: NodeClass, layout: Bits) -> int:
+    def sets(cpu: int) -> frozenset[str]:
+        return frozenset(name for name, bits in layout.items() if bits >> cpu & 1)
+
+    return sum(len({sets(cpu) for cpu in siblings}) > 1 for siblings in node.topology.cores.values())
