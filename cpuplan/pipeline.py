@@ -87,7 +87,7 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
 
     found: list[Diagnostic] = []
     for node in [*plan.nodes, *_alone(project)]:
-        off = {code for switch in node.spec.rules if switch.off for code in EXPERT_RULES[switch.off].codes}
+        off = {code for switch in node.spec.rules if switch.disable for code in EXPERT_RULES[switch.disable].codes}
         problems = [*components.check(node, project.locate), *backends.check(node, project.locate)]
         problems = [problem for problem in problems if problem.code not in off]
         found += [problem for problem in problems if problem not in found]

@@ -175,14 +175,14 @@ class QosSets(Model):
 class RuleSwitch(Model):
     """A built-in rule switched off, or on, and the reason that whoever reads it later will ask for."""
 
-    off: RuleName | None = None
-    on: RuleName | None = None
+    disable: RuleName | None = None
+    enable: RuleName | None = None
     because: Annotated[str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])]
 
     @model_validator(mode="after")
     def _one_switch(self) -> "RuleSwitch":
-        if (self.off is None) == (self.on is None):
-            raise PydanticCustomError("rule_switch", "one of off and on")
+        if (self.disable is None) == (self.enable is None):
+            raise PydanticCustomError("rule_switch", "one of disable and enable")
         return self
 
 

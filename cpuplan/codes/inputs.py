@@ -119,8 +119,8 @@ CODES = {
         "`min` and `max` bound what is not a number already: a percentage, the rest, or a size that is left to the solver.",
     ),
     "CP219": Code(
-        "unclear switch",
-        "a switch of a rule says either `off` or `on`",
+        "rule neither disabled nor enabled",
+        "an entry of rules says either `disable` or `enable`",
         "write one of the two",
         "Built-in rules are switched by name, each with the reason in `because`.",
     ),

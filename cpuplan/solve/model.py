@@ -27,11 +27,9 @@ _MOST_WEIGHT = 2**45
 def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
     """The best layout, the aims counting in their order; None when the rules contradict each other."""
     model = _Model(problem, aims)
-    if not model.solve():
-        return None
-    for some in model.together(aims):
-        model.reach(some)
-    return model.canonical()
+    if all(model.reach(some) for some in model.together(aims)):
+        return model.canonical()
+    return None
 
 
 def feasible(problem: Problem) -> bool:
@@ -85,7 +83,9 @@ class _Model:
         solver = self.cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 0
-        solver.parameters.linearization_level = 2  # sums over many kinds: branching alone does not bound them
+        # Models are small and solved often, so that looking for symmetries and probing cost more than they save.
+        solver.parameters.cp_model_probing_level = 0
+        solver.parameters.symmetry_level = 0
         return solver
 
     def _add(self, constraint: Any) -> None:
@@ -139,27 +139,28 @@ class _Model:
     def _between(self, expression: Any, least: int, most: int) -> Any:
         return self.model.add_linear_constraint(expression, least, most)
 
-    def reach(self, aims: Sequence[Aim]) -> None:
-        """Come as near to the aims as the earlier ones allow, the first above all, and stay there.
-
-        `solve` must have found something.
-        """
+    def reach(self, aims: Sequence[Aim]) -> bool:
+        """Come as near to the aims as the earlier ones allow, the first above all, and stay there; False if none."""
         measured = [self._measure(aim) for aim in aims]
         weight, weighted = 1, []
         for aim, expression in zip(reversed(aims), reversed(measured), strict=True):
             weighted.append(expression * weight)
             weight *= self._width(aim)
-        self._minimise(self._sum(weighted))
+        if not self._minimise(self._sum(weighted)):
+            return False
         for expression, value in [(each, self._value(each)) for each in measured]:
             self._between(expression, value, value)
+        return True
 
-    def _minimise(self, expression: Any) -> None:
-        """Make an expression as small as it can be, and keep it there."""
+    def _minimise(self, expression: Any) -> bool:
+        """Make an expression as small as it can be, and keep it there; False if the rules contradict each other."""
         self.model.minimize(expression)
-        self._hint()
-        self.solve()
+        if not self.solve():
+            return False
         self.model.clear_objective()
         self.model.add(expression == self._value(expression))
+        self._hint()
+        return True
 
     def _width(self, aim: Aim) -> int:
         """How many values an aim's measure can have."""
@@ -207,7 +208,7 @@ class _Model:
                     weights.append(moved)
         return self.cp_model.LinearExpr.weighted_sum(variables, weights)
 
-    def canonical(self) -> dict[str, CpuSet]:
+    def canonical(self) -> dict[str, CpuSet] | None:
         """Of all layouts that reach the aims, the one that gives low cores to the first sets.
 
         The places of cores times the ranks of their sets are as much as can be together. Should several layouts have
@@ -219,7 +220,8 @@ class _Model:
             variables += used
             weights += [-index * sum(rank[slot] for slot in pattern) for pattern in patterns]
         places = self.cp_model.LinearExpr.weighted_sum(variables, weights)
-        self._minimise(places)
+        if not self._minimise(places):
+            return None
         values = [self._value(variable) for variable in variables]
         while better := self._before(values):
             values = better

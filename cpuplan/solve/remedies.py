@@ -171,8 +171,8 @@ def _moves(node_class: NodeClass, each: Said, key: str) -> Iterator[Change]:
 
 def _without_rule(node_class: NodeClass, name: Any) -> NodeClass:
     spec = node_class.spec
-    kept = tuple(switch for switch in spec.rules if switch.on != name)
-    off = RuleSwitch.model_construct(off=name, on=None, because="it is tried")
+    kept = tuple(switch for switch in spec.rules if switch.enable != name)
+    off = RuleSwitch.model_construct(disable=name, enable=None, because="it is tried")
     return node_class.saying(spec.model_copy(update={"rules": (*kept, off)}))
 
 

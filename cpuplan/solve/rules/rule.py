@@ -43,7 +43,7 @@ class Statements:
         self.sets = said(node_class)
         self._switched: dict[str, bool] = {}
         for switch in node_class.spec.rules:
-            self._switched[switch.off or switch.on or ""] = switch.off is None
+            self._switched[switch.disable or switch.enable or ""] = switch.disable is None
 
     def is_on(self, name: str) -> bool:
         """Does the expert rule of this name hold here?"""

@@ -40,8 +40,8 @@ def asked(node: NodeClass) -> Asked:
         said["offlined"] = None
     if "isolated" not in said and not any(pool and pool.rest for name, pool in said.items() if name in POOLS):
         said["isolated"] = None
-    off: set[str] = {switch.off for switch in spec.rules if switch.off}
-    on: set[str] = {switch.on for switch in spec.rules if switch.on}
+    off: set[str] = {switch.disable for switch in spec.rules if switch.disable}
+    on: set[str] = {switch.enable for switch in spec.rules if switch.enable}
     return Asked(said, hosts, idle_only, off, on)
 
 

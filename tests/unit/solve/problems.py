@@ -49,7 +49,7 @@ def node_class(
             "targets": [{"platform": "kubernetes", "version": "1.33"}],
             "pools": pools,
             "kubelet": {"cpuManagerPolicy": policy},
-            **further,
+            **further,  # may say more of the kubelet
         }
     )
     return NodeClass(

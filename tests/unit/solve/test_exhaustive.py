@@ -104,9 +104,9 @@ def problems(draw: st.DrawFn) -> NodeClass:
             "partitions": {name: pool() for name in partitions}
         }
     further: dict[str, Any] = {"qos": {name: pool() for name in qos}}
-    further["rules"] = [{"off": name, "because": "-"} for name in RULES if not draw(one_of(0, 1, 1, 1))]
+    further["rules"] = [{"disable": name, "because": "-"} for name in RULES if not draw(one_of(0, 1, 1, 1))]
     if not draw(one_of(0, 1, 1, 1)):
-        further["rules"].append({"on": "reserved-on-every-numa-node", "because": "-"})
+        further["rules"].append({"enable": "reserved-on-every-numa-node", "because": "-"})
     if "isolated" in pools and draw(one_of(0, 0, 0, 1)):
         pool_name = draw(st.sampled_from(["isolated", *(f"isolated.{name}" for name in partitions)]))
         further["workloads"] = [

@@ -160,8 +160,10 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             "isolated.ran is on NUMA node 0 only",
             "isolated.dpdk is near devices of driver ice, on NUMA node 0",
             "the machine has 64 cores with 2 threads each",
-            "lower isolated.partitions.dpdk.cores to 17, or lower isolated.partitions.ran.cores to 11, "
-            "or move isolated.ran to NUMA node 1",
+            (
+                "lower isolated.partitions.dpdk.cores to 17, or lower isolated.partitions.ran.cores to 11, "
+                "or move isolated.ran to NUMA node 1"
+            ),
         ],
     ),
     "apart, and nowhere to go": (

@@ -1,0 +1,109 @@
+"""What solving costs, beyond the import of the solver.
+
+`python -m benchmarks.solve [RUNS]`: medians of processor time and of wall time, side by side with what is allowed.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import CpuplanError
+from cpuplan.plan import NodeClass
+from cpuplan.solve import solver
+from cpuplan.topology import UNKNOWN, Cpu, Topology
+from tests.unit.solve.problems import locate, machine, node_class
+
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+#: Two sockets of 224 cores with two threads, 64 caches of 7 cores, NPS4.
+LARGE = machine(448, 2, sockets=2, numa_nodes=8, caches=64)
+#: Eight pools and partitions, with numbers per NUMA node and socket, places, and neighbours by cache.
+EIGHT_POOLS: dict[str, Any] = {
+    "reserved": {"cores": 1, "per": "numaNode"},
+    "shared": {"cores": 10, "numaNodes": "0"},
+    "isolated": {
+        "rest": True,
+        "partitions": {
+            "dpdk": {"cores": 20, "numaNodes": "1"},
+            "ai": {"cores": 30, "apart": {"isolated.dpdk": "cache"}},
+            "db": {"cores": 3, "per": "socket"},
+        },
+    },
+    "isolcpus": {"cores": 9, "sockets": "1"},
+    "offlined": {"percent": 5},
+}
+TOO_MANY = EIGHT_POOLS | {"isolcpus": {"cores": 221, "sockets": "1"}}
+#: For machines of all sizes.
+COMMON: dict[str, Any] = {"reserved": {"percent": 10}, "shared": {"percent": 5}}
+
+
+def seconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
+    """Medians of processor time and wall time."""
+    found = []
+    for _ in range(runs):
+        wall, cpu = time.perf_counter(), time.process_time()
+        work()
+        found.append((time.process_time() - cpu, time.perf_counter() - wall))
+    return statistics.median(cpu for cpu, _ in found), statistics.median(wall for _, wall in found)
+
+
+def refused(node: NodeClass) -> None:
+    """Explain why there is no layout."""
+    try:
+        solver.solve(node, locate)
+    except CpuplanError:
+        return
+    raise AssertionError("there is a layout")
+
+
+def corpus() -> list[NodeClass]:
+    """The recorded machines, by the facts that are known of them; none where there is no corpus."""
+    found = []
+    for path in sorted(CORPUS.glob("*/expected.json")):
+        facts = json.loads(path.read_text())
+        topology = Topology(_cpu(row) for row in facts["cpus"] if row["online"] and row["siblings"])
+        if len(topology.cores) > 1:
+            found.append(node_class(topology, COMMON))
+    return found
+
+
+def _cpu(row: dict[str, Any]) -> Cpu:
+    socket, die, node, cache = (
+        UNKNOWN if row.get(key) is None else row[key] for key in ("socket", "die", "numa", "l3")
+    )
+    core = CpuSet.parse_kernel(row["siblings"]).first
+    return Cpu(row["cpu"], core, socket, die, node, cache, row["core"] or 0, row.get("type") or "")
+
+
+def row(name: str, found: tuple[float, float], limit: float) -> None:
+    """One line of the table, in milliseconds."""
+    cpu, wall = (1000 * number for number in found)
+    print(f"{name:<58}{cpu:>8.1f}{wall:>9.1f}{1000 * limit:>7.0f}")
+
+
+def main() -> None:
+    """Print a table."""
+    import ortools.sat.python.cp_model  # noqa: F401 - its import is not what is measured
+
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    large = node_class(LARGE, EIGHT_POOLS)
+    plan = solver.solve(large, locate)
+    layout = {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)}
+    print(f"{'milliseconds':<58}{'CPU':>8}{'wall':>9}{'limit':>7}")
+    row("896 CPUs, 64 caches, 8 pools: solved and proven", seconds(lambda: solver.solve(large, locate), runs), 1)
+    row("the same, a layout verified", seconds(lambda: solver.verify(large, layout), runs), 0.005)
+    too_many = node_class(LARGE, TOO_MANY)
+    row("the same with too many CPUs asked for, explained", seconds(lambda: refused(too_many), runs), 2)
+    if nodes := corpus():
+        each = [seconds(partial(solver.solve, node, locate), 1) for node in nodes]
+        middle = statistics.median(cpu for cpu, _ in each), statistics.median(wall for _, wall in each)
+        row(f"{len(nodes)} machines of the corpus, median", middle, 0.05)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Every example of docs/layout.md is a layout: solved, verified, and without an error of any component."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from cpuplan import components
+from cpuplan.diagnostics import errors
+from cpuplan.inventory import Device
+from cpuplan.plan import NodeClass
+from cpuplan.pools import GoalName, RuleName
+from cpuplan.rulebook import EXPERT_RULES
+from cpuplan.solve import solver, statements
+from tests.projects import REPOSITORY
+from tests.unit.solve.problems import locate, machine, node_class
+
+PAGE = (REPOSITORY / "docs" / "layout.md").read_text()
+BLOCKS: list[str] = re.findall(r"^```yaml layout\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+NIC = {"address": "0000:17:00.0", "class": "network", "driver": "ice", "name": "ens1f0", "numaNode": 1}
+
+
+def example(block: str) -> NodeClass:
+    topology = machine(16, 2, sockets=2, numa_nodes=2, caches=4)
+    spec: dict[str, Any] = yaml.safe_load(block)
+    spec["kubelet"] = {"cpuManagerPolicy": "static", **spec.get("kubelet", {})}
+    return node_class(topology, spec.pop("pools"), devices=(Device.model_validate(NIC),), **spec)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[1].strip())
+def test_example(block: str) -> None:
+    node = example(block)
+    assert not statements.check(node, locate)
+    plan = solver.solve(node, locate)
+    assert solver.verify(node, {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)})
+    assert not errors(components.check(plan, locate))
+
+
+def test_all_rules_and_goals_are_documented() -> None:
+    rules = re.findall(r"^\| `([a-z0-9-]+)` \| .* \|$", PAGE.partition("## Rules")[2], re.MULTILINE)
+    assert rules == list(EXPERT_RULES) == list(RuleName.__args__)  # type: ignore[attr-defined]
+    goals = re.findall(r"^\d\. `([a-z-]+)`", PAGE, re.MULTILINE)
+    assert goals == list(GoalName.__args__)  # type: ignore[attr-defined]
+
+
+def test_there_are_examples() -> None:
+    assert len(BLOCKS) > 10
