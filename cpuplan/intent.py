@@ -1,6 +1,6 @@
 """The document of what CPUs are for: Intent (pydantic; unknown keys are refused)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 

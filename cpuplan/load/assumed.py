@@ -1,8 +1,9 @@
 """Machines that nobody described: the CPUs that an intent lists, so that what needs no machine can be checked."""
 
 from cpuplan.cpuset import CpuSet, union
-from cpuplan.intent import POOLS, IntentSpec
+from cpuplan.intent import IntentSpec
 from cpuplan.plan import NodeClass, NodePlan, Pool
+from cpuplan.pools import POOLS
 from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 
 _MEMORY = 1024**5  # bytes

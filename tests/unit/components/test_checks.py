@@ -151,6 +151,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         {"topology": regular(cores=1024), "reserved": ",".join(str(cpu) for cpu in range(0, 1024, 2))},
         ["there is room for 1792"],
     ),
+    ("CP526", {"spec": {"qos": {"other": "2-6"}}}, ["CPUs 0-7"]),
     ("CP530", {"spec": {"runtime": {"mixedCpus": True}}}, ["no shared CPUs"]),
     ("CP531", {"version": "4.15", "shared": "2-3"}, ["CRI-O 1.29", "openshift 4.15"]),
     ("CP532", {"topology": renumbered(0, 2, 3)}, ["0, 2, 3"]),
