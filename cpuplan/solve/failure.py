@@ -40,13 +40,13 @@ def _narrowed(rules: Sequence[Rule], feasible: Callable[[Sequence[Rule]], bool])
     needed = conflict.minimal([part for rule in rules for part in _parts(rule)], feasible)
     by_rule = groupby(needed, key=lambda part: (part.name, part.field))
     return [
-        first._replace(constraints=tuple(dict.fromkeys(each for part in (first, *parts) for each in part.constraints)))
+        first._replace(constraints=(*(part.constraints[0] for part in (first, *parts)), *first.constraints[1:]))
         for _, (first, *parts) in by_rule
     ]
 
 
 def _parts(rule: Rule) -> list[Rule]:
-    """The rule for each of its amounts by itself."""
+    """The rule for each of its amounts by itself, the amount being its first constraint."""
     others = [each for each in rule.constraints if not isinstance(each, Amount)]
     amounts = [each for each in rule.constraints if isinstance(each, Amount)]
     return [rule._replace(constraints=(amount, *others)) for amount in amounts] or [rule]
