@@ -83,6 +83,7 @@ class _Model:
         solver = self.cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 0
+        solver.parameters.linearization_level = 2  # sums over many kinds: branching alone does not bound them
         # Models are small and solved often, so that looking for symmetries and probing cost more than they save.
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.symmetry_level = 0
