@@ -125,6 +125,10 @@ class CpuSet:
             bits >>= run
             base += gap + run
 
+    def short_mask(self) -> str:
+        """The mask without leading zeros, as irqbalance reads it: `c`, `4,00000000`."""
+        return self.mask().lstrip("0,") or "0"
+
     def kernel_list(self) -> str:
         """The shortest kernel list: strided ranges (`0-110:1/2`) where three or more CPUs stand equally apart."""
         return ",".join(_strided(list(self.ranges())))

@@ -182,6 +182,13 @@ class Net(Model):
     physical_device_rps: bool = Field(False, description="openshift: on physical devices too")
 
 
+class OpenVSwitch(Model):
+    """Open vSwitch on the node."""
+
+    dpdk: bool = Field(False, description="openshift: its DPDK threads have the pool isolcpus to themselves")
+    load_balancing: bool = Field(True, description="false: the scheduler does not move those threads")
+
+
 class HardwareTuning(Model):
     """Highest CPU frequencies in kHz."""
 
@@ -207,5 +214,6 @@ class IntentSpec(Model):
     workload_hints: WorkloadHints = Field(default_factory=WorkloadHints.model_construct)
     runtime: Runtime = Field(default_factory=Runtime.model_construct)
     net: Net = Field(default_factory=Net.model_construct)
+    open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
     hardware_tuning: HardwareTuning | None = Field(None, description="openshift: TuneD sets them")
     paused: bool = Field(False, description="nothing is written for these nodes: what is there stays as it is")

@@ -11,7 +11,19 @@ from typing import Any
 
 from cpuplan.backends import performanceprofile
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, metadata
-from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, pinning, rps, runtimeclass, tuned, units
+from cpuplan.components import (
+    all_settings,
+    crio,
+    kernel,
+    kubelet,
+    mixedcpus,
+    ovsdpdk,
+    pinning,
+    rps,
+    runtimeclass,
+    tuned,
+    units,
+)
 from cpuplan.components.setting import of_component
 from cpuplan.intent import Target
 from cpuplan.plan import NodePlan
@@ -130,13 +142,15 @@ def files(plan: NodePlan) -> dict[str, tuple[int, str]]:
     if mixed := of_component(settings, mixedcpus.NAME):
         found[mixedcpus.PATH] = (0o644, mixedcpus.render(mixed))
     found |= pinning.files(of_component(settings, pinning.NAME))
-    return found | rps.files(of_component(settings, rps.NAME)) | units.files(plan)
+    found |= rps.files(of_component(settings, rps.NAME)) | ovsdpdk.files(of_component(settings, ovsdpdk.NAME))
+    return found | units.files(plan)
 
 
 def _units(plan: NodePlan) -> Iterator[dict[str, Any]]:
     """Units in the order of their names. The template unit for network devices is started by udev."""
-    enabled = units.units(plan)
-    started = rps.units(of_component(all_settings(plan), rps.NAME))
+    settings = all_settings(plan)
+    enabled = units.units(plan) | ovsdpdk.units(of_component(settings, ovsdpdk.NAME))
+    started = rps.units(of_component(settings, rps.NAME))
     for name, text in sorted((enabled | started).items()):
         unit = {"name": name, "enabled": True, "contents": text}
         yield unit if name in enabled else {"name": name, "contents": text}

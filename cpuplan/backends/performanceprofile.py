@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, metadata
-from cpuplan.components import kubelet, memory, mixedcpus, versions
+from cpuplan.components import kubelet, memory, mixedcpus, ovsdpdk, versions
 from cpuplan.components.setting import of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json
@@ -52,6 +52,8 @@ def profile(plan: NodePlan) -> dict[str, Any]:
 def _cpu(plan: NodePlan) -> dict[str, Any]:
     names = ("reserved", "isolated", "shared", "offlined")
     cpu: dict[str, Any] = {name: str(plan.pool(name).cpus) for name in names if plan.pool(name).cpus}
+    if dpdk := ovsdpdk.cpus(plan):
+        cpu["ovsDpdk"] = str(dpdk)
     return cpu | ({"balanceIsolated": False} if plan.spec.isolation.domain else {})
 
 
@@ -93,6 +95,8 @@ def _annotations(plan: NodePlan) -> dict[str, str]:
         found[_PREFIX + "enable-rps"] = "false"
     if spec.runtime.exec_cpu_affinity == "none":
         found[_PREFIX + "exec-cpu-affinity"] = "disable"
+    if ovsdpdk.cpus(plan) and not spec.open_v_switch.load_balancing:
+        found[_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
     if snippet := _snippet(plan):
         found[SNIPPET] = to_json(snippet).strip()
     return found
@@ -132,6 +136,7 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
         ("kubelet.cpuManagerReconcilePeriod", spec.kubelet.cpu_manager_reconcile_period, "5s"),
         ("runtime.handler", spec.runtime.handler, "high-performance"),
         ("runtime.containersLimit", spec.runtime.containers_limit, 256),
+        ("pools.isolcpus", str(plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)), ""),
     )
     for field, value, only in rows:
         if value != only and not (drivers and field.startswith("kubelet.")):

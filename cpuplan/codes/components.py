@@ -294,4 +294,17 @@ CODES = {
         "The API server drops fields that the operator's CRD does not have, in silence, and the machine config operator "
         "degrades a pool with a kernelType that it does not know.",
     ),
+    "CP556": Code(
+        "no CPUs for Open vSwitch",
+        "openVSwitch.dpdk is true, and there is no CPU for its threads",
+        "give the pool isolcpus a size, on an OpenShift target",
+        "Poll-mode threads spin: each needs a CPU that nothing else runs on.",
+    ),
+    "CP557": Code(
+        "pods on the CPUs of Open vSwitch",
+        "openVSwitch.dpdk leaves its CPUs open to burstable and best-effort pods",
+        'set kubelet.cpuManagerPolicyOptions.{option} to "true", or use a cluster with workload partitioning',
+        "Reserved CPUs are kept from exclusive use only: without strict-cpu-reservation, the pods of the default cpuset run "
+        "on them too, and the poll-mode threads lose packets. The node tuning operator's controller refuses this as well.",
+    ),
 }

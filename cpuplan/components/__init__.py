@@ -11,6 +11,7 @@ from cpuplan.components import (
     kubelet_view,
     mixedcpus,
     nrt,
+    ovsdpdk,
     pinning,
     rps,
     runtimeclass,
@@ -32,6 +33,7 @@ COMPONENTS: dict[str, Component] = {
     runtimeclass.NAME: runtimeclass,
     kernel.NAME: kernel,
     tuned.NAME: tuned,
+    ovsdpdk.NAME: ovsdpdk,
     rps.NAME: rps,
     units.NAME: units,
     nrt.NAME: nrt,
@@ -46,6 +48,7 @@ CHECKS = (
     hugepages.check,
     kernel_checks.check,
     nrt.check,
+    ovsdpdk.check,
 )
 
 

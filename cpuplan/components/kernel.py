@@ -6,7 +6,7 @@ line. What TuneD computes on the node changes once CPUs were switched off, and c
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.components import cmdline, hugepages, versions
+from cpuplan.components import cmdline, hugepages, ovsdpdk, versions
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet
@@ -207,7 +207,10 @@ def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
     if wanted is None:
         wanted = plan.node_class.target.platform == "kubernetes"
     reserved = plan.pool("reserved")
-    if wanted and reserved.cpus:
+    if dpdk := ovsdpdk.cpus(plan):
+        others = plan.topology.online - dpdk - plan.pool("offlined").cpus
+        yield "irqaffinity", others, (*plan.pool("isolcpus").because, ovsdpdk.reason(plan))
+    elif wanted and reserved.cpus:
         reason = stated(plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity")
         yield "irqaffinity", reserved.cpus, (*reserved.because, reason)
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
+from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
-from cpuplan.resources import resource
 
 NAME = "rps"
 SYSCTL_PATH = "/etc/sysctl.d/99-default-rps-mask.conf"
@@ -51,16 +51,12 @@ def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
     """(mode, text) by absolute path; the script is there with the mask, since devices may be steered by hand too."""
     if not settings:
         return {}
-    found = {SYSCTL_PATH: (0o644, render(settings)), SCRIPT_PATH: (0o700, _text("bin/set-rps-mask.sh"))}
+    found = {SYSCTL_PATH: (0o644, render(settings)), SCRIPT_PATH: (0o700, template("bin/set-rps-mask.sh"))}
     if any(setting.key == UNIT for setting in settings):
-        found[RULES_PATH] = (0o644, _text("files/99-netdev-physical-rps.rules"))
+        found[RULES_PATH] = (0o644, template("files/99-netdev-physical-rps.rules"))
     return found
 
 
 def units(settings: Sequence[Setting]) -> dict[str, str]:
     """The template unit that udev starts for a device; not to be enabled."""
-    return {UNIT: _text("units/update-rps@.service")} if any(setting.key == UNIT for setting in settings) else {}
-
-
-def _text(name: str) -> str:
-    return resource("templates", name).read_text(encoding="utf-8")
+    return {UNIT: template("units/update-rps@.service")} if any(setting.key == UNIT for setting in settings) else {}

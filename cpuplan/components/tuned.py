@@ -83,8 +83,9 @@ def _given(rows: Iterable[tuple[str, str, str]], *reasons: Reason) -> Iterator[S
 
 
 def _isolated_cores(plan: NodePlan) -> Iterator[Setting]:
-    isolated = plan.pool("isolated")
-    yield Setting(NAME, ISOLATED_CORES, isolated.cpus, isolated.because)
+    """All that the kernel isolates: what pods get, and what is kept from them."""
+    isolated, isolcpus = plan.pool("isolated"), plan.pool("isolcpus")
+    yield Setting(NAME, ISOLATED_CORES, isolated.cpus | isolcpus.cpus, (*isolated.because, *isolcpus.because))
 
 
 def _cpu(plan: NodePlan) -> Iterator[Setting]:

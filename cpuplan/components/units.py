@@ -5,18 +5,16 @@ Units and files have the names, order and environment of the node tuning operato
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.components import hugepages, versions
+from cpuplan.components import hugepages, ovsdpdk, versions
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
+from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
-from cpuplan.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.resources import resource
 
 NAME = "units"
 UNIT_FOLDER = "/etc/systemd/system"
@@ -35,6 +33,8 @@ class _File(NamedTuple):
     reason: str
 
 
+IRQBALANCE_UNIT = "clear-irqbalance-banned-cpus.service"
+OVS_VSWITCHD = f"{UNIT_FOLDER}/ovs-vswitchd.service.d/01-use-ovs-slice.conf"
 OPENSHIFT_FILES: dict[str, _File] = {
     f"{BIN}/clear-irqbalance-banned-cpus.sh": _File("bin/clear-irqbalance-banned-cpus.sh", 0o700, "its unit runs it"),
     f"{BIN}/cpuset-configure.sh": _File("bin/cpuset-configure.sh", 0o700, "its unit runs it"),
@@ -54,7 +54,7 @@ OPENSHIFT_FILES: dict[str, _File] = {
     ),
 }
 OPENSHIFT_UNITS: dict[str, str] = {
-    "clear-irqbalance-banned-cpus.service": "irqbalance starts with no CPU banned: CRI-O bans those of pinned pods",
+    IRQBALANCE_UNIT: "irqbalance starts with no CPU banned: CRI-O bans those of pinned pods",
     "cpuset-configure.service": "load balancing can only be switched off below a root cgroup without it (cgroup v1)",
     "ocp-tuned-one-shot.service": "TuneD tunes the node before its kubelet starts",
 }
@@ -73,7 +73,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     prepared = [*_offline_unit(plan), *_huge_page_units(plan)]
     yield from prepared
     if plan.node_class.target.platform == "openshift":
-        yield from _shipped(plan.node_class.target)
+        yield from _shipped(plan)
         return
     for start, path in _SCRIPTS.items():
         users = [setting for setting in prepared if setting.key.startswith(start)]
@@ -85,11 +85,17 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield Setting(NAME, KUBELET_DROP_IN, _wants(names), reasons)
 
 
-def _shipped(target: Target) -> Iterator[Setting]:
+def _shipped(plan: NodePlan) -> Iterator[Setting]:
+    target, dpdk = plan.node_class.target, ovsdpdk.cpus(plan)
+    told: dict[str, str] = {IRQBALANCE_UNIT: dpdk.short_mask(), OVS_VSWITCHD: str(dpdk)} if dpdk else {}
     reasons = {path: file.reason for path, file in OPENSHIFT_FILES.items()} | OPENSHIFT_UNITS
     for key, reason in reasons.items():
-        if key not in _SINCE or versions.ships(target, _SINCE[key]):
-            yield Setting(NAME, key, True, (Reason(reason, "default"),))
+        because: tuple[Reason, ...] = (Reason(reason, "default"),)
+        if key in told:
+            because = (*plan.pool("isolcpus").because, ovsdpdk.reason(plan), *because)
+            yield Setting(NAME, key, {ovsdpdk.CPUS_KEY: told[key]}, because)
+        elif key not in _SINCE or versions.ships(target, _SINCE[key]):
+            yield Setting(NAME, key, True, because)
 
 
 def _offline_unit(plan: NodePlan) -> Iterator[Setting]:
@@ -115,7 +121,7 @@ def _huge_page_units(plan: NodePlan) -> Iterator[Setting]:
 
 def _wants(units: Sequence[str]) -> str:
     """A drop-in by which the kubelet starts the units, so that nobody has to enable them."""
-    return _template("units/kubelet-wants.conf.j2", units=" ".join(units))
+    return template("units/kubelet-wants.conf.j2", units=" ".join(units))
 
 
 def units(plan: NodePlan) -> dict[str, str]:
@@ -145,11 +151,21 @@ def _text(key: str, value: Value, *, direct: bool = True) -> str:
     """The text of a unit or file. `direct`: scripts are executable; elsewhere files have no modes; bash is named."""
     if isinstance(value, str):
         return value
-    if not isinstance(value, dict):
-        return _template(OPENSHIFT_FILES[key].template if key.startswith("/") else f"units/{key}")
+    if key in OPENSHIFT_FILES or key in OPENSHIFT_UNITS or not isinstance(value, dict):
+        return _shipped_text(key, value if isinstance(value, dict) else {})
     name = key if key == OFFLINE_UNIT else "hugepages-allocation.service"
     environment = {name: _plain(item) for name, item in value.items()}
-    return _template(f"units/{name}.j2", environment=environment, shell="" if direct else "/bin/bash ")
+    return template(f"units/{name}.j2", environment=environment, shell="" if direct else "/bin/bash ")
+
+
+def _shipped_text(key: str, environment: dict[str, Value]) -> str:
+    """A shipped text; with an environment, its service is told of it, and ovs-vswitchd may divide its cgroup."""
+    if environment and key == OVS_VSWITCHD:
+        text = template("units/use-ovs-slice-dpdk.conf")
+    else:
+        text = template(OPENSHIFT_FILES[key].template if key.startswith("/") else f"units/{key}")
+    lines = "".join(f"Environment={name}={value}\n" for name, value in environment.items())
+    return text.replace("[Service]\n", f"[Service]\n{lines}", 1)
 
 
 def _plain(value: Value) -> str:
@@ -176,7 +192,9 @@ def parse(text: str) -> dict[str, Value]:
     for path, content in zip(parts[::2], parts[1::2], strict=True):
         key = path.rpartition("/")[2] if path.endswith(".service") else path
         if key in OPENSHIFT_FILES or key in OPENSHIFT_UNITS:
-            found[key] = _text(key, True) == content or content
+            environment: dict[str, Value] = dict(_ENVIRONMENT.findall(content))
+            forms: tuple[Value, ...] = (True, environment)
+            found[key] = next((form for form in forms if _text(key, form) == content), content)
         elif key == path:
             found[key] = content
         else:
@@ -189,19 +207,3 @@ def _cpus(key: str, value: str) -> Value:
         return CpuSet.parse_kernel(value) if key == "OFFLINE_CPUS" else value
     except CpuSetError:
         return value
-
-
-def _template(name: str, **values: object) -> str:
-    return _compiled(name)(values)
-
-
-@cache
-def _compiled(name: str) -> Callable[[dict[str, object]], str]:
-    """A shipped text as a function of its values; only names that end in .j2 need Jinja."""
-    text = resource("templates", name).read_text(encoding="utf-8")
-    if not name.endswith(".j2"):
-        return lambda _values: text
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701 - no HTML
-    return environment.from_string(text).render

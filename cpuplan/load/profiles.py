@@ -19,6 +19,7 @@ ROLE = "machineconfiguration.openshift.io/role"
 NODE_ROLE = "node-role.kubernetes.io/"
 SNIPPET = "kubeletconfig.experimental"
 _PREFIX = "performance.openshift.io/"
+_OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
 #: What the operator takes for yes: Go's ParseBool, or a list of its own. Other values are no, and it says nothing.
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _ENABLE = ("true", "enable")
@@ -132,6 +133,12 @@ def _cpus(made: _Maker, spec: PerformanceProfileSpec) -> None:
         cpus: CpuSet | None = getattr(cpu, name)
         if cpus or name in ("reserved", "isolated"):
             made.put(f"pools.{name}", {"cpus": str(cpus or ""), "wholeCores": False}, f"cpu.{name}")
+    if cpu.ovs_dpdk:
+        made.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
+        made.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
+        if made.annotations.get(_PREFIX + _OVS_BALANCING) == "disable":
+            _set(made.spec, ("openVSwitch", "loadBalancing"), False)
+            made.annotate(("openVSwitch", "loadBalancing"), _PREFIX + _OVS_BALANCING)
     made.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
     if spec.globally_disable_irq_load_balancing:
         made.put("isolation.globallyDisableIrqLoadBalancing", True, "globallyDisableIrqLoadBalancing")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.intent import IntentSpec
 from cpuplan.plan import NodeClass, NodePlan, Pool
@@ -57,6 +57,7 @@ def plan(
     reserved: str = "0-1",
     shared: str = "",
     isolated: str | None = None,
+    isolcpus: str = "",
     offlined: str = "",
     platform: str = "openshift",
     version: str = "5.1",
@@ -71,11 +72,12 @@ def plan(
     `spec` holds further keys of the intent's spec, and `target` of its target, as they are in YAML.
     """
     topology = topology or regular()
-    pools = {"reserved": reserved, "shared": shared, "isolated": isolated, "offlined": offlined}
+    pools = {
+        "reserved": reserved, "shared": shared, "isolated": isolated, "isolcpus": isolcpus, "offlined": offlined,
+    }  # fmt: skip
     taken = {name: CpuSet.parse(cpus or "") for name, cpus in pools.items()}
     if isolated is None:
-        others = taken["reserved"] | taken["shared"] | taken["offlined"]
-        taken["isolated"] = topology.online - others
+        taken["isolated"] = topology.online - union(taken.values())
     given_target = {"platform": platform, "version": version, **(target or {})}
     if platform == "openshift":
         given_target.setdefault("pool", "worker-cnf")

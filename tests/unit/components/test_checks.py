@@ -170,6 +170,12 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["NUMA node 3"],
     ),
     ("CP543", huge({"size": "1G", "count": 65}), ["65Gi on NUMA node 0", "has 64Gi"]),
+    ("CP556", {"spec": {"openVSwitch": {"dpdk": True}}}, ["no CPU"]),
+    (
+        "CP557",
+        {"isolated": "4-7", "isolcpus": "2-3", "spec": {"openVSwitch": {"dpdk": True}}},
+        ["strict-cpu-reservation"],
+    ),
     ("CP544", kubelet(configuration={"reservedSystemCPUs": "0"}), ["reservedSystemCPUs", "follows from pools"]),
     ("CP544", kubelet(configuration={"systemReserved": {}}), ["kubelet.systemReserved"]),
     ("CP545", kubelet(configuration={"maxPod": 250}), ["maxPod", "maxPods"]),

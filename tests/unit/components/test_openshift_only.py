@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.components import pinning, rps, tuned
+from cpuplan.components import kernel, kubelet, ovsdpdk, pinning, rps, tuned, units
 from cpuplan.components.setting import Value, values
 from cpuplan.cpuset import CpuSet
 from tests.machines.plans import plan, regular
@@ -81,3 +81,37 @@ def test_pinning() -> None:
     assert 'cpuset = "0-1"' in pinning.files(settings)[pinning.CRIO_PATH][1]
     assert 'cpuset = ""' in pinning.default_files()[pinning.DEFAULT_CRIO_PATH][1]
     assert pinning.files(list(pinning.settings(plan(**OPENSHIFT)))) == {}
+
+
+def dpdk(**spec: Any) -> Any:
+    """Eight cores: 0-1 reserved, 2-3 for Open vSwitch, 4-7 isolated."""
+    options = {"cpuManagerPolicyOptions": {"strict-cpu-reservation": "true"}}
+    given = {"openVSwitch": {"dpdk": True, **spec}, "kubelet": options}
+    return plan(regular(cores=8), isolated="4-7", isolcpus="2-3", spec=given, **OPENSHIFT)
+
+
+def test_dpdk_threads_have_their_cpus_to_themselves() -> None:
+    node = dpdk()
+    everything = values(kernel.settings(node), kernel.NAME)
+    assert everything["isolcpus"] == ("managed_irq", CpuSet.parse("2-7"))
+    assert everything["irqaffinity"] == CpuSet.parse("0-1,4-7")
+    assert values(kubelet.settings(node), kubelet.NAME)["reservedSystemCPUs"] == CpuSet.parse("0-3")
+    assert values(tuned.settings(node), tuned.NAME)["variables.isolated_cores"] == CpuSet.parse("2-7")
+    assert "Environment=OVS_DPDK_CPUS=c\n" in units.units(node)[units.IRQBALANCE_UNIT]
+    assert "Delegate=cpuset cpu pids\n" in units.files(node)[units.OVS_VSWITCHD][1]
+
+
+@pytest.mark.parametrize(("balanced", "partition"), [(True, "member"), (False, "isolated")])
+def test_dpdk_unit(balanced: bool, partition: str) -> None:
+    settings = list(ovsdpdk.settings(dpdk(loadBalancing=balanced)))
+    assert f"ovs-dpdk-cpus-configure.sh 2-3 {partition}\n" in ovsdpdk.units(settings)[ovsdpdk.UNIT]
+    assert ovsdpdk.parse(ovsdpdk.render(settings)) == values(settings, ovsdpdk.NAME)
+    assert ovsdpdk.files(settings)[ovsdpdk.SCRIPT_PATH][0] == 0o700
+
+
+def test_units_of_dpdk_are_read_back() -> None:
+    settings = list(units.settings(dpdk()))
+    assert units.parse(units.render(settings)) == values(settings, units.NAME)
+    assert units.parse(units.render(list(units.settings(plan(**OPENSHIFT))))) == values(
+        units.settings(plan(**OPENSHIFT)), units.NAME
+    )

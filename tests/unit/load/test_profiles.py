@@ -13,7 +13,14 @@ from cpuplan.load.documents import Document
 SELECTOR = {"node-role.kubernetes.io/worker-cnf": ""}
 #: Every field of the CRD, together where they can be.
 EVERYTHING: dict[str, Any] = {
-    "cpu": {"reserved": "0-1", "isolated": "4-7", "shared": "2,3", "offlined": "8", "balanceIsolated": False},
+    "cpu": {
+        "reserved": "0-1",
+        "isolated": "4-7",
+        "shared": "2,3",
+        "offlined": "8",
+        "ovsDpdk": "9",
+        "balanceIsolated": False,
+    },
     "machineConfigLabel": {"machineconfiguration.openshift.io/role": "cnf"},
     "machineConfigPoolSelector": {"pool": "cnf"},
     "numa": {"topologyPolicy": "single-numa-node"},
@@ -33,6 +40,7 @@ ANNOTATIONS = {
     "performance.openshift.io/enable-rps": "enable",
     "performance.openshift.io/enable-physical-dev-rps": "true",
     "performance.openshift.io/exec-cpu-affinity": "disable",
+    "performance.openshift.io/cpu-load-balancing-ovs-dpdk": "disable",
     "kubeletconfig.experimental": '{"maxPods": 300, "kubeReserved": {"cpu": "500m"}, "topologyManagerScope": "pod"}',
 }
 
@@ -93,6 +101,8 @@ def test_every_field_has_a_place() -> None:
         "receivePacketSteering": True,
         "physicalDeviceRps": True,
     }
+    assert spec["openVSwitch"] == {"dpdk": True, "loadBalancing": False}
+    assert spec["pools"]["isolcpus"] == {"cpus": "9", "wholeCores": False}
     assert spec["hardwareTuning"] == {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
     assert spec["kubelet"] == {
         "configuration": {"maxPods": 300},
