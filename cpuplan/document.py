@@ -11,7 +11,6 @@ from pydantic_core import PydanticCustomError, core_schema
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
 
-API_VERSION = "cpuplan.io/v1alpha1"
 #: RFC 1123 label: what Kubernetes takes as a name, and what is safe as a file name.
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 #: RFC 1123 subdomain: node names may have dots.

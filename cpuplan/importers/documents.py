@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.document import API_VERSION
+from cpuplan import API_VERSION
 from cpuplan.emit import Flow, to_yaml
 from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node, NumaFacts
 from cpuplan.importers.differences import differences, same_memory

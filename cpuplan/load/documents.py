@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
+from cpuplan import API_VERSION
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.document import API_VERSION, NAME_PATTERN, Model
+from cpuplan.document import NAME_PATTERN, Model
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
 from cpuplan.source import Field, Position, Source

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan import API_VERSION
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.document import API_VERSION
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.pools import PARTITION, POOLS, QOS_SETS

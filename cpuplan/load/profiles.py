@@ -6,9 +6,9 @@ The operator's defaults are written out where cpuplan's are others, so that the 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from cpuplan import API_VERSION
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.document import API_VERSION
 from cpuplan.load import snippet
 from cpuplan.profile import PerformanceProfileSpec
 from cpuplan.source import Field, Source

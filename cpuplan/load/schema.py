@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cpuplan.document import API_VERSION, NAME_PATTERN
+from cpuplan import API_VERSION
+from cpuplan.document import NAME_PATTERN
 from cpuplan.load.documents import KINDS
 
 #: Draft 7 is the newest that the YAML language server declares to support.
