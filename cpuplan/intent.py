@@ -46,8 +46,9 @@ class Target(Model):
     pinned_pools: Annotated[tuple[Name, ...], Listed] = Field(
         (), description="openshift: further pools of a cluster with workload partitioning"
     )
-    control_plane_topology: Literal["HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica"] = Field(
-        "HighlyAvailable", description="openshift: as in the Infrastructure object"
+    control_plane_topology: Literal["HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"] = Field(
+        "HighlyAvailable",
+        description="openshift: as in the Infrastructure object. External: a hosted cluster, whose pool is a NodePool",
     )
 
 

@@ -91,7 +91,7 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
         problems = [*components.check(node, project.locate), *backends.check(node, project.locate)]
         problems = [problem for problem in problems if problem.code not in off]
         found += [problem for problem in problems if problem not in found]
-    return found
+    return [*found, *(one for one in backends.check_pools(plan, project.locate) if one not in project.diagnostics)]
 
 
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:

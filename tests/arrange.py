@@ -61,7 +61,7 @@ def _archive(path: str, files: Mapping[str, str]) -> Step:
     """A tar archive; names as they are given, also those that tar(1) only keeps with -P."""
 
     def archive(project: Path) -> None:
-        (project / path).parent.mkdir(exist_ok=True)
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(project / path, "w:gz" if path.endswith("gz") else "w") as tar:
             for name, text in files.items():
                 member = tarfile.TarInfo(name)
@@ -104,6 +104,17 @@ SYSROOT = {
     f"{CPU}/cpu0/topology/thread_siblings_list": "0-1\n",
     "proc/cpuinfo": "vendor_id\t: GenuineIntel\nflags\t\t: lm\nmodel name\t: Intel(R) Xeon(R) Gold 6438N\n",
 }
+
+
+def _snapshot(path: str, cores: int) -> Step:
+    """A node's sysinfo.tgz: `cores` cores of two threads."""
+    files = {name: text for name, text in SYSROOT.items() if name.startswith("proc/")}
+    files |= {f"{CPU}/{name}": f"0-{2 * cores - 1}\n" for name in ("present", "online")}
+    for cpu in range(2 * cores):
+        files[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = f"{cpu % cores},{cpu % cores + cores}\n"
+    return _archive(path, files)
+
+
 MANIFEST = "out/.cpuplan/manifest.json"
 CLASS = "out/nodes/lab/main-small"
 KUBELET = "node/var/lib/kubelet/config.yaml"
@@ -126,6 +137,10 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),
     "CP126-two-dumps": (_archive("worker-0.tar", SYSROOT), _archive("old/worker-0.tar", SYSROOT)),
     "CP240-edited-lock": (_compiled, _replace("intents/plan.lock.yaml", '"0,4,', '"0-1,4,')),
+    "CP282-more-cores": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4), _snapshot("mg/nodes/w1/sysinfo.tgz", 8)),
+    "CP283-odd-number": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
+    "CP284-labels-of-worker": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
+    "CP286-two-images": (_snapshot("mg/one/nodes/w0/sysinfo.tgz", 4), _snapshot("mg/two/nodes/w0/sysinfo.tgz", 4)),
     "CP601-link": (_link("out", "../elsewhere"),),
     "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "skew_tick=1", "skew_tick=0")),
     "CP604-merge-conflict": (_compiled, _replace(MANIFEST, "{", "<<<<<<< HEAD\n{")),

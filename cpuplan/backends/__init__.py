@@ -10,6 +10,7 @@ from cpuplan.components import nrt
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.emit import to_json
+from cpuplan.load import targets
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.source import Position
 
@@ -19,6 +20,24 @@ BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift
 def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
     """What the plan's target cannot say."""
     return list(performanceprofile.check(plan, locate))
+
+
+def check_pools(plan: Plan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+    """Classes of one MachineConfigPool whose objects differ: the pool can have one of them only."""
+    pools: dict[tuple[str, str], list[NodePlan]] = {}
+    for node in plan.nodes:
+        target = node.node_class.target
+        if target.platform == "openshift" and target.pool:
+            pools.setdefault((node.node_class.cluster, target.pool), []).append(node)
+    return [
+        targets.unlike([node.node_class for node in members], locate)
+        for _, members in sorted(pools.items())
+        if len(members) > 1 and any(_objects(node) != _objects(members[0]) for node in members[1:])
+    ]
+
+
+def _objects(plan: NodePlan) -> Files:
+    return {each.file: to_file(each.data) for each in BACKENDS[plan.node_class.target.platform].manifests(plan)}
 
 
 def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:

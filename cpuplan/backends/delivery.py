@@ -9,7 +9,10 @@ from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
 
 #: The kinds that cpuplan writes, by API group: all that its AppProject may sync.
-NAMESPACED_KINDS = (("tuned.openshift.io", "Tuned"),)
+NAMESPACED_KINDS = (
+    ("", "ConfigMap"),
+    ("tuned.openshift.io", "Tuned"),
+)
 CLUSTER_KINDS = (
     ("", "Namespace"),
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),

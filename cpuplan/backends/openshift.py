@@ -46,6 +46,9 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     pool = node_class.target.pool or ""
     if plan.spec.paused:
         return
+    if node_class.target.control_plane_topology == performanceprofile.HOSTED:
+        yield Manifest(f"10-configmap-{node_class.intent}.yaml", performanceprofile.config_map(plan))
+        return
     if pool not in BUILT_IN_POOLS:
         yield Manifest(f"00-machineconfigpool-{pool}.yaml", machine_config_pool(node_class.target))
     if node_class.target.mode == performanceprofile.MODE:

@@ -11,7 +11,7 @@ from cpuplan.backends.base import NODE_WAVE, metadata
 from cpuplan.components import kubelet, memory, mixedcpus, ovsdpdk, versions
 from cpuplan.components.setting import of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.emit import to_json
+from cpuplan.emit import to_json, to_yaml
 from cpuplan.intent import IntentSpec, Kubelet
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
@@ -19,6 +19,9 @@ from cpuplan.source import Position
 
 MODE = "performanceProfile"
 API_VERSION = "performance.openshift.io/v2"
+#: Topology of a cluster whose control plane is in another one.
+HOSTED = "External"
+_NAMESPACE = "clusters"
 SNIPPET = "kubeletconfig.experimental"
 _PREFIX = "performance.openshift.io/"
 #: Fields of the kubelet that the operator sets by itself, whatever the snippet says.
@@ -27,9 +30,27 @@ _OPERATORS = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManagerP
 
 def profile(plan: NodePlan) -> dict[str, Any]:
     """The PerformanceProfile of a plan."""
-    target, spec = plan.node_class.target, plan.spec
     made = metadata(plan.node_class.intent, NODE_WAVE, guarded=True)
     made["annotations"] |= _annotations(plan)
+    return {"apiVersion": API_VERSION, "kind": "PerformanceProfile", "metadata": made, "spec": _spec(plan)}
+
+
+def config_map(plan: NodePlan) -> dict[str, Any]:
+    """The profile of a hosted cluster, for the cluster that hosts it: its NodePool names this in spec.tuningConfig.
+
+    The namespace is that of HostedCluster and NodePool objects, by default `clusters`
+    (openshift/hypershift, docs/content/how-to/automated-machine-management/node-tuning.md).
+    """
+    own: dict[str, Any] = {"name": plan.node_class.intent}
+    if annotations := _annotations(plan):
+        own["annotations"] = annotations
+    held = {"apiVersion": API_VERSION, "kind": "PerformanceProfile", "metadata": own, "spec": _spec(plan)}
+    made = metadata(plan.node_class.intent, NODE_WAVE, guarded=True) | {"namespace": _NAMESPACE}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": to_yaml(held)}}
+
+
+def _spec(plan: NodePlan) -> dict[str, Any]:
+    target, spec = plan.node_class.target, plan.spec
     body = {
         "cpu": _cpu(plan),
         "hardwareTuning": spec.hardware_tuning and spec.hardware_tuning.model_dump(by_alias=True),
@@ -45,8 +66,7 @@ def profile(plan: NodePlan) -> dict[str, Any]:
         "machineConfigPoolSelector": target.machine_config_pool_selector,
         "nodeSelector": target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""},
     }
-    kept = {key: value for key, value in body.items() if value not in (None, False, [], {})}
-    return {"apiVersion": API_VERSION, "kind": "PerformanceProfile", "metadata": made, "spec": kept}
+    return {key: value for key, value in body.items() if value not in (None, False, [], {})}
 
 
 def _cpu(plan: NodePlan) -> dict[str, Any]:

@@ -19,6 +19,7 @@ COMMANDS = {
     "init": "Begin a project: a folder with a first inventory and intent.",
     "import": "Read hardware from a must-gather or a sysroot into inventories/.",
     "catalog": "List server models in use, and copy them into inventories/.",
+    "propose": "Propose an intent for a pool of a must-gather, by numbers of CPUs.",
     "validate": "Say everything that is wrong with the inventories and intents.",
     "compile": "Solve the layouts and write out/.",
     "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",

@@ -145,7 +145,8 @@ CODES = {
     "CP523": Code(
         "boot argument that switches off planned CPUs",
         "the argument {argument} keeps {cpus} from coming up, which the plan uses",
-        "take it out, or list the CPUs as `offline` in the inventory",
+        "take it out, or take the CPUs out of the lists of pools and, with another argument than nosmt, list them as "
+        "`offline` in the inventory",
         "A CPU beyond those that came up makes the kernel drop the whole isolcpus= or nohz_full= that names it, and the "
         "kubelet and CRI-O refuse lists with it.",
     ),

@@ -1,6 +1,6 @@
-"""PerformanceProfiles of OpenShift's node tuning operator: the CP26x and CP27x.
+"""PerformanceProfiles of OpenShift's node tuning operator (CP26x, CP27x) and proposals of intents (CP28x).
 
-Most of these rules are the operator's own (its validating webhook, which sees no profile before it is in a cluster).
+Most of the rules for profiles are the operator's own (its validating webhook, which sees no profile before it is in a cluster).
 """
 
 from cpuplan.codes.code import Code
@@ -117,5 +117,58 @@ CODES = {
         "{field} is {value}, not {expected}",
         "write {expected}",
         "The node tuning operator takes it, and writes units that fail, or none at all.",
+    ),
+    "CP280": Code(
+        "pool that a must-gather does not tell of",
+        "{path} tells of no {kind} {pool!r}; {hint}",
+        "choose one: `cpuplan propose PATH --list` shows the pools and their nodes",
+        "Pools are MachineConfigPool objects of the must-gather; on a hosted cluster they are the values of the nodes' label "
+        "`hypershift.openshift.io/nodePool`.",
+    ),
+    "CP281": Code(
+        "pool without nodes",
+        "pool {pool} has no nodes in {path}",
+        "label a node for the pool and collect again; the remarks say where the nodes are that its selector fits",
+        "A layout is made for a machine. A node is in one pool only: the custom one before worker, master before worker. "
+        "Nodes that run Windows or whose taints fit the pool's selector do not count.",
+    ),
+    "CP282": Code(
+        "unlike nodes in one pool",
+        "nodes of pool {pool} are unlike: {nodes} has {found}, {first} has {wanted}",
+        "give each kind of node a pool of its own; an Intent that says how many CPUs makes a class of each kind",
+        "A MachineConfigPool has one list of CPU numbers for all of its nodes. Nodes that differ only in the kernel's core "
+        "ids, memory or devices are alike here.",
+    ),
+    "CP283": Code(
+        "number of CPUs that cannot be",
+        "{problem}",
+        "{remedy}",
+        "Pools of whole cores have multiples of a core's threads, and every pool that is asked for needs a CPU: system, "
+        "pods. With nosmt only the first thread of each core counts.",
+    ),
+    "CP284": Code(
+        "pool without a label of its own",
+        "pool {pool} has no label that no other pool has",
+        "label it: `oc label machineconfigpool {pool} machineconfiguration.openshift.io/role={pool}`",
+        "A KubeletConfig finds its pool by labels; with a label that two pools have, it would change both.",
+    ),
+    "CP285": Code(
+        "node without snapshot",
+        "{path} has no nodes/{node}/sysinfo.tgz, which tells the node's CPUs",
+        "collect again, with the node up and running, or take the node out of the pool",
+        "A layout that fits the other nodes of a pool need not fit one that nobody has seen.",
+    ),
+    "CP286": Code(
+        "must-gathers of two clusters or times",
+        "{path} is not what an image before it tells of {kind} {name}",
+        "give the must-gather of one cluster, of one time",
+        "A must-gather may hold several images, each with some objects of the cluster. What two of them tell must agree.",
+    ),
+    "CP287": Code(
+        "mode that a hosted cluster does not know",
+        "the target has the mode {mode}, and a control plane that is External",
+        "write mode: performanceProfile",
+        "Nodes of a hosted cluster are configured by ConfigMaps that their NodePool names; cpuplan writes the one that holds a "
+        "PerformanceProfile.",
     ),
 }

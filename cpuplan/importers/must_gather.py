@@ -15,8 +15,8 @@ from cpuplan.importers.node_object import NODE_NAME
 from cpuplan.importers.tar import TarTree
 
 _SNAPSHOT = "sysinfo.tgz"
-_NODES = "cluster-scoped-resources/core/nodes"
-_INFRASTRUCTURES = (
+NODES = "cluster-scoped-resources/core/nodes"
+INFRASTRUCTURES = (
     "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
     "cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
 )
@@ -29,7 +29,7 @@ _LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs"
 
 def detect(path: Path) -> bool:
     """Whether a folder `nodes` with a node's folder in it, or Node objects, are somewhere under `path`."""
-    return path.is_dir() and next(_images(path), None) is not None
+    return path.is_dir() and next(images(path), None) is not None
 
 
 def read(path: Path) -> Imported:
@@ -38,15 +38,15 @@ def read(path: Path) -> Imported:
     objects: dict[str, NodeObject] = {}
     remarks: list[str] = []
     diagnostics: list[Diagnostic] = []
-    for image in _images(path):
+    for image in images(path):
         tree = FolderTree(image)
-        cluster = _cluster(tree)
+        cluster = cluster_name(tree)
         if cluster is None:
             remarks.append(f"{image} does not tell the cluster's name (no Infrastructure object)")
         for each in _node_objects(tree, cluster, diagnostics):
             objects.setdefault(each.name, each)
         for name in filter(NODE_NAME.fullmatch, tree.names("nodes")):
-            node = None if name in nodes else _node(tree, name, cluster, remarks, diagnostics)
+            node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
                 nodes[name] = node
         diagnostics += tree.diagnostics
@@ -56,12 +56,12 @@ def read(path: Path) -> Imported:
     return Imported(tuple(nodes.values()), tuple(remarks), tuple(diagnostics), tuple(objects.values()))
 
 
-def _images(path: Path) -> Iterator[Path]:
+def images(path: Path) -> Iterator[Path]:
     """The folders that hold `nodes/` or Node objects, in the order of their paths."""
     found = []
     for visited, (folder, names, _) in enumerate(os.walk(path)):
         here = Path(folder)
-        if ("nodes" in names and _has_node(here / "nodes")) or (here / _NODES).is_dir():
+        if ("nodes" in names and _has_node(here / "nodes")) or (here / NODES).is_dir():
             found.append(here)
             names.clear()
         if visited > _MAX_FOLDERS or len(here.relative_to(path).parts) >= _MAX_DEPTH:
@@ -77,7 +77,7 @@ def _has_node(folder: Path) -> bool:
         return False
 
 
-def _node(
+def read_node(
     tree: FolderTree, name: str, cluster: str | None, remarks: list[str], diagnostics: list[Diagnostic]
 ) -> Node | None:
     """The node by its snapshot; what is wrong goes to `remarks` and `diagnostics`."""
@@ -97,9 +97,9 @@ def _node(
     return None if machine is None else Node(name, machine, {}, cluster)
 
 
-def _cluster(tree: FolderTree) -> str | None:
+def cluster_name(tree: FolderTree) -> str | None:
     """The first label of the cluster's domain: `https://api.<cluster>.<domain>:6443`; else its name."""
-    for path in _INFRASTRUCTURES:
+    for path in INFRASTRUCTURES:
         found = _load(tree, path)
         status = data.mapping((data.items(found.get("items")) or [found])[0].get("status"))
         match = re.match(r"https://api\.([^.:/]+)\.", str(status.get("apiServerURL", "")))
@@ -110,8 +110,8 @@ def _cluster(tree: FolderTree) -> str | None:
 
 
 def _node_objects(tree: FolderTree, cluster: str | None, diagnostics: list[Diagnostic]) -> Iterator[NodeObject]:
-    for name in tree.names(_NODES):
-        found = name.endswith(".yaml") and node_object.read(_load(tree, f"{_NODES}/{name}", diagnostics), cluster)
+    for name in tree.names(NODES):
+        found = name.endswith(".yaml") and node_object.read(_load(tree, f"{NODES}/{name}", diagnostics), cluster)
         if found:
             yield found
 

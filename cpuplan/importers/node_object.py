@@ -1,6 +1,7 @@
 """A Node object of Kubernetes: what its cluster tells of a node."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.importers.base import NodeObject
@@ -34,13 +35,18 @@ def read(data: dict[str, Any], cluster: str | None = None) -> NodeObject | None:
     capacity = mapping(status.get("capacity"))
     return NodeObject(
         name,
-        {key: value for key, value in labels.items() if _KEPT_LABEL.match(key) or not _SYSTEM_LABEL.match(key)},
+        kept_labels(labels),
         _ARCHITECTURES.get(str(architecture)),
         cluster,
         number(capacity.get("cpu"), 1, MAX_COUNT),
         size(capacity.get("memory")),
         huge_pages(capacity),
     )
+
+
+def kept_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels that an inventory has: those that people select nodes by."""
+    return {key: value for key, value in labels.items() if _KEPT_LABEL.match(key) or not _SYSTEM_LABEL.match(key)}
 
 
 def object_name(data: dict[str, Any]) -> str | None:

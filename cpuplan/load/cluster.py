@@ -3,13 +3,33 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.load.profile_rules import ClusterNode
-from cpuplan.load.profiles import NODE_ROLE, VERSION, Cluster
-
+#: The release whose operator is followed where nothing tells the cluster's: a profile does not.
+VERSION = "5.1"
+NODE_ROLE = "node-role.kubernetes.io/"
 #: Kinds that are read beside profiles.
 KINDS = ("MachineConfigPool", "MachineConfig", "Infrastructure", "ClusterVersion", "Node")
 #: Its presence in a MachineConfig of a single-node cluster meant workload partitioning before Infrastructure did.
 _PINNING = "/etc/kubernetes/openshift-workload-pinning"
+
+
+class Cluster(NamedTuple):
+    """What the cluster's objects tell of it. `pool_labels` are those of the profile's MachineConfigPool."""
+
+    version: str = VERSION
+    partitioned: bool = False
+    control_plane_topology: str = "HighlyAvailable"
+    pool_labels: Mapping[str, str] = {}
+    pools: tuple[str, ...] = ()
+
+
+class ClusterNode(NamedTuple):
+    """A Node object of the cluster. `taints` are those with the effect NoSchedule: values by key."""
+
+    name: str
+    labels: dict[str, str]
+    architecture: str  # GOARCH; empty where it is not told
+    cpus: int  # capacity; 0 where it is not told
+    taints: Mapping[str, str] = {}
 
 
 class MachineConfigPool(NamedTuple):
@@ -20,6 +40,11 @@ class MachineConfigPool(NamedTuple):
     match_labels: dict[str, str]
     match_expressions: tuple[Mapping[str, Any], ...] = ()
     selects_nothing: bool = False  # a selector that is absent, not empty
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether the selector is there and empty: it would fit every node."""
+        return not (self.selects_nothing or self.match_labels or self.match_expressions)
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Whether the selector fits `labels` (apimachinery, metav1.LabelSelectorAsSelector)."""
@@ -51,9 +76,14 @@ def _built_in(name: str) -> MachineConfigPool:
 
 def pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
     """The pools among `objects`, and those that every cluster has."""
-    found = [_pool(item) for item in objects if item.get("kind") == "MachineConfigPool"]
+    found = told_pools(objects)
     names = {pool.name for pool in found}
     return [*found, *(_built_in(name) for name in ("master", "worker") if name not in names)]
+
+
+def told_pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
+    """The pools among `objects`, in their order."""
+    return [_pool(item) for item in objects if item.get("kind") == "MachineConfigPool"]
 
 
 def _pool(item: Mapping[str, Any]) -> MachineConfigPool:
@@ -106,7 +136,13 @@ def nodes(objects: Iterable[Mapping[str, Any]]) -> Iterator[ClusterNode]:
             architecture = str(_mapping(status.get("nodeInfo")).get("architecture") or "")
             capacity = str(_mapping(status.get("capacity")).get("cpu", ""))
             cpus = int(capacity) if capacity.isdecimal() else 0
-            yield ClusterNode(str(metadata.get("name", "")), labels, architecture, cpus)
+            taints = _taints(_mapping(item.get("spec")).get("taints"))
+            yield ClusterNode(str(metadata.get("name", "")), labels, architecture, cpus, taints)
+
+
+def _taints(value: Any) -> dict[str, str]:
+    found = map(_mapping, value) if isinstance(value, list) else ()
+    return {str(one.get("key")): str(one.get("value") or "") for one in found if one.get("effect") == "NoSchedule"}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

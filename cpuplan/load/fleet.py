@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import HOST_PATTERN, expand_names
 from cpuplan.intent import IntentSpec, Selector
@@ -13,6 +13,7 @@ from cpuplan.inventory import Device, HardwareSpec, NodeGroup, NodesSpec
 from cpuplan.load import hardware, targets
 from cpuplan.load.documents import Document, Documents
 from cpuplan.plan import NodeClass
+from cpuplan.pools import Pool
 from cpuplan.source import Position
 from cpuplan.topology import Topology
 
@@ -225,10 +226,16 @@ _Key: TypeAlias = tuple[str, str, str, CpuSet, tuple[Device, ...]]
 
 def _devices_that_matter(spec: IntentSpec, group: Group) -> tuple[Device, ...]:
     """The devices that only these nodes have, where a pool is to be near some device."""
-    pools = spec.pools
-    said = [pools.reserved, pools.shared, pools.isolated, pools.isolcpus, pools.offlined]
-    said += [*(pools.isolated.partitions.values() if pools.isolated else ()), spec.qos.best_effort, spec.qos.other]
+    said = [*_pools(spec), spec.qos.best_effort, spec.qos.other]
     return group.devices if any(pool is not None and pool.near is not None for pool in said) else ()
+
+
+def _pools(spec: IntentSpec) -> list[Pool]:
+    """The pools that are said, and the partitions of isolated."""
+    pools = spec.pools
+    said = (pools.reserved, pools.shared, pools.isolated, pools.isolcpus, pools.offlined)
+    partitions = pools.isolated.partitions.values() if pools.isolated else ()
+    return [pool for pool in (*said, *partitions) if pool is not None]
 
 
 def _digest(devices: tuple[Device, ...]) -> str:
@@ -236,6 +243,17 @@ def _digest(devices: tuple[Device, ...]) -> str:
 
     text = "".join(device.model_dump_json(exclude_none=True) for device in devices)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _never_up(spec: IntentSpec, topology: Topology) -> CpuSet:
+    """The threads that the argument nosmt keeps down, less those that a pool lists: the kernel boots one of each core.
+
+    (kernel/cpu.c, cpu_bootable.) Of a list that has such CPUs the components say that they would not come up.
+    """
+    if not any(argument.partition("=")[0] == "nosmt" for argument in spec.kernel.extra_arguments):
+        return EMPTY
+    listed = union(pool.cpus for pool in _pools(spec) if pool.cpus)
+    return topology.online - CpuSet(topology.cores) - listed
 
 
 def _classes(
@@ -254,6 +272,8 @@ def _classes(
     for key, (intent, group) in first.items():
         spec: IntentSpec = intent.spec
         topology = topologies.of(group)
+        if topology and (down := _never_up(spec, topology)):
+            topology = topologies.of(group._replace(offline=group.offline | down))
         found = targets.target_for(spec, group.cluster)
         if found is None and (intent.name, group.cluster) not in without_target:
             without_target.add((intent.name, group.cluster))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.load.cluster import ClusterNode
 from cpuplan.profile import Device, HugePages, PerformanceProfileSpec
 from cpuplan.source import Position
 
@@ -32,15 +33,6 @@ _PAGES: dict[str, tuple[str, ...]] = {"amd64": ("4k",), "arm64": ("4k", "64k")}
 _ANY_HUGE_PAGE = ("64k", "2M", "32M", "512M", "1G", "16G")
 _POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 _PCI_ID = re.compile(r"0x[0-9a-fA-F]{1,4}")
-
-
-class ClusterNode(NamedTuple):
-    """A Node object of the cluster: what a profile is compared with."""
-
-    name: str
-    labels: dict[str, str]
-    architecture: str  # GOARCH; empty where it is not told
-    cpus: int  # capacity; 0 where it is not told
 
 
 class Profile(NamedTuple):

@@ -10,13 +10,11 @@ from cpuplan import API_VERSION
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.load import snippet
+from cpuplan.load.cluster import NODE_ROLE, Cluster
 from cpuplan.profile import PerformanceProfileSpec
 from cpuplan.source import Field, Source
 
-#: The release whose operator is followed where nothing tells the cluster's: a profile does not.
-VERSION = "5.1"
 ROLE = "machineconfiguration.openshift.io/role"
-NODE_ROLE = "node-role.kubernetes.io/"
 SNIPPET = "kubeletconfig.experimental"
 _PREFIX = "performance.openshift.io/"
 _OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
@@ -24,16 +22,6 @@ _OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _ENABLE = ("true", "enable")
 _NO = ("0", "f", "F", "false", "FALSE", "False", "disable")
-
-
-class Cluster(NamedTuple):
-    """What the cluster's objects tell of it. `pool_labels` are those of the profile's MachineConfigPool."""
-
-    version: str = VERSION
-    partitioned: bool = False
-    control_plane_topology: str = "HighlyAvailable"
-    pool_labels: Mapping[str, str] = {}
-    pools: tuple[str, ...] = ()
 
 
 class Translation(NamedTuple):

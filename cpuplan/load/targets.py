@@ -1,11 +1,12 @@
 """Which target a cluster's nodes have, and whether it can carry what its intent says."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.intent import IntentSpec, Target
 from cpuplan.load.documents import Document, Documents
 from cpuplan.plan import NodeClass
+from cpuplan.source import Position
 
 #: Keys of a target that only mean something to the machine config operator.
 _POOL_KEYS = ("pool", "node_selector", "machine_config_label", "machine_config_pool_selector", "mode")
@@ -35,6 +36,8 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
         if target.platform == "openshift":
             if target.pool is None:
                 yield diagnose("CP229", intent.at("targets", index))
+            if target.control_plane_topology == "External" and target.mode != "performanceProfile":
+                yield diagnose("CP287", intent.at("targets", index, "mode"), mode=target.mode)
             continue
         for key in _POOL_KEYS:
             if key in target.model_fields_set:
@@ -55,16 +58,28 @@ def _camel(name: str) -> str:
     return first + "".join(word.title() for word in rest)
 
 
+def _layout_facts(each: NodeClass) -> tuple[object, ...]:
+    """What makes two classes of one pool want other CPU lists or boot arguments; core ids and devices do not."""
+    cores, nodes = tuple(each.topology.cores.values()), tuple(each.topology.numa_nodes.items())
+    return each.intent, each.architecture, each.cpu_vendor, each.cpu_model_number, cores, nodes
+
+
 def _check_pools(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
-    """On OpenShift the pool decides what a node gets, so a pool is one class."""
+    """On OpenShift the pool decides what a node gets, so its classes are alike; `backends` compares what they get."""
     pools: dict[tuple[str, str], list[NodeClass]] = {}
     for each in classes:
         if each.target.platform == "openshift" and each.target.pool:
             pools.setdefault((each.cluster, each.target.pool), []).append(each)
-    for (cluster, pool), members in sorted(pools.items()):
-        if len(members) > 1:
-            intent = documents.by_name["Intent", members[0].intent]
-            index, _ = target_for(members[0].spec, cluster) or (0, None)
-            shown = ", ".join(f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members)
-            place = intent.at("targets", index, "pool")
-            yield diagnose("CP227", place, pool=pool, cluster=cluster, classes=shown)
+    for _, members in sorted(pools.items()):
+        if len({_layout_facts(each) for each in members}) > 1:
+            yield unlike(members, documents.locate)
+
+
+def unlike(classes: Iterable[NodeClass], locate: Callable[[str], Position | None]) -> Diagnostic:
+    """CP227 for classes of one cluster and pool."""
+    members = sorted(classes, key=lambda each: each.name)
+    first = members[0]
+    index, _ = target_for(first.spec, first.cluster) or (0, None)
+    shown = ", ".join(f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members)
+    place = locate(f"Intent/{first.intent}:spec.targets.{index}.pool")
+    return diagnose("CP227", place, pool=first.target.pool, cluster=first.cluster, classes=shown)

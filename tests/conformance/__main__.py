@@ -27,6 +27,7 @@ SUITES = {
     "machineinfo": Suite("tests.conformance.machineinfo", "vectors/kubelet/machineinfo.jsonl.gz"),
     "nto-validate": Suite("tests.conformance.nto_validate", "vectors/nto/validate"),
     "kubelet": Suite("tests.conformance.kubelet", "vectors/kubelet"),
+    "nto-ppc": Suite("tests.conformance.nto_ppc", "vectors/nto/ppc"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
 }
 

@@ -41,5 +41,6 @@ def test_the_project_allows_what_is_written_and_no_more() -> None:
         if folder.name == "manifests"
         for data in objects(folder)
     }
-    # The sample has no pool in mode performanceProfile.
-    assert written | {("performance.openshift.io", "PerformanceProfile")} == {*CLUSTER_KINDS, *NAMESPACED_KINDS}
+    # The sample has no pool in mode performanceProfile, and no hosted cluster.
+    others = {("performance.openshift.io", "PerformanceProfile"), ("", "ConfigMap")}
+    assert written | others == {*CLUSTER_KINDS, *NAMESPACED_KINDS}

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from cpuplan.backends import openshift, performanceprofile
 from tests.machines.plans import no_position, plan, regular
@@ -18,6 +19,18 @@ def spec_of(**given: Any) -> dict[str, Any]:
 def test_the_profile_and_its_pool_are_all_that_is_written() -> None:
     kinds = [each.data["kind"] for each in openshift.manifests(plan(**TARGET))]
     assert kinds == ["MachineConfigPool", "PerformanceProfile"]
+
+
+def test_a_hosted_cluster_gets_the_profile_in_a_config_map() -> None:
+    """openshift/hypershift: a NodePool names it in spec.tuningConfig."""
+    target = {**TARGET, "target": {"mode": "performanceProfile", "controlPlaneTopology": "External"}}
+    node = plan(regular(cores=8), **target)
+    ((file, data),) = openshift.manifests(node)
+    assert (file, data["kind"]) == ("10-configmap-ran.yaml", "ConfigMap")
+    assert (data["metadata"]["name"], data["metadata"]["namespace"]) == ("ran", "clusters")
+    held = yaml.safe_load(data["data"]["tuning"])
+    assert held["metadata"] == {"name": "ran"}
+    assert held["spec"] == performanceprofile.profile(node)["spec"]
 
 
 def test_nothing_is_written_for_paused_nodes() -> None:

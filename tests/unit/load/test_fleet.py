@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.cpuset import CpuSet
 from cpuplan.document import expand_names
 from tests.projects import make_project
 
@@ -91,3 +92,58 @@ def test_the_first_target_of_a_cluster_is_taken(tmp_path: Path) -> None:
     edit(project, INTENT, "  - platform: kubernetes", targets)
     (only,) = pipeline.load(project).classes
     assert only.target.platform == "kubernetes"
+
+
+@pytest.mark.parametrize(
+    ("reserved", "online"),
+    [("{cores: 1, per: numaNode}", "0-7"), ('"0,4"', "0-7"), ('"0,8"', "0-8")],
+)
+def test_nosmt_leaves_one_thread_of_each_core(tmp_path: Path, reserved: str, online: str) -> None:
+    """And the threads that somebody lists, so that what is wrong with them can be said (CP523)."""
+    project = make_project(tmp_path)
+    edit(project, INTENT, "{cores: 1, per: numaNode}", reserved)
+    edit(project, INTENT, "  pools:", "  kernel: {extraArguments: [nosmt]}\n  pools:")
+    (only,) = pipeline.load(project).classes
+    assert str(only.topology.online) == online
+    assert only.topology.online | only.topology.offline == CpuSet(range(16))
+
+
+POOL = '  - {platform: openshift, version: "4.20", pool: du}\n'
+#: A second server model, of the same two sockets.
+OTHER = """\
+---
+apiVersion: cpuplan.io/v1alpha1
+kind: Hardware
+metadata: {name: other}
+spec:
+  vendor: %s
+  topology:
+    cores: [{threads: [0-7, 8-15], ids: ["0,2,4,6,0,2,4,6"]}]
+    sockets: [{id: 0, cpus: "0-3,8-11"}, {id: 1, cpus: "4-7,12-15"}]
+    numaNodes:
+    - {id: 0, cpus: "0-3,8-11", memory: %s}
+    - {id: 1, cpus: "4-7,12-15", memory: 16Gi}
+"""
+
+
+@pytest.mark.parametrize(
+    ("vendor", "memory", "wanted"),
+    [
+        ("GenuineIntel", "16Gi", []),
+        ("GenuineIntel", "64Gi", []),
+        ("AuthenticAMD", "16Gi", ["CP227"]),
+        ("GenuineIntel", "512Mi", ["CP227"]),  # the first NUMA node has no room for all that is reserved
+    ],
+)
+def test_nodes_of_a_pool_must_get_the_same_files(tmp_path: Path, vendor: str, memory: str, wanted: list[str]) -> None:
+    """Core ids and memory may differ."""
+    project = make_project(tmp_path)
+    site = (project / SITE).read_text()
+    group = "  - {name: odd, hardware: other, labels: {role: worker}}\n"
+    (project / SITE).write_text(site + group + OTHER % (vendor, memory))
+    text = (project / INTENT).read_text()
+    head, _, _ = text.partition("  - platform: kubernetes")
+    restricted = "  kubelet: {topologyManagerPolicy: restricted}\n  pools:\n    reserved: {cores: 1, per: numaNode}\n"
+    (project / INTENT).write_text(head + POOL + restricted)
+    compiled = pipeline.compile_project(pipeline.load(project))
+    assert [found.code for found in compiled.diagnostics if found.severity.value == "error"] == wanted

@@ -1,0 +1,128 @@
+"""`cpuplan propose`: an Intent for a pool of a must-gather, by numbers of CPUs."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cpuplan.cli.output import note, print_diagnostics, settings
+from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.propose import request as asked
+
+if TYPE_CHECKING:
+    from cpuplan.propose.dump import Dump
+    from cpuplan.propose.proposal import Proposal
+
+_HEADER = "yaml-language-server: $schema=../schemas/intent.schema.json\n"
+_HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another --name"
+
+
+def _choice(words: tuple[str, ...]) -> "click.Choice[str]":
+    return click.Choice(words, case_sensitive=False)
+
+
+@click.command()
+@click.argument("must_gather", metavar="MUST-GATHER", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--pool", help="The MachineConfigPool; on a hosted cluster the node pool.")
+@click.option("--reserved", type=int, metavar="CPUS", help="CPUs for the system.")
+@click.option("--split", is_flag=True, help="Reserve CPUs on every NUMA node, not on the first one that has room.")
+@click.option("--offlined", type=int, default=0, metavar="CPUS", help="CPUs to switch off.  [default: 0]")
+@click.option("--disable-smt", is_flag=True, help="One thread for each core: boot with nosmt.")
+@click.option("--rt-kernel", is_flag=True, help="The real-time kernel.")
+@click.option("--power", type=_choice(asked.POWER), default="default", help="Power that low latency may cost.")
+@click.option("--per-pod-power", is_flag=True, help="Pods may save power on their CPUs.")
+@click.option("--topology-policy", type=_choice(asked.TOPOLOGY_POLICIES), default="restricted", help="Of the kubelet.")
+@click.option("--user-level-networking", is_flag=True, help="As many queues of network devices as reserved CPUs.")
+@click.option("--hardware-tuning", type=int, nargs=2, metavar="ISOLATED RESERVED", help="Highest frequencies, kHz.")
+@click.option("--name", default="", help="The Intent's.  [default: the pool's]")
+@click.option("--release", default="", help="Of OpenShift, such as 4.20, where the must-gather does not tell.")
+@click.option("--cluster", default="", help="The cluster's name, where the must-gather does not tell.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the Intent.  [default: intents/]")
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print the Intent and write nothing.")
+@click.option("--force", is_flag=True, help="Overwrite an Intent that is there already.")
+@click.option("--list", "to_list", is_flag=True, help="List pools, nodes, NUMA nodes and cores instead.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: as JSON.")
+def command(must_gather: Path, output: Path | None, **options: Any) -> int:
+    """Propose an Intent for the nodes of a pool in MUST-GATHER: so many CPUs reserved, the rest for pods.
+
+    Does what OpenShift's performance profile creator does, and says where it does better: docs/openshift.md.
+    """
+    from cpuplan.propose.dump import Dump
+
+    if options["to_list"]:
+        return _list(Dump(must_gather), as_json=options["as_json"])
+    request = request_of(**options)
+    from cpuplan.propose.proposal import propose
+
+    proposal = propose(Dump(must_gather), request)
+    print_diagnostics(proposal.diagnostics)
+    for remark in proposal.remarks:
+        note(f"note: {remark}")
+    if proposal.intent is None:
+        return 1
+    text = render(proposal)
+    if options["to_stdout"]:
+        click.echo(text, nl=False)
+        return 0
+    folder = output or settings().root / "intents"
+    return _write(text, folder / f"{request.name}.yaml", force=options["force"])
+
+
+def request_of(**options: Any) -> asked.Request:
+    """The request of the command's options. Raises UsageError for missing and contradicting ones, CpuplanError."""
+    if options["pool"] is None or options["reserved"] is None:
+        missing = "--pool" if options["pool"] is None else "--reserved"
+        raise click.UsageError(f"{missing} is missing; --list shows what pools and nodes there are")
+    wanted = asked.Request(
+        pool=options["pool"],
+        reserved=options["reserved"],
+        offlined=options["offlined"],
+        split=options["split"],
+        disable_smt=options["disable_smt"],
+        real_time=options["rt_kernel"],
+        power=options["power"],
+        per_pod_power=options["per_pod_power"],
+        topology_policy=options["topology_policy"],
+        user_level_networking=options["user_level_networking"],
+        frequencies=options["hardware_tuning"],
+        name=options["name"] or options["pool"],
+        release=options["release"],
+        cluster=options["cluster"],
+    )
+    if problem := asked.contradiction(wanted):
+        raise click.UsageError(problem)
+    if not re.fullmatch(asked.NAME_PATTERN, wanted.name):
+        raise CpuplanError([diagnose("CP207", name=wanted.name)])
+    return wanted
+
+
+def render(proposal: "Proposal") -> str:
+    """The Intent as YAML; what explains it stands above."""
+    from cpuplan.emit import to_yaml
+
+    return to_yaml(proposal.intent, _HEADER + "".join(f"{line}\n" for line in proposal.comments))
+
+
+def _write(text: str, path: Path, *, force: bool) -> int:
+    from cpuplan.write.files import write_file
+
+    if not force and path.exists() and path.read_text() != text:
+        print_diagnostics([diagnose("CP621", path=path, hint=_HINT)])
+        return 2
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, text)
+    note(f"wrote {path}")
+    return 0
+
+
+def _list(dump: "Dump", *, as_json: bool) -> int:
+    from cpuplan.propose import listing
+
+    found = listing.pools(dump)
+    click.echo(listing.to_json(found) if as_json else listing.to_text(found), nl=False)
+    problems = [*dump.diagnostics, *(one for nodes in found.values() for name in nodes for one in dump.problems(name))]
+    print_diagnostics(problems)
+    for remark in dump.remarks:
+        note(f"note: {remark}")
+    return 1 if errors(problems) else 0

@@ -1,0 +1,205 @@
+"""The performance profile creator's answers (vectors/nto/ppc): what was asked, and what of an answer is right.
+
+Its answers are judged by the rules of vectors/nto/README.md, in this order: as many CPUs as were asked for, no core in
+two pools, no CPU in two sets, every online CPU in one. A core whose second thread is switched off is in one pool.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.importers.base import Machine
+
+#: The creator's flags, and `cpuplan propose`'s. A word that is not here is passed on as it is.
+FLAGS = {
+    "mcp-name": "--pool",
+    "node-pool-name": "--pool",
+    "reserved-cpu-count": "--reserved",
+    "offlined-cpu-count": "--offlined",
+    "power-consumption-mode": "--power",
+    "topology-manager-policy": "--topology-policy",
+    "profile-name": "--name",
+}
+SWITCHES = {
+    "split-reserved-cpus-across-numa": "--split",
+    "disable-ht": "--disable-smt",
+    "rt-kernel": "--rt-kernel",
+    "per-pod-power-management": "--per-pod-power",
+    "user-level-networking": "--user-level-networking",
+    # The creator prints a comment that tells how to write frequencies; --hardware-tuning writes them.
+    "enable-hardware-tuning": None,
+}
+#: Refusals of numbers: whether a layout exists is computed.
+_NUMBERS = re.compile(
+    r"please specify the \w+ CPU count in|please ensure that reserved-cpu-count|can't allocate odd number"
+)
+#: Refusals that say more of the creator than of what was asked, where the must-gather has the pool and snapshots.
+_LIMITS = (
+    (re.compile(r"no match for .*infrastructures/cluster\.yaml"), "MachineConfigPools tell that it is not hosted"),
+    (re.compile(r"multiple matches for .*suffix: nodes\b"), "a node's name that ends in `nodes` is no second folder"),
+    (re.compile(r"multiple matches for .*infrastructures/cluster\.yaml"), "two images that agree are one cluster"),
+    (re.compile(r"missing required flags: --rt-kernel$"), "the usual kernel is the default"),
+)
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+
+
+class Asked(NamedTuple):
+    """The words of a call by the creator's names."""
+
+    words: tuple[tuple[str, str], ...]
+
+    def get(self, name: str) -> str:
+        """The value of a word; empty where it is not said."""
+        return next((value for word, value in self.words if word == name), "")
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """CPUs to reserve and to switch off."""
+        return int(self.get("reserved-cpu-count")), int(self.get("offlined-cpu-count") or 0)
+
+    @property
+    def pool(self) -> str:
+        return self.get("mcp-name") or self.get("node-pool-name")
+
+    def contradicts_itself(self) -> bool:
+        """By the creator's own rules, which it forgets where a word has capitals; or a name for no API server."""
+        mode, policy = self.get("power-consumption-mode").lower(), self.get("topology-manager-policy").lower()
+        return (
+            (policy == "single-numa-node" and self.get("split-reserved-cpus-across-numa") == "true")
+            or (mode in ("", "default") and self.get("rt-kernel") == "true")
+            or (mode == "ultra-low-latency" and self.get("per-pod-power-management") == "true")
+            or not _NAME.fullmatch(self.get("profile-name") or "performance")
+        )
+
+
+class Layout(NamedTuple):
+    """The three sets of a profile."""
+
+    reserved: CpuSet
+    isolated: CpuSet
+    offlined: CpuSet
+
+
+def asked(arguments: Sequence[str]) -> Asked:
+    """The call as pairs; a switch without a value is true."""
+    pairs = (argument.removeprefix("--").partition("=") for argument in arguments)
+    return Asked(tuple((name, value if sign else "true") for name, sign, value in pairs))
+
+
+def translate(arguments: Sequence[str]) -> list[str] | None:
+    """The arguments of `cpuplan propose`; None for a call that it has no words for (two pools at once)."""
+    call = asked(arguments)
+    names = [name for name, _ in call.words]
+    if "mcp-name" in names and "node-pool-name" in names:
+        return None
+    found = [] if "profile-name" in names else ["--name", "performance"]
+    for argument, (name, value) in zip(arguments, call.words, strict=True):
+        if name in FLAGS:
+            found += [FLAGS[name], value]
+        elif name in SWITCHES:
+            switch = SWITCHES[name]
+            found += [switch] if switch and value == "true" else []
+        else:
+            found.append(argument)
+    return found
+
+
+def profile_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The PerformanceProfile, also that of a hosted cluster's ConfigMap."""
+    if manifest["kind"] == "ConfigMap":
+        found: dict[str, Any] = yaml.safe_load(manifest["data"]["tuning"])
+        return found
+    return manifest
+
+
+def layout_of(manifest: dict[str, Any]) -> Layout:
+    """The sets of a profile; an empty text is an empty set."""
+    cpus = profile_of(manifest)["spec"]["cpu"]
+    return Layout(*(CpuSet.parse(cpus[name]) if cpus.get(name) else EMPTY for name in Layout._fields))
+
+
+def cores_of(machine: Machine, call: Asked) -> list[CpuSet]:
+    """The cores as they come up."""
+    without_smt = call.get("disable-ht") == "true"
+    return [CpuSet((core.first,)) if without_smt else core for core in machine.siblings]
+
+
+def is_possible(machine: Machine, call: Asked) -> bool:
+    """Whether whole cores have the number of CPUs that is asked for, with one CPU left for pods."""
+    reserved, offlined = call.numbers
+    cores = cores_of(machine, call)
+    sums = {0}
+    for core in cores:
+        sums |= {before + len(core) for before in sums}
+    return reserved > 0 and offlined >= 0 and reserved in sums and reserved + offlined < len(union(cores))
+
+
+def broken_rules(layout: Layout, machine: Machine, call: Asked) -> Iterator[str]:
+    """What is wrong with a layout."""
+    reserved, offlined = call.numbers
+    if len(layout.reserved) != reserved:
+        yield f"reserves {len(layout.reserved)} CPUs ({layout.reserved}), not {reserved}"
+    if len(layout.offlined) != offlined:
+        yield f"switches {len(layout.offlined)} CPUs off ({layout.offlined}), not {offlined}"
+    if not layout.isolated:
+        yield "isolates no CPU"
+    cores = cores_of(machine, call)
+    for one, other in combinations(Layout._fields, 2):
+        if both := getattr(layout, one) & getattr(layout, other):
+            yield f"has {both} in {one} and in {other}"
+    if union(layout) != union(cores):
+        yield f"has the CPUs {union(layout)}, and {union(cores)} come up"
+    for core in machine.siblings:
+        if core & layout.reserved and core & (layout.isolated | layout.offlined):
+            yield f"splits the core {core}"
+    if call.get("split-reserved-cpus-across-numa") == "true":
+        yield from _uneven_shares(layout, machine, cores, reserved)
+
+
+def _uneven_shares(layout: Layout, machine: Machine, cores: Sequence[CpuSet], reserved: int) -> Iterator[str]:
+    """As many cores from each NUMA node, one more from the first ones; where all have as many, alike in threads."""
+    nodes = [[core for core in cores if core <= node.cpus] for node in machine.numa_nodes]
+    nodes = [members for members in nodes if members]
+    widths = {len(core) for core in cores}
+    if len(widths) > 1 or reserved % min(widths):
+        return
+    share, more = divmod(reserved // min(widths), len(nodes))
+    wanted = [share + (place < more) for place in range(len(nodes))]
+    if any(count > len(members) for count, members in zip(wanted, nodes, strict=True)):
+        return
+    found = [sum(core <= layout.reserved for core in members) for members in nodes]
+    if found != wanted:
+        yield f"reserves {found} cores of the NUMA nodes, not {wanted}"
+
+
+def limit(error: str, call: Asked, must_gather: Path) -> str | None:
+    """Why a refusal of the creator's is none that another program must repeat; None if it is one."""
+    if _NUMBERS.search(error):
+        return "whether there is a layout follows from the machine"
+    has_pool = any(must_gather.rglob(f"machineconfigpools/{call.pool}.yaml"))
+    if has_pool and any(must_gather.rglob("sysinfo.tgz")):
+        return next((why for pattern, why in _LIMITS if pattern.search(error)), None)
+    return None
+
+
+def meant(profile: dict[str, Any], call: Asked) -> dict[str, Any]:
+    """The spec without CPU sets, nulls and falses; words with capitals mean what they mean without.
+
+    The creator takes them, and then writes a policy that its own webhook refuses, and forgets the power mode.
+    """
+    spec = {key: value for key, value in profile["spec"].items() if key != "cpu"}
+    spec["numa"] = {"topologyPolicy": spec["numa"]["topologyPolicy"].lower()}
+    if mode := call.get("power-consumption-mode").lower():
+        hints = {"realTime": mode != "default", "highPowerConsumption": mode == "ultra-low-latency"}
+        spec["workloadHints"] = {**spec["workloadHints"], **hints}
+    kept = {key: _true_items(value) if isinstance(value, dict) else value for key, value in spec.items()}
+    return {key: value for key, value in kept.items() if value}
+
+
+def _true_items(value: dict[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in value.items() if item is not False and item is not None}

@@ -1,0 +1,210 @@
+"""The performance profile creator's must-gathers and answers (vectors/nto/ppc, ppc-4.18).
+
+Each call is made of `cpuplan propose`; the Intent that it proposes is compiled, and the PerformanceProfile compared
+with the creator's. Where the creator's answer is right by the rules (`creator.broken_rules`) the sets must be the same;
+where it is wrong or it crashed, a right layout must come instead. What is refused there is refused here, but for what
+follows from the machine or only from the creator (`creator.limit`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import click
+import yaml
+
+from cpuplan import importers, pipeline
+from cpuplan.backends import BACKENDS
+from cpuplan.cli import propose as command
+from cpuplan.cpuset import CpuSet, union
+from cpuplan.diagnostics import CpuplanError, errors
+from cpuplan.emit import to_yaml
+from cpuplan.importers import documents as imported_documents
+from cpuplan.importers.base import Machine
+from cpuplan.load import documents, fleet
+from cpuplan.load.yaml import parse
+from cpuplan.propose import listing
+from cpuplan.propose.dump import Dump
+from cpuplan.propose.members import members
+from cpuplan.propose.proposal import propose
+from tests.conformance import creator
+from tests.conformance.meaning import line_of
+
+FOLDER = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto"
+ANSWERS = ("ppc", "ppc-4.18")
+
+
+class Answer(NamedTuple):
+    """What cpuplan answers: an object and the nodes that get it, or why there is none."""
+
+    manifest: dict[str, Any] | None
+    nodes: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+#: An Intent's text to what it is compiled to; raises CpuplanError.
+Compile: TypeAlias = Callable[[str], Answer]
+
+
+def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
+    """(case, failures) of every call, and of every listing, below `paths`."""
+    for path in paths or [FOLDER / name for name in ANSWERS]:
+        for found in sorted(path.rglob("cases.yaml")):
+            dump = Dump(_must_gather(found.parent))
+            compile_intent = cache(_Inventory(dump.path).compile)
+            for case in yaml.load(found.read_text(encoding="utf-8"), yaml.CSafeLoader):
+                place = f"{found}:{line_of(found, ('id: ' + case['id'],))}: {' '.join(case['args'])}"
+                yield case["id"], [f"{place}: {what}" for what in _judged(case, dump, compile_intent)]
+            info = found.with_name("info.yaml")
+            if info.exists():
+                yield f"{found.parent.name}-info", [f"{info}:1: {what}" for what in _judge_list(info, dump)]
+
+
+def _must_gather(answers: Path) -> Path:
+    """The must-gather of a folder of answers: beside the folder of folders, or in the open vectors."""
+    own = answers.parents[1] / "must-gather" / answers.name
+    return own if own.is_dir() else FOLDER / "must-gather" / answers.name
+
+
+def _judged(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> list[str]:
+    try:
+        return list(_failures(case, dump, compile_intent))
+    except Exception as error:  # a bug that one case shows must not hide the results of the others
+        return [f"cpuplan or its comparison failed: {error!r}"]
+
+
+def _failures(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> Iterator[str]:
+    call = creator.asked(case["args"])
+    answer = _answer(case["args"], dump, compile_intent)
+    machine = _machine(dump, call)
+    if case["exit_code"] == 1 and not creator.limit(case.get("error") or "", call, dump.path):
+        if answer.manifest:
+            yield f"taken, and the creator refuses it: {case.get('error')}"
+        return
+    if machine is None or call.contradicts_itself() or not creator.is_possible(machine, call):
+        if answer.manifest:
+            yield "taken, and there is no layout of that number, or the words contradict each other"
+        return
+    if answer.manifest is None:
+        yield f"refused: {answer.refusal}; the creator: {case.get('error') or 'takes it'}"
+        return
+    layout = creator.layout_of(answer.manifest)
+    yield from creator.broken_rules(layout, machine, call)
+    if case["exit_code"] == 0:
+        yield from _compare(case, call, answer, layout, machine)
+
+
+def _compare(
+    case: dict[str, Any], call: creator.Asked, answer: Answer, layout: creator.Layout, machine: Machine
+) -> Iterator[str]:
+    """What differs from an answer that the creator gave: its sets count if they are right."""
+    assert answer.manifest is not None
+    theirs = creator.layout_of(case["profile"])
+    if not any(creator.broken_rules(theirs, machine, call)) and layout != theirs:
+        yield f"has {layout}; the creator's is {theirs}"
+    mine, expected = (creator.meant(creator.profile_of(each), call) for each in (answer.manifest, case["profile"]))
+    if mine != expected:
+        yield f"has {mine}; the creator's is {expected}"
+    for key in ("kind", "namespace", "name"):
+        if _named(answer.manifest, key) != _named(case["profile"], key):
+            yield f"{key} is {_named(answer.manifest, key)}; the creator's is {_named(case['profile'], key)}"
+    annotations = creator.profile_of(answer.manifest)["metadata"].get("annotations") or {}
+    if own := [name for name in annotations if not name.startswith("argocd.")]:
+        yield f"has the annotations {own}"
+    targeted = next((line for line in case["alerts"] if line.startswith("Nodes names targeted")), ":")
+    if tuple(targeted.partition(":")[2].split()) != answer.nodes:
+        yield f"is for {answer.nodes}; {targeted}"
+
+
+def _named(manifest: Mapping[str, Any], key: str) -> Any:
+    return manifest.get(key) or manifest["metadata"].get(key)
+
+
+def _answer(arguments: list[str], dump: Dump, compile_intent: Compile) -> Answer:
+    """What the command does with the call: options by its own parser, then the public functions."""
+    translated = creator.translate(arguments)
+    if translated is None:
+        return Answer(None, refusal="there is no way to ask for two pools")
+    try:
+        context = command.command.make_context("propose", [str(dump.path), *translated])
+        request = command.request_of(**context.params)
+        proposal = propose(dump, request)
+        if proposal.intent is None:
+            return Answer(None, refusal="; ".join(f"{each.code} {each.message}" for each in proposal.diagnostics))
+        return compile_intent(command.render(proposal))
+    except click.ClickException as error:
+        return Answer(None, refusal=error.format_message())
+    except CpuplanError as error:
+        return Answer(None, refusal=str(error))
+
+
+def _machine(dump: Dump, call: creator.Asked) -> Machine | None:
+    """The machine of the pool's first node; None where nothing tells it, or no number was asked for."""
+    try:
+        nodes = members(dump, call.pool).nodes
+        _ = call.numbers
+    except (StopIteration, ValueError):
+        return None
+    return dump.machine(nodes[0].name) if nodes else None
+
+
+class _Inventory:
+    """The documents that `cpuplan import` makes of a must-gather, to compile intents with."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def sources(self) -> list[Any]:
+        imported = importers.run("must-gather", [self.path])
+        texts = (to_yaml(document) for document in imported_documents.hardware_documents(imported))
+        return [source for text in texts for source in parse("inventory.yaml", text)[0]]
+
+    def compile(self, intent: str) -> Answer:
+        """The object that the Intent is compiled to. Raises CpuplanError."""
+        found, problems = documents.from_sources([*self.sources, *parse("intent.yaml", intent)[0]])
+        built, more = fleet.build(found)
+        project = pipeline.Project(Path(), found, built.classes, {}, ())
+        plan, unsolved = pipeline.solve(project)
+        if wrong := errors([*problems, *more, *unsolved, *pipeline.check(project, plan)]):
+            raise CpuplanError(wrong)
+        objects = {each.file: each.data for node in plan.nodes for each in BACKENDS["openshift"].manifests(node)}
+        (manifest,) = (data for name, data in objects.items() if name.startswith("10-"))
+        nodes = sorted(name for node in plan.nodes for name in node.node_class.nodes)
+        return Answer(manifest, tuple(nodes))
+
+
+def _judge_list(info: Path, dump: Dump) -> Iterator[str]:
+    """What `--list` tells beside the creator's `info`, of nodes of which that has all CPUs."""
+    told = yaml.load(info.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    found = listing.pools(dump)
+    if told["exit_code"] != 0:
+        return
+    theirs = {pool["name"]: {node["name"]: node for node in pool["nodes"] or ()} for pool in told["json"]}
+    names = {pool: list(nodes) for pool, nodes in found.items()}
+    if names != {pool: list(nodes) for pool, nodes in theirs.items()}:
+        yield f"has {names}; the creator's is { {pool: list(nodes) for pool, nodes in theirs.items()} }"
+        return
+    capacity = {node.name: node.cpus for node in dump.nodes}
+    for pool, nodes in theirs.items():
+        for name, node in nodes.items():
+            machine = found[pool][name]
+            if machine is None:
+                yield f"{name} cannot be read"
+            elif capacity[name] not in (0, len(machine.online)):
+                yield f"{name} has the CPUs {machine.online}; its capacity is {capacity[name]}"
+            else:
+                yield from _compare_node(name, node, machine)
+
+
+def _compare_node(name: str, node: dict[str, Any], machine: Machine) -> Iterator[str]:
+    """Its NUMA nodes, where the creator has all CPUs: it stops at files that old dumps lack."""
+    cells = [CpuSet(cell["cores"] or ()) for cell in node["numa_cells"] or ()]
+    if len(union(cells)) != len(machine.online):
+        return
+    mine = [numa_node.cpus & machine.online for numa_node in machine.numa_nodes]
+    if cells != mine:
+        yield f"{name} has the NUMA nodes {mine}; the creator's are {cells}"
+    if node["smt_enabled"] != (len(machine.siblings) < len(machine.online)):
+        yield f"{name} has the cores {machine.siblings}; SMT is {node['smt_enabled']} for the creator"
