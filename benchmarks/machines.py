@@ -39,14 +39,15 @@ def make_root(root: Path, sockets: int) -> int:
     """
     cores = sockets * _CORES
     cpus = 2 * cores
-    package = [CpuSet((*range(at, at + _CORES), *range(at + cores, at + cores + _CORES))) for at in range(0, cores, _CORES)]
+    package = [
+        CpuSet((*range(at, at + _CORES), *range(at + cores, at + cores + _CORES))) for at in range(0, cores, _CORES)
+    ]
     for cpu in range(cpus):
         socket, core = cpu % cores // _CORES, cpu % _CORES
         core_cpus = CpuSet((cpu % cores, cpu % cores + cores))
         folder = root / _SYSTEM / f"cpu/cpu{cpu}"
         _write(folder / "topology", dict(_topology(socket, core, core_cpus, package[socket], cpus)))
-        for index, *facts, shared in _CACHES:
-            level, kind, size = facts
+        for index, level, kind, size, shared in _CACHES:
             members = package[socket] if shared else core_cpus
             identity = socket if shared else socket * 64 + core
             _write(folder / f"cache/index{index}", _cache(level, kind, size, identity, members, cpus))

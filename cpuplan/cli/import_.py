@@ -1,5 +1,6 @@
 """`cpuplan import`: hardware that is there becomes inventory documents that people read and edit."""
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,9 +87,9 @@ def _parse(words: tuple[str, ...], known: Collection[str]) -> tuple[str | None, 
     paths = list(map(Path, names))
     if not paths:
         raise click.UsageError(f"a path is missing: cpuplan import {kind} PATH...")
-    if kind is None and len(paths) > 1 and not paths[0].exists():
+    if kind is None and len(paths) > 1 and not os.path.exists(paths[0]):
         raise click.UsageError(f"{names[0]!r} is no file or folder, and no format; there are {', '.join(known)}")
-    if absent := [path for path in paths if not path.exists()]:
+    if absent := [path for path in paths if not os.path.exists(path)]:
         raise click.UsageError(f"there is no file or folder {str(absent[0])!r}")
     return kind, paths
 

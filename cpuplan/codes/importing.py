@@ -23,15 +23,16 @@ CODES = {
         "{path} holds {problem}",
         "nothing, if all else is there; else pack it anew, without -P of tar: cpuplan went on without that",
         "Absolute names, names and links that lead out of the archive or folder, and devices are never followed: they "
-        "have no use in a copy of /sys and /proc, and let an archive read or write elsewhere (CVE-2007-4559).",
+        "have no use in a copy of /sys and /proc, and let an archive read or write elsewhere (CVE-2007-4559). Files "
+        "without permission and numbers beyond the kernel's own limits are left out too; docs/importing.md has all.",
         "warning",
     ),
     "CP123": Code(
         "archive too large",
         "{path} exceeds the limit of {limit} {what}",
         "give the part that holds `sys/` and `proc/`, or unpack it and give the folder",
-        "Archives are read in memory, up to 512 MiB unpacked, 1,000,000 members, and 64 MiB per file that is read; YAML and "
-        "JSON up to 128 MiB.",
+        "Archives are read in memory, up to 384 MiB unpacked and 64 MiB compressed, 500,000 members in 100,000 folders, "
+        "64 MiB per file and 64 KiB per value of /sys: twice what a machine of 8,192 CPUs needs. docs/importing.md has all.",
     ),
     "CP124": Code(
         "no CPUs described",

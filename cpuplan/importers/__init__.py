@@ -1,13 +1,16 @@
 """Importers: what machines there are, read from what people have. One module per format."""
 
+import os
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import formats, join
-from cpuplan.importers.base import Imported, Importer, Node, NodeObject, PartsImporter, node_name
+from cpuplan.importers.base import Imported, Importer, Node, NodeObject, PartsImporter, Refused, node_name
 
+#: Files of a folder that are looked at.
+MAX_FILES = 10_000
 #: Module by format. Only the one that is needed is loaded: they stand on unlike libraries.
 IMPORTERS = {
     "sysroot": "cpuplan.importers.sysroot",
@@ -77,26 +80,54 @@ def _read(format: str | None, paths: Iterable[Path]) -> Iterator[tuple[Path, Imp
     """What is at `paths`, each with the path that it is from: of files that are read together, the first one."""
     together: dict[tuple[str, str], list[Path]] = {}
     for path in paths:
-        for each, name in _files(format, path):
+        if not os.path.isdir(path) and not os.path.isfile(path):  # opening a pipe would wait for its writer
+            problem = diagnose("CP121", path=path, problem="it is neither a file nor a folder")
+            yield path, Imported((), (), (problem,))
+            continue
+        problems: list[Diagnostic] = []
+        for each, name in _files(format, path, problems):
             if name in _IN_PARTS:
                 together.setdefault((name, node_name(each)), []).append(each)
             elif name is None:
                 yield each, Imported((), (), (diagnose("CP120", path=each, formats=", ".join(IMPORTERS)),))
             else:
                 yield each, _importer(name).read(each)
+        yield path, Imported((), (), tuple(problems))
     for (name, _), parts in together.items():
         module: PartsImporter = import_module(IMPORTERS[name])
         yield parts[0], module.read_parts(parts)
 
 
-def _files(format: str | None, path: Path) -> Iterator[tuple[Path, str | None]]:  # noqa: A002
+def _files(format: str | None, path: Path, problems: list[Diagnostic]) -> Iterator[tuple[Path, str | None]]:  # noqa: A002
     """The path, or the files of a folder that is of no format or read in parts, each with its format."""
     found = format or formats.detect(path)
     files: list[tuple[Path, str | None]] = []
-    if path.is_dir() and (found is None or found in _IN_PARTS):
-        looks = ((each, formats.detect(each)) for each in sorted(path.iterdir()) if each.is_file())
+    if os.path.isdir(path) and (found is None or found in _IN_PARTS):
+        looks = ((each, formats.detect(each)) for each in _entries(path, problems))
         files = [(each, name) for each, name in looks if name and found in (None, name)]
     yield from files or [(path, found)]
+
+
+def _entries(folder: Path, problems: list[Diagnostic]) -> list[Path]:
+    """The files in a folder, not below it; links to what is elsewhere are left out."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        problems.append(diagnose("CP121", path=folder, problem=error.strerror or str(error)))
+        return []
+    if len(entries) > MAX_FILES:
+        problems.append(diagnose("CP123", path=folder, limit=f"{MAX_FILES:,}", what="files in a folder"))
+        return []
+    refused = Refused(str(folder))
+    files = []
+    inside = os.path.realpath(folder)
+    for entry in filter(os.path.isfile, entries):
+        if entry.is_symlink() and os.path.dirname(os.path.realpath(entry)) != inside:
+            refused.add("a link that leads out of it", entry.name)
+        else:
+            files.append(entry)
+    problems += refused.diagnostics()
+    return files
 
 
 def _importer(name: str) -> Importer:

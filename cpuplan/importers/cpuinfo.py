@@ -2,6 +2,10 @@
 
 from typing import NamedTuple
 
+from cpuplan.cpuset import MAX_CPU
+
+_MAX_LINE = 4096  # the longest ones, the flags, have 2,000 characters
+_MAX_MODEL = 128  # the kernel's names have 48 on x86 (CPUID leaves 0x80000002 to 4), no more elsewhere
 #: MIDR implementers (arch/arm64/include/asm/cputype.h), as lscpu names them.
 ARM_VENDORS = {
     0x41: "ARM", 0x42: "Broadcom", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon", 0x4E: "NVIDIA",
@@ -37,13 +41,14 @@ def parse(text: str) -> CpuInfo:
     if model is None and architecture in ("ppc64le", "other"):
         model = first.get("cpu") or first.get("family")
     number = to_number(first.get("model", "")) if architecture == "x86_64" else None
-    return CpuInfo(architecture, vendor, " ".join(model.split()) if model else None, number)
+    shown = " ".join(model.split())[:_MAX_MODEL] if model else None
+    return CpuInfo(architecture, vendor[:_MAX_MODEL] if vendor else None, shown, number)
 
 
 def processors(text: str) -> list[Processor]:
     """All processors of an x86 cpuinfo, ascending."""
     found = {}
-    for block in text.split("\n\n"):
+    for block in text.split("\n\n", MAX_CPU + 1)[: MAX_CPU + 1]:
         fields = _fields(block, 64)
         cpu = to_number(fields.get("processor", ""))
         if cpu is not None:
@@ -69,7 +74,7 @@ def _fields(text: str, lines: int) -> dict[str, str]:
     """The `key : value` pairs of the first lines, the first value of each key."""
     fields: dict[str, str] = {}
     for line in text.split("\n", lines)[:lines]:
-        key, colon, value = line.partition(":")
+        key, colon, value = line[:_MAX_LINE].partition(":")
         if colon and value.strip():
             fields.setdefault(key.strip(), value.strip())
     return fields

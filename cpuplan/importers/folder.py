@@ -1,50 +1,15 @@
 """A folder as a Tree: a live host's root, or a copy of one with links that may point anywhere."""
 
+import errno
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
-from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import LeavesTreeError
-from cpuplan.quantity import to_text
+from cpuplan.importers.base import MAX_FILE, Refused
+from cpuplan.importers.links import LeavesTreeError, Links
 
-#: No file of /sys or /proc that is read here comes near; a sysinfo.tgz of 2,000 CPUs has about 4 MB.
-MAX_FILE = 64 * 1024 * 1024
-_MAX_LINKS = 40  # as the kernel (MAXSYMLINKS)
 _MAX_BELOW = 1000  # folders that are looked into for a system root
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-def resolve(path: str, link: Callable[[str], str | None]) -> str:
-    """`path` without links, `.` and `..`, as seen from a process whose root is the tree's.
-
-    `link` gives the target of the link at a link-free path. Raises LeavesTreeError for `..` above the root, and for
-    more than 40 links.
-    """
-    done: list[str] = []
-    todo = path.split("/")[::-1]
-    links = 0
-    while todo:
-        part = todo.pop()
-        if part in ("", "."):
-            continue
-        if part == "..":
-            if not done:
-                raise LeavesTreeError(path)
-            done.pop()
-            continue
-        target = link("/".join([*done, part]))
-        if target is None:
-            done.append(part)
-            continue
-        links += 1
-        if links > _MAX_LINKS:
-            raise LeavesTreeError(path)
-        if target.startswith("/"):
-            done.clear()
-        todo += target.split("/")[::-1]
-    return "/".join(done)
 
 
 def _readable(name: str) -> str:
@@ -57,25 +22,21 @@ class FolderTree:
 
     def __init__(self, root: Path, name: str | None = None) -> None:
         self.name = str(root) if name is None else name
-        self.diagnostics: list[Diagnostic] = []
+        self.refused = Refused(self.name)
         self._root = os.fspath(root).rstrip("/") + "/"
+        self._links = Links()
         self._folders: dict[str, str | None] = {"": ""}  # link-free paths of folders, None for what is refused
 
-    def read(self, path: str) -> str | None:
-        data = self.read_bytes(path)
+    def read(self, path: str, limit: int = MAX_FILE) -> str | None:
+        data = self.read_bytes(path, limit)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def read_bytes(self, path: str) -> bytes | None:
-        folder, _, name = path.rpartition("/")
-        inside = self._folder(folder)
-        if inside is None:
+    def read_bytes(self, path: str, limit: int = MAX_FILE) -> bytes | None:
+        descriptor = self._open(path)
+        if descriptor is None:
             return None
         try:
-            descriptor = os.open(f"{self._root}{inside}/{name}", _FLAGS)
-        except OSError:
-            return self._read_link(f"{inside}/{name}")
-        try:
-            return self._read_open(descriptor, path)
+            return self._read_open(descriptor, path, limit)
         except OSError:  # sysfs answers reads of some files with EINVAL or ENODATA
             return None
         finally:
@@ -85,7 +46,8 @@ class FolderTree:
         inside = self._folder(path)
         try:
             return [] if inside is None else sorted(map(_readable, os.listdir(self._root + inside)))
-        except OSError:
+        except OSError as error:
+            self._note(error, path)
             return []
 
     def link(self, path: str) -> str | None:
@@ -93,6 +55,25 @@ class FolderTree:
         inside = self._folder(folder)
         target = None if inside is None else self._readlink(f"{inside}/{name}")
         return target and _readable(target)
+
+    def _open(self, path: str) -> int | None:
+        """A descriptor of the file that `path` leads to."""
+        folder, _, name = path.rpartition("/")
+        inside = self._folder(folder)
+        if inside is None:
+            return None
+        try:
+            return os.open(f"{self._root}{inside}/{name}", _FLAGS)
+        except OSError as error:
+            if error.errno != errno.ELOOP:  # what O_NOFOLLOW answers for a link
+                self._note(error, path)
+                return None
+        target = self._resolve(f"{inside}/{name}", path)
+        try:
+            return None if target is None else os.open(self._root + target, _FLAGS)
+        except OSError as error:
+            self._note(error, path)
+            return None
 
     def _folder(self, path: str) -> str | None:
         """The link-free path of a folder; remembered, since nearly all files share their folders with others."""
@@ -104,32 +85,30 @@ class FolderTree:
         if inside is not None:
             inside = f"{inside}/{name}" if inside else name
             if name in (".", "..") or self._readlink(inside) is not None:
-                inside = self._resolve(f"{path}")
+                inside = self._resolve(inside, path)
         known[path] = inside
         return inside
 
-    def _resolve(self, path: str) -> str | None:
+    def _resolve(self, inside: str, path: str) -> str | None:
+        """The link-free path of `inside`, which stands for `path` in messages."""
         try:
-            return resolve(path, self._readlink)
-        except LeavesTreeError:
-            what = f"a link that leads out of it, {path}"
-            self.diagnostics.append(diagnose("CP122", path=self.name, problem=what))
+            return self._links.resolve(inside, self._readlink)
+        except LeavesTreeError as reason:
+            self.refused.add(str(reason), path)
             return None
 
     def _readlink(self, inside: str) -> str | None:
         try:
             return os.readlink(self._root + inside)
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a NUL
             return None
 
-    def _read_link(self, inside: str) -> bytes | None:
-        """The file that the link at `inside` leads to; None if it is none."""
-        if self._readlink(inside) is None:
-            return None
-        target = self._resolve(inside)
-        return None if target is None else self.read_bytes(target)
+    def _note(self, error: OSError, path: str) -> None:
+        """Say what may not be read; all else reads like what is missing."""
+        if isinstance(error, PermissionError):
+            self.refused.add("what may not be read here", path)
 
-    def _read_open(self, descriptor: int, path: str) -> bytes | None:
+    def _read_open(self, descriptor: int, path: str, limit: int) -> bytes | None:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
         parts = []
@@ -137,9 +116,8 @@ class FolderTree:
         while part := os.read(descriptor, 1 << 18):
             parts.append(part)
             size += len(part)
-            if size > MAX_FILE:
-                place = f"{self.name}: {path}"
-                self.diagnostics.append(diagnose("CP123", path=place, limit=to_text(MAX_FILE), what="bytes per file"))
+            if size > limit:
+                self.refused.add_large(limit, path)
                 return None
         return b"".join(parts)
 
@@ -147,13 +125,14 @@ class FolderTree:
 def system_root(path: Path) -> Path | None:
     """`path` or the folder in it that holds `sys/devices/system/cpu` or `proc/cpuinfo`."""
     for root in (path, *_folders(path)):
-        if (root / "sys/devices/system/cpu").is_dir() or (root / "proc/cpuinfo").is_file():
+        if os.path.isdir(root / "sys/devices/system/cpu") or os.path.isfile(root / "proc/cpuinfo"):
             return root
     return None
 
 
 def _folders(path: Path) -> list[Path]:
     try:
-        return sorted(each for each in path.iterdir() if each.is_dir() and not each.is_symlink())[:_MAX_BELOW]
+        with os.scandir(path) as entries:
+            return sorted(Path(each) for each in entries if each.is_dir(follow_symlinks=False))[:_MAX_BELOW]
     except OSError:
         return []

@@ -1,5 +1,6 @@
 """Formats by their look: how a file begins, or what stands in a folder. Importers are loaded after this."""
 
+import os
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
@@ -34,7 +35,7 @@ _SIGNS = re.compile(rb"\A\s*\{|^apiVersion\s*:", re.MULTILINE)
 
 def detect(path: Path) -> str | None:
     """The format of the file or folder at `path`; None where it looks like none."""
-    if path.is_dir():
+    if os.path.isdir(path):
         return _detect_folder(path)
     try:
         with path.open("rb") as file:

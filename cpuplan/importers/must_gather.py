@@ -29,7 +29,7 @@ _LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs"
 
 def detect(path: Path) -> bool:
     """Whether a folder `nodes` with a node's folder in it, or Node objects, are somewhere under `path`."""
-    return path.is_dir() and next(images(path), None) is not None
+    return os.path.isdir(path) and next(images(path), None) is not None
 
 
 def read(path: Path) -> Imported:
@@ -49,7 +49,7 @@ def read(path: Path) -> Imported:
             node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
                 nodes[name] = node
-        diagnostics += tree.diagnostics
+        diagnostics += tree.refused.diagnostics()
     remarks += (f"node {name} has no Node object: its labels are not known" for name in sorted(nodes.keys() - objects))
     if not nodes and not diagnostics:
         diagnostics.append(diagnose("CP124", path=path))
@@ -61,7 +61,7 @@ def images(path: Path) -> Iterator[Path]:
     found = []
     for visited, (folder, names, _) in enumerate(os.walk(path)):
         here = Path(folder)
-        if ("nodes" in names and _has_node(here / "nodes")) or (here / NODES).is_dir():
+        if ("nodes" in names and _has_node(here / "nodes")) or os.path.isdir(here / NODES):
             found.append(here)
             names.clear()
         if visited > _MAX_FOLDERS or len(here.relative_to(path).parts) >= _MAX_DEPTH:
@@ -72,7 +72,7 @@ def images(path: Path) -> Iterator[Path]:
 
 def _has_node(folder: Path) -> bool:
     try:
-        return any((each / _SNAPSHOT).is_file() for each in folder.iterdir())
+        return not folder.is_symlink() and any(os.path.isfile(each / _SNAPSHOT) for each in folder.iterdir())
     except OSError:
         return False
 
@@ -102,7 +102,8 @@ def cluster_name(tree: FolderTree) -> str | None:
     for path in INFRASTRUCTURES:
         found = _load(tree, path)
         status = data.mapping((data.items(found.get("items")) or [found])[0].get("status"))
-        match = re.match(r"https://api\.([^.:/]+)\.", str(status.get("apiServerURL", "")))
+        url = status.get("apiServerURL")
+        match = re.match(r"https://api\.([^.:/]{1,253})\.", url) if isinstance(url, str) else None
         name = match[1] if match else status.get("infrastructureName")
         if isinstance(name, str) and name:
             return name.lower()

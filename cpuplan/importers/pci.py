@@ -7,6 +7,7 @@ from cpuplan.importers.sysfs import Reader
 
 _DEVICES = "sys/bus/pci/devices"
 ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ID = re.compile(r"0x[0-9a-fA-F]{4,8}")
 #: Base classes (pci.ids, "List of known device classes"): storage, network, display, processors, wireless, crypto,
 #: accelerators, coprocessors. Bridges, system peripherals and performance counters are left out.
 CLASSES = frozenset({0x01, 0x02, 0x03, 0x0B, 0x0D, 0x10, 0x12, 0x40})
@@ -34,13 +35,13 @@ def _device(reader: Reader, address: str, pci_class: int, interfaces: tuple[str,
     return DeviceFacts(
         address=address,
         pci_class=pci_class,
-        vendor=_text(tree, f"{folder}/vendor"),
-        device=_text(tree, f"{folder}/device"),
+        vendor=_id(reader, f"{folder}/vendor"),
+        device=_id(reader, f"{folder}/device"),
         numa_node=None if node is None or node < 0 else node,
         driver=_last(tree.link(f"{folder}/driver")),
         interfaces=interfaces or tuple(tree.names(f"{folder}/net")),
-        total_functions=reader.number(f"{folder}/sriov_totalvfs"),
-        functions=reader.number(f"{folder}/sriov_numvfs"),
+        total_functions=_count(reader, f"{folder}/sriov_totalvfs"),
+        functions=_count(reader, f"{folder}/sriov_numvfs"),
         physical_function=_last(tree.link(f"{folder}/physfn")),
     )
 
@@ -58,8 +59,19 @@ def _interfaces(tree: Tree) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _text(tree: Tree, path: str) -> str | None:
-    return (tree.read(path) or "").strip() or None
+def _id(reader: Reader, path: str) -> str | None:
+    """`0x8086`, as the kernel writes it."""
+    text = (reader.text(path) or "").strip()
+    if text and not _ID.fullmatch(text):
+        reader.complain(path, text, "it is no id such as 0x8086")
+        return None
+    return text or None
+
+
+def _count(reader: Reader, path: str) -> int | None:
+    """A number of virtual functions; the field has 16 bits (PCIe, "SR-IOV Extended Capability")."""
+    number = reader.number(path)
+    return None if number is None else min(max(number, 0), 0xFFFF)
 
 
 def _last(target: str | None) -> str | None:

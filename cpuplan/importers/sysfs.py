@@ -5,18 +5,26 @@ Documentation/admin-guide/cputopology.rst. Lists are preferred to masks, old nam
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
-from cpuplan.diagnostics import diagnose
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.archive import too_large
 from cpuplan.importers.base import CacheFacts, NumaFacts, Tree
 
 CPUS = "sys/devices/system/cpu"
 _CAPACITY = "cpu_capacity"
 _MIDR = "regs/identification/midr_el1"
 NODES = "sys/devices/system/node"
+#: Bytes of one file: the list of 8,192 CPUs of which every second is named has 20 KiB, their mask has 2.
+MAX_VALUE = 64 * 1024
+#: Bytes of all, where a file counts _LEAST at least: 8,192 CPUs that have masks only come to 50 MiB.
+MAX_VALUES = 64 * 1024 * 1024
+_LEAST = 128
+_MAX_NODE = 1023  # the kernel's NODES_SHIFT is at most 10
 _MAX_COMPLAINTS = 20  # of a made-up tree, these are enough to see that it is one
 _NUMBER = re.compile(r"-?(?:(0x)[0-9a-f]{1,16}|[0-9]{1,18})")
+_DISTANCE = re.compile(r"[0-9]{1,3}")  # the kernel's are bytes (ACPI, "System Locality Information Table")
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}")
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
@@ -25,34 +33,56 @@ _HYBRID_PMUS = (("cpu_core", "performance"), ("cpu_atom", "efficient"), ("cpu_lo
 
 
 class Reader:
-    """Reads values out of a tree. Texts repeat (siblings, masks, caches), so each is parsed once."""
+    """Reads values out of a tree. Texts repeat (siblings, masks, caches), so each is parsed once.
+
+    Raises ArchiveError for a tree that holds more than any machine has.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
+        self.diagnostics: list[Diagnostic] = []
+        self._left = MAX_VALUES
         self._sets: dict[str, CpuSet | None] = {}
         self._complained: set[str] = set()
 
+    def text(self, path: str) -> str | None:
+        """The text of a file that holds a value or a few; None for a missing one."""
+        text = self.tree.read(path, MAX_VALUE)
+        if text is not None:
+            self._left -= max(len(text), _LEAST)
+            if self._left < 0:
+                raise too_large(self.tree.name, MAX_VALUES, "bytes in the files of its values")
+        return text
+
+    def numbered(self, folder: str, prefix: str, most: int) -> Iterator[int]:
+        """The numbers of what is called `<prefix><number>` in a folder, ascending, up to `most`."""
+        for number in numbered(self.tree.names(folder), prefix):
+            if number <= most:
+                yield number
+            else:
+                self.tree.refused.add(f"a number above {most:,}", f"{folder}/{prefix}{number}")
+
     def number(self, path: str) -> int | None:
         """A number; None for a missing or empty file."""
-        text = self.tree.read(path)
+        text = self.text(path)
         if text is None or not text.strip():
             return None
         match = _NUMBER.fullmatch(text.strip())
         if not match:
-            self._complain(path, text, "it is no number")
+            self.complain(path, text, "it is no number")
             return None
         return int(match[0], 16 if match[1] else 10)
 
     def list(self, path: str) -> CpuSet | None:
         """A CPU list; None for a missing file."""
-        text = self.tree.read(path)
+        text = self.text(path)
         if text is None:
             return None
         if text not in self._sets:
             try:
                 self._sets[text] = CpuSet.parse_kernel(text)
             except CpuSetError as error:
-                self._complain(path, text, f"{error.item!r} {error.problem}")
+                self.complain(path, text, f"{error.item[:40]!r} {error.problem}")
                 self._sets[text] = None
         return self._sets[text]
 
@@ -65,7 +95,7 @@ class Reader:
         return None
 
     def _mask(self, path: str) -> CpuSet | None:
-        text = self.tree.read(path)
+        text = self.text(path)
         if text is None:
             return None
         key = f"mask {text}"
@@ -74,25 +104,25 @@ class Reader:
                 # Kernels before 2.6.2x on wide machines put no zeros in front, and an Itanium's cache maps are empty.
                 self._sets[key] = CpuSet.parse_mask(text) if text.strip() else EMPTY
             except CpuSetError as error:
-                self._complain(path, text, error.problem)
+                self.complain(path, text, error.problem)
                 self._sets[key] = None
         return self._sets[key]
 
     def size(self, path: str) -> int | None:
         """A cache's size, `1280K`, in bytes."""
-        text = self.tree.read(path)
+        text = self.text(path)
         match = _SIZE.fullmatch(text.strip()) if text else None
         if text and text.strip() and not match:
-            self._complain(path, text, "it is no size such as 1280K")
+            self.complain(path, text, "it is no size such as 1280K")
         return int(match[1]) * _UNITS[match[2]] if match else None
 
-    def _complain(self, path: str, text: str, problem: str) -> None:
-        key = re.sub(r"\d+", "N", path) + text
+    def complain(self, path: str, text: str, problem: str) -> None:
+        """Note that the file at `path` does not hold what its kind holds; the same is said once."""
+        key = re.sub(r"[0-9]+", "N", path) + text
         if key not in self._complained and len(self._complained) < _MAX_COMPLAINTS:
             self._complained.add(key)
-            shown = text.strip()[:40]
             place = f"{self.tree.name}: {path}"
-            self.tree.diagnostics.append(diagnose("CP125", path=place, text=shown, problem=problem))
+            self.diagnostics.append(diagnose("CP125", path=place, text=text.strip()[:40], problem=problem))
 
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
@@ -107,13 +137,13 @@ def present_and_online(reader: Reader) -> tuple[CpuSet, CpuSet]:
     Snapshots of gather-sysinfo have neither `online` nor `present`, only `offline`, which also lists CPUs that could be
     plugged in; so a CPU without a folder counts as present only if `present` names it.
     """
-    folders = CpuSet(cpu for cpu in numbered(reader.tree.names(CPUS), "cpu") if cpu <= MAX_CPU)
+    folders = CpuSet(reader.numbered(CPUS, "cpu", MAX_CPU))
     present = folders | (reader.list(f"{CPUS}/present") or EMPTY)
     online = reader.list(f"{CPUS}/online")
     if online is None:
         online = present - (reader.list(f"{CPUS}/offline") or EMPTY)
         # The file is missing for CPU 0 of x86, and was empty in an old dump: only a 0 says something.
-        online -= CpuSet(cpu for cpu in online if (reader.tree.read(f"{CPUS}/cpu{cpu}/online") or "").strip() == "0")
+        online -= CpuSet(cpu for cpu in online if (reader.text(f"{CPUS}/cpu{cpu}/online") or "").strip() == "0")
     return present | online, online
 
 
@@ -165,7 +195,7 @@ def core_types(reader: Reader, online: CpuSet) -> dict[int, str]:
     types = {cpu: name for name, cpus in pmus if cpus for cpu in cpus & online}
     if types:
         return types
-    if not online or all(reader.tree.read(f"{CPUS}/cpu{online.first}/{name}") is None for name in (_CAPACITY, _MIDR)):
+    if not online or all(reader.text(f"{CPUS}/cpu{online.first}/{name}") is None for name in (_CAPACITY, _MIDR)):
         return {}
     kinds = {
         cpu: (
@@ -213,7 +243,7 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
             shared = reader.set(f"{folder}/{index}/shared_cpu_list", f"{folder}/{index}/shared_cpu_map") or EMPTY
             shared = (shared & cpus) | CpuSet((cpu,))
             known[index] = known.get(index, 0) | shared.bits
-            kind = (reader.tree.read(f"{folder}/{index}/type") or "").strip()
+            kind = (reader.text(f"{folder}/{index}/type") or "").strip()
             identity = reader.number(f"{folder}/{index}/id")
             kind = kind if kind in ("Data", "Instruction") else "Unified"
             found.append(CacheFacts(level, kind, reader.size(f"{folder}/{index}/size"), identity, shared))
@@ -236,13 +266,13 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
     """The NUMA nodes that the kernel lists; a CPU that several claim (broken firmware) belongs to the lowest."""
     nodes = []
     rest = cpus
-    for number in numbered(reader.tree.names(NODES), "node"):
+    for number in reader.numbered(NODES, "node", _MAX_NODE):
         folder = f"{NODES}/node{number}"
         members = reader.set(f"{folder}/cpulist", f"{folder}/cpumap")
         if members is None:  # links are the last resort: dumps often have none, or point all of them at the node itself
-            members = CpuSet(numbered(reader.tree.names(folder), "cpu"))
-        row = (reader.tree.read(f"{folder}/distance") or "").split()
-        distances = tuple(int(item) for item in row) if all(map(_DECIMAL.fullmatch, row)) else ()
+            members = CpuSet(reader.numbered(folder, "cpu", MAX_CPU))
+        row = (reader.text(f"{folder}/distance") or "").split()
+        distances = tuple(map(int, row)) if len(row) <= _MAX_NODE + 1 and all(map(_DISTANCE.fullmatch, row)) else ()
         pages = _huge_pages(reader, f"{folder}/hugepages")
         nodes.append(NumaFacts(number, members & rest, _memory(reader, folder), distances, pages))
         rest -= members
@@ -252,7 +282,7 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
 def claimed_twice(reader: Reader) -> CpuSet:
     """CPUs that more than one NUMA node lists."""
     seen = twice = EMPTY
-    for number in numbered(reader.tree.names(NODES), "node"):
+    for number in reader.numbered(NODES, "node", _MAX_NODE):
         members = reader.set(f"{NODES}/node{number}/cpulist", f"{NODES}/node{number}/cpumap") or EMPTY
         twice |= seen & members
         seen |= members
@@ -261,7 +291,7 @@ def claimed_twice(reader: Reader) -> CpuSet:
 
 def _memory(reader: Reader, folder: str) -> int | None:
     """`Node 0 MemTotal: 131484584 kB` in bytes."""
-    match = re.search(r"MemTotal:\s*(\d{1,15}) kB", reader.tree.read(f"{folder}/meminfo") or "")
+    match = re.search(r"MemTotal:\s*(\d{1,15}) kB", reader.text(f"{folder}/meminfo") or "")
     return int(match[1]) * 1024 if match else None
 
 
@@ -271,7 +301,7 @@ def _huge_pages(reader: Reader, folder: str) -> dict[int, int]:
     for name in reader.tree.names(folder):
         size = name.removeprefix("hugepages-").removesuffix("kB")
         count = reader.number(f"{folder}/{name}/nr_hugepages") if _DECIMAL.fullmatch(size) else None
-        if count is not None:
+        if count is not None and count >= 0 and int(size):
             pages[int(size)] = count
     return dict(sorted(pages.items()))
 

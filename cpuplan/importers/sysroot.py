@@ -1,5 +1,6 @@
 """A system root: /sys and /proc of a live host, a copied folder, or a tar archive (also of ghw and gather-sysinfo)."""
 
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from cpuplan.importers import cpuinfo, kubelet_files, pci, sysfs
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
 from cpuplan.importers.folder import FolderTree, system_root
+from cpuplan.importers.node_object import NODE_NAME
 from cpuplan.importers.tar import TarTree
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
@@ -17,22 +19,42 @@ _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 def read(path: Path) -> Imported:
     """Read one machine. It is named after its host name where that is in the tree, else after the path."""
     try:
-        tree: Tree = FolderTree(system_root(path) or path, str(path)) if path.is_dir() else TarTree.open(path)
+        tree: Tree = FolderTree(system_root(path) or path, str(path)) if os.path.isdir(path) else TarTree.open(path)
     except ArchiveError as error:
         return Imported((), (), (error.diagnostic,))
     machine, remarks, diagnostics = read_machine(tree)
     if machine is None:
         return Imported((), (), tuple(diagnostics))
-    name = (tree.read("proc/sys/kernel/hostname") or tree.read("etc/hostname") or "").strip().lower()
+    name = _host_name(tree)
     if not name:
         name = node_name(path)
         remarks = [*remarks, f"there is no host name: the node is called {name}, after the file"]
     return Imported((Node(name, machine, {}),), tuple(remarks), tuple(diagnostics))
 
 
+def _host_name(tree: Tree) -> str | None:
+    for path in ("proc/sys/kernel/hostname", "etc/hostname"):
+        name = (tree.read(path, sysfs.MAX_VALUE) or "").strip().lower()
+        if NODE_NAME.fullmatch(name):
+            return name
+    return None
+
+
 def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic]]:
     """The machine's facts, remarks on what the tree does not tell, and what is wrong with it."""
     reader = sysfs.Reader(tree)
+    try:
+        machine, remarks = _read(reader)
+    except ArchiveError as error:
+        return None, [], [*tree.refused.diagnostics(), *reader.diagnostics, error.diagnostic]
+    diagnostics = [*tree.refused.diagnostics(), *reader.diagnostics]
+    if machine is None:
+        diagnostics.append(diagnose("CP124", path=tree.name))
+    return machine, remarks, diagnostics
+
+
+def _read(reader: sysfs.Reader) -> tuple[Machine | None, list[str]]:
+    tree = reader.tree
     present, online = sysfs.present_and_online(reader)
     text = tree.read("proc/cpuinfo") or ""
     info = cpuinfo.parse(text) if text else _UNKNOWN
@@ -43,16 +65,16 @@ def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic
         machine = _from_sysfs(reader, info, present, online) if online else None
         files = kubelet_files.read(reader, machine, text) if machine else None
     if machine is None:
-        return None, [], [*tree.diagnostics, diagnose("CP124", path=tree.name)]
+        return None, []
     if any(node.memory is None for node in machine.numa_nodes):
         machine = _with_machineinfo(tree, machine)
-    return machine._replace(kubelet=files), _remarks(reader, machine, info), tree.diagnostics
+    return machine._replace(kubelet=files), _remarks(reader, machine, info)
 
 
 def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet) -> Machine:
     cores = sysfs.siblings(reader, online)
     return Machine(
-        architecture=info.architecture or _guess_architecture(reader.tree, online),
+        architecture=info.architecture or _guess_architecture(reader, online),
         vendor=info.vendor,
         model=info.model,
         model_number=info.model_number,
@@ -68,7 +90,7 @@ def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, on
         numa_nodes=_numa_nodes(reader, present),
         huge_page_sizes=_huge_page_sizes(reader),
         devices=pci.devices(reader),
-        boot_arguments=_boot_arguments(reader.tree),
+        boot_arguments=_boot_arguments(reader),
     )
 
 
@@ -115,7 +137,7 @@ def _from_cpuinfo(reader: sysfs.Reader, info: cpuinfo.CpuInfo, text: str) -> Mac
         numa_nodes=_numa_nodes(reader, cpus),
         huge_page_sizes=_huge_page_sizes(reader),
         devices=pci.devices(reader),
-        boot_arguments=_boot_arguments(reader.tree),
+        boot_arguments=_boot_arguments(reader),
     )
 
 
@@ -124,7 +146,7 @@ def _numa_nodes(reader: sysfs.Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
     nodes = sysfs.numa_nodes(reader, present)
     if len(nodes) > 1 or (nodes and nodes[0].memory is not None):
         return nodes
-    match = re.search(r"^MemTotal:\s*(\d{1,15}) kB", reader.tree.read("proc/meminfo") or "", re.MULTILINE)
+    match = re.search(r"^MemTotal:\s*(\d{1,15}) kB", reader.text("proc/meminfo") or "", re.MULTILINE)
     memory = int(match[1]) * 1024 if match else None
     if nodes:
         return (nodes[0]._replace(memory=memory),)
@@ -138,12 +160,12 @@ def _huge_page_sizes(reader: sysfs.Reader) -> tuple[int, ...]:
     )
 
 
-def _boot_arguments(tree: Tree) -> str | None:
-    return (tree.read("proc/cmdline") or "").strip() or None
+def _boot_arguments(reader: sysfs.Reader) -> str | None:
+    return (reader.text("proc/cmdline") or "").strip() or None
 
 
-def _guess_architecture(tree: Tree, online: CpuSet) -> str:
-    if tree.read(f"{sysfs.CPUS}/cpu{online.first}/regs/identification/midr_el1") is not None:
+def _guess_architecture(reader: sysfs.Reader, online: CpuSet) -> str:
+    if reader.text(f"{sysfs.CPUS}/cpu{online.first}/regs/identification/midr_el1") is not None:
         return "aarch64"
     return "x86_64"
 
@@ -151,7 +173,7 @@ def _guess_architecture(tree: Tree, online: CpuSet) -> str:
 def _remarks(reader: sysfs.Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[str]:
     """What the tree does not tell, and what was assumed for it."""
     tree = reader.tree
-    tells_online = tree.read(f"{sysfs.CPUS}/online") or tree.read(f"{sysfs.CPUS}/offline")
+    tells_online = reader.text(f"{sysfs.CPUS}/online") or reader.text(f"{sysfs.CPUS}/offline")
     told = (
         (info.architecture, "the architecture is not told: {} is assumed", machine.architecture),
         (info.model or machine.architecture != "x86_64", "the CPU model is not told", ""),

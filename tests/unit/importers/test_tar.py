@@ -54,7 +54,7 @@ def test_root_is_where_sys_and_proc_are(prefix: str) -> None:
     assert found.read("sys/a/b/value") == "7\n"
     assert found.read("sys/hard") == "7\n"
     assert found.read("sys/soft/value") == "7\n"
-    assert found.diagnostics == []
+    assert found.refused.diagnostics() == []
 
 
 def test_links_are_followed_inside() -> None:
@@ -69,7 +69,7 @@ def test_links_are_followed_inside() -> None:
     assert found.names("sys/up") == ["b"]
     assert found.link("sys/up") == "../sys/a"
     assert found.read("sys/dangling") is None
-    assert found.diagnostics == []
+    assert found.refused.diagnostics() == []
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def test_links_are_followed_inside() -> None:
         (trees.link("/etc/passwd", "", tarfile.REGTYPE), "a name that leads out of it: /etc/passwd"),
         (trees.link("sys/../../etc/passwd", "", tarfile.REGTYPE), "a name that leads out of it: sys/../../etc/passwd"),
         (trees.link("sys/hard", "../outside", tarfile.LNKTYPE), "a hard link that leads out of it: sys/hard"),
-        (trees.link("sys/sparse", "", tarfile.GNUTYPE_SPARSE), "a member of type b'S': sys/sparse"),
+        (trees.link("sys/sparse", "", tarfile.GNUTYPE_SPARSE), "a sparse file: sys/sparse"),
     ],
 )
 def test_refused_members(member: tarfile.TarInfo, said: str) -> None:
     found = tree(trees.tar(FILES, "w", extra=(member,)))
-    assert [d.code for d in found.diagnostics] == ["CP122"]
-    assert said in found.diagnostics[0].message
+    assert [d.code for d in found.refused.diagnostics()] == ["CP122"]
+    assert said in found.refused.diagnostics()[0].message
     assert found.read("sys/a/b/value") == "7\n"
 
 
@@ -101,8 +101,8 @@ def test_refused_links(links: tuple[tarfile.TarInfo, ...]) -> None:
     found = tree(trees.tar(FILES, extra=links))
     assert found.read("sys/out") is None
     assert found.read("sys/out") is None
-    assert [d.code for d in found.diagnostics] == ["CP122"]
-    assert "sys/out" in found.diagnostics[0].message
+    assert [d.code for d in found.refused.diagnostics()] == ["CP122"]
+    assert "sys/out" in found.refused.diagnostics()[0].message
 
 
 def test_ring_of_hard_links() -> None:
@@ -161,11 +161,11 @@ def test_no_archive(data: bytes) -> None:
 def test_damaged_headers() -> None:
     data = bytearray(trees.tar(FILES, "w"))
     data[1024 + 124 : 1024 + 136] = b"no octal num"
-    with pytest.raises(ArchiveError, match="a header in it is damaged"):
+    with pytest.raises(ArchiveError, match="the header after sys/devices/system/cpu/online, at byte 1,024, is damaged"):
         tree(bytes(data))
     pax = trees.tar({"sys/" + "x" * 120: ""}, "w")
     at = pax.index(b"path=")
-    with pytest.raises(ArchiveError, match="a header in it is damaged"):
+    with pytest.raises(ArchiveError, match="an extended header is damaged at '999 path="):
         tree(pax[: at - 4] + b"999 " + pax[at:])
 
 
