@@ -31,8 +31,8 @@ CODES = {
         "archive too large",
         "{path} exceeds the limit of {limit} {what}",
         "give the part that holds `sys/` and `proc/`, or unpack it and give the folder",
-        "Archives are read in memory, up to 384 MiB unpacked and 64 MiB compressed, 500,000 members in 100,000 folders, "
-        "64 MiB per file and 64 KiB per value of /sys: twice what a machine of 8,192 CPUs needs. docs/importing.md has all.",
+        "Archives are read in memory, up to 384 MiB unpacked and 64 MiB compressed, 300,000 members in 100,000 folders, "
+        "64 MiB per file and 64 KiB per value of /sys: more than a machine of 4,096 CPUs needs. docs/importing.md has all.",
     ),
     "CP124": Code(
         "no CPUs described",

@@ -85,7 +85,7 @@ def _unpack_stream(kind: str, data: bytes, at: int, unpacked: io.BytesIO, name: 
     except ArchiveError:
         raise
     except Exception as error:  # zlib.error, LZMAError, OSError, EOFError: the modules' errors have no common base
-        raise damaged(name, f"its {kind} data is damaged ({error})") from None
+        raise damaged(name, f"its {kind} data cannot be unpacked ({error})") from None
     if not unpacker.eof:
         raise damaged(name, f"its {kind} data is cut short after {unpacked.tell():,} unpacked bytes")
     return min(at, len(data)) - len(unpacker.unused_data)
