@@ -107,7 +107,10 @@ class CpuSet:
         digits = text.strip().replace("\0", "")
         if not re.fullmatch(r"[0-9a-fA-F]+(,[0-9a-fA-F]{8})*", digits):
             raise CpuSetError(digits, "is no mask of hexadecimal words")
-        return cls.from_bits(int(digits.replace(",", ""), 16))
+        bits = int(digits.replace(",", ""), 16)
+        if bits.bit_length() > MAX_CPU + 1:
+            raise CpuSetError(digits, f"goes beyond CPU {MAX_CPU}, the highest number that systemd takes")
+        return cls.from_bits(bits)
 
     def mask(self, cpus: int = 0) -> str:
         """The kernel's mask form, wide enough for CPUs 0 to `cpus` - 1."""

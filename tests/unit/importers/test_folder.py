@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.importers.base import Refused
 from cpuplan.importers.folder import FolderTree
 
 
@@ -77,3 +78,31 @@ def test_large_file(root: Path) -> None:
     assert tree.read("sys/a/value", 1) is None
     assert [d.code for d in tree.refused.diagnostics()] == ["CP123"]
     assert "sys/a/value" in tree.refused.diagnostics()[0].message
+
+
+def test_links_to_long_and_deep_paths(root: Path) -> None:
+    (root / "sys/long").symlink_to("x/" * 2000)
+    (root / "sys/deep").symlink_to("x/" * 500 + "y")
+    tree = FolderTree(root)
+    assert tree.read("sys/long") is None
+    assert tree.read("sys/deep") is None
+    assert ["a link that is too long: sys/long" in d.message for d in tree.refused.diagnostics()] == [True]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_without_permission_are_named(root: Path) -> None:
+    (root / "sys/a/value").chmod(0)
+    tree = FolderTree(root)
+    assert tree.read("sys/a/value") is None
+    assert "what may not be read here: sys/a/value" in tree.refused.diagnostics()[0].message
+
+
+def test_refused_paths_are_counted_once() -> None:
+    refused = Refused("copy")
+    for number in range(20_000):
+        refused.add("a device or pipe", f"dev/{number % 15_000:05}" + "x" * 200)
+        refused.add("a name", "b" if number % 2 else "a")
+    assert [d.message for d in refused.diagnostics()] == [
+        f"copy holds a device or pipe: dev/00000{'x' * 111}... and 9,999 more at least",
+        "copy holds a name: a and 1 more",
+    ]

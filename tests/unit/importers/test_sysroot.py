@@ -10,7 +10,7 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import sysroot
+from cpuplan.importers import formats, sysfs, sysroot
 from cpuplan.importers.base import Imported, Machine
 from cpuplan.importers.tar import TarTree
 from tests.machines import trees
@@ -69,6 +69,13 @@ def test_host_name_and_cluster(tmp_path: Path) -> None:
     trees.put({**trees.server(), "proc/sys/kernel/hostname": "Node-7\n"}, tmp_path)
     node = importers.run("sysroot", [tmp_path], "lab").nodes[0]
     assert (node.name, node.cluster) == ("node-7", "lab")
+
+
+@pytest.mark.parametrize("name", ["../../etc/x", "two words", "-", "x" * 300, "\x1b[31mred"])
+def test_host_names_that_no_node_has(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "worker-0.tar"
+    path.write_bytes(trees.tar({**trees.server(), "proc/sys/kernel/hostname": name, "etc/hostname": ""}))
+    assert [node.name for node in importers.run(None, [path]).nodes] == ["worker-0"]
 
 
 def test_live_host() -> None:
@@ -274,6 +281,93 @@ def test_unexpected_text(path: str, text: str, problem: str) -> None:
     assert found is not None
     assert [d.code for d in problems] == ["CP125"]
     assert all(part in problems[0].message for part in (path, text.strip(), problem))
+
+
+def test_numbers_beyond_the_kernels_limits() -> None:
+    files = trees.server() | {
+        f"{CPU}/cpu8192/topology/core_id": "1\n",
+        f"{NODE}/node1024/cpulist": "0-7\n",
+        f"{NODE}/node1/distance": "21 10000\n",
+        f"{NODE}/node0/hugepages/hugepages-0kB/nr_hugepages": "1\n",
+        f"{NODE}/node0/hugepages/hugepages-2048kB/nr_hugepages": "-1\n",
+        f"{PCI}/0000:31:00.0/class": "0x020000\n",
+        f"{PCI}/0000:31:00.0/vendor": "Intel\n",
+        f"{PCI}/0000:31:00.0/sriov_totalvfs": "-1\n",
+    }
+    found, _, problems = sysroot.read_machine(TarTree(trees.tar(files), "a.tar"))
+    assert found is not None
+    assert (str(found.online | found.offline), [node.id for node in found.numa_nodes]) == ("0-7", [0, 1])
+    assert [(node.distances, node.huge_pages) for node in found.numa_nodes] == [((10, 21), {}), ((), {2048: 0})]
+    assert [(device.vendor, device.total_functions) for device in found.devices] == [(None, 0)]
+    assert [problem.message for problem in problems] == [
+        f"a.tar holds a number above 8,191: {CPU}/cpu8192",
+        f"a.tar holds a number above 1,023: {NODE}/node1024",
+        f"a.tar: {PCI}/0000:31:00.0/vendor reads 'Intel': it is no id such as 0x8086",
+    ]
+
+
+def test_large_values() -> None:
+    """A list of 8,192 CPUs has 40 KiB at most; a file of megabytes is none."""
+    files = {**trees.server(), f"{CPU}/cpu0/topology/core_id": "0" * 100_000}
+    found, _, problems = sysroot.read_machine(TarTree(trees.tar(files), "a.tar"))
+    assert found is not None
+    assert 0 not in found.core_ids
+    assert [problem.message for problem in problems] == [
+        f"a.tar: {CPU}/cpu0/topology/core_id exceeds the limit of 64Ki bytes per file"
+    ]
+
+
+def test_too_much_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysfs, "MAX_VALUES", 1024)
+    found, _, problems = sysroot.read_machine(TarTree(trees.tar(trees.server()), "a.tar"))
+    assert found is None
+    assert [problem.code for problem in problems] == ["CP123"]
+
+
+def test_numbers_of_cpuinfo() -> None:
+    """What Python would take for a number: of thousands of digits it prints none."""
+    block = (
+        "processor: {}\nphysical id: {}\ncore id: 0\nmodel: 0x1_0\nvendor_id: A\nflags: lm\nmodel name: " + "x" * 500
+    )
+    found = machine({"proc/cpuinfo": "\n\n".join(map(block.format, "01", ("0x" + "f" * 6000, "9" * 5000)))})
+    assert (found.sockets, found.model_number, found.model) == ({}, None, "x" * 128)
+    many = "processor: 0\n\n" + "\n\n" * 10_000 + "processor: 1\n"
+    assert str(machine({"proc/cpuinfo": many}).online) == "0"
+
+
+def test_neither_file_nor_folder(tmp_path: Path) -> None:
+    """Opening a pipe waits for its writer."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path / ("x" * 300)):
+        (problem,) = importers.run("sysroot", [path]).diagnostics
+        assert problem.message == f"{path} cannot be read: it is neither a file nor a folder"
+
+
+def test_links_in_a_folder_of_files(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/worker-1.tar").write_bytes(trees.tar(trees.server()))
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "worker-0.tar").write_bytes(trees.tar(trees.server()))
+    (folder / "worker-1.tar").symlink_to("../secret/worker-1.tar")
+    found = importers.run(None, [folder])
+    assert [node.name for node in found.nodes] == ["worker-0"]
+    assert [d.message for d in found.diagnostics] == [f"{folder} holds a link that leads out of it: worker-1.tar"]
+
+
+def test_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importers, "MAX_FILES", 2)
+    for number in range(3):
+        (tmp_path / f"{number}").touch()
+    assert "CP123" in [d.code for d in importers.run(None, [tmp_path]).diagnostics]
+
+
+def test_looking_at_a_file_takes_no_time(tmp_path: Path) -> None:
+    """So many comments were tried in every combination; this would never end."""
+    (tmp_path / "a.xml").write_text("<!-- -->" * 10_000)
+    assert formats.detect(tmp_path / "a.xml") is None
+    (tmp_path / "b.xml").write_text("<?xml version='1.0'?>\n<!-- a --><!-- b -->\n<topology>")
+    assert formats.detect(tmp_path / "b.xml") == "hwloc"
 
 
 def test_nothing_there(tmp_path: Path) -> None:

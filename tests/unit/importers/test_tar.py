@@ -183,3 +183,94 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unreadable_file(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="Is a directory"):
         TarTree.open(tmp_path)
+
+
+def checked(header: bytes) -> bytes:
+    """A header with the checksum that its bytes add up to."""
+    total = sum(header[:148]) + 8 * 0x20 + sum(header[156:512])
+    return header[:148] + f"{total:06o}\0 ".encode() + header[156:]
+
+
+@pytest.mark.parametrize("bit", range(0, 512 * 8, 129))
+def test_a_flipped_bit_in_a_header_is_found(bit: int) -> None:
+    """Compression has a checksum of everything, a plain archive one of each header."""
+    data = bytearray(trees.tar(FILES, "w"))
+    data[1024 + bit // 8] ^= 1 << bit % 8
+    with pytest.raises(ArchiveError) as caught:
+        tree(bytes(data))
+    assert (
+        "the header after sys/devices/system/cpu/online, at byte 1,024, is damaged" in caught.value.diagnostic.message
+    )
+
+
+def test_cut_short_says_where() -> None:
+    data = trees.tar(FILES, "w")
+    with pytest.raises(ArchiveError, match="cut short in proc/cpuinfo, which has 13 bytes"):
+        tree(data[: 1024 + 512 + 5])
+    with pytest.raises(ArchiveError, match="cut short after sys/a/b/value"):
+        tree(data[:3072])
+
+
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_names_that_are_too_long_are_left_out(form: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w", format=form) as made:
+        for name in ("sys/" + "x/" * 5000, *FILES, "sys/" + "\u00e4" * 1020, "sys/" + "\u00e4" * 1021):
+            made.addfile(tarfile.TarInfo(name))
+    found = TarTree.open(path)
+    assert found.names("sys") == ["a", "devices", "\u00e4" * 1020]
+    (refused,) = found.refused.diagnostics()
+    assert "a name that is too long: sys/x/x/x/" in refused.message
+    assert "and 1 more" in refused.message
+
+
+def test_hard_links_name_what_came_before() -> None:
+    extra = (
+        trees.link("sys/soft", "a/b/value"),
+        trees.link("sys/again", "sys/soft", tarfile.LNKTYPE),
+        trees.link("sys/early", "sys/late", tarfile.LNKTYPE),
+    )
+    found = tree(trees.tar(FILES, extra=extra))
+    assert found.read("sys/again") == "7\n"
+    assert [d.message for d in found.refused.diagnostics()] == [
+        "a.tar holds a hard link to what is not in it: sys/early"
+    ]
+
+
+def test_what_a_link_replaces() -> None:
+    """Of two members of one name the later counts, of whatever type they are."""
+    first, second = trees.tar({"proc/x": "old"}, "w")[:1024], trees.tar({"proc/x": "new"}, "w")[:1024]
+    soft = trees.link("proc/x", "cpuinfo").tobuf()
+    end = trees.tar({"proc/cpuinfo": "far"}, "w")
+    assert tree(first + soft + end).read("proc/x") == "far"
+    assert tree(first + soft + second + end).read("proc/x") == "new"
+
+
+def test_sparse_files_are_skipped_with_their_maps() -> None:
+    """GNU tar's map goes on in further blocks where byte 482 of the header, and 504 of a block, say so."""
+    header = bytearray(trees.link("sys/sparse", "", tarfile.GNUTYPE_SPARSE).tobuf(tarfile.GNU_FORMAT))
+    header[482] = 1
+    extension = bytearray(512)
+    extension[504] = 1
+    found = tree(checked(bytes(header)) + extension + bytes(512) + trees.tar(FILES, "w"))
+    assert found.read("sys/a/b/value") == "7\n"
+    assert "a sparse file: sys/sparse" in found.refused.diagnostics()[0].message
+
+
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [("MAX_FOLDERS", "folders"), ("_MAX_EXTENSIONS", "long names"), ("_MAX_RECORDS", "records in extended headers")],
+)
+def test_further_limits(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tar, limit, 1)
+    path = "sys/" + "x" * 120
+    form = tarfile.PAX_FORMAT
+    made = tarfile.TarInfo(path).tobuf(form) + tarfile.TarInfo(path + "y").tobuf(form)
+    with pytest.raises(ArchiveError, match=what):
+        tree(made + bytes(1024))
+
+
+def test_a_large_member_is_not_read() -> None:
+    found = tree(trees.tar(FILES))
+    assert found.read("sys/a/b/value", 1) is None
+    assert [d.code for d in found.refused.diagnostics()] == ["CP123"]

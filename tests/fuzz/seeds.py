@@ -1,0 +1,142 @@
+"""What the fuzzers change: small inputs of every format."""
+
+import bz2
+import gzip
+import json
+import lzma
+import tarfile
+from pathlib import Path
+
+from tests.machines import trees
+
+REPOSITORY = Path(__file__).parents[2]
+
+_LINKS = (
+    trees.link("sys/devices/system/cpu/cpu0/node0", "../../node/node0"),
+    trees.link("sys/bus/pci/devices/0000:31:00.0", "../../../devices/pci0000:30/0000:31:00.0"),
+    trees.link("sys/class/net/ens1f0", "../../devices/pci0000:30/0000:31:00.0/net/ens1f0"),
+    trees.link("proc/hard", "proc/cmdline", tarfile.LNKTYPE),
+    trees.link("sys/" + "long/" * 30, "", tarfile.DIRTYPE),
+)
+#: Files of a machine with everything that is read, little of each.
+FILES = {
+    **trees.server(2),
+    "sys/devices/pci0000:30/0000:31:00.0/class": "0x020000\n",
+    "sys/devices/pci0000:30/0000:31:00.0/numa_node": "1\n",
+    "sys/devices/pci0000:30/0000:31:00.0/sriov_totalvfs": "64\n",
+    "sys/devices/system/cpu/cpu0/cpu_capacity": "700\n",
+    "sys/devices/system/cpu/cpu0/topology/cluster_id": "0\n",
+    "sys/devices/system/cpu/cpu0/topology/cluster_cpus": "00000000,00000005\n",
+    "sys/devices/system/cpu/offline": "\n",
+    "sys/devices/cpu_core/cpus": "0,2\n",
+    "proc/meminfo": "MemTotal: 2048 kB\n",
+    "proc/sys/kernel/hostname": "worker-0\n",
+}
+_TAR = trees.tar(FILES, "w", extra=_LINKS)
+_NODE = b"""\
+apiVersion: v1
+kind: Node
+metadata: {name: worker-0, labels: {kubernetes.io/arch: amd64, tier: gold}}
+status: {capacity: {cpu: "4", memory: 2048Ki, hugepages-2Mi: "0"}}
+"""
+_NODES = "image/cluster-scoped-resources/core/nodes"
+_INFRASTRUCTURE = "image/cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml"
+#: A must-gather; what is fuzzed is one of its files, named by the first byte.
+MUST_GATHER = {
+    "image/nodes/worker-0/sysinfo.tgz": gzip.compress(_TAR, mtime=0),
+    f"{_NODES}/worker-0.yaml": _NODE,
+    _INFRASTRUCTURE: b"status: {apiServerURL: 'https://api.lab.example.com:6443', infrastructureName: lab-x7k2p}\n",
+}
+_CORES = [{"core_id": n, "thread_ids": [n, n + 2], "socket_id": n, "caches": None} for n in range(2)]
+_MACHINE_INFO = {"num_cores": 4, "topology": [{"node_id": n, "memory": 1024, "cores": [_CORES[n]]} for n in range(2)]}
+_IRONIC_CPUS = [{"cpu": n, "thread_siblings": [n, n + 2], "numa_node": n} for n in range(2)]
+_ROWS = [{"id": n, "core": n % 2, "socket": n % 2, "node": n % 2} for n in range(4)]
+_ANNOTATION = {"node.koordinator.sh/cpu-topology": json.dumps({"detail": _ROWS})}
+_ZONE = {"name": "node-0", "type": "Node", "costs": [{"name": "node-0", "value": 10}]}
+_TOPOLOGY = {
+    "kind": "NodeResourceTopology",
+    "metadata": {"name": "worker-0", "annotations": _ANNOTATION},
+    "zones": [_ZONE],
+}
+_HWLOC = b"""\
+<?xml version="1.0"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+ <object type="Machine" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x1" gp_index="1">
+  <info name="CPUModel" value="Xeon"/>
+  <object type="Package" os_index="0" cpuset="0x0000000f" nodeset="0x1" gp_index="2">
+   <object type="NUMANode" os_index="0" cpuset="0x0000000f" nodeset="0x1" gp_index="3" local_memory="4096"/>
+   <object type="L3Cache" cpuset="0x0000000f" nodeset="0x1" gp_index="4" cache_size="1024" depth="3" cache_type="0">
+    <object type="Core" os_index="0" cpuset="0x00000005" nodeset="0x1" gp_index="5">
+     <object type="PU" os_index="0" cpuset="0x00000001" nodeset="0x1" gp_index="6"/>
+     <object type="PU" os_index="2" cpuset="0x00000004" nodeset="0x1" gp_index="7"/>
+    </object>
+   </object>
+  </object>
+ </object>
+</topology>
+"""
+_SUMMARY = b"""\
+Architecture:        x86_64
+CPU(s):              4
+On-line CPU(s) list: 0-3
+Thread(s) per core:  2
+Core(s) per socket:  2
+Socket(s):           1
+NUMA node0 CPU(s):   0-3
+"""
+_LSCPU = (
+    b"# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n",
+    _SUMMARY,
+    json.dumps({"cpus": [{"cpu": n, "core": n % 2, "socket": 0, "node": 0} for n in range(4)]}).encode(),
+    json.dumps({"lscpu": [{"field": "CPU(s):", "data": "4", "children": [{"field": "Model:", "data": "1"}]}]}).encode(),
+)
+#: Files by the importer's format. An importer needs one here to be fuzzed.
+FORMATS: dict[str, tuple[bytes, ...]] = {
+    "sysroot": (_TAR, gzip.compress(_TAR, mtime=0), lzma.compress(_TAR, preset=0), bz2.compress(_TAR)),
+    "must-gather": tuple(bytes((index,)) + data for index, data in enumerate(MUST_GATHER.values())),
+    "hwloc": (_HWLOC,),
+    "lscpu": _LSCPU,
+    "objects": (_NODE, json.dumps({"kind": "List", "items": [_TOPOLOGY]}).encode()),
+    "machineinfo": (json.dumps(_MACHINE_INFO).encode(),),
+    "ironic": (json.dumps({"numa_topology": {"cpus": _IRONIC_CPUS, "ram": [], "nics": []}}).encode(),),
+}
+
+
+def documents() -> tuple[bytes, ...]:
+    """The sample's own inventories and intents."""
+    return tuple(
+        path.read_bytes() for name in ("inventories", "intents") for path in sorted((REPOSITORY / name).glob("*.yaml"))
+    )
+
+
+CPU_LISTS = (b"0-3,8", b"0-110:1/2", b"(null)", b"00000000,000000ff", b"0,2,4-7\n", b"0-4294967295", b"1000000000")
+#: What mutations put in: words that the formats give a meaning.
+TOKENS = (
+    *(b"\0", b"\xff", b"-1", b"4294967295", b"9" * 5000, b"0x" + b"f" * 5000, b"0-8191", b"../" * 30, b"/etc/passwd"),
+    *(
+        b"&a ",
+        b"*a",
+        b"<<: ",
+        b"!!int ",
+        b"- " * 200,
+        b"[" * 200,
+        b"{" * 200,
+        b'<object type="Core">',
+        b"&lt;",
+        b"<!--",
+    ),
+    *(
+        b"\n\n",
+        b"\r",
+        b"\xc2\x85",
+        b"\xe2\x80\xa8",
+        b"\xed\xa0\x80",
+        b"null",
+        b"1e999",
+        b'"',
+        b"'",
+        b"\\ud800",
+        b"\xd9\xa3",
+    ),
+)

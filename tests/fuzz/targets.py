@@ -1,0 +1,191 @@
+"""What is fuzzed: functions of bytes that raise nothing and touch nothing outside, whatever the bytes are."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from cpuplan import importers
+from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
+from cpuplan.importers import documents, formats
+from cpuplan.load import documents as read_documents
+from cpuplan.load import hardware, yaml
+from cpuplan.render import diagnostics as render
+from tests.fuzz import seeds
+from tests.machines import trees
+
+Target = Callable[[bytes], None]
+
+
+class OutsideError(AssertionError):
+    """A file outside of what was given was opened, listed or written."""
+
+
+_inside: list[str] = []
+_outside: list[str] = []
+#: Modules are loaded while a target runs, and Python looks at its own; compiled ones it writes as well.
+_OWN = (str(seeds.REPOSITORY), sys.prefix, sys.base_prefix, "/usr/share/zoneinfo", "/dev/null")
+_READS = frozenset({"open", "os.listdir", "os.scandir"})
+_WRITES = frozenset({"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate"})
+_NEVER = ("os.system", "subprocess.", "socket.connect", "os.exec", "os.fork", "shutil.", "os.chmod", "os.chown")
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note what is outside (sys.addaudithook). Nothing is raised: the code under test may catch anything."""
+    if not _inside:
+        return
+    if event.startswith(_NEVER):
+        _outside.append(f"{event} {arguments}")
+    if event in _READS | _WRITES and isinstance(arguments[0], str | bytes | os.PathLike):
+        path = os.path.abspath(os.fsdecode(arguments[0]))
+        writes = event in _WRITES or (
+            event == "open" and bool(arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+        )
+        if ".pyc" not in path and "__pycache__" not in path and (writes or not path.startswith((_inside[0], *_OWN))):
+            _outside.append(f"{event} {path}")
+
+
+sys.addaudithook(_audit)
+
+
+@contextmanager
+def confined(folder: str) -> Iterator[None]:
+    """Raise OutsideError for what is written anywhere, and for what is read outside `folder`."""
+    _outside.clear()
+    _inside.append(folder)
+    try:
+        yield
+    finally:
+        _inside.clear()
+    if _outside:
+        raise OutsideError("; ".join(_outside))
+
+
+def import_as(format_name: str) -> Target:
+    """The importer of a format, given a file of these bytes; of a must-gather, the first byte says which file."""
+
+    def target(data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            if format_name == "must-gather":
+                path = Path(folder)
+                names = list(seeds.MUST_GATHER)
+                files = {**seeds.MUST_GATHER, names[data[0] % len(names) if data else 0]: data[1:]}
+                for name, content in files.items():
+                    (path / name).parent.mkdir(parents=True, exist_ok=True)
+                    (path / name).write_bytes(content)
+            else:
+                path = Path(folder, "worker-0")
+                path.write_bytes(data)
+            _check_import(format_name, path, folder)
+
+    return target
+
+
+def _check_import(format_name: str | None, path: Path, folder: str) -> None:
+    with confined(folder):
+        imported = importers.run(format_name, [path])
+        texts = documents.render(imported) if imported.nodes else {}
+    render.to_text(imported.diagnostics, colour=False, read_lines=lambda _: ())
+    if not imported.nodes:
+        assert imported.diagnostics
+        return
+    sources = [source for name, text in texts.items() for source in _parsed(name, text)]
+    found, problems = read_documents.from_sources(sources)
+    assert not problems, problems
+    for document in found.of_kind("Hardware"):
+        topology, wrong = hardware.build(document.spec)
+        assert topology is not None, wrong
+
+
+def _parsed(name: str, text: str) -> list[Any]:
+    sources, problems = yaml.parse(name, text)
+    assert not problems, problems
+    return sources
+
+
+def sysfs(data: bytes) -> None:
+    """A machine some of whose files hold something else: `<file>=<text>` by NULs, where one byte names the file."""
+    names = sorted(seeds.FILES)
+    files = dict(seeds.FILES)
+    for item in data.split(b"\0"):
+        if item:
+            files[names[item[0] % len(names)]] = item[1:].decode("utf-8", "replace")
+    import_as("sysroot")(trees.tar(files, "w"))
+
+
+def detect(data: bytes) -> None:
+    """A file of no known format, as `cpuplan import PATH` reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "worker-0")
+        path.write_bytes(data)
+        if formats.detect(path) in (None, *importers.IMPORTERS):
+            _check_import(None, path, folder)
+
+
+def project_yaml(data: bytes) -> None:
+    """The reader of documents, and their models."""
+    sources, problems = yaml.parse("a.yaml", data.decode("utf-8", "replace"))
+    found, more = read_documents.from_sources(sources)
+    render.to_text([*problems, *more], colour=False, read_lines=lambda _: data.decode("utf-8", "replace").splitlines())
+    for document in found.of_kind("Hardware"):
+        hardware.build(document.spec)
+
+
+def cpu_lists(data: bytes) -> None:
+    """Every form of a set of CPUs; what is read is written and read back."""
+    text = data.decode("utf-8", "replace")
+    for parse in (CpuSet.parse, CpuSet.parse_kernel, CpuSet.parse_mask):
+        with suppress(CpuSetError):
+            found = parse(text)
+            assert found.last <= MAX_CPU
+            assert CpuSet.parse(str(found)) == found
+            assert CpuSet.parse_kernel(found.kernel_list()) == found
+            assert CpuSet.parse_mask(found.mask()) == found
+
+
+TARGETS: dict[str, Target] = {
+    **{name: import_as(name) for name in importers.IMPORTERS},
+    "sysfs": sysfs,
+    "detect": detect,
+    "yaml": project_yaml,
+    "cpus": cpu_lists,
+}
+
+
+def seeds_of(name: str) -> tuple[bytes, ...]:
+    """What the target is fed at first."""
+    others = {
+        "sysfs": tuple(bytes((n,)) + text for n in range(0, len(seeds.FILES), 5) for text in seeds.CPU_LISTS),
+        "detect": tuple(data for every in seeds.FORMATS.values() for data in every),
+        "yaml": seeds.documents(),
+        "cpus": seeds.CPU_LISTS,
+    }
+    return others[name] if name in others else seeds.FORMATS[name]
+
+
+def mutate(random: Random, data: bytes) -> bytes:
+    """`data` with a few changes: bits, words, pieces that are missing, doubled or swapped, an early end."""
+    changed = bytearray(data)
+    for _ in range(random.randint(1, 6)):
+        at = random.randint(0, len(changed))
+        end = min(len(changed), at + random.choice((1, 1, 4, 12, 100, 512, 1024)))
+        match random.randint(0, 6):
+            case 0 if at < len(changed):
+                changed[at] ^= 1 << random.randint(0, 7)
+            case 1:
+                changed[at:at] = random.choice(seeds.TOKENS)
+            case 2:
+                changed[at:end] = random.choice(seeds.TOKENS)
+            case 3:
+                del changed[at:end]
+            case 4:
+                changed[at:at] = changed[at:end] * random.choice((1, 2, 50))
+            case 5:
+                del changed[at:]
+            case _:
+                changed[at:end] = random.randbytes(end - at)
+    return bytes(changed)

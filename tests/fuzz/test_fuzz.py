@@ -1,0 +1,60 @@
+"""Every target on changed seeds, by hypothesis: for a moment, or for CPUPLAN_FUZZ_SECONDS each."""
+
+import gzip
+import os
+import time
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from cpuplan import importers
+from tests.fuzz import seeds
+from tests.fuzz.targets import TARGETS, OutsideError, confined, mutate, seeds_of
+
+SECONDS = float(os.environ.get("CPUPLAN_FUZZ_SECONDS", "0"))
+#: Without a time the same examples are tried each time, so that the gate says the same each time.
+EXAMPLES = settings(
+    max_examples=60,
+    deadline=None,
+    database=None,
+    derandomize=not SECONDS,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.generate,) if SECONDS else (Phase.generate, Phase.shrink),
+)
+
+
+def test_every_importer_has_seeds() -> None:
+    assert set(importers.IMPORTERS) <= set(seeds.FORMATS)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_seeds(name: str) -> None:
+    for seed in seeds_of(name):
+        TARGETS[name](seed)
+
+
+def test_confined(tmp_path: object) -> None:
+    with pytest.raises(OutsideError), confined(str(tmp_path)):
+        os.listdir("/proc")
+    with pytest.raises(OutsideError), confined(str(tmp_path)):
+        os.open(f"{tmp_path}/new", os.O_WRONLY | os.O_CREAT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_target(name: str) -> None:
+    target, starts = TARGETS[name], seeds_of(name)
+
+    @EXAMPLES
+    @given(st.sampled_from(starts), st.randoms(use_true_random=False), st.booleans())
+    def run(seed: bytes, random: Random, packed: bool) -> None:
+        changed = mutate(random, seed)
+        # gzip's own checksum keeps most changes from the reader of what is in it.
+        target(gzip.compress(changed, 1, mtime=0) if packed and name == "sysroot" else changed)
+
+    end = time.monotonic() + SECONDS
+    run()
+    while time.monotonic() < end:
+        run()
