@@ -12,8 +12,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import lscpu_machine, lscpu_summary, lscpu_table, numbering
 from cpuplan.importers.archive import MAX_SIZE, ArchiveError, damaged, too_large, unpack
-from cpuplan.importers.base import Imported, Node, node_name
-from cpuplan.importers.folder import MAX_FILE
+from cpuplan.importers.base import MAX_FILE, Imported, Node, node_name
 from cpuplan.importers.lscpu_summary import Summary
 from cpuplan.importers.lscpu_table import RowError, Table
 

@@ -111,6 +111,12 @@ def test_masks_are_as_wide_as_asked() -> None:
     assert CpuSet([63]).mask() == "80000000,00000000"
 
 
+def test_masks_end_at_the_highest_cpu() -> None:
+    assert CpuSet.parse_mask(CpuSet([8191]).mask()).last == 8191
+    with pytest.raises(CpuSetError, match="goes beyond CPU 8191"):
+        CpuSet.parse_mask("1" + ",00000000" * 256)
+
+
 def test_ends() -> None:
     assert (CpuSet([3, 9]).first, CpuSet([3, 9]).last) == (3, 9)
     assert EMPTY.last == -1

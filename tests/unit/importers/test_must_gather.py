@@ -104,10 +104,11 @@ def test_labels_and_names_that_are_no_text(tmp_path: Path) -> None:
     """Lists of aliases grow by a factor for each line; written out they would fill the memory."""
     lists = "".join(f"l{n}: &l{n} [{f'*l{n - 1},' * 9 if n else 'x'}]\n" for n in range(30))
     image = gather(tmp_path, "image", "worker-0")
-    trees.put(
-        {f"{NODES}/worker-0.yaml": f"{lists}metadata: {{name: worker-0, labels: {{a: *l29, tier: gold}}}}\n"}, image
-    )
-    trees.put({f"{NODES}/worker-1.yaml": f"{lists}metadata: {{name: *l29}}\n"}, image)
-    trees.put({INFRASTRUCTURE: f"{lists}status: {{apiServerURL: *l29, infrastructureName: Lab}}\n"}, image)
+    files = {
+        f"{NODES}/worker-0.yaml": "metadata: {name: worker-0, labels: {a: *l29, tier: gold}}\n",
+        f"{NODES}/worker-1.yaml": "metadata: {name: *l29}\n",
+        INFRASTRUCTURE: "status: {apiServerURL: *l29, infrastructureName: Lab}\n",
+    }
+    trees.put({path: lists + text for path, text in files.items()}, image)
     (node,) = importers.run(None, [tmp_path]).nodes
     assert (node.labels, node.cluster) == ({"tier": "gold"}, "lab")

@@ -264,8 +264,7 @@ def test_sparse_files_are_skipped_with_their_maps() -> None:
 def test_further_limits(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tar, limit, 1)
     path = "sys/" + "x" * 120
-    form = tarfile.PAX_FORMAT
-    made = tarfile.TarInfo(path).tobuf(form) + tarfile.TarInfo(path + "y").tobuf(form)
+    made = b"".join(tarfile.TarInfo(name).tobuf(tarfile.PAX_FORMAT) for name in (path, path + "y"))
     with pytest.raises(ArchiveError, match=what):
         tree(made + bytes(1024))
 
