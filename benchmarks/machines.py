@@ -3,8 +3,10 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.emit import to_yaml
 
 _SYSTEM = "sys/devices/system"
 _CORES = 60  # of a socket: a Xeon Platinum 8490H
@@ -117,8 +119,22 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 
 
 def make_must_gather(folder: Path, samples: list[Path], nodes: int) -> None:
-    """Write a must-gather of `nodes` nodes to `folder`, whose snapshots are those of `samples` in turn."""
+    """Write a must-gather of `nodes` nodes to `folder`: snapshots are those of `samples` in turn, with Node objects."""
+    objects = folder / "image/cluster-scoped-resources/core/nodes"
+    objects.mkdir(parents=True)
     for number in range(nodes):
-        place = folder / f"image/nodes/worker-{number}"
+        name = f"worker-{number}"
+        place = folder / "image/nodes" / name
         place.mkdir(parents=True)
         shutil.copyfile(samples[number % len(samples)], place / "sysinfo.tgz")
+        (objects / f"{name}.yaml").write_text(to_yaml(_node_object(name)))
+
+
+def _node_object(name: str) -> dict[str, Any]:
+    """A Node as a kubelet reports it: fifty images (nodeStatusMaxImages) are most of it."""
+    labels = {"kubernetes.io/arch": "amd64", "kubernetes.io/hostname": name, "node-role.kubernetes.io/worker": ""}
+    labels |= {f"feature.node.kubernetes.io/cpu-cpuid.F{number}": "true" for number in range(100)}
+    digest = f"quay.example.com/release@sha256:{'0123456789abcdef' * 4}"
+    images = [{"names": [digest, digest], "sizeBytes": 1000000 + number} for number in range(50)]
+    status = {"capacity": {"cpu": "112", "memory": "263849572Ki"}, "images": images}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}

@@ -124,6 +124,6 @@ CODES = {
         "write it again with `lstopo --whole-io --disallowed machine.xml`, which never writes that",
         "hwloc's XML has elements and attributes only. Entities, document types other than hwloc's and external parts can "
         "read other files or fill the memory (CWE-611, CWE-776), so the first of them ends the import. The limits are 64 "
-        "MiB, 500,000 elements and 200 levels; hwloc's own document type is never fetched.",
+        "MiB, 200,000 elements and 200 levels; hwloc's own document type is never fetched.",
     ),
 }
