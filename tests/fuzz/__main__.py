@@ -22,7 +22,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for number, seed in enumerate(seeds_of(name)):
             Path(folder, str(number)).write_bytes(seed)
-        limits = [f"-max_total_time={seconds}", "-max_len=65536", "-rss_limit_mb=2000", "-timeout=20"]
+        limits = [f"-max_total_time={seconds}", "-max_len=65536", "-rss_limit_mb=2000", "-timeout=120"]
         atheris.Setup([sys.argv[0], folder, *limits], TARGETS[name])
         atheris.Fuzz()
     return 0
