@@ -16,8 +16,9 @@ from cpuplan.importers.archive import ArchiveError, damaged, too_large, unpack
 
 MAX_BYTES = 128 * 1024 * 1024
 MAX_DEPTH = 100
-MAX_VALUES = 5_000_000
+MAX_VALUES = 3_000_000  # `kubectl get nodes -o json` has about 600 for each node
 MAX_COMPLAINTS = 20  # of a made-up file, these are enough to see that it is one
+_CHARACTERS = 64  # of a text that an alias repeats, as many count as a value
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 #: Tags that say what is so anyway; another one makes of a text what nobody here expects.
 _PLAIN_TAGS = frozenset({None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))})
@@ -75,6 +76,9 @@ def parse(text: str) -> list[Any]:
     """The documents of a text: JSON, one value after the other, or a stream of YAML. Raises DataError."""
     if text.lstrip()[:1] not in ("{", "["):
         return _parse_yaml(text)
+    # Each value but the first of its container comes after a comma; counted before there is an object for each.
+    if sum(map(text.count, ",[{")) > MAX_VALUES:
+        raise DataError(f"it has more than {MAX_VALUES:,} keys and values")
     try:
         return list(_parse_json(text))
     except RecursionError:
@@ -112,36 +116,44 @@ def _parse_yaml(text: str) -> list[Any]:
 
 
 def _compose(events: Iterable[Any]) -> list[Any]:
-    """The documents: a container's children are collected until it ends, then put together."""
+    """The documents: a container's children are collected until it ends, then put together.
+
+    An alias counts as much as what it stands for: a few lines can stand for more values than there are atoms
+    (CVE-2019-11253), which costs nothing before somebody writes them out.
+    """
     from yaml import events as kinds
 
     starts, ends = (kinds.MappingStartEvent, kinds.SequenceStartEvent), (kinds.MappingEndEvent, kinds.SequenceEndEvent)
     levels: list[list[Any]] = [[]]
-    names: list[str | None] = []  # anchors of the open containers
-    anchors: dict[str | None, Any] = {}
-    for count, event in enumerate(events):
+    names: list[tuple[str | None, int]] = []  # of the open containers: anchor, and the count where they began
+    anchors: dict[str, tuple[Any, int]] = {}
+    count = begin = 0
+    for event in events:
+        count += 1
         if count > MAX_VALUES:
-            raise DataError(f"it has more than {MAX_VALUES} keys and values")
+            raise DataError(f"it has more than {MAX_VALUES:,} keys and values")
         kind = type(event)
         if kind is kinds.ScalarEvent:
             _check_tag(event)
             name, value = event.anchor, None if event.implicit[0] and event.value in _NULLS else event.value
+            begin = count - len(event.value) // _CHARACTERS
         elif kind in starts:
             _check_tag(event)
             if len(levels) > MAX_DEPTH:
                 raise DataError(f"it is nested deeper than {MAX_DEPTH} levels")
             levels.append([])
-            names.append(event.anchor)
+            names.append((event.anchor, count))
             continue
         elif kind in ends:
-            name, children = names.pop(), levels.pop()
+            (name, begin), children = names.pop(), levels.pop()
             value = children if kind is kinds.SequenceEndEvent else _mapping(children)
         elif kind is kinds.AliasEvent:
-            name, value = None, anchors.get(event.anchor)
+            name, (value, weight) = None, anchors.get(event.anchor, (None, 0))
+            count += weight
         else:
             continue
         if name:
-            anchors[name] = value
+            anchors[name] = value, count - begin
         levels[-1].append(value)
     return levels[0]
 

@@ -12,10 +12,12 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import lscpu_machine, lscpu_summary, lscpu_table, numbering
 from cpuplan.importers.archive import MAX_SIZE, ArchiveError, damaged, too_large, unpack
-from cpuplan.importers.base import MAX_FILE, Imported, Node, node_name
+from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.lscpu_summary import Summary
 from cpuplan.importers.lscpu_table import RowError, Table
 
+#: 8,192 CPUs with all columns as JSON have 5 MiB.
+MAX_TEXT = 8 * 1024 * 1024
 _SHOWN_GROUPS = 3
 
 
@@ -101,8 +103,8 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise damaged(str(path), error.strerror or "it cannot be read") from None
     data = unpack(data, str(path))
-    if len(data) > MAX_FILE:
-        raise too_large(str(path), MAX_FILE, "bytes")
+    if len(data) > MAX_TEXT:
+        raise too_large(str(path), MAX_TEXT, "bytes of text")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

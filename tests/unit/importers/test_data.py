@@ -51,6 +51,24 @@ def test_refused(text: str, problem: str | None) -> None:
     assert problem is None or str(caught.value) == problem
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x, x, x]\nb: [*a, *a, *a]",
+        "a: &a {x: *a}\nb: &b [*a, *a, *a, *a]\nc: [*b, *b]",
+        f"a: &a {'x' * 640}\nb: [*a, *a]",
+        '[1, 2, 3, 4, 5, 6, 7, 8, 9, {"a": []}]',
+    ],
+)
+def test_values_are_counted_as_if_written_out(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = 20 if "&" in text else 10
+    monkeypatch.setattr(data, "MAX_VALUES", limit)
+    with pytest.raises(data.DataError, match=f"more than {limit} keys and values"):
+        data.parse(text)
+    monkeypatch.setattr(data, "MAX_VALUES", 100)
+    assert data.parse(text)
+
+
 def test_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "MAX_VALUES", 10)
     with pytest.raises(data.DataError, match="more than 10 keys and values"):

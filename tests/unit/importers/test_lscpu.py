@@ -250,3 +250,11 @@ def test_binary_and_damaged(tmp_path: Path) -> None:
         path.write_bytes(content)
         assert [diagnostic.code for diagnostic in lscpu.read(path).diagnostics] == ["CP121"]
     assert [diagnostic.code for diagnostic in lscpu.read(tmp_path / "none").diagnostics] == ["CP121"]
+
+
+def test_more_text_than_any_machine_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lscpu, "MAX_TEXT", len(PARSABLE))
+    (tmp_path / "a.txt").write_text(PARSABLE)
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(f"{PARSABLE}\n".encode()))
+    assert importers.run("lscpu", [tmp_path / "a.txt"]).diagnostics == ()
+    assert [problem.code for problem in importers.run("lscpu", [tmp_path / "b.txt.gz"]).diagnostics] == ["CP123"]
