@@ -326,7 +326,7 @@ def test_too_much_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_numbers_of_cpuinfo() -> None:
     """What Python would take for a number: of thousands of digits it prints none."""
-    block = "processor: {}\nphysical id: {}\ncore id: 0\nmodel: 0x1_0\nvendor_id: A\nflags: lm\n"
+    block = "processor: {}\nphysical id: {}\ncore id: 0\nmodel: 0x1x0\nvendor_id: A\nflags: lm\n"
     block += "model name: " + "x" * 500
     found = machine({"proc/cpuinfo": "\n\n".join(map(block.format, "01", ("0x" + "f" * 6000, "9" * 5000)))})
     assert (found.sockets, found.model_number, found.model) == ({}, None, "x" * 128)
