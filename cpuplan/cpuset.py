@@ -191,7 +191,8 @@ class CpuSet:
         return isinstance(other, CpuSet) and self.bits == other.bits
 
     def __hash__(self) -> int:
-        return hash(self.bits)
+        # Python's hash of 2**n is that of 2**(n + 61): of 8,192 cores, each 134 would share one.
+        return hash((self.bits, self.bits.bit_length()))
 
     def __str__(self) -> str:
         return ",".join(f"{a}-{b}" if b > a else f"{a}" for a, b in self.ranges())

@@ -14,7 +14,7 @@ from cpuplan.source import Position
 
 #: A machine of 1,920 CPUs has 2 MB and 25,000 elements, nested about 20 deep; chains of PCI bridges go deeper.
 MAX_BYTES = 64 * 1024 * 1024
-MAX_ELEMENTS = 500_000
+MAX_ELEMENTS = 200_000  # 8,192 CPUs with four caches each have about 60,000
 MAX_DEPTH = 200
 _DTD = re.compile(r"hwloc[0-9]?\.dtd")
 #: Elements whose text is data; `userdata` may have any text, which is not kept.

@@ -117,6 +117,10 @@ def test_masks_end_at_the_highest_cpu() -> None:
         CpuSet.parse_mask("1" + ",00000000" * 256)
 
 
+def test_cores_of_a_large_machine_have_hashes_of_their_own() -> None:
+    assert len({hash(CpuSet([cpu, cpu + 61])) for cpu in range(8000)}) > 7900
+
+
 def test_ends() -> None:
     assert (CpuSet([3, 9]).first, CpuSet([3, 9]).last) == (3, 9)
     assert EMPTY.last == -1
