@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.importers import sysfs
 from cpuplan.importers.base import CacheFacts, KubeletFiles, Machine
 
@@ -21,7 +21,7 @@ def read(reader: sysfs.Reader, machine: Machine, cpuinfo: str) -> KubeletFiles:
     labelled = machine.core_ids.keys() & machine.sockets.keys()
     if on_z:
         labelled &= books.keys() & drawers.keys()
-    nodes = sysfs.numbered(reader.tree.names(sysfs.NODES), "node")
+    nodes = list(reader.numbered(sysfs.NODES, "node", sysfs.MAX_NODE))
     return KubeletFiles(
         numa_links=_links(reader, nodes, online),
         no_numa_nodes=not nodes,
@@ -43,8 +43,7 @@ def _links(reader: sysfs.Reader, nodes: Iterable[int], online: CpuSet) -> dict[i
     """The CPUs that are linked to each NUMA node; None where no node has a link, as in dumps that left them out."""
     links = {}
     for node in nodes:
-        found = sysfs.numbered(reader.tree.names(f"{sysfs.NODES}/node{node}"), "cpu")
-        links[node] = CpuSet(cpu for cpu in found if cpu in online)
+        links[node] = CpuSet(reader.numbered(f"{sysfs.NODES}/node{node}", "cpu", MAX_CPU)) & online
     return links if any(links.values()) else None
 
 

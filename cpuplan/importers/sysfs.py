@@ -21,7 +21,7 @@ MAX_VALUE = 64 * 1024
 #: Bytes of all, where a file counts _LEAST at least: 8,192 CPUs that have masks only come to 50 MiB.
 MAX_VALUES = 64 * 1024 * 1024
 _LEAST = 128
-_MAX_NODE = 1023  # the kernel's NODES_SHIFT is at most 10
+MAX_NODE = 1023  # the kernel's NODES_SHIFT is at most 10
 _MAX_COMPLAINTS = 20  # of a made-up tree, these are enough to see that it is one
 _NUMBER = re.compile(r"-?(?:(0x)[0-9a-f]{1,16}|[0-9]{1,18})")
 _DISTANCE = re.compile(r"[0-9]{1,3}")  # the kernel's are bytes (ACPI, "System Locality Information Table")
@@ -266,13 +266,13 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
     """The NUMA nodes that the kernel lists; a CPU that several claim (broken firmware) belongs to the lowest."""
     nodes = []
     rest = cpus
-    for number in reader.numbered(NODES, "node", _MAX_NODE):
+    for number in reader.numbered(NODES, "node", MAX_NODE):
         folder = f"{NODES}/node{number}"
         members = reader.set(f"{folder}/cpulist", f"{folder}/cpumap")
         if members is None:  # links are the last resort: dumps often have none, or point all of them at the node itself
             members = CpuSet(reader.numbered(folder, "cpu", MAX_CPU))
         row = (reader.text(f"{folder}/distance") or "").split()
-        distances = tuple(map(int, row)) if len(row) <= _MAX_NODE + 1 and all(map(_DISTANCE.fullmatch, row)) else ()
+        distances = tuple(map(int, row)) if len(row) <= MAX_NODE + 1 and all(map(_DISTANCE.fullmatch, row)) else ()
         pages = _huge_pages(reader, f"{folder}/hugepages")
         nodes.append(NumaFacts(number, members & rest, _memory(reader, folder), distances, pages))
         rest -= members
@@ -282,7 +282,7 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
 def claimed_twice(reader: Reader) -> CpuSet:
     """CPUs that more than one NUMA node lists."""
     seen = twice = EMPTY
-    for number in reader.numbered(NODES, "node", _MAX_NODE):
+    for number in reader.numbered(NODES, "node", MAX_NODE):
         members = reader.set(f"{NODES}/node{number}/cpulist", f"{NODES}/node{number}/cpumap") or EMPTY
         twice |= seen & members
         seen |= members
