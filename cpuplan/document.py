@@ -1,8 +1,12 @@
 """What all input documents share: their envelope, and the types of their fields."""
 
+import os
 import re
 from collections.abc import Callable
 from typing import Annotated, Any
+
+# pydantic would look for plugins in the metadata of every package that is installed, at each start.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
