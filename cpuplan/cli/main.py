@@ -17,7 +17,7 @@ from cpuplan.cli.options import Settings
 #: Commands in the order of their use: name -> what the overview says. The module is `cpuplan.cli.<name>`.
 COMMANDS = {
     "init": "Begin a project: a folder with a first inventory and intent.",
-    "import": "Read hardware from a must-gather or a sysroot into inventories/.",
+    "import": "Read hardware from hosts, must-gathers and what other tools print into inventories/.",
     "catalog": "List server models in use, and copy them into inventories/.",
     "propose": "Propose an intent for a pool of a must-gather, by numbers of CPUs.",
     "validate": "Say everything that is wrong with the inventories and intents.",
