@@ -285,9 +285,12 @@ def merit(node: NodeClass, layout: Bits, committed: dict[str, CpuSet] | None = N
         "fewest-moved": [_moved(node, layout, committed)] if committed else [],
         "fewest-split-cores": [_split(node, layout)],
         "locality": [],
-        "balance": [-min((layout.get("isolated", 0) & cpus.bits).bit_count() for cpus in topology.numa_nodes.values())],
+        "balance": [],
         "most-isolated": [-layout.get("isolated", 0).bit_count()],
     }
+    if len(topology.numa_nodes) > 1:
+        isolated = layout.get("isolated", 0)
+        goals["balance"].append(-min((isolated & cpus.bits).bit_count() for cpus in topology.numa_nodes.values()))
     packed = []
     for name in [
         *(name for name in POOLS if name != "isolated"),
