@@ -9,7 +9,7 @@ from cpuplan.plan import NodeClass
 from cpuplan.pools import IDLE, PARTITION, QOS_SETS
 from cpuplan.solve.rules.places import PLACES, device_words, matching, parts_of
 from cpuplan.solve.rules.rule import Statements, joined
-from cpuplan.solve.said import Said, beside
+from cpuplan.solve.said import Said, beside, sibling_of
 from cpuplan.source import Position
 
 Locate = Callable[[str], Position | None]
@@ -64,7 +64,7 @@ def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
         sibling = each.pool.sibling
         if sibling not in (None, IDLE):
             named.append((f"{each.field}.sibling", sibling or ""))
-        if sibling is not None and (each.name in QOS_SETS or sibling in (each.name, *QOS_SETS)):
+        if sibling is not None and (each.name in QOS_SETS or sibling_of(each.pool) in (each.name, *QOS_SETS)):
             yield diagnose("CP216", at(f"{each.field}.sibling"), pool=each.name, sibling=sibling)
     for index, workload in enumerate(statements.node_class.spec.workloads):
         named.append((f"workloads.{index}.pool", workload.pool))

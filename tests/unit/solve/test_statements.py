@@ -51,6 +51,15 @@ def test_check(pools: dict[str, Any], messages: list[str]) -> None:
     assert found(pools) == messages
 
 
+@pytest.mark.parametrize(
+    ("name", "sibling"), [("isolated", "isolated"), ("offlined", "idle"), ("isolated", "bestEffort")]
+)
+def test_siblings_that_no_other_pool_can_have(name: str, sibling: str) -> None:
+    pools = {"reserved": {"cores": 1}, name: {"cores": 1, "sibling": sibling}}
+    node = node_class(machine(4, 2), pools, qos={"bestEffort": {"min": 0}})
+    assert [problem.code for problem in statements.check(node, locate)] == ["CP216"]
+
+
 def test_everything_is_said_at_once() -> None:
     codes = [each[:5] for each in found({"reserved": "1,9", "shared": "1,7", "isolated": "rest", "offlined": "rest"})]
     assert codes == ["CP213", "CP211", "CP350", "CP351", "CP352", "CP352", "CP214"]
