@@ -28,6 +28,7 @@ SUITES = {
     "nto-validate": Suite("tests.conformance.nto_validate", "vectors/nto/validate"),
     "kubelet": Suite("tests.conformance.kubelet", "vectors/kubelet"),
     "nto-ppc": Suite("tests.conformance.nto_ppc", "vectors/nto/ppc"),
+    "crio": Suite("tests.conformance.crio", "vectors/crio"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
 }
 

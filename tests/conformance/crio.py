@@ -1,0 +1,139 @@
+"""CRI-O's hooks, its updates and OpenShift's admission of mixed CPUs (vectors/crio) against `cpuplan.simulate`.
+
+Interrupt masks, irqbalance and power settings are not simulated, so they are not compared; error texts are compared as
+to whether there is one, as the vectors' README says.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cpuplan.simulate import crio, mixedcpus
+from cpuplan.simulate.bits import parse_cpus
+from cpuplan.simulate.cgroups import Cgroups, Layout
+from cpuplan.simulate.defaults import apply_defaults
+from cpuplan.simulate.errors import KubeletError, PanicError
+from cpuplan.simulate.features import Gates
+from cpuplan.simulate.pod import read_pod
+from tests.conformance.kubelet import differ
+
+Json = dict[str, Any]
+VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "crio"
+_FILES = ("mixed.jsonl", "update.jsonl", "admission.jsonl")
+#: What a step does beyond CPU cgroups.
+_NOT_SIMULATED = ("irq_changes", "sys_cpu_changes", "commands")
+
+
+def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
+    """(file and id, what differs) for the cases of the kinds that are simulated."""
+    for path in sorted(paths) or [VECTORS]:
+        for file in [path / name for name in _FILES if (path / name).exists()] if path.is_dir() else [path]:
+            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+                case = json.loads(line)
+                if check := KINDS.get(case["kind"]):
+                    difference = check(case["in"], case["out"])
+                    if difference is not None:
+                        yield f"{file.name}/{case['id']}", [f"{file}:{number}: {difference}"] if difference else []
+
+
+def _mixed(given: Json, expected: Json) -> str:
+    layout = Layout(
+        int(given["cgroup"][1:]), given["driver"], given.get("crun_subcgroup", False), parse_cpus(given["online"])
+    )
+    cgroups = Cgroups(layout, given["cgroup_parent"], given["pod_quota"], given.get("pod_period", 100_000))
+    settings = crio.Settings(given["shared_cpuset"], given.get("exec_cpu_affinity", ""))
+    siblings = {int(cpu): text for cpu, text in given.get("siblings", {}).items()}
+    sandbox = crio.Sandbox(settings, cgroups, given["annotations"], siblings)
+    specs: dict[str, crio.Spec] = {}
+    steps = []
+    for step in given["steps"]:
+        action, _, name = step.partition(":")
+        if action == "create":
+            container = next(entry for entry in given["containers"] if entry["name"] == name)
+            specs[name] = crio.Spec(
+                name, container["cpus"], container.get("shares"), container.get("quota"), container.get("period")
+            )
+        steps.append({"step": step, **_step(sandbox, action, specs[name])})
+    return differ([_compared(step) for step in expected["steps"]], steps, "")
+
+
+def _step(sandbox: crio.Sandbox, action: str, spec: crio.Spec) -> Json:
+    found: Json = {}
+    before = dict(sandbox.cgroups.files)
+    try:
+        actions: dict[str, Callable[[crio.Spec], None]] = {
+            "create": sandbox.create,
+            "start": sandbox.start,
+            "stop": sandbox.stop,
+        }
+        actions[action](spec)
+    except (KubeletError, PanicError):
+        found["error"] = True
+    if action == "create":
+        if not sandbox.runs_hooks(spec):
+            found["hooks_skipped"] = True
+        if spec.cpus:
+            found["spec_cpus"] = spec.cpus
+        if spec.env:
+            found["env"] = spec.env
+        if spec.exec_cpu is not None:
+            found["exec_cpu"] = str(spec.exec_cpu)
+    else:
+        after = sandbox.cgroups.files
+        if changes := {path: text for path, text in after.items() if before.get(path, _fresh(path)) != text}:
+            found["cgroup_changes"] = changes
+    if action == "stop":
+        sandbox.remove(spec)
+    return found
+
+
+def _fresh(path: str) -> str:
+    """What the kernel says in a file of a new cgroup."""
+    return "max 100000" if path.endswith("cpu.max") else ""
+
+
+def _compared(step: Json) -> Json:
+    kept = {key: value for key, value in step.items() if key not in _NOT_SIMULATED}
+    return {**kept, "error": True} if "error" in kept else kept
+
+
+def _update(given: Json, expected: Json) -> str:
+    try:
+        found: Json = {"cpus": crio.update_cpus(given["cpus"], given["env"])}
+    except (KubeletError, PanicError) as error:
+        text = f"panic: {error}" if isinstance(error, PanicError) else str(error)
+        found = {"cpus": given["cpus"], "error": text}
+    return differ(expected, found, "")
+
+
+def _admission(given: Json, expected: Json) -> str | None:
+    """None for what is no new pod, and for namespaces that do not exist."""
+    handled = given.get("operation", "CREATE") == "CREATE" and given.get("resource", "pods") == "pods"
+    if not handled or given.get("subresource") or "not found" in expected.get("error", ""):
+        return None
+    pod = apply_defaults(read_pod(given["pod"]), Gates())
+    try:
+        annotations = dict(mixedcpus.admit(pod, given["ns_annotations"]).annotations)
+    except KubeletError as error:
+        return differ({"error": expected.get("error", "nothing")}, {"error": str(error)}, "")
+    wanted = expected["pod"].get("annotations", {}) if expected.get("mutated") else dict(pod.annotations)
+    found = {"admitted": True, "annotations": annotations}
+    return differ({"admitted": expected["admitted"], "annotations": wanted}, found, "")
+
+
+def _config(given: Json, expected: Json) -> str:
+    limit = mixedcpus.containers_limit(given["data"])
+    return differ(
+        {"enabled": expected["enabled"], "limit": expected["containers_limit"]},
+        {"enabled": limit is not None, "limit": limit or 0},
+        "",
+    )
+
+
+KINDS: dict[str, Callable[[Json, Json], str | None]] = {
+    "mixed": _mixed,
+    "update": _update,
+    "mixedcpus": _admission,
+    "sharedcpus-config": _config,
+}
