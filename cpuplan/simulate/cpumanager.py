@@ -149,13 +149,13 @@ class StaticPolicy:
         allocatable = self.available(state) | reusable
         result = 0
         if affinity is not None:
-            aligned = allocatable & self._aligned(affinity)
+            aligned = allocatable & self.aligned(affinity)
             result = self.take_by_topology(aligned, min(count, aligned.bit_count()))
         result |= self.take_by_topology(allocatable & ~result, count - result.bit_count())
         state.default &= ~result
         return result
 
-    def _aligned(self, affinity: int) -> int:
+    def aligned(self, affinity: int) -> int:
         """All CPUs of the NUMA nodes or (align-by-socket) of the sockets that they belong to."""
         if not self.options.align_by_socket:
             return self.topology.in_numa_nodes(affinity)

@@ -1,8 +1,8 @@
 """QoS sets: the CPUs on which BestEffort pods, and Burstable and Guaranteed ones, are meant to run, and where they do
 run with the mechanisms that exist (KEP-30, Per-QoS-Class CPU Affinity Hints, which no kubelet has built).
 
-BestEffort and Burstable pods have slices whose AllowedCPUs the kernel enforces. Guaranteed pods have none: exclusive CPUs
-come out of what reservedSystemCPUs leaves, and only strict-cpu-reservation keeps the others off the rest.
+BestEffort and Burstable pods have slices whose AllowedCPUs the kernel enforces. Guaranteed pods have none: exclusive
+CPUs come out of what reservedSystemCPUs leaves, and only strict-cpu-reservation keeps the others off the rest.
 """
 
 from collections.abc import Iterable

@@ -148,5 +148,5 @@ def test_what_is_bound_can_be_given(reserved: CpuSet, best_effort: CpuSet, other
     sets = QosSets(ALL, reserved, best_effort, other)
     assert sets.assignable <= sets.allocatable
     assert ALL - sets.hidden <= other - reserved
-    if not reserved & other or reserved <= other and other == ALL:
+    if not reserved & other or (reserved <= other and other == ALL):
         assert sets.assignable == sets.allocatable
