@@ -1,7 +1,7 @@
 """CRI-O's hooks for high-performance containers, and what they write into cgroups
 (cri-o/cri-o, internal/runtimehandlerhooks/high_performance_hooks_linux.go).
 
-Of interrupts only the environment is repeated here: masks and irqbalance are not.
+Of interrupts only the environment and the crash are repeated here: masks and irqbalance are not.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cpuplan.simulate.bits import members, parse_cpus, to_text
 from cpuplan.simulate.cgroups import DEFAULT_PERIOD, UNLIMITED, Cgroups
-from cpuplan.simulate.errors import NIL_DEREFERENCE, KubeletError, PanicError
+from cpuplan.simulate.errors import NIL_DEREFERENCE, KubeletError, PanicError, out_of_range
 from cpuplan.simulate.gotext import quote
 
 SHARED = "cpu-shared.crio.io"
@@ -59,7 +59,7 @@ class Spec:
 class Sandbox:
     """A pod in CRI-O under a handler that runs the hooks. KubeletErrors carry CRI-O's texts.
 
-    `siblings` are the texts of thread_siblings_list by CPU.
+    `siblings` are the texts of thread_siblings_list by CPU, `irq_mask` is that of /proc/irq/default_smp_affinity.
     """
 
     def __init__(
@@ -68,9 +68,10 @@ class Sandbox:
         cgroups: Cgroups,
         annotations: Mapping[str, str],
         siblings: Mapping[int, str] | None = None,
+        irq_mask: str | None = None,
     ) -> None:
         self.settings, self.cgroups, self.annotations = settings, cgroups, annotations
-        self.siblings = siblings or {}
+        self.siblings, self.irq_mask = siblings or {}, irq_mask
 
     def runs_hooks(self, spec: Spec) -> bool:
         """Whether the hooks look at a container: not in pods whose cgroup looks burstable or best-effort, and only
@@ -157,14 +158,25 @@ class Sandbox:
         exclusive = self._start_shared(spec) if self.shares_cpus(spec) else parse_cpus(spec.cpus)
         if self._is_off(LOAD_BALANCING, spec):
             self.cgroups.disable_load_balancing(spec.name, exclusive)
-        if self._value(IRQ, spec) == "housekeeping":
-            self._housekeeping(spec)
+        self._move_interrupts(spec, back=False)
         if self._is_off(QUOTA, spec):
             self.cgroups.write_quota(self.cgroups.pod, UNLIMITED)
             for path in self.cgroups.containers(spec.name):
                 self.cgroups.write_quota(path, UNLIMITED)
         if spec.exec_cpu is not None:
             self.cgroups.make_exec(spec.name, spec.exec_cpu)
+
+    def _move_interrupts(self, spec: Spec, *, back: bool) -> None:
+        """The container's CPUs, shared ones too, are taken out of the mask or put back. One beyond the digits of the
+        mask crashes CRI-O."""
+        cpus, value = parse_cpus(spec.cpus), self._value(IRQ, spec)
+        if value == "housekeeping" and not back:
+            cpus &= ~self._housekeeping(spec)
+        if self.irq_mask is None or value not in (*_OFF, "housekeeping"):
+            return
+        size = -(-len(self.irq_mask.strip().replace(",", "")) // 2)
+        if beyond := [cpu // 8 for cpu in members(cpus) if cpu // 8 >= size]:
+            raise out_of_range(beyond[0], size)
 
     def _start_shared(self, spec: Spec) -> int:
         """Exclusive CPUs are those of the spec that are not shared: one that is both is lost (CRI-O bug).
@@ -193,7 +205,10 @@ class Sandbox:
     def stop(self, spec: Spec) -> None:
         """PostStop; `remove` follows."""
         self.cgroups.stop_load_balancing(spec.name)
-        if self.runs_hooks(spec) and self._is_off(LOAD_BALANCING, spec):
+        if not self.runs_hooks(spec):
+            return
+        self._move_interrupts(spec, back=True)
+        if self._is_off(LOAD_BALANCING, spec):
             cpus = parse_cpus(spec.cpus)
             if self.shares_cpus(spec):
                 cpus &= ~parse_cpus(self.settings.shared_cpuset)

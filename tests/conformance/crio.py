@@ -44,7 +44,8 @@ def _mixed(given: Json, expected: Json) -> str:
     cgroups = Cgroups(layout, given["cgroup_parent"], given["pod_quota"], given.get("pod_period", 100_000))
     settings = crio.Settings(given["shared_cpuset"], given.get("exec_cpu_affinity", ""))
     siblings = {int(cpu): text for cpu, text in given.get("siblings", {}).items()}
-    sandbox = crio.Sandbox(settings, cgroups, given["annotations"], siblings)
+    mask = given.get("irq", {}).get("default_smp_affinity")
+    sandbox = crio.Sandbox(settings, cgroups, given["annotations"], siblings, mask)
     specs: dict[str, crio.Spec] = {}
     steps = []
     for step in given["steps"]:

@@ -3,8 +3,8 @@
 import pytest
 
 from cpuplan.simulate.bits import bits_of
-from cpuplan.simulate.cgroups import Layout
-from cpuplan.simulate.crio import Settings, update_cpus
+from cpuplan.simulate.cgroups import Cgroups, Layout
+from cpuplan.simulate.crio import Sandbox, Settings, Spec, update_cpus
 from cpuplan.simulate.defaults import apply_defaults
 from cpuplan.simulate.errors import AdmissionError, KubeletError, PanicError
 from cpuplan.simulate.features import Gates
@@ -176,3 +176,42 @@ def test_pod_cgroup(driver: str, cpu: dict[str, str], path: str) -> None:
 def test_shares(milli: int, shares: int, weight: int) -> None:
     assert milli_cpu_to_shares(milli) == shares
     assert shares_to_weight(shares) == weight
+
+
+@pytest.mark.parametrize(("mask", "crashes"), [("ff", True), ("00ff", False), ("0000,000000ff", False), (None, False)])
+def test_bug_a_cpu_beyond_the_interrupt_mask_crashes_the_runtime(mask: str | None, crashes: bool) -> None:
+    sandbox = Sandbox(Settings(), Cgroups(V2, POD, "max"), {"irq-load-balancing.crio.io": "disable"}, irq_mask=mask)
+    spec = Spec("app", "8-9", 2048, -1)
+    sandbox.create(spec)
+    if crashes:
+        with pytest.raises(PanicError, match=r"index out of range \[1\] with length 1"):
+            sandbox.start(spec)
+    else:
+        sandbox.start(spec)
+
+
+@pytest.mark.parametrize(
+    ("siblings", "env"),
+    [({}, "2"), ({2: "2-3"}, "2-3"), ({2: "2,10"}, "2")],
+)
+def test_housekeeping_is_the_first_core_of_shared_and_exclusive_cpus(siblings: dict[int, str], env: str) -> None:
+    annotations = {"irq-load-balancing.crio.io": "housekeeping", "cpu-shared.crio.io/app": "enable"}
+    sandbox = Sandbox(Settings("2-3"), Cgroups(V2, POD, "max"), annotations, siblings)
+    spec = Spec("app", "4-7", 4096, -1)
+    sandbox.create(spec)
+    assert spec.env[-1] == f"OPENSHIFT_HOUSEKEEPING_CPUS={env}"
+
+
+def test_load_balancing_off_isolates_exclusive_cpus_only() -> None:
+    layout = Layout(online=bits_of(range(8)))
+    annotations = {"cpu-load-balancing.crio.io": "disable", "cpu-shared.crio.io/app": "enable"}
+    sandbox = Sandbox(Settings("2-3"), Cgroups(layout, POD, "max"), annotations)
+    spec = Spec("app", "4-5", 2048, -1)
+    sandbox.create(spec)
+    sandbox.start(spec)
+    files = sandbox.cgroups.files
+    assert files["kubepods.slice/cpuset.cpus"] == "0-7"
+    assert files["kubepods.slice/cpuset.cpus.exclusive"] == "4-5"
+    assert files[f"{POD}/crio-app-1.scope/cgroup-child/cpuset.cpus.partition"] == "isolated"
+    sandbox.stop(spec)
+    assert files["kubepods.slice/cpuset.cpus.exclusive"] == ""
