@@ -1,7 +1,7 @@
 """The dynamic policy: by example, and on small machines against every possible layout."""
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given, settings
@@ -207,6 +207,46 @@ def test_order_of_updates(before: dict[str, int], after: dict[str, int], updates
     assert [tuple(update) for update in order_updates(before, after)] == updates
 
 
+OWNERS = st.lists(st.sampled_from(["a", "b", "c", ""]), min_size=8, max_size=8)
+
+
+def sets_of(owners: list[str], kept: int) -> dict[str, int]:
+    """The CPUs of each owner by CPU; the first three stay whose they are, if so many are `kept`."""
+    fixed = ["a", "b", "c"][:kept]
+    return {name: bits_of(cpu for cpu, owner in enumerate([*fixed, *owners]) if owner == name) for name in "abc"}
+
+
+@given(before=OWNERS, after=OWNERS)
+def test_no_cpu_has_two_owners_on_the_way(before: list[str], after: list[str]) -> None:
+    """The seed's pitfall: a CPU is exclusive by being taken from all other sets first."""
+    now, end = sets_of(before, 3), sets_of(after, 3)
+    for key, old, new in order_updates(now, end):
+        assert now[key] == old != new
+        now[key] = new
+        assert sum(now.values()).bit_count() == sum(cpus.bit_count() for cpus in now.values())
+    assert now == end
+
+
+@given(before=OWNERS, after=OWNERS)
+def test_updates_end_where_they_should_also_when_all_is_exchanged(before: list[str], after: list[str]) -> None:
+    now, end = sets_of(before, 0), sets_of(after, 0)
+    for key, _, new in order_updates(now, end):
+        now[key] = new
+    assert now == end
+
+
+def test_the_seeds_scenarios() -> None:
+    """cpu-manager.txt: a container arrives, one terminates, the shared pool cannot become empty."""
+    one = dynamic(policy=BEST_EFFORT, reserved="0,4")
+    one.admit(shared("s"))
+    assert seen(one.admit(guaranteed("a", 2)).updates) == [("s", "0-7", "0,2-4,6-7")]
+    assert seen(one.remove("a")) == [("s", "0,2-4,6-7", "0-7")]
+    one.admit(guaranteed("b", 6))
+    assert to_text(one.state.default) == "0,4"
+    with pytest.raises(KubeletError):
+        one.admit(guaranteed("c", 2))
+
+
 # Against every possible layout.
 
 
@@ -310,3 +350,52 @@ def compare_with_every_layout(one: DynamicPolicy, steps: list[int]) -> None:
             continue
         assert moved(one, before) == least
         check_sets(one, found)
+
+
+# Pods in their own scope on single NUMA nodes: only which node each pod is on matters.
+
+
+def least_movement_of_pods(one: DynamicPolicy, size: int) -> float:
+    """By every choice of a node for each pod."""
+    nodes = [cpus & ~one.static.reserved for cpus in one.topology.numa_nodes.values()]
+    old = [sum(found.values()) for found in one.state.entries.values()]
+    best = float("inf")
+    for chosen in product(range(len(nodes)), repeat=len(old) + 1):
+        room = [cpus.bit_count() for cpus in nodes]
+        for number, cpus in zip(chosen, [*old, (1 << size) - 1], strict=True):
+            room[number] -= cpus.bit_count()
+        if min(room) >= 0:
+            pairs = zip(chosen, old, strict=False)
+            best = min(best, sum((cpus & ~nodes[number]).bit_count() for number, cpus in pairs))
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    machine=st.sampled_from([(regular(1, 2, 8, threads=1), "0"), (regular(1, 3, 6, threads=1), ""), (SMALL, "0")]),
+    first=st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=3, max_size=6),
+    gone=st.sets(st.integers(0, 5), min_size=1, max_size=3),
+    then=st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=3),
+)
+def test_pods_in_their_scope_find_room_with_the_least_movement(
+    machine: tuple[CPUTopology, str],
+    first: list[tuple[int, int]],
+    gone: set[int],
+    then: list[tuple[int, int]],
+) -> None:
+    topology, reserved = machine
+    one = dynamic(topology, options={}, reserved=reserved, scope=POD)
+    for number, sizes in enumerate([*first, *then]):
+        if number == len(first):
+            for removed in gone:
+                one.remove(str(removed))
+        before = {uid: sum(found.values()) for uid, found in one.state.entries.items()}
+        least = least_movement_of_pods(one, sum(sizes))
+        try:
+            one.admit(named(str(number), pod(*(container(str(size), "1Gi") for size in sizes))))
+        except KubeletError:
+            assert least == float("inf")
+            continue
+        now = {uid: sum(found.values()) for uid, found in one.state.entries.items()}
+        assert sum((now[uid] & ~cpus).bit_count() for uid, cpus in before.items()) == least
+        assert all(any(not cpus & ~node for node in topology.numa_nodes.values()) for cpus in now.values())

@@ -67,7 +67,7 @@ def test_the_seeds_numeric_example(layout: Layout, outer: int, file: tuple[str, 
 
 
 @pytest.mark.parametrize(("layout", "container"), [(V1, 400_000), (V2, 400_000)])
-def test_no_quota_of_the_kubelet_is_undone_for_the_container(layout: Layout, container: int) -> None:
+def test_bug_no_quota_of_the_kubelet_is_undone_for_the_container(layout: Layout, container: int) -> None:
     found = start(make_pod(app={"cpu": "2", "asks": "1"}), {"app": bits_of((5, 6))}, layout, quota=False)
     assert (found.containers[0].quota, found.quota) == (container, -1)
 

@@ -122,6 +122,7 @@ def test_exclusive_containers_may_take_all_of_a_set() -> None:
 
 
 def test_version_1_refuses_what_version_2_narrows() -> None:
+    """The pitfall of cpu-manager.txt: child cpusets must be subsets of their parents, or the write fails."""
     sets = QosSets(ALL, cpus("0,4"), best_effort=cpus("3,7"))
     found = run(sets, Enforcement(cgroup_version=1), BEST_EFFORT)["be"]
     assert found.problems == (Problem("not started", cpus("1-2,5-6")),)
