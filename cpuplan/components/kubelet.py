@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components import memory, mixedcpus
+from cpuplan.components import kubelet_fields, memory, mixedcpus
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError, union
@@ -15,7 +15,7 @@ from cpuplan.quantity import to_text
 NAME = "kubelet"
 #: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
 DROP_IN = "etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"
-HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+HEAD = {"apiVersion": kubelet_fields.API_VERSION, "kind": kubelet_fields.KIND}
 RESERVED_CPUS = "reservedSystemCPUs"
 
 

@@ -85,10 +85,10 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
         if (name in own or name in _FROM_ELSEWHERE) and not drivers:
             yield diagnose("CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}"))
-        elif name not in kubelet_fields.FIELDS:
-            yield diagnose("CP545", position, field=name, hint=_did_you_mean(name, kubelet_fields.FIELDS))
+        elif name not in kubelet_fields.NAMES:
+            yield diagnose("CP545", position, field=name, hint=_did_you_mean(name, kubelet_fields.NAMES))
         elif not kubelet_fields.fits(name, value):
-            place, expected = at(f"configuration.{name}"), kubelet_fields.FIELDS[name][1]
+            place, expected = at(f"configuration.{name}"), kubelet_fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
         elif plan.node_class.target.platform == "openshift" and name in FORBIDDEN_ON_OPENSHIFT:
             yield diagnose("CP547", position, field=name)
@@ -162,7 +162,8 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     if hidden and not _is_on(options, "strict-cpu-reservation"):
         are = "is" if len(hidden) == 1 else "are"
         yield diagnose("CP526", at(field), cpus=cpus_text(hidden), are=are)
-    if _is_on(options, "strict-cpu-reservation") and plan.node_class.target.platform == "openshift":
+    target = plan.node_class.target
+    if _is_on(options, "strict-cpu-reservation") and target.platform == "openshift" and not target.cpu_partitioning:
         yield diagnose("CP511", at(f"{field}.strict-cpu-reservation"))
 
 

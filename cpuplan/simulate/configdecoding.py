@@ -4,14 +4,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.components.kubelet_fields import API_VERSION, KIND, STRUCTS
 from cpuplan.simulate import quantity
-from cpuplan.simulate.configfields import KIND, STRUCTS
 from cpuplan.simulate.durations import duration_text, parse_duration
 from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.gojson import kind_of
 from cpuplan.simulate.gotext import quote
 
-API_VERSION = "kubelet.config.k8s.io/v1beta1"
 _INTEGERS = {"int32": (-(1 << 31), (1 << 31) - 1), "int64": (-(1 << 63), (1 << 63) - 1)}
 _INTEGERS["v1.VerbosityLevel"] = (0, (1 << 32) - 1)
 _KINDS = {"string": "string", "bool": "bool", "float64": "number", **dict.fromkeys(_INTEGERS, "number")}
