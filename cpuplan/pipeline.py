@@ -83,6 +83,7 @@ def _alone(project: Project) -> list[NodePlan]:
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
     from cpuplan import backends, components
+    from cpuplan.components import kubelet_plain
     from cpuplan.rulebook import EXPERT_RULES
 
     found: list[Diagnostic] = []
@@ -90,8 +91,22 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
         off = {code for switch in node.spec.rules if switch.disable for code in EXPERT_RULES[switch.disable].codes}
         problems = [*components.check(node, project.locate), *backends.check(node, project.locate)]
         problems = [problem for problem in problems if problem.code not in off]
+        if not errors(problems) and not kubelet_plain.is_plain(node):
+            from cpuplan.simulate import traps
+
+            problems += traps.check(node, project.locate)
         found += [problem for problem in problems if problem not in found]
     return [*found, *(one for one in backends.check_pools(plan, project.locate) if one not in project.diagnostics)]
+
+
+def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
+    """State files on the nodes that kubelets with the plan in `out/` wrote, and that those with the new one refuse.
+
+    No part of `check`: it depends on what was compiled before.
+    """
+    from cpuplan.simulate import statefiles
+
+    return statefiles.check(project.root / "out", plan, project.locate)
 
 
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:

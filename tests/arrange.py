@@ -152,6 +152,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP610-left-over": (_write("intents/git.yaml", DELIVERY), _compiled, _remove("intents/git.yaml")),
     "CP620-lock-not-committed": (_compiled, _remove("intents/plan.lock.yaml")),
     "CP621-second-import": (_archive("worker-0.tar", SYSROOT),),
+    "CP707-more-reserved": (_compiled, _replace("intents/main.yaml", "cores: 1", "cores: 2")),
     "CP801-no-sysfs": (_node, _remove(f"node/{CPU}/online")),
     "CP801-wrong-folder": (_write("node/worker-0/proc/cmdline", ""),),
     "CP802-another-server": (_node, _write(f"node/{CPU}/present", "0-31\n"), _write(f"node/{CPU}/online", "0-31\n")),

@@ -33,13 +33,17 @@ def command(check: bool, force: bool, resolve: bool, output_format: str) -> int:
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors
 
-    compiled = pipeline.compile_project(pipeline.load(root), resolve=resolve)
+    project = pipeline.load(root)
+    compiled = pipeline.compile_project(project, resolve=resolve)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format)
         return 1
     compiled.files[inputs.RECORD] = inputs.record(
         root, pipeline.LOCK_PATH, compiled.lock, warnings=bool(compiled.diagnostics)
     )
+    # What is in out/ now is about to change: this is the time to say it, and nothing that the record should repeat.
+    before = pipeline.check_state_files(project, compiled.plan)
+    compiled = compiled._replace(diagnostics=(*compiled.diagnostics, *before))
     finish = _check if check else _write
     return finish(root, out, compiled, output_format, force)
 

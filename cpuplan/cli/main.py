@@ -23,6 +23,7 @@ COMMANDS = {
     "validate": "Say everything that is wrong with the inventories and intents.",
     "compile": "Solve the layouts and write out/.",
     "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",
+    "simulate": "Say what the kubelets of planned nodes would do with pods.",
     "explain": "Say why a CPU of a node is where it is, or what a code means.",
     "check": "Compare a node with its compiled settings.",
     "fmt": "Put inventories and intents in their canonical form, comments kept.",

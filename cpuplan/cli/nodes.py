@@ -27,6 +27,19 @@ def solve_plan(project: Project) -> Plan | None:
     return plan
 
 
+def find_nodes(plan: Plan, wanted: str | None) -> list[tuple[NodePlan, tuple[str, ...]]]:
+    """A node, the nodes of a class or of an intent, or (None) all; `cluster/name` too. Raises CpuplanError (CP250)."""
+    if wanted is None:
+        return [(each, each.node_class.nodes) for each in plan.nodes]
+    cluster, _, name = wanted.rpartition("/")
+    classes = [each for each in plan.nodes if name in (each.node_class.name, each.node_class.intent)]
+    classes = [each for each in classes if not cluster or each.node_class.cluster == cluster]
+    if classes and not any(node == name for _, node in plan.by_node):
+        return [(each, each.node_class.nodes) for each in classes]
+    found, node = find_node(plan, wanted, {each.node_class.intent for each in plan.nodes})
+    return [(found, (node,))]
+
+
 def find_node(plan: Plan, wanted: str, others: Iterable[str] = ()) -> tuple[NodePlan, str]:
     """The plan of `name` or `cluster/name`, and the node's name. Raises CpuplanError (CP250).
 

@@ -29,6 +29,14 @@ def use_colour(stream: Any = None) -> bool:
     return (stream or sys.stdout).isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
+def screen_width() -> int:
+    """Columns for what is drawn: the terminal's, within reason."""
+    import shutil
+
+    given = click.get_current_context().terminal_width
+    return given or min(160, max(60, shutil.get_terminal_size((100, 24)).columns))
+
+
 def format_option(command: Command) -> Command:
     """`--format`, for commands whose result is diagnostics."""
     option = click.option(
@@ -60,6 +68,12 @@ def _read_lines(path: str) -> Sequence[str]:
         return Path(settings().root, path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError:
         return ()
+
+
+def shown_path(path: Path) -> str:
+    """What messages call a file of the command line, so that `_read_lines` finds it."""
+    root = settings().root
+    return path.as_posix() if root == Path() or path.is_absolute() else path.absolute().as_posix()
 
 
 def note(text: str) -> None:

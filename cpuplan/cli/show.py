@@ -7,7 +7,7 @@ import click
 
 from cpuplan import pipeline
 from cpuplan.cli.nodes import find_node, solve_plan
-from cpuplan.cli.output import settings, use_colour
+from cpuplan.cli.output import screen_width, settings, use_colour
 
 if TYPE_CHECKING:
     from cpuplan.render.machine import Map
@@ -66,13 +66,7 @@ def _print(maps: "list[Map]", svg: Path | None) -> int:
     from cpuplan.render.show import draw
 
     colour = use_colour()
-    width = click.get_current_context().terminal_width or _width()
+    width = screen_width()
     text = "\n".join(draw(each, colour=colour, width=width) for each in maps)
     click.echo(text, nl=False, color=colour)
     return 0
-
-
-def _width() -> int:
-    import shutil
-
-    return min(160, max(60, shutil.get_terminal_size((100, 24)).columns))

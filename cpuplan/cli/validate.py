@@ -1,22 +1,33 @@
 """`cpuplan validate`: everything that is wrong with the inventories and intents, in one run."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cpuplan.cli.output import count, format_option, note, print_diagnostics, settings
 from cpuplan.write import inputs
 
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
+
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @format_option
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
-def command(files: tuple[Path, ...], output_format: str, strict: bool) -> int:
+@click.option(
+    "--target",
+    metavar="PLATFORM/VERSION",
+    help="What KubeletConfigurations are checked for, such as kubernetes/1.33 or openshift/4.20.  "
+    "[default: the project's target if it has only one, else the newest Kubernetes]",
+)
+def command(files: tuple[Path, ...], output_format: str, strict: bool, target: str | None) -> int:
     """Say everything that is wrong with the inventories and intents, and whether every node has a layout.
 
     FILES (or folders of them) are read beside those of the project: intents, or PerformanceProfiles of OpenShift's node
-    tuning operator as they are, with the MachineConfigPool and Node objects of their cluster.
+    tuning operator as they are, with the MachineConfigPool and Node objects of their cluster. KubeletConfigurations are
+    checked as the kubelet does at its start; where there is no project, alone.
 
     Exit code 0: nothing is wrong; 1: something is.
     """
@@ -27,18 +38,32 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool) -> int:
         note("inventories and intents are valid; out/ was compiled from them")
         return 0
     from cpuplan import pipeline
+    from cpuplan.cli.kubelet_files import check_files, split
     from cpuplan.diagnostics import errors
-    from cpuplan.load.files import yaml_files
+    from cpuplan.load.files import input_files, yaml_files
 
-    project = pipeline.load(root, [path for given in files for path in yaml_files(given)])
+    configurations, others = split([path for given in files for path in yaml_files(given)])
+    if configurations and not others and not input_files(root):
+        return _finish(check_files(configurations, target, ()), output_format, "valid for the kubelet", strict=strict)
+    project = pipeline.load(root, others)
     plan, problems = pipeline.solve(project)
     diagnostics = [*project.diagnostics, *problems, *pipeline.check(project, plan)]
+    if not errors(diagnostics):
+        diagnostics += pipeline.check_state_files(project, plan)
+    if configurations:
+        diagnostics += check_files(configurations, target, [each.target for each in project.classes])
+    if not plan.nodes:
+        return _finish(diagnostics, output_format, "valid, as far as can be told without an inventory", strict=strict)
+    nodes = sum(len(each.node_class.nodes) for each in plan.nodes)
+    text = f"valid: {count(nodes, 'node')} in {count(len(plan.nodes), 'class')}, each with a layout"
+    return _finish(diagnostics, output_format, text, strict=strict)
+
+
+def _finish(diagnostics: "list[Diagnostic]", output_format: str, text: str, *, strict: bool) -> int:
+    from cpuplan.diagnostics import errors
+
     print_diagnostics(diagnostics, output_format)
     if errors(diagnostics) or (strict and diagnostics):
         return 1
-    if not plan.nodes:
-        note("valid, as far as can be told without an inventory")
-        return 0
-    nodes = sum(len(each.node_class.nodes) for each in plan.nodes)
-    note(f"valid: {count(nodes, 'node')} in {count(len(plan.nodes), 'class')}, each with a layout")
+    note(text)
     return 0

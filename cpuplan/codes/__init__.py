@@ -5,7 +5,19 @@
 rule; a remedy is something to do.
 """
 
-from cpuplan.codes import bugs, checking, components, importing, inputs, profiles, reading, solving, topology, writing
+from cpuplan.codes import (
+    bugs,
+    checking,
+    components,
+    importing,
+    inputs,
+    profiles,
+    reading,
+    simulation,
+    solving,
+    topology,
+    writing,
+)
 from cpuplan.codes.code import Code as Code
 
 CODES: dict[str, Code] = {
@@ -17,6 +29,7 @@ CODES: dict[str, Code] = {
     **solving.CODES,
     **components.CODES,
     **writing.CODES,
+    **simulation.CODES,
     **checking.CODES,
     **bugs.CODES,
 }

@@ -49,8 +49,13 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> str:
     """
     import json
 
+    return json.dumps(to_data(diagnostics), indent=2) + "\n"
+
+
+def to_data(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
+    """What `to_json` prints."""
     ordered = _ordered(diagnostics)
-    document = {
+    return {
         "version": 1,
         "diagnostics": [
             {
@@ -67,7 +72,6 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> str:
         ],
         "summary": {f"{severity.value}s": _count(ordered, severity) for severity in Severity},
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
 def to_sarif(diagnostics: Iterable[Diagnostic]) -> str:

@@ -125,6 +125,11 @@ def letter(pool: str) -> str:
     return LETTERS.get(pool, pool[:1].upper())
 
 
+def label(pool: str) -> str:
+    """What a legend calls a pool. An owner of CPUs has its letter in its name: `A: web-0 main`."""
+    return pool.partition(": ")[2] or pool or "no pool"
+
+
 def boxes(plan: NodePlan) -> tuple[Box, ...]:
     """The machine from outside in. Sockets hold NUMA nodes, or nodes hold sockets (as in many virtual machines)."""
     topology = plan.topology

@@ -12,13 +12,13 @@ _HEAD = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for po
 
 def overview(plan: Plan) -> str:
     """A line for each class: its nodes, intent and hardware, and how many CPUs each pool has."""
-    return _table([_HEAD, *map(_row, plan.nodes)])
+    return table([_HEAD, *map(_row, plan.nodes)])
 
 
 def catalogue(entries: Iterable[Document]) -> str:
     """A line for each server model: its name, and what it has."""
     head = ("NAME", "SOCKETS", "CORES", "CPUS", "NUMA NODES", "L3", "MODEL")
-    return _table([head, *(_model(entry.name, entry.spec) for entry in entries)])
+    return table([head, *(_model(entry.name, entry.spec) for entry in entries)])
 
 
 def _model(name: str, spec: HardwareSpec) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def _model(name: str, spec: HardwareSpec) -> tuple[str, ...]:
     return (name, *(str(len(group)) for group in groups), spec.model or "")
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> str:
+def table(rows: Sequence[tuple[str, ...]]) -> str:
     """Columns as wide as they need."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

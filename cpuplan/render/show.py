@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 from cpuplan.cpuset import union
 from cpuplan.plan import NodePlan
 from cpuplan.render.ansi import paint
-from cpuplan.render.machine import Box, Core, Group, Map, Table, counted, letter, plan_map
+from cpuplan.render.machine import Box, Core, Group, Map, Table, counted, label, letter, plan_map
 from cpuplan.render.svg import draw_svg
 
 #: Rows of cores beyond which a map no longer fits a screen or two; then each cache is told in ranges of CPUs.
@@ -221,11 +221,11 @@ def _boxed(title: str, lines: Iterable[Line], inner: int, border: str) -> Iterat
 
 
 def _legend(drawn: Map, width: int, condensed: bool) -> Iterator[Line]:
-    names = max((len(entry.pool) for entry in drawn.legend), default=0)
+    names = max((len(label(entry.pool)) for entry in drawn.legend), default=0)
     digits = max((len(str(len(entry.cpus))) for entry in drawn.legend), default=0)
     for pool, cpus in drawn.legend:
         count = f"{len(cpus):>{digits}} CPU{'s' if len(cpus) > 1 else ' '}"
-        name = (pool or "no pool").ljust(names)
+        name = label(pool).ljust(names)
         yield from _wrapped([Span(f" {letter(pool)} ", pool), Span(f" {name}  {count}  ")], str(cpus), width)
     if condensed and drawn.splits_cores:
         yield [Span(" /  core whose threads are in different pools")]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cpuplan.render.machine import Box, Core, Group, Map, Table, letter
+from cpuplan.render.machine import Box, Core, Group, Map, Table, label, letter
 
 #: Fill and border of the pools: tints of Okabe and Ito's palette, which every kind of colour blindness tells apart.
 #: https://jfly.uni-koeln.de/color/ The text on them is dark, contrast above 7:1.
@@ -23,7 +23,8 @@ FILLS = {
     "kind2": ("#f6b96b", "#b36b00"),
     "kind3": ("#f5e663", "#a89400"),
 }
-OTHER = ("#e3b5d0", "#a3517d")
+#: For the owners of CPUs, one after the other; the first for all else.
+OTHERS = (("#e3b5d0", "#a3517d"), FILLS["efficient"], FILLS["plain"], FILLS["shared"])
 INK, SOFT, LINE, GROUND, PANEL, INNER = "#1b2430", "#5a6675", "#c5ccd6", "#ffffff", "#f5f7fa", "#ffffff"
 #: What each colour becomes on a dark screen; borders of cores are strong enough for both.
 DARK = {
@@ -196,26 +197,33 @@ def _core(core: Core, digits: int) -> Picture:
     columns = min(len(cpus), 4)
     plain = not any(letter(pool) for _, pool in cpus)
     cell, high = (max(24, 7 * digits + 8), PLAIN_HEIGHT) if plain else (CPU_WIDTH, CPU_HEIGHT)
-    told = core.told or "; ".join(f"{pool or 'no pool'} {part}" for pool, part in core.parts)
+    told = core.told or "; ".join(f"{label(pool)} {part}" for pool, part in core.parts)
     body = f"<g><title>{_escaped(f'core {core.siblings.first}: {told}')}</title>\n"
     for index, (cpu, pool) in enumerate(cpus):
         left, top = index % columns * cell, index // columns * high
-        body += _rectangle(left, top, cell, high, *FILLS.get(pool, OTHER))
+        body += _rectangle(left, top, cell, high, *_fill(pool))
         if not plain:
             body += _text(left + cell // 2, top + 12, letter(pool), 9, bold=True, anchor="middle")
         body += _text(left + cell // 2, top + high - (7 if plain else 8), str(cpu), 11, anchor="middle")
     return Picture(columns * cell, -(-len(cpus) // columns) * high, body + "</g>\n")
 
 
+def _fill(pool: str) -> tuple[str, str]:
+    """Fill and border."""
+    owner = ord(pool[0]) if ": " in pool else 0
+    return FILLS.get(pool) or OTHERS[owner % len(OTHERS)]
+
+
 def _legend(drawn: Map, width: int) -> Picture:
     body, top = "", 0
+    numbers = max(186, *(_text_width(label(pool), 13) + 110 for pool, _ in drawn.legend if ": " in pool), 0)
     for pool, cpus in drawn.legend:
-        body += _rectangle(0, top, 28, 20, *FILLS.get(pool, OTHER))
+        body += _rectangle(0, top, 28, 20, *_fill(pool))
         body += _text(14, top + 14, letter(pool), 11, bold=True, anchor="middle")
-        body += _text(40, top + 14, pool or "no pool", 13, bold=True)
-        body += _text(186, top + 14, f"{len(cpus)} CPU{'s' if len(cpus) > 1 else ''}", 13, anchor="end")
-        for line in _lines(str(cpus), (width - 204) // 8, ","):
-            body += _text(204, top + 14, line, 13, SOFT)
+        body += _text(40, top + 14, label(pool), 13, bold=True)
+        body += _text(numbers, top + 14, f"{len(cpus)} CPU{'s' if len(cpus) > 1 else ''}", 13, anchor="end")
+        for line in _lines(str(cpus), (width - numbers - 18) // 8, ","):
+            body += _text(numbers + 18, top + 14, line, 13, SOFT)
             top += 19
         top += 9
     return Picture(width, top, body)

@@ -1,0 +1,188 @@
+"""`cpuplan simulate`: what the kubelets of planned nodes would do with pods."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cpuplan.cli.nodes import find_nodes, load_plan
+from cpuplan.cli.output import print_diagnostics, screen_width, settings, shown_path, use_colour
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
+
+if TYPE_CHECKING:
+    from cpuplan.pipeline import Project
+    from cpuplan.plan import NodePlan
+    from cpuplan.simulate.fleet import Result
+    from cpuplan.simulate.kubelet import Node
+    from cpuplan.simulate.manifests import Item
+    from cpuplan.simulate.orders import Answer
+
+    Chosen = Sequence[tuple[NodePlan, tuple[str, ...]]]
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="[NODE|CLASS] FILE...")
+@click.option("--each", is_flag=True, help="Give all pods to every node, as is always done on a single one.")
+@click.option(
+    "--any-order", is_flag=True, help="Prove that every order of arrival works on each node, or show one that fails."
+)
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Start from this cpu_manager_state or memory_manager_state; give both with two --state. One node only.",
+)
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write the picture to this SVG file.")
+@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text")
+def command(
+    names: tuple[str, ...], each: bool, any_order: bool, states: tuple[Path, ...], svg: Path | None, output_format: str
+) -> int:
+    """Admit the pods of FILES, in their order, as the kubelets of the planned nodes would.
+
+    FILES hold Pods, Deployments, StatefulSets, DaemonSets, Jobs and Lists of them, with as many pods as they have
+    replicas. The first name can be a node, a class of nodes, or cluster/name of one; without it there is the whole
+    fleet.
+
+    A kubelet takes what it is given: nothing is scheduled here, and selectors, taints and affinities are not looked at.
+    On a single node all pods come in order. On several, each node gets its own pod of every DaemonSet, and any other
+    pod goes to the first node, in the order of their names, that admits it; with --each all pods come to every node.
+
+    Exit code 0: all pods are admitted (with --any-order, in every order); 1: something is refused, or not proven.
+    """
+    loaded = load_plan(settings().root)
+    if loaded is None:
+        return 1
+    project, plan = loaded
+    first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
+    chosen = find_nodes(plan, first)
+    items, diagnostics = _read([Path(name) for name in files])
+    diagnostics += _traps(chosen, project)
+    if errors(diagnostics):
+        print_diagnostics(diagnostics)
+        return 1
+    single = sum(len(nodes) for _, nodes in chosen) == 1
+    if states and not single:
+        raise click.UsageError("--state is of one node: name it")
+    found = _simulate(chosen, items, each=each or single or any_order, states=states)
+    answers = _orders(chosen, items, states) if any_order else []
+    diagnostics += _findings(found)
+    if output_format == "json":
+        _print_json(found, answers, diagnostics)
+    else:
+        _print(found, answers, svg=svg)
+        print_diagnostics(diagnostics)
+    fine = all(answer.is_proven for _, answer in answers) if any_order else found.is_fine
+    return 0 if fine and not errors(diagnostics) else 1
+
+
+def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
+    """The pods of files and folders, and what is wrong with these."""
+    from cpuplan.load import yaml
+    from cpuplan.load.files import yaml_files
+    from cpuplan.simulate import manifests
+
+    if not paths:
+        raise click.UsageError("name a file with manifests, too")
+    sources, problems = [], []
+    for path in paths:
+        if not path.exists():
+            raise click.UsageError(f"there is no {path}, and no node or class of this name comes first")
+        for file in yaml_files(path):
+            read, found = yaml.read(file, shown_path(file))
+            sources += read
+            # Numbers that YAML readers disagree on (`defaultMode: 0644`) keep no pod from being understood.
+            problems += [each for each in found if each.code not in ("CP103", "CP104")]
+    made = manifests.read(sources)
+    problems += made.diagnostics
+    if not made.items and not errors(problems):
+        problems.append(diagnose("CP721", files=", ".join(map(str, paths))))
+    return list(made.items), problems
+
+
+def _traps(chosen: "Chosen", project: "Project") -> list[Diagnostic]:
+    """What goes wrong on these nodes whatever the pods are; overlaps are told of the pods at hand."""
+    from cpuplan.simulate import traps
+
+    found = [each for plan, _ in chosen for each in traps.check(plan, project.locate)]
+    return [each for each in dict.fromkeys(found) if each.code != "CP704"]
+
+
+def _findings(found: "Result") -> list[Diagnostic]:
+    """What the pods at hand bring about."""
+    from cpuplan.render.admission import full_name, names
+
+    diagnostics = []
+    for node in found.nodes:
+        if node.overlap:
+            pod, cpu, other = node.overlap
+            example = f"{pod} gets CPU {cpu}, which {f'{other} has for itself' if other else 'is reserved'}"
+            diagnostics.append(diagnose("CP704", hardware=node.plan.node_class.hardware, example=example))
+        for again, refused in node.outcome.after_restart:
+            who = full_name(again) if again else "its own state file"
+            shown = f"{refused.reason}: {refused.message}"
+            diagnostics.append(diagnose("CP708", node=names(node.nodes), pod=who, problem=shown))
+    return diagnostics
+
+
+def _state(states: Sequence[Path]) -> "Node":
+    from cpuplan.simulate import admission
+
+    return admission.read_state(path.read_text(errors="replace") for path in states)
+
+
+def _simulate(chosen: "Chosen", items: "Sequence[Item]", *, each: bool, states: Sequence[Path]) -> "Result":
+    from cpuplan.simulate import fleet
+    from cpuplan.simulate.errors import HangError, KubeletError, PanicError
+
+    try:
+        return fleet.on_each(chosen, items, _state(states)) if each else fleet.spread(chosen, items)
+    except (KubeletError, HangError, PanicError) as error:
+        of = chosen[0][0].node_class
+        raise CpuplanError([diagnose("CP701", name=of.name, cluster=of.cluster, problem=error)]) from None
+
+
+def _orders(chosen: "Chosen", items: "Sequence[Item]", states: Sequence[Path]) -> list[tuple[str, "Answer"]]:
+    from cpuplan.simulate import admission, orders
+    from cpuplan.simulate.planned import planned
+
+    pods = [item.pod for item in items]
+    return [
+        (plan.node_class.name, orders.any_order(admission.start(planned(plan), _state(states)), pods))
+        for plan, _ in chosen
+    ]
+
+
+def _print(found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Path | None) -> None:
+    from cpuplan.render import admission
+    from cpuplan.render.show import draw
+
+    if svg or len(found.nodes) == 1:
+        if len(found.nodes) != 1:
+            raise click.UsageError("a picture is of one node: name it")
+        drawn = admission.owners_map(found.nodes[0], admission.names(found.nodes[0].nodes))
+        if svg:
+            from cpuplan.render.svg import draw_svg
+            from cpuplan.write.files import write_file
+
+            write_file(svg, draw_svg(drawn))
+        else:
+            colour = use_colour()
+            click.echo(draw(drawn, colour=colour, width=screen_width()), color=colour)
+    click.echo(admission.report(found), nl=False)
+    for name, answer in answers:
+        count = sum(len(node.outcome.outcomes) for node in found.nodes if node.plan.node_class.name == name)
+        text = admission.order_text(answer, count)
+        click.echo(f"\n{name}: {text}" if len(answers) > 1 else f"\n{text}", nl=False)
+
+
+def _print_json(found: "Result", answers: "Sequence[tuple[str, Answer]]", diagnostics: Sequence[Diagnostic]) -> None:
+    import json
+
+    from cpuplan.render import admission
+    from cpuplan.render import diagnostics as render
+
+    data: dict[str, Any] = admission.to_data(found, answers)
+    data["diagnostics"] = render.to_data(diagnostics)["diagnostics"]
+    click.echo(json.dumps(data, indent=2))

@@ -1,0 +1,175 @@
+"""What became of pods on simulated nodes: a table, a map with the owners of CPUs, and JSON."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.plan import NodePlan, Pool
+from cpuplan.render.machine import LETTERS, Map, counted, plan_map
+from cpuplan.render.overview import table
+from cpuplan.simulate.admission import Left, Outcome, Placed, Refusal
+from cpuplan.simulate.fleet import Result, Simulated
+from cpuplan.simulate.orders import Answer
+from cpuplan.simulate.pod import Pod
+
+#: Letters of containers with CPUs of their own, those of the pools left out; they come again when there are more.
+_OWNERS = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789" if letter not in LETTERS.values()]
+_HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
+#: Names of nodes and pods that a line tells before it only counts them.
+_MOST_NAMES = 4
+
+
+def report(result: Result) -> str:
+    """Every node: its pods, what is refused, what is left."""
+    blocks = ["\n".join(_node(node)) + "\n" for node in result.nodes]
+    if result.nowhere:
+        lines = [f"refused by every node ({len(result.nowhere)}):"]
+        lines += [f"  {full_name(each.pod)}: {_refusal(each.refused)} (on {node})" for each, node in result.nowhere]
+        blocks.append("\n".join(lines) + "\n")
+    return "\n".join(blocks)
+
+
+def full_name(pod: Pod) -> str:
+    """`namespace/name`, and the UID of a pod that only a state file tells of."""
+    return f"{pod.namespace}/{pod.name}" if pod.namespace else pod.name
+
+
+def names(given: Sequence[str]) -> str:
+    """`a, b, c, d and 9 more`."""
+    more = len(given) - _MOST_NAMES
+    return ", ".join(given) if more <= 1 else f"{', '.join(given[:_MOST_NAMES])} and {more} more"
+
+
+def _node(node: Simulated) -> Iterator[str]:
+    came = node.outcome.outcomes
+    refused = [each for each in came if each.refused]
+    count = f"{counted(len(came) - len(refused), 'pod')} admitted" + f", {len(refused)} refused" * bool(refused)
+    yield f"{names(node.nodes)}: {count}"
+    if rows := [row for each in came if not each.refused for row in _rows(each)]:
+        yield table([_HEAD, *rows]).rstrip("\n")
+        if any(row[3].startswith("(") for row in rows):
+            yield "CPUs in brackets are shared with all other containers without CPUs of their own"
+    for each in refused:
+        yield f"refused: {full_name(each.pod)}: {_refusal(each.refused)}"
+    if node.outcome.left:
+        yield from _left(node.outcome.left)
+
+
+def _rows(outcome: Outcome) -> Iterator[tuple[str, ...]]:
+    for container in outcome.containers:
+        memory = ",".join(map(str, container.numa_nodes)) or "any"
+        yield full_name(outcome.pod), container.name, outcome.qos, _cpus(container), memory
+
+
+def _cpus(container: Placed) -> str:
+    text = _text(container.cpus)
+    return text if container.is_exclusive else f"({text})"
+
+
+def _text(cpus: int) -> str:
+    return str(CpuSet.from_bits(cpus))
+
+
+def _refusal(refused: Refusal | None) -> str:
+    return f"{refused.reason}: {refused.message}" if refused else ""
+
+
+def _left(left: Left) -> Iterator[str]:
+    """The CPUs that are free for containers of their own, and the largest request."""
+    free = f"CPUs {_text(left.cpus)}" if left.cpus else "no CPU"
+    yield f"left for exclusive use: {free}; the largest request that would be admitted is {left.largest}"
+    for node, (cpus, largest) in left.by_numa_node.items():
+        free = f"{counted(cpus.bit_count(), 'CPU')} ({_text(cpus)})" if cpus else "no CPU"
+        text = "not aligned (topologyManagerPolicy none)" if largest is None else f"largest request {largest}"
+        yield f"  NUMA node {node}: {free}, {text}"
+
+
+def owners_map(node: Simulated, name: str) -> Map:
+    """The node with the containers that have CPUs of their own; elsewhere its pools."""
+    owned: list[Pool] = []
+    for each in node.outcome.outcomes:
+        for container in each.containers:
+            if container.is_exclusive:
+                letter = _OWNERS[len(owned) % len(_OWNERS)]
+                cpus = CpuSet.from_bits(container.cpus)
+                owned.append(Pool(f"{letter}: {full_name(each.pod)} {container.name}", cpus, ()))
+    taken = CpuSet()
+    for pool in owned:
+        taken |= pool.cpus
+    rest = [pool._replace(cpus=pool.cpus - taken) for pool in node.plan.pools]
+    drawn = plan_map(NodePlan(node.plan.node_class, (*owned, *rest)), name)
+    return drawn._replace(about=f"containers with CPUs of their own on {name}")
+
+
+def order_text(answer: Answer, count: int) -> str:
+    """What is known about the orders of arrival."""
+    tried = f"{counted(answer.tried, 'admission')} tried, {counted(answer.moments, 'distinct moment')}"
+    if answer.is_proven:
+        return f"all {count} pods are admitted in every order of arrival ({tried})\n"
+    if answer.refused is None:
+        return f"not known whether every order of arrival works: given up ({tried}), and none was found to fail\n"
+    lines = ["in this order of arrival the last pod is refused:"]
+    lines += [f"  {number}. {full_name(pod)}" for number, pod in enumerate(answer.failing, 1)]
+    return "\n".join([*lines, f"  {_refusal(answer.refused)}", f"({tried})"]) + "\n"
+
+
+def to_data(result: Result, answers: Iterable[tuple[str, Answer]] = ()) -> dict[str, Any]:
+    """For programs; keys are only ever added while `version` is 1.
+
+    {"version": 1, "nodes": [{"nodes", "class", "cluster", "pods": [{"pod", "qos", "containers": [{"name", "cpus",
+    "exclusive", "memoryNodes"}], "refused": {"reason", "message"} | null}], "sharedPool", "left"}], "refused": [...],
+    "orders": [{"class", "proven", "failing", "refused", "tried", "moments"}]}.
+    """
+    return {
+        "version": 1,
+        "nodes": [_node_data(node) for node in result.nodes],
+        "refused": [{**_pod_data(each), "node": node} for each, node in result.nowhere],
+        "orders": [
+            {
+                "class": name,
+                "proven": answer.is_proven,
+                "failing": [full_name(pod) for pod in answer.failing],
+                "refused": answer.refused and answer.refused._asdict(),
+                "tried": answer.tried,
+                "moments": answer.moments,
+            }
+            for name, answer in answers
+        ],
+    }
+
+
+def _node_data(node: Simulated) -> dict[str, Any]:
+    left = node.outcome.left
+    return {
+        "nodes": list(node.nodes),
+        "class": node.plan.node_class.name,
+        "cluster": node.plan.node_class.cluster,
+        "pods": [_pod_data(each) for each in node.outcome.outcomes],
+        "sharedPool": _text(node.outcome.default),
+        "left": left
+        and {
+            "cpus": _text(left.cpus),
+            "largest": left.largest,
+            "numaNodes": [
+                {"numaNode": number, "cpus": _text(cpus), "largest": largest}
+                for number, (cpus, largest) in left.by_numa_node.items()
+            ],
+        },
+    }
+
+
+def _pod_data(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "pod": full_name(outcome.pod),
+        "qos": outcome.qos,
+        "containers": [
+            {
+                "name": container.name,
+                "cpus": _text(container.cpus),
+                "exclusive": container.is_exclusive,
+                "memoryNodes": list(container.numa_nodes),
+            }
+            for container in outcome.containers
+        ],
+        "refused": outcome.refused and outcome.refused._asdict(),
+    }

@@ -1,0 +1,146 @@
+"""KubeletConfiguration files that people bring: what a kubelet makes of them without a machine, at its line."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cpuplan.components.kubelet_fields import API_VERSION, KIND
+from cpuplan.components.versions import Version
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.simulate import kubeletconfig, quantity
+from cpuplan.simulate.configdecoding import DecodeError
+from cpuplan.simulate.errors import KubeletError, PanicError
+from cpuplan.simulate.features import Gates
+from cpuplan.simulate.gotext import quote
+from cpuplan.simulate.pod import HUGEPAGES
+from cpuplan.simulate.policyoptions import static_policy_options, topology_options
+from cpuplan.simulate.traps import field_of
+from cpuplan.source import Field, Position, Source
+
+_KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
+_LINE = re.compile(r"\bline ([0-9]+):")
+_UNKNOWN = re.compile('unknown field "(.*)"')
+_STRUCT_FIELD = re.compile(r"Go struct field \w+\.(\S+) of type")
+_PART = re.compile(r"[^.\[\]]+")
+
+
+class Finding(NamedTuple):
+    """A code, the kubelet's text, and the field or the line that it is about."""
+
+    code: str
+    text: str
+    field: Field = ()
+    is_key: bool = False
+    line: int = 0
+
+
+def is_kubelet_configuration(text: str) -> bool:
+    """Whether a file says so of itself."""
+    return API_VERSION.partition("/")[0] in text and bool(_KIND.search(text))
+
+
+def check(path: str, text: str, version: Version, *, openshift: bool = False) -> list[Diagnostic]:
+    """Everything that a kubelet of the version would refuse, or drop without a word to anyone but its log."""
+    from cpuplan.load import yaml
+
+    # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that are there twice.
+    sources, _ = yaml.parse(path, text)
+    source = sources[0] if sources else None
+    found = []
+    for finding in findings(text, version, openshift=openshift):
+        position = _position(path, source, finding)
+        found.append(diagnose(finding.code, position, where="this file", problem=finding.text))
+    return found
+
+
+def findings(text: str, version: Version, *, openshift: bool = False) -> Iterator[Finding]:
+    """The same without places."""
+    try:
+        loaded = kubeletconfig.load(text, version=version, unknown_gates_only_warn=openshift)
+    except kubeletconfig.StageError as error:
+        cause = error.__cause__
+        yield from map(_dropped, cause.strict_errors if isinstance(cause, DecodeError) else ())
+        line = _LINE.search(str(error))
+        field = _STRUCT_FIELD.search(str(error))
+        yield Finding("CP710", str(error), _parts(field[1]) if field else (), line=int(line[1]) if line else 0)
+        return
+    except PanicError as error:
+        raw = _raw(text)
+        yield Finding("CP702", str(error), field_of(str(error), {"featureGates": raw.get("featureGates")}), is_key=True)
+        return
+    yield from map(_dropped, loaded.strict_errors)
+    raw = _raw(text)
+    for problem in loaded.errors:
+        yield Finding("CP703", problem, field_of(problem, raw))
+    yield from _check_managers(loaded.config, version)
+
+
+def _raw(text: str) -> dict[str, Any]:
+    """The fields as they are written, by the kubelet's spelling."""
+    from cpuplan.simulate.configdecoding import decode_drop_in
+
+    try:
+        return decode_drop_in(text)
+    except KubeletError:
+        return {}
+
+
+def _dropped(text: str) -> Finding:
+    line = _LINE.search(text)
+    field = _UNKNOWN.search(text)
+    return Finding("CP709", text, _parts(field[1]) if field else (), is_key=True, line=int(line[1]) if line else 0)
+
+
+def _parts(path: str) -> Field:
+    """`reservedMemory[0].numaNode` as the way to a value."""
+    return tuple(int(part) if part.isdecimal() else part for part in _PART.findall(path))
+
+
+def _check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding]:
+    """What fails when the managers are made, on every machine (container_manager_linux.go)."""
+    gates = Gates(config.get("featureGates") or {}, version)
+    policy, options = config["cpuManagerPolicy"], config.get("cpuManagerPolicyOptions") or {}
+    if policy not in ("none", "static"):
+        yield Finding("CP703", f"unknown policy: {quote(policy)}", ("cpuManagerPolicy",))
+    elif policy == "none" and options:
+        shown = " ".join(f"{key}:{options[key]}" for key in sorted(options))
+        text = f"new none policy error: None policy: received unsupported options=map[{shown}]"
+        yield Finding("CP703", text, ("cpuManagerPolicyOptions",), is_key=True)
+    elif policy == "static":
+        yield from _options("cpuManagerPolicyOptions", options, lambda: static_policy_options(options, gates))
+        amounts = [(config.get(field) or {}).get("cpu", "0") for field in ("systemReserved", "kubeReserved")]
+        if not config.get("reservedSystemCPUs") and not any(map(_is_more_than_nothing, amounts)):
+            text = "[cpumanager] unable to determine reserved CPU resources for static policy"
+            yield Finding("CP703", text, ("cpuManagerPolicy",))
+    if config["topologyManagerPolicy"] != "none":
+        given = config.get("topologyManagerPolicyOptions") or {}
+        yield from _options("topologyManagerPolicyOptions", given, lambda: topology_options(given, gates))
+    memory = config["memoryManagerPolicy"]
+    if memory not in ("None", "Static"):
+        yield Finding("CP703", f"unknown policy: {quote(memory)}", ("memoryManagerPolicy",))
+    for index, entry in enumerate(config.get("reservedMemory") or () if memory == "Static" else ()):
+        for kind in entry.get("limits") or {}:
+            if kind.startswith(HUGEPAGES):
+                yield Finding("CP711", kind, ("reservedMemory", index, "limits", kind), is_key=True)
+
+
+def _is_more_than_nothing(amount: str) -> bool:
+    """An amount that is none is found on the machine, where all reservations are read."""
+    try:
+        return quantity.parse(amount).nano > 0
+    except KubeletError:
+        return True
+
+
+def _options(field: str, options: dict[str, str], parse: Any) -> Iterator[Finding]:
+    try:
+        parse()
+    except KubeletError as error:
+        entry = next((name for name in options if name in str(error)), None)
+        yield Finding("CP703", str(error), (field,) if entry is None else (field, entry))
+
+
+def _position(path: str, source: Source | None, finding: Finding) -> Position:
+    if finding.line or source is None:
+        return Position(path, finding.line or 1, 1)
+    return source.key_at(finding.field) if finding.is_key and finding.field else source.value_at(finding.field)

@@ -1,0 +1,129 @@
+"""Plans that make a kubelet refuse the state file of the plan before: said when the new plan is compiled."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cpuplan.components import kubelet as component
+from cpuplan.components.setting import Setting
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan, Plan
+from cpuplan.source import Position
+
+#: Where the plan before is, below `out/`.
+PLAN_FILE = ".cpuplan/plan.json"
+#: Fields that a state file depends on.
+_FIELDS = (
+    "cpuManagerPolicy",
+    "cpuManagerPolicyOptions",
+    "evictionHard",
+    "featureGates",
+    "kubeReserved",
+    "memoryManagerPolicy",
+    "reservedMemory",
+    "reservedSystemCPUs",
+    "systemReserved",
+)
+
+Locate = Callable[[str], Position | None]
+Config = dict[str, Any]
+
+
+def check(out: Path, plan: Plan, locate: Locate) -> list[Diagnostic]:
+    """Warnings for classes that were compiled to `out` otherwise. OpenShift's unit removes the files at each start."""
+    before = _read(out / PLAN_FILE)
+    found = []
+    for each in plan.nodes:
+        of = each.node_class
+        old = before.get((of.cluster, of.name))
+        if old is not None and of.target.platform != "openshift":
+            found += list(_check_class(each, old, locate))
+    return found
+
+
+def _read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The classes of the plan before; none when there is no plan that can be read."""
+    import json
+
+    try:
+        classes = json.loads(path.read_bytes())["classes"]
+        return {(each["cluster"], each["class"]): each for each in classes}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _check_class(plan: NodePlan, old: dict[str, Any], locate: Locate) -> Iterator[Diagnostic]:
+    try:
+        pools: Mapping[str, Any] = old["pools"]
+        offlined = CpuSet.parse(pools.get("offlined", {}).get("cpus", ""))
+        settings = [
+            Setting(component.NAME, each["key"], each["value"], ()) for each in old["settings"] if _is_ours(each)
+        ]
+        before = component.configuration(settings)
+    except (CpuSetError, KeyError, TypeError, AttributeError):
+        return  # written by another release of cpuplan
+    now = component.configuration(list(component.settings(plan)))
+    changed = [field for field in _FIELDS if before.get(field) != now.get(field)]
+    if not changed and offlined == plan.pool("offlined").cpus:
+        return
+    for file, when, problem in _refusals(plan, before, offlined):
+        name, cluster = plan.node_class.name, plan.node_class.cluster
+        what = " and ".join(changed) or "the offlined CPUs"
+        position = _position(plan, changed, locate)
+        yield diagnose(
+            "CP707", position, name=name, cluster=cluster, file=file, when=when, problem=problem, changed=what
+        )
+
+
+def _is_ours(setting: Mapping[str, Any]) -> bool:
+    return bool(setting["component"] == component.NAME)
+
+
+def _position(plan: NodePlan, changed: list[str], locate: Locate) -> Position | None:
+    """Where the intent says what changed."""
+    for setting in component.settings(plan):
+        if setting.key.partition(".")[0] in changed[-1:]:
+            found = (locate(reason.origin) for reason in setting.reasons)
+            return next((position for position in found if position), None)
+    return locate(f"Intent/{plan.node_class.intent}:spec.pools.offlined" if not changed else "")
+
+
+def _refusals(plan: NodePlan, before: Config, offlined: CpuSet) -> Iterator[tuple[str, str, str]]:
+    """(file, when, the kubelet's text): always, or while pods have CPUs of their own."""
+    from cpuplan.simulate.bits import to_text
+    from cpuplan.simulate.errors import HangError, KubeletError, PanicError
+    from cpuplan.simulate.kubelet import Kubelet, Node
+    from cpuplan.simulate.planned import machine_of, planned, with_gates, without
+
+    new = planned(plan)
+    machine = machine_of(without(plan.topology, offlined))._replace(memory=new.machine.memory)
+    old = new._replace(config=with_gates(before, new.version), machine=machine)
+
+    def refusal(state: Node) -> str:
+        try:
+            new.start(state)
+        except (KubeletError, HangError, PanicError) as error:
+            return str(error)
+        return ""
+
+    try:
+        kubelet: Kubelet = old.start()
+        new.start()
+    except (KubeletError, HangError, PanicError):
+        return  # nothing runs there, or the new plan is refused for itself
+    left = kubelet.stop()
+    if problem := refusal(Node(memory_state=left.memory_state)):
+        yield "memory_manager_state", "", problem
+    if problem := refusal(Node(left.cpu_state)):
+        yield "cpu_manager_state", "", problem
+        return
+    policy = kubelet.cpus.policy
+    if policy is None:
+        return
+    kubelet.cpus.state.set_cpus("POD", "CONTAINER", policy.allocatable)
+    kubelet.cpus.state.default &= ~policy.allocatable
+    if problem := refusal(Node(kubelet.cpus.dump())):
+        policy_now = new.start().cpus.policy
+        gone = policy.allocatable & ~policy_now.allocatable if policy_now else policy.allocatable
+        yield "cpu_manager_state", f" while pods have any of CPUs {to_text(gone)} for themselves", problem

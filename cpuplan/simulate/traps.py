@@ -1,0 +1,193 @@
+"""What will go wrong on a planned node, before it does: the kubelet that does not start, and its known mistakes.
+
+The simulator is asked wherever that is cheap; what it takes thousands of pods to show is told by its condition alone.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from cpuplan.components import kubelet as component
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.simulate import admission, snapshot
+from cpuplan.simulate.admission import HANG
+from cpuplan.simulate.cpumanager import StaticPolicy
+from cpuplan.simulate.errors import HangError, PanicError
+from cpuplan.simulate.kubelet import Kubelet, StartError
+from cpuplan.simulate.planned import planned
+from cpuplan.source import Position
+
+Locate = Callable[[str], Position | None]
+
+#: Stages of a start that look at the configuration alone.
+_CONFIGURATION = ("decode", "featureGates", "validate")
+#: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of 1, 2, 4, 8).
+_SHARED_FROM = 5
+_WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
+#: Fields that the kubelet's texts call otherwise.
+_CALLED = {
+    "the limit type": "reservedMemory",
+    "reserved memory": "reservedMemory",
+    "pod logs path": "podLogsDir",
+    "taint": "registerWithTaints",
+    "CrashLoopBackOff.": "crashLoopBackOff",
+}
+_ACROSS_NUMA = "distribute-cpus-across-numa"
+
+
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+    """All that is known of a class without its pods."""
+    facts = planned(plan)
+    try:
+        kubelet = facts.start()
+    except StartError as error:
+        return [_refused(plan, locate, error, facts.config)]
+    except (PanicError, HangError) as error:
+        return [_not_started(plan, f"it crashes: {error}")]
+    policy = kubelet.cpus.policy
+    if policy is None:
+        return []
+    checks = (_check_overlap, _check_loop, _check_shared_slices)
+    return [found for check_one in checks for found in check_one(plan, locate, kubelet, policy)]
+
+
+def _refused(plan: NodePlan, locate: Locate, error: StartError, config: dict[str, Any]) -> Diagnostic:
+    if error.stage not in _CONFIGURATION:
+        return _not_started(plan, str(error))
+    field = field_of(str(error), config)
+    code = "CP702" if error.stage == "featureGates" else "CP703"
+    where = f"class {plan.node_class.name} in cluster {plan.node_class.cluster}"
+    return diagnose(code, _origin(plan, locate, field), where=where, problem=error)
+
+
+def _not_started(plan: NodePlan, problem: str) -> Diagnostic:
+    return diagnose("CP701", name=plan.node_class.name, cluster=plan.node_class.cluster, problem=problem)
+
+
+def _origin(plan: NodePlan, locate: Locate, field: tuple[str, ...]) -> Position | None:
+    """Where the intent says what a field of the configuration is."""
+    settings = list(component.settings(plan))
+    for key in (".".join(field), *field[:1]):
+        for setting in settings:
+            if setting.key == key or setting.key.startswith(f"{key}."):
+                found = (locate(reason.origin) for reason in setting.reasons)
+                return next((position for position in found if position), None)
+    return None
+
+
+def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
+    """The field that one of the kubelet's texts is about: the first that it names, and an entry of it; or nothing."""
+    words = _WORD.findall(text)
+    for word in words:
+        if word in config:
+            inside = config[word]
+            entry = next((other for other in words if isinstance(inside, dict) and other in inside), None)
+            return (word,) if entry is None else (word, entry)
+    gates = config.get("featureGates")
+    if gate := next((word for word in words if isinstance(gates, dict) and word in gates), None):
+        return ("featureGates", gate)
+    return next(((field,) for called, field in _CALLED.items() if called in text and field in config), ())
+
+
+def _check_overlap(plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy) -> Iterator[Diagnostic]:
+    """Averages that call elements free which are not (assignment.CPUAccumulator)."""
+    topology = policy.topology
+    cores = max((cpus.bit_count() for cpus in topology.cores.values()), default=0)
+    sockets = [cpus for cpus in topology.sockets.values() if cpus.bit_count() > topology.cpus_per_socket]
+    if cores <= topology.cpus_per_core and not sockets:
+        return
+    firsts, seconds = _requests_for_cores(policy)
+    for cpus in sockets:
+        size, taken = cpus.bit_count(), (cpus & policy.allocatable).bit_count() - topology.cpus_per_socket
+        others = (policy.allocatable & ~cpus).bit_count()
+        before = {1, topology.cpus_per_core, others}
+        firsts |= {(count,) for count in before}
+        if taken > 0:
+            firsts |= {(taken,), *((count, taken) for count in before), *((taken, count) for count in before)}
+        seconds |= {size, size + 1, size + 2, policy.allocatable.bit_count() - max(taken, 0)}
+    if example := _find_overlap(kubelet, [(), *sorted(firsts)], sorted(seconds)):
+        hardware, intent = plan.node_class.hardware, plan.node_class.intent
+        is_planned = bool(plan.pool("offlined").cpus)
+        cause = f"Intent/{intent}:spec.pools.offlined" if is_planned else f"Hardware/{hardware}:spec.topology.cores:"
+        yield diagnose("CP704", locate(cause), hardware=hardware, example=example)
+
+
+def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set[int]]:
+    """Requests that leave as many CPUs of a large core free as cores have on average, and others that then take it.
+
+    Smaller cores go first, those of the machine or of a NUMA node.
+    """
+    topology = policy.topology
+    average = topology.cpus_per_core
+    large = {cpus.bit_count() for cpus in topology.cores.values() if cpus.bit_count() > average}
+    small = sum(cpus for cpus in topology.cores.values() if cpus.bit_count() <= average) & policy.allocatable
+    firsts = {
+        (extra + (small & within).bit_count(),)
+        for within in (0, topology.all, *topology.numa_nodes.values())
+        for size in large
+        for extra in range(1, size - average + 1)
+    }
+    return firsts, {count for size in large for count in range(size, 2 * size + 1)}
+
+
+def _find_overlap(kubelet: Kubelet, firsts: Iterable[tuple[int, ...]], seconds: Iterable[int]) -> str:
+    """The first requests, and the one after them, that make two sets overlap; also when the very first has gone."""
+    start = snapshot.take(kubelet)
+    try:
+        for first in firsts:
+            for gone in (False, True) if len(first) > 1 else (False,):
+                snapshot.restore(kubelet, start)
+                for number, count in enumerate(first):
+                    admission.admit(kubelet, admission.probe(count, str(number)))
+                if gone:
+                    kubelet.remove("0")
+                if found := _overlap_after(kubelet, first, seconds, gone=gone):
+                    return found
+        return ""
+    finally:
+        snapshot.restore(kubelet, start)
+
+
+def _overlap_after(kubelet: Kubelet, first: tuple[int, ...], seconds: Iterable[int], *, gone: bool) -> str:
+    moment = snapshot.take(kubelet)
+    for count in seconds:
+        snapshot.restore(kubelet, moment)
+        if count > 0 and not admission.admit(kubelet, admission.probe(count, "last")):
+            found = admission.overlap(kubelet)
+            if found:
+                of = "that are reserved" if not found.other else "that another one has"
+                before = f"after {_and(first)}" + " (the first has gone)" * gone if first else "as the first"
+                return f"a container of {count} CPUs, {before}, gets CPUs {of}, such as {found.cpu}"
+    return ""
+
+
+def _and(counts: tuple[int, ...]) -> str:
+    return " and ".join(f"one of {count}" for count in counts)
+
+
+def _check_loop(plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy) -> Iterator[Diagnostic]:
+    """Groups of CPUs that no NUMA node can give although they have enough CPUs (distributed.best_combination)."""
+    options, group = policy.options, policy.cpu_group_size
+    nodes = policy.topology.numa_nodes.values()
+    if not (options.distribute_cpus_across_numa and options.full_pcpus_only) or group < 2:
+        return
+    if not any((cpus & policy.allocatable).bit_count() % group for cpus in nodes):
+        return
+    start = snapshot.take(kubelet)
+    for count in range(group, policy.allocatable.bit_count() + 1, group):
+        refused = admission.admit(kubelet, admission.probe(count))
+        snapshot.restore(kubelet, start)
+        if refused and refused.reason == HANG:
+            position = locate(f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}")
+            yield diagnose("CP705", position, name=plan.node_class.name, count=count)
+            return
+
+
+def _check_shared_slices(
+    plan: NodePlan, locate: Locate, _kubelet: Kubelet, policy: StaticPolicy
+) -> Iterator[Diagnostic]:
+    nodes = len(policy.topology.numa_nodes)
+    if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:
+        position = locate(f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}")
+        yield diagnose("CP706", position, hardware=plan.node_class.hardware, nodes=nodes)

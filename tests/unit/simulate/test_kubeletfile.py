@@ -1,0 +1,92 @@
+"""KubeletConfiguration files: what is found in them, and at which line."""
+
+import pytest
+
+from cpuplan.simulate import kubeletfile
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+ALPHA = "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\ncpuManagerPolicyOptions: {align-by-socket: 'true'}\n"
+
+ROWS: list[tuple[str, str, int, int, str]] = [
+    ("oomScoreAdj: 5000", "CP703", 3, 14, "must be between -1000 and 1000"),
+    ("reservedSystemCPUs: 0, 1", "CP703", 3, 21, "unable to parse reservedSystemCPUs"),
+    ("cpuManagerPolicy: Static", "CP703", 3, 19, 'unknown policy: "Static"'),
+    ("cpuManagerPolicy: static", "CP703", 3, 19, "unable to determine reserved CPU resources"),
+    ("cpuManagerPolicyOptions:\n  full-pcpus-only: 'true'", "CP703", 3, 1, "None policy: received unsupported options"),
+    (
+        "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\ncpuManagerPolicyOptions:\n  align-by-socket: 'true'",
+        "CP703",
+        6,
+        20,
+        "CPU Manager Policy Alpha-level Options not enabled",
+    ),
+    (
+        "topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {max-allowable-numa-nodes: '4'}",
+        "CP703",
+        4,
+        58,
+        "should not be less than 8",
+    ),
+    ("memoryManagerPolicy: static", "CP703", 3, 22, 'unknown policy: "static"'),
+    ("reservedMemory:\n- numaNode: 0\n  limits: {cpu: 1}", "CP703", 3, 1, 'the limit type "cpu"'),
+    (
+        "memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n  limits: {hugepages-1Gi: 1Gi}",
+        "CP711",
+        6,
+        12,
+        "hugepages-1Gi",
+    ),
+    ("featureGates:\n  CPUManager: true", "CP702", 4, 3, "unrecognized feature gate: CPUManager"),
+    ("reservedSystemCPUs: 4", "CP710", 3, 21, "cannot unmarshal number"),
+    ("systemReserved: {cpu: 1}", "CP710", 3, 1, "cannot unmarshal number"),
+    ("cpuManagerPolicy: [static", "CP710", 3, 1, "yaml: line 3"),
+    ("maxPod: 3", "CP709", 3, 1, 'unknown field "maxPod"'),
+    ("authentication:\n  webhook: {enable: true}", "CP709", 4, 13, 'unknown field "authentication.webhook.enable"'),
+    ("maxPods: 3\nmaxPods: 4", "CP709", 4, 1, 'key "maxPods" already set in map'),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "line", "column", "words"), ROWS, ids=[row[0][:20] for row in ROWS])
+def test_findings(text: str, code: str, line: int, column: int, words: str) -> None:
+    (found,) = kubeletfile.check("kubelet.yaml", HEAD + text, (1, 36))
+    assert found.code == code
+    assert words in found.message
+    assert found.position is not None
+    assert (found.position.line, found.position.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "cpuManagerPolicy: static\nreservedSystemCPUs: 0-1",
+        'cpuManagerPolicy: static\nkubeReserved: {cpu: 500m}',
+        f"{ALPHA}featureGates: {{CPUManagerPolicyAlphaOptions: true}}",
+        "maxPods: 0250",
+        "---\nkind: anything else",
+    ],
+)  # fmt: skip
+def test_nothing_is_found(text: str) -> None:
+    assert kubeletfile.check("kubelet.yaml", HEAD + text, (1, 36)) == []
+
+
+def test_gates_go_by_version_and_platform() -> None:
+    text = f"{HEAD}featureGates: {{CPUManager: true}}\n"
+    assert kubeletfile.check("kubelet.yaml", text, (1, 32)) == []
+    assert kubeletfile.check("kubelet.yaml", text, (1, 33), openshift=True) == []
+    assert [each.code for each in kubeletfile.check("kubelet.yaml", text, (1, 33))] == ["CP702"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        (HEAD, True),
+        ('{"apiVersion": "kubelet.config.k8s.io/v1beta1",\n "kind": "KubeletConfiguration"}', True),
+        ('kind: "KubeletConfiguration"\napiVersion: kubelet.config.k8s.io/v1beta1', True),
+        ("apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nspec: {}", False),
+        ("kind: ConfigMap\n# kubelet.config.k8s.io KubeletConfiguration", False),
+    ],
+)
+def test_files_say_what_they_are(text: str, is_one: bool) -> None:
+    assert kubeletfile.is_kubelet_configuration(text) is is_one

@@ -1,0 +1,87 @@
+"""Pods from manifests."""
+
+import pytest
+
+from cpuplan.load import yaml
+from cpuplan.simulate import manifests
+from cpuplan.simulate.manifests import MOST, Manifests
+
+TEMPLATE = "{spec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}}"
+
+
+def read(text: str) -> Manifests:
+    sources, problems = yaml.parse("pods.yaml", text)
+    assert not problems
+    return manifests.read(sources)
+
+
+POD = "spec: {containers: [{name: c}]}"
+
+
+def workload(kind: str, fields: str = "") -> str:
+    return f"kind: {kind}\nmetadata: {{name: a}}\nspec: {{{fields}template: {TEMPLATE}}}\n"
+
+
+CRON_JOB = (
+    f"kind: CronJob\nmetadata: {{name: a}}\nspec: {{jobTemplate: {{spec: {{parallelism: 2, template: {TEMPLATE}}}}}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"kind: Pod\nmetadata: {{name: a}}\n{POD}", ["default/a"]),
+        (f"kind: Pod\nmetadata: {{name: a, namespace: b}}\n{POD}", ["b/a"]),
+        (f"kind: Pod\nmetadata: {{generateName: a-}}\n{POD}", ["default/a-"]),
+        (workload("Deployment"), ["default/a-1"]),
+        (workload("Deployment", "replicas: 2, "), ["default/a-1", "default/a-2"]),
+        (workload("Deployment", "replicas: 0, "), []),
+        (workload("StatefulSet", "replicas: 2, "), ["default/a-0", "default/a-1"]),
+        (workload("DaemonSet"), ["default/a"]),
+        (workload("Job", "completions: 9, "), ["default/a-1"]),
+        (workload("Job", "parallelism: 9, completions: 1, "), ["default/a-1"]),
+        (CRON_JOB, ["default/a-1", "default/a-2"]),
+        ("kind: Service\nmetadata: {name: a}", []),
+        (f"kind: List\nitems: [{{kind: Service}}, {{kind: Pod, metadata: {{name: b}}, {POD}}}]", ["default/b"]),
+        (f"kind: PodList\nitems: [{{metadata: {{name: b}}, {POD}}}]", ["default/b"]),
+    ],
+)
+def test_as_many_pods_as_the_controllers_would_make(text: str, names: list[str]) -> None:
+    found = read(text)
+    assert [item.pod.uid for item in found.items] == names
+    assert not found.diagnostics
+
+
+def test_only_daemon_sets_are_on_each_node() -> None:
+    text = f"{workload('DaemonSet')}---\nkind: Pod\nmetadata: {{name: b}}\n{POD}\n"
+    assert [item.on_each_node for item in read(text).items] == [True, False]
+
+
+def test_other_kinds_are_named() -> None:
+    assert read("kind: Service\n---\nkind: Role\n---\nkind: Service\n").others == ("Service", "Role")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("metadata: {}\n", 1, "has no kind"),
+        ("kind: Deployment\nspec: {replicas: 1}\n", 1, "has no spec.template"),
+        (f"kind: Deployment\nspec:\n  replicas: -1\n  template: {TEMPLATE}\n", 3, "spec.replicas is -1"),
+        (f"kind: Deployment\nspec:\n  replicas: {MOST + 1}\n  template: {TEMPLATE}\n", 3, "of all pods together"),
+        ("kind: Pod\nspec:\n  containers: []\n", 2, "has no spec.containers"),
+        ("kind: Pod\nspec:\n  containers:\n  - image: a\n", 4, "has a container without a name"),
+        ("kind: Pod\nspec:\n  containers:\n  - name: a\n  - name: a\n", 5, "has two containers a"),
+        ("kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: {limits: {cpu: -1}}\n", 5, "limits cpu is -1"),
+        ("kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: {limits: 4}\n", 5, "limits is not a mapping"),
+        ("kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: []\n", 5, "resources is not a mapping"),
+        ("kind: Pod\nspec: {overhead: {cpu: x}, containers: [{name: a}]}\n", 2, "overhead cpu is 'x'"),
+        ("kind: List\nitems:\n- 4\n", 3, "has no kind"),
+        (f"kind: Pod\n{POD}\n---\nkind: Pod\n{POD}\n", 4, "is the second pod default/pod"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_line(text: str, line: int, problem: str) -> None:
+    (found,) = read(text).diagnostics
+    assert found.code == "CP720"
+    assert problem in found.message
+    assert found.position is not None
+    assert found.position.line == line

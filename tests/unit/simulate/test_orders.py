@@ -1,0 +1,70 @@
+"""Every order of arrival: proven, refuted, or given up."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.simulate import orders
+from cpuplan.simulate.kubelet import Kubelet
+from cpuplan.simulate.planned import planned
+from cpuplan.simulate.pod import Pod
+from tests.machines.plans import plan, regular
+from tests.machines.pods import container, guaranteed, named, pod
+
+
+def kubelet(**fields: Any) -> Kubelet:
+    """Two NUMA nodes of eight CPUs, one of each reserved."""
+    topology = regular(sockets=2, cores=8)
+    spec = {"kubelet": {"memoryManagerPolicy": "None", **fields}}
+    return planned(plan(topology, reserved="0,8", platform="kubernetes", version="1.36", spec=spec)).start()
+
+
+def pods(*sizes: int) -> list[Pod]:
+    return [guaranteed(f"{number}-of-{size}", size) for number, size in enumerate(sizes)]
+
+
+SINGLE = {
+    "topologyManagerPolicy": "single-numa-node",
+    "cpuManagerPolicyOptions": {"full-pcpus-only": "false"},
+}
+
+
+def test_what_fits_together_fits_in_every_order() -> None:
+    answer = orders.any_order(kubelet(), pods(2, 2, 2, 4, 4))
+    assert answer.is_proven
+    assert answer.moments < answer.tried < 120  # 5! orders, of which equal pods and equal moments are one
+
+
+def test_an_order_that_fails_is_shown() -> None:
+    # 4 and 3 on each node fit; 3 and 3 on one leave 1, and the second 4 finds no node.
+    answer = orders.any_order(kubelet(**SINGLE), pods(4, 4, 3, 3))
+    assert not answer.is_proven
+    assert [pod.uid.partition("-of-")[2] for pod in answer.failing] == ["3", "3", "4", "4"]
+    assert answer.refused == ("TopologyAffinityError", "Resources cannot be allocated with Topology locality")
+
+
+def test_the_failing_order_fails_when_it_is_run() -> None:
+    answer = orders.any_order(kubelet(**SINGLE), pods(4, 4, 3, 3))
+    again = kubelet(**SINGLE)
+    for one in answer.failing[:-1]:
+        again.admit(one)
+    with pytest.raises(Exception, match="Topology locality"):
+        again.admit(answer.failing[-1])
+
+
+def test_a_large_search_is_given_up() -> None:
+    answer = orders.any_order(kubelet(), pods(1, 2, 3, 4), limit=5)
+    assert (answer.is_proven, answer.refused, answer.tried) == (False, None, 5)
+
+
+def test_init_containers_leave_nothing_to_another_attempt() -> None:
+    initial = named("init", pod(container("7", "1Gi"), init=(container("7", "1Gi"),)))
+    started = kubelet(**SINGLE)
+    before = started.stop()
+    answer = orders.any_order(started, [initial, *pods(7)])
+    assert answer.is_proven
+    assert started.stop() == before
+
+
+def test_no_pods_fit_in_every_order() -> None:
+    assert orders.any_order(kubelet(), []).is_proven

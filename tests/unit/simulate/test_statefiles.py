@@ -1,0 +1,84 @@
+"""Plans whose kubelets refuse what the plan before left on the nodes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuplan.backends import planfile
+from cpuplan.plan import NodePlan, Plan
+from cpuplan.simulate import statefiles
+from tests.machines.plans import no_position, plan, regular
+
+SMT = regular(sockets=2, cores=4, threads=2)
+
+
+def node(reserved: str = "0,8", *, offlined: str = "", platform: str = "kubernetes", **kubelet: Any) -> NodePlan:
+    version = "1.36" if platform == "kubernetes" else "4.20"
+    return plan(
+        SMT, reserved=reserved, offlined=offlined, platform=platform, version=version, spec={"kubelet": kubelet}
+    )
+
+
+def found(out: Path, old: NodePlan, new: NodePlan) -> list[str]:
+    (out / ".cpuplan").mkdir(parents=True)
+    (out / ".cpuplan/plan.json").write_bytes(planfile.render(Plan((old,))))
+    return [each.message for each in statefiles.check(out, Plan((new,)), no_position)]
+
+
+STATIC_MEMORY = {"memoryManagerPolicy": "Static"}
+
+REFUSED: list[tuple[NodePlan, NodePlan, list[str]]] = [
+    (node(), node("0-1,8-9"), ["reservedSystemCPUs changed", "cpu_manager_state", "while pods have any of CPUs 1,9"]),
+    (node(cpuManagerPolicy="none"), node(), ["cpuManagerPolicy", "cpu_manager_state", "left: start cpu manager error"]),
+    (node(), node(cpuManagerPolicy="none"), ["cpuManagerPolicy", 'configured policy "none" differs']),
+    (
+        node(),
+        node(cpuManagerPolicyOptions={"strict-cpu-reservation": "true"}),
+        ["cpuManagerPolicyOptions changed", "some of strictly reserved cpus"],
+    ),
+    (node(), node(offlined="1,9"), ["the offlined CPUs changed", "doesn't match with CPUs in state"]),
+    (
+        node(**STATIC_MEMORY),
+        node(**STATIC_MEMORY, systemReserved={"memory": "1Gi"}),
+        [
+            "reservedMemory and systemReserved changed",
+            "memory_manager_state",
+            "the expected machine state is different",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), REFUSED, ids=range(len(REFUSED)))
+def test_refused(tmp_path: Path, old: NodePlan, new: NodePlan, words: list[str]) -> None:
+    (message,) = found(tmp_path, old, new)
+    for word in words:
+        assert word in message
+
+
+FINE: list[tuple[NodePlan, NodePlan]] = [
+    (node(), node()),
+    (node("0-1,8-9"), node()),
+    (node(), node(cpuManagerPolicyOptions={"full-pcpus-only": "true"})),
+    (node(), node(cpuManagerReconcilePeriod="10s")),
+    (node(), node(systemReserved={"memory": "1Gi"})),
+    # The unit of OpenShift's kubelet deletes the files at every start.
+    (node(platform="openshift"), node("0-1,8-9", platform="openshift")),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), FINE, ids=range(len(FINE)))
+def test_taken(tmp_path: Path, old: NodePlan, new: NodePlan) -> None:
+    assert found(tmp_path, old, new) == []
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"classes": 4}', '{"classes": [{"cluster": "a"}]}', "[]"])
+def test_what_is_no_plan_says_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".cpuplan").mkdir()
+    (tmp_path / ".cpuplan/plan.json").write_text(content)
+    assert statefiles.check(tmp_path, Plan((node(),)), no_position) == []
+
+
+def test_a_first_plan_finds_no_files(tmp_path: Path) -> None:
+    assert statefiles.check(tmp_path, Plan((node(),)), no_position) == []

@@ -1,0 +1,130 @@
+"""What goes wrong on planned nodes, and that nothing is told of those where nothing does."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.components import kubelet_plain
+from cpuplan.cpuset import CpuSet
+from cpuplan.simulate import traps
+from cpuplan.simulate.traps import field_of
+from cpuplan.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
+from tests.machines.plans import GIB, no_position, plan, regular
+
+SMT = regular(sockets=2, cores=4, threads=2)
+KUBERNETES = {"platform": "kubernetes", "version": "1.36"}
+
+
+def kubelet(**fields: Any) -> dict[str, Any]:
+    return {"spec": {"kubelet": fields}, **KUBERNETES}
+
+
+def options(*names: str, **fields: Any) -> dict[str, Any]:
+    return kubelet(cpuManagerPolicyOptions=dict.fromkeys(names, "true"), **fields)
+
+
+def hybrid(performance: int, efficient: int) -> Topology:
+    """Cores with two threads, then cores with one."""
+    threads = [core for core in range(performance) for _ in range(2)]
+    cores = [*threads, *range(performance, performance + efficient)]
+    first = {core: cores.index(core) for core in cores}
+    return Topology(
+        [Cpu(cpu, first[core], 0, 0, 0, 0, core) for cpu, core in enumerate(cores)], [NumaNodeFacts(0, 64 * GIB)]
+    )
+
+
+BOTH = ("distribute-cpus-across-numa", "full-pcpus-only")
+#: A node with half a core reserved on each of four NUMA nodes.
+ODD = {"topology": regular(sockets=4, cores=4, threads=2), "reserved": "0,4,8,12"}
+UNEVEN = {"topology": SMT, "reserved": "4,12", **KUBERNETES}
+
+ROWS: list[tuple[str, dict[str, Any], str]] = [
+    ("CP701", kubelet(systemReserved={"memory": "100Gi"}, memoryManagerPolicy="None"), "but capacity of 64Gi"),
+    ("CP702", kubelet(configuration={"featureGates": {"MemoryManager": True}}), "unrecognized feature gate: MemoryMan"),
+    ("CP702", kubelet(configuration={"featureGates": {"CPUManager": False}}), "unrecognized feature gate: CPUManager"),
+    ("CP703", kubelet(configuration={"cpuCFSQuotaPeriod": "2s"}), "must be between 1ms and 1sec"),
+    ("CP703", kubelet(configuration={"shutdownGracePeriod": "500ms"}), "must be either zero or otherwise >= 1 sec"),
+    ("CP704", {"topology": hybrid(4, 4), **KUBERNETES}, "after one of 5, gets CPUs that another one has"),
+    ("CP704", {"topology": hybrid(4, 4), "reserved": "0", **KUBERNETES}, "gets CPUs that are reserved, such as 0"),
+    ("CP704", {**UNEVEN, "offlined": "1-2,9-10"}, "gets CPUs that"),
+    ("CP705", {**ODD, **options(*BOTH)}, "22 CPUs"),
+    ("CP706", {"topology": regular(sockets=5, cores=2), **options(BOTH[0])}, "which has 5"),
+]
+
+
+@pytest.mark.parametrize(("code", "given", "words"), ROWS, ids=[f"{row[0]}-{index}" for index, row in enumerate(ROWS)])
+def test_traps(code: str, given: dict[str, Any], words: str) -> None:
+    given = dict(given)
+    one = plan(given.pop("topology", None), **given)
+    found = traps.check(one, no_position)
+    assert [each.code for each in found] == [code]
+    assert words in found[0].message
+    assert not kubelet_plain.is_plain(one)
+
+
+FINE: list[dict[str, Any]] = [
+    {},
+    {"topology": SMT, "reserved": "0,8", **options("full-pcpus-only")},
+    {"topology": SMT, "reserved": "0,8", **options(*BOTH)},
+    {"topology": regular(sockets=4, cores=4), **options("distribute-cpus-across-numa")},
+    {"topology": SMT, "reserved": "0,8", "offlined": "1,5,9,13", **KUBERNETES},
+    {"topology": SMT, "reserved": "0,8", **options("align-by-socket", "strict-cpu-reservation")},
+    kubelet(topologyManagerPolicy="single-numa-node", cpuManagerPolicyOptions={"full-pcpus-only": "true"}),
+    kubelet(cpuManagerPolicy="none"),
+    kubelet(dynamicResourceAllocation=True),
+    {"topology": hybrid(4, 4), **kubelet(cpuManagerPolicy="none")},
+    {
+        "topology": regular(sockets=12, cores=1),
+        **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "12"}),
+    },
+    {"topology": regular(memory=None), **kubelet(topologyManagerPolicy="restricted")},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", FINE, ids=range(len(FINE)))
+def test_nothing_is_told_where_nothing_goes_wrong(given: dict[str, Any]) -> None:
+    given = dict(given)
+    assert traps.check(plan(given.pop("topology", None), **given), no_position) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"topology": SMT, "reserved": "0,8"},
+        options("full-pcpus-only"),
+        kubelet(cpuManagerPolicy="none"),
+        kubelet(topologyManagerPolicy="restricted"),
+        {"topology": regular(memory=None)},
+        {"topology": SMT, "reserved": "0,8", "offlined": "1,5,9,13"},
+    ],
+)
+def test_plain_plans_are_not_asked_about(given: dict[str, Any]) -> None:
+    given = dict(given)
+    one = plan(given.pop("topology", None), **given)
+    assert kubelet_plain.is_plain(one)
+    assert traps.check(one, no_position) == []
+
+
+def test_what_the_kubelet_does_not_see_is_not_plain() -> None:
+    topology = Topology(SMT.cpus, SMT.numa_facts.values(), kubelet=KubeletFacts(unlabelled=CpuSet.parse("0")))
+    one = plan(topology, reserved="0,8", **KUBERNETES)
+    assert not kubelet_plain.is_plain(one)
+    (found,) = traps.check(one, no_position)
+    assert "reserved-cpus: 0,8 is not a subset of online-cpus: 1-15" in found.message
+
+
+@pytest.mark.parametrize(
+    ("text", "config", "field"),
+    [
+        ("cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {2s}", {"cpuCFSQuotaPeriod": "2s"}, ("cpuCFSQuotaPeriod",)),
+        ("unrecognized feature gate: A", {"featureGates": {"A": True}}, ("featureGates", "A")),
+        ('option "pods" of enforceNodeAllocatable', {"enforceNodeAllocatable": []}, ("enforceNodeAllocatable",)),
+        ("tracing.endpoint: Invalid value", {"tracing": {"endpoint": "x"}}, ("tracing", "endpoint")),
+        ('the limit type "cpu" for NUMA node 0', {"reservedMemory": []}, ("reservedMemory",)),
+        ("invalid taint: { }", {"registerWithTaints": []}, ("registerWithTaints",)),
+        ("nothing that is known", {"maxPods": 3}, ()),
+    ],
+)
+def test_a_text_names_its_field(text: str, config: dict[str, Any], field: tuple[str, ...]) -> None:
+    assert field_of(text, config) == field
