@@ -107,11 +107,14 @@ def prepared(kubelet: Kubelet, pod: Pod) -> Pod:
 
 
 def run(kubelet: Kubelet, pods: Iterable[Pod]) -> list[Outcome]:
-    """Admit the pods in order."""
+    """Admit the pods in order. After its end, a kubelet admits nobody."""
     outcomes = []
+    end = None
     for given in pods:
         pod = prepared(kubelet, given)
-        outcomes.append(outcome(kubelet, pod, admit(kubelet, pod)))
+        refused = end or admit(kubelet, pod)
+        end = refused if refused and refused.reason in ENDS else end
+        outcomes.append(outcome(kubelet, pod, refused))
     return [placed(kubelet, each) for each in outcomes]
 
 

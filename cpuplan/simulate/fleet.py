@@ -1,14 +1,16 @@
 """Manifests on nodes: all of them on every node, or each on the first node that admits it."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from cpuplan.plan import NodePlan
-from cpuplan.simulate import admission
-from cpuplan.simulate.admission import NodeOutcome, Outcome, Overlap, Refusal
+from cpuplan.simulate import admission, snapshot
+from cpuplan.simulate.admission import ENDS, NodeOutcome, Outcome, Overlap, Refusal
 from cpuplan.simulate.kubelet import Kubelet, Node
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
+from cpuplan.simulate.pod import Pod
 
 
 class Simulated(NamedTuple):
@@ -32,7 +34,10 @@ class Result(NamedTuple):
         return not self.nowhere and not any(each.refused for node in self.nodes for each in node.outcome.outcomes)
 
 
-def on_each(plans: Iterable[tuple[NodePlan, Sequence[str]]], items: Iterable[Item], state: Node) -> Result:
+Chosen = Iterable[tuple[NodePlan, Sequence[str]]]
+
+
+def on_each(plans: Chosen, items: Iterable[Item], state: Node) -> Result:
     """All pods, in order, on every node: those of a class are equal, so one of them stands for all."""
     pods = [item.pod for item in items]
     nodes = []
@@ -40,77 +45,116 @@ def on_each(plans: Iterable[tuple[NodePlan, Sequence[str]]], items: Iterable[Ite
         facts = planned(plan)
         kubelet = admission.start(facts, state)
         outcomes = admission.run(kubelet, pods)
-        found = admission.overlap(kubelet)
-        nodes.append(Simulated(plan, tuple(names), _finish(plan, facts, kubelet, outcomes), found))
+        overlap = admission.overlap(kubelet)
+        nodes.append(Simulated(plan, tuple(names), _finish(plan, facts, kubelet, outcomes), overlap))
     return Result(tuple(nodes))
 
 
-class _Node:
-    """A node of a fleet while pods come; `refused` are the kinds of pods that it cannot take any more."""
+class _Class:
+    """The nodes of a plan share one kubelet, which goes from moment to moment."""
 
-    def __init__(self, plan: NodePlan, name: str, facts: Planned) -> None:
-        self.plan, self.name, self.facts = plan, name, facts
-        self.kubelet = facts.start()
-        self.outcomes: list[Outcome] = []
-        self.refused: dict[str, Refusal] = {}
-        self.came: list[str] = []  # the kinds of pods that were admitted
+    def __init__(self, plan: NodePlan) -> None:
+        self.plan, self.facts = plan, planned(plan)
+        self.kubelet = self.facts.start()
+        self.start = _Moment(self, snapshot.take(self.kubelet), ())
+
+
+class _Moment:
+    """Where the same kinds of pods have brought nodes of a class in the same order: what is next is found out once."""
+
+    def __init__(self, of: _Class, state: snapshot.Snapshot, pods: tuple[Pod, ...]) -> None:
+        self.of, self.state, self.pods = of, state, pods
+        self.next: dict[str, _Moment | Refusal] = {}
+
+    def offer(self, pod: Pod, kind: str) -> "_Moment | Refusal":
+        """The moment after one more pod; or its refusal, which after the kubelet's end is that of all others too."""
+        found = self.next.get(kind)
+        if found is None:
+            kubelet = self.of.kubelet
+            snapshot.restore(kubelet, self.state)
+            refused = admission.admit(kubelet, admission.prepared(kubelet, pod))
+            found = refused or _Moment(self.of, snapshot.take(kubelet), (*self.pods, pod))
+            self.next[kind] = found
+        return found
+
+    @cached_property
+    def outcome(self) -> Simulated:
+        """The outcome of a node that has come here, with the pods that came first."""
+        kubelet = self.of.kubelet
+        snapshot.restore(kubelet, self.state)
+        came = (admission.outcome(kubelet, admission.prepared(kubelet, pod), None) for pod in self.pods)
+        outcomes = [admission.placed(kubelet, each) for each in came]
+        overlap = admission.overlap(kubelet)
+        return Simulated(self.of.plan, (), _finish(self.of.plan, self.of.facts, kubelet, outcomes), overlap)
+
+
+class _Node:
+    """A node while pods come: where it is, the pods that it has, and the DaemonSets' that it refuses."""
+
+    def __init__(self, of: _Class, name: str) -> None:
+        self.name, self.moment = name, of.start
+        self.pods: list[Pod] = []
+        self.refused: list[Outcome] = []
+        self.end: Refusal | None = None
 
     def offer(self, item: Item, kind: str) -> Refusal | None:
-        """Admit the pod. What was refused before stays so until something else was admitted."""
-        if refused := self.refused.get(kind):
-            return refused
-        pod = admission.prepared(self.kubelet, item.pod)
-        refused = admission.admit(self.kubelet, pod)
-        if refused:
-            self.refused[kind] = refused
-            return refused
-        self.refused.clear()
-        self.came.append(kind)
-        self.outcomes.append(admission.outcome(self.kubelet, pod, None))
+        """Admit the pod, or say why not."""
+        if self.end:
+            return self.end
+        found = self.moment.offer(item.pod, kind)
+        if isinstance(found, Refusal):
+            self.end = found if found.reason in ENDS else None
+            return found
+        self.moment = found
+        self.pods.append(item.pod)
         return None
 
+    def outcome_of(self, pod: Pod, refused: Refusal) -> Outcome:
+        return admission.outcome(self.moment.of.kubelet, pod, refused)
 
-def spread(plans: Iterable[tuple[NodePlan, Sequence[str]]], items: Iterable[Item]) -> Result:
+    def finish(self) -> Simulated:
+        """What became of the node: as of those that took its way before, with its own pods."""
+        alike = self.moment.outcome
+        came = alike.outcome.outcomes
+        own = tuple(each._replace(pod=pod) for each, pod in zip(came, self.pods, strict=True))
+        names = {each.pod.uid: pod for each, pod in zip(came, self.pods, strict=True)}
+        again = tuple((names[pod.uid] if pod else None, refused) for pod, refused in alike.outcome.after_restart)
+        overlap = alike.overlap
+        if overlap:
+            pod, other = names[overlap.pod].uid, overlap.other and names[overlap.other].uid
+            overlap = overlap._replace(pod=pod, other=other)
+        left = None if self.end else alike.outcome.left
+        outcome = alike.outcome._replace(outcomes=(*own, *self.refused), left=left, after_restart=again)
+        return Simulated(alike.plan, (self.name,), outcome, overlap)
+
+
+def spread(plans: Chosen, items: Iterable[Item]) -> Result:
     """DaemonSets on every node, any other pod on the first node, in the order of the plan, that admits it."""
     nodes = []
     for plan, names in plans:
-        facts = planned(plan)
-        nodes += [_Node(plan, name, facts) for name in names]
+        of = _Class(plan)
+        nodes += [_Node(of, name) for name in names]
     nowhere = []
     for item in items:
         kind = repr(item.pod._replace(uid="", name="", namespace="", annotations={}))
         if item.on_each_node:
             for node in nodes:
                 if refused := node.offer(item, kind):
-                    node.outcomes.append(admission.outcome(node.kubelet, item.pod, refused))
+                    node.refused.append(node.outcome_of(item.pod, refused))
             continue
-        last = None
+        refused = None
         for node in nodes:
             if not (refused := node.offer(item, kind)):
                 break
-            last = (admission.outcome(node.kubelet, item.pod, refused), node.name)
-        else:
-            nowhere += [last] if last else []
-    return Result(tuple(_finish_all(nodes)), tuple(nowhere))
-
-
-def _finish_all(nodes: Iterable[_Node]) -> Iterator[Simulated]:
-    """Nodes of one class to which the same kinds of pods came in the same order have as much left."""
-    known: dict[Hashable, NodeOutcome] = {}
-    for node in nodes:
-        outcomes = tuple(admission.placed(node.kubelet, each) for each in node.outcomes)
-        found = admission.overlap(node.kubelet)
-        key = (id(node.plan), *node.came)
-        alike = known.get(key)
-        if alike is None or alike.after_restart or found:
-            alike = known[key] = _finish(node.plan, node.facts, node.kubelet, outcomes)
-        yield Simulated(node.plan, (node.name,), alike._replace(outcomes=outcomes), found)
+        if refused:
+            nowhere.append((nodes[-1].outcome_of(item.pod, refused), nodes[-1].name))
+    return Result(tuple(node.finish() for node in nodes), tuple(nowhere))
 
 
 def _finish(plan: NodePlan, facts: Planned, kubelet: Kubelet, outcomes: Iterable[Outcome]) -> NodeOutcome:
     """What is left, and what a restart would do. OpenShift's unit removes the state files before each start."""
     came = tuple(outcomes)
-    ended = any(each.refused and each.refused.reason in admission.ENDS for each in came)
+    ended = any(each.refused and each.refused.reason in ENDS for each in came)
     restarts = not ended and plan.node_class.target.platform != "openshift"
     default = kubelet.cpus.state.default or kubelet.machine.cpus
     left = None if ended else admission.left(kubelet)

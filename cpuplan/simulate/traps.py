@@ -122,7 +122,7 @@ def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set
     average = topology.cpus_per_core
     large = {cpus.bit_count() for cpus in topology.cores.values() if cpus.bit_count() > average}
     small = sum(cpus for cpus in topology.cores.values() if cpus.bit_count() <= average) & policy.allocatable
-    firsts = {
+    firsts: set[tuple[int, ...]] = {
         (extra + (small & within).bit_count(),)
         for within in (0, topology.all, *topology.numa_nodes.values())
         for size in large

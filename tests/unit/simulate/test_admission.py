@@ -19,7 +19,7 @@ def node(reserved: str = "0,8", **kubelet: Any) -> Planned:
     return planned(plan(SMT, reserved=reserved, platform="kubernetes", version="1.36", spec={"kubelet": kubelet}))
 
 
-FULL = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
+FULL: dict[str, Any] = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
 
 
 def test_containers_end_with_what_is_left_of_the_shared_pool() -> None:

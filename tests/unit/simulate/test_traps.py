@@ -12,7 +12,7 @@ from cpuplan.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
 from tests.machines.plans import GIB, no_position, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)
-KUBERNETES = {"platform": "kubernetes", "version": "1.36"}
+KUBERNETES: dict[str, Any] = {"platform": "kubernetes", "version": "1.36"}
 
 
 def kubelet(**fields: Any) -> dict[str, Any]:
