@@ -92,6 +92,21 @@ CODES = {
         "pass the validation of reservedMemory and cannot be in the others, so that the sum never fits "
         "(pkg/kubelet/cm/memorymanager, validateReservedMemory).",
     ),
+    "CP712": Code(
+        "workload that the kubelet refuses",
+        "the kubelet of class {name} does not admit {pod} after the workloads before it: {problem}",
+        "give `isolated` more CPUs where they are missing, ask for fewer, or use a topologyManagerPolicy that is less strict",
+        "There are CPUs enough in all, and yet the kubelet does not find them as its policies demand: on one NUMA node, in whole cores. "
+        "`cpuplan simulate` shows where the others run.",
+    ),
+    "CP713": Code(
+        "workloads that do not fit in every order",
+        "in the order {order} the kubelet of class {name} does not admit the last of its workloads: {problem}",
+        "leave room for one more of the largest, make sizes alike, or see to it that the largest come first",
+        "Nobody says in which order pods come, after a reboot least of all. The orders were gone through in the simulated kubelet, up to a "
+        "number of steps; with `cpuplan simulate --any-order` up to a larger one.",
+        "warning",
+    ),
     "CP720": Code(
         "manifest that cannot be simulated",
         "the manifest {problem}",

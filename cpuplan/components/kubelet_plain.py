@@ -17,6 +17,7 @@ def is_plain(plan: NodePlan) -> bool:
     told = [node.memory for node in plan.topology.numa_facts.values() if node.memory]
     return (
         not spec.configuration
+        and not plan.spec.workloads
         and not spec.topology_manager_policy_options
         and kubelet.cpu_options(plan).keys() <= _HARMLESS
         and facts == KubeletFacts(facts.caches, facts.unread_caches)

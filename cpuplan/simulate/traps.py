@@ -10,7 +10,7 @@ from typing import Any
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
-from cpuplan.simulate import admission, snapshot
+from cpuplan.simulate import admission, snapshot, workloads
 from cpuplan.simulate.admission import HANG
 from cpuplan.simulate.cpumanager import StaticPolicy
 from cpuplan.simulate.errors import HangError, PanicError
@@ -49,7 +49,8 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     if policy is None:
         return []
     checks = (_check_overlap, _check_loop, _check_shared_slices)
-    return [found for check_one in checks for found in check_one(plan, locate, kubelet, policy)]
+    found = [problem for check_one in checks for problem in check_one(plan, locate, kubelet, policy)]
+    return found or list(workloads.check(plan, locate, facts, kubelet))
 
 
 def _refused(plan: NodePlan, locate: Locate, error: StartError, config: dict[str, Any]) -> Diagnostic:

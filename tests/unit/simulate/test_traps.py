@@ -62,6 +62,38 @@ def test_traps(code: str, given: dict[str, Any], words: str) -> None:
     assert not kubelet_plain.is_plain(one)
 
 
+def workloads(*sizes: tuple[int, int], **fields: Any) -> dict[str, Any]:
+    """(CPUs, pods) on two NUMA nodes of eight CPUs with a core of each reserved."""
+    given = [{"name": f"w{cpus}", "cpus": cpus, "pods": pods} for cpus, pods in sizes]
+    spec = {"workloads": given, "kubelet": {"memoryManagerPolicy": "None", **fields}}
+    return {"topology": SMT, "reserved": "0,4,8,12", "spec": spec, **KUBERNETES}
+
+
+SINGLE = {"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicyOptions": {"full-pcpus-only": "false"}}
+WHOLE = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
+
+WORKLOADS: list[tuple[dict[str, Any], list[str]]] = [
+    (workloads((4, 2), (2, 2)), []),
+    (workloads((4, 3)), []),
+    (workloads((4, 3), **SINGLE), ["CP712"]),
+    (workloads((6, 2), **SINGLE), []),
+    (workloads((4, 2), (2, 1), (1, 2), **SINGLE), ["CP713"]),
+    (workloads((3, 1), **WHOLE), ["CP712"]),
+    (workloads((8, 1), **WHOLE), ["CP708"]),
+    (workloads((4, 1), (2, 1), **WHOLE), []),
+    ({**workloads((8, 1), **WHOLE), "platform": "openshift", "version": "4.20"}, []),
+    (workloads((4, 3), cpuManagerPolicy="none"), []),
+]
+
+
+@pytest.mark.parametrize(("given", "codes"), WORKLOADS, ids=range(len(WORKLOADS)))
+def test_workloads_are_admitted(given: dict[str, Any], codes: list[str]) -> None:
+    given = dict(given)
+    one = plan(given.pop("topology"), **given)
+    assert [each.code for each in traps.check(one, no_position)] == codes
+    assert not kubelet_plain.is_plain(one)
+
+
 FINE: list[dict[str, Any]] = [
     {},
     {"topology": SMT, "reserved": "0,8", **options("full-pcpus-only")},
