@@ -32,7 +32,8 @@ CODES = {
         "The kubelet takes a core or socket for free when as many of its CPUs are free as cores or sockets have on average, "
         "and then takes all of it (pkg/kubelet/cm/cpumanager/cpu_assignment.go, isCoreFree and isSocketFree). Where cores have "
         "unlike numbers of threads (hybrid processors, threads that are offline), or sockets unlike numbers of CPUs, that is "
-        "wrong. The example was found by asking the simulated kubelet.",
+        "wrong. The example was found by asking the simulated kubelet. A warning: pods of other sizes may never meet it.",
+        severity="warning",
     ),
     "CP705": Code(
         "kubelet that loops for ever",
