@@ -58,7 +58,8 @@ def command(
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first)
     items, diagnostics = _read([Path(name) for name in files])
-    diagnostics += _traps(chosen, project)
+    traps = _traps(chosen, project)
+    diagnostics += [each for each in traps if each.code in _NOT_STARTED]
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
@@ -68,6 +69,8 @@ def command(
     found = _simulate(chosen, items, each=each or single or any_order, states=states)
     answers = _orders(chosen, items, states) if any_order else []
     diagnostics += _findings(found)
+    shown = {each.code for each in diagnostics}
+    diagnostics += [each for each in traps if each.code not in shown | _OF_WORKLOADS]
     if output_format == "json":
         _print_json(found, answers, diagnostics)
     else:
@@ -101,12 +104,17 @@ def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
     return list(made.items), problems
 
 
+#: No pod can come where the kubelet does not start.
+_NOT_STARTED = {"CP701", "CP702", "CP703"}
+#: Of the intent's workloads, which are not the pods at hand.
+_OF_WORKLOADS = {"CP708", "CP712", "CP713"}
+
+
 def _traps(chosen: "Chosen", project: "Project") -> list[Diagnostic]:
-    """What goes wrong on these nodes whatever the pods are; overlaps are told of the pods at hand."""
+    """What goes wrong on these nodes whatever the pods are."""
     from cpuplan.simulate import traps
 
-    found = [each for plan, _ in chosen for each in traps.check(plan, project.locate)]
-    return [each for each in dict.fromkeys(found) if each.code != "CP704"]
+    return list(dict.fromkeys(each for plan, _ in chosen for each in traps.check(plan, project.locate)))
 
 
 def _findings(found: "Result") -> list[Diagnostic]:

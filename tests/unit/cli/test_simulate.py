@@ -133,6 +133,28 @@ def test_from_state_files(project: Path, capsys: Capture) -> None:
     assert "error[CP701]: the kubelet of class main-small in cluster lab does not start: start cpu manager error" in err
 
 
+def test_what_goes_wrong_with_other_pods_is_told_too(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    options = '{distribute-cpus-across-numa: "true", full-pcpus-only: "true"}'
+    intent.write_text(f"{intent.read_text()}  kubelet:\n    cpuManagerPolicyOptions: {options}\n")
+    inventory = project / "inventories/site.yaml"
+    inventory.write_text(
+        inventory.read_text().replace("coresPerSocket: 4", "coresPerSocket: 16\n    numaNodesPerSocket: 4")
+    )
+    code, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert code == 0
+    assert "worker-0: 3 pods admitted" in out
+    assert "warning[CP706]" in err
+
+
+def test_a_kubelet_that_does_not_start_takes_no_pods(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    intent.write_text(f"{intent.read_text()}  kubelet:\n    configuration: {{oomScoreAdj: 5000}}\n")
+    code, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert (code, out) == (1, "")
+    assert "error[CP703]" in err
+
+
 def test_a_picture(project: Path, capsys: Capture) -> None:
     code, _, _ = run_in(project, ["simulate", "worker-0", "pods.yaml", "--svg", "node.svg"], capsys)
     assert code == 0
