@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
+from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
 from cpuplan.load import files, fleet, lock, project
 from cpuplan.load.documents import Documents
 from cpuplan.plan import NodeClass, NodePlan, Plan
 from cpuplan.source import Position
+
+if TYPE_CHECKING:
+    from cpuplan.solve.breaches import Breach
+    from cpuplan.solve.moves import Move
 
 LOCK_PATH = f"intents/{files.LOCK_NAME}"
 
@@ -60,14 +64,49 @@ def solve(project: Project, *, resolve: bool = False) -> tuple[Plan, list[Diagno
 
 
 def _layout(node_class: NodeClass, project: Project, *, resolve: bool) -> NodePlan:
+    """The locked layout where it satisfies every rule, whatever it was solved from; else the best one near to it."""
     from cpuplan.solve import solver
+    from cpuplan.solve.breaches import breaches
 
-    locked = project.lock.get((node_class.cluster, node_class.name))
-    if locked and not resolve and locked.solved_from == lock.digest(node_class):
-        if not solver.verify(node_class, locked.pools):
-            raise CpuplanError([diagnose("CP240", locked.position, name=node_class.name, cluster=node_class.cluster)])
+    locked, is_own = (None, False) if resolve else lock.find(project.lock, node_class)
+    if locked is None:
+        return solver.solve(node_class, project.locate)
+    breach = next(breaches(node_class, locked.pools), None)
+    if breach is None:
         return solver.explain(node_class, locked.pools)
-    return solver.solve(node_class, project.locate, locked.pools if locked and not resolve else None)
+    # Where nothing that it was solved from has changed, somebody changed the layout.
+    if locked.overlaps or (is_own and locked.solved_from == lock.digest(node_class)):
+        raise CpuplanError([_edited(node_class, locked, breach, project)])
+    return solver.solve(node_class, project.locate, locked.pools)
+
+
+def _edited(node_class: NodeClass, locked: lock.Locked, breach: "Breach", project: Project) -> Diagnostic:
+    """CP240 at the list of the pool that breaks the rule, with the line of that rule."""
+    place = next((locked.places[name] for name in breach.names if name in locked.places), locked.position)
+    origin = breach.rule and project.locate(breach.rule.reason.origin)
+    labels = [Label(origin, breach.rule.reason.text)] if breach.rule and origin else []
+    name, cluster = node_class.name, node_class.cluster
+    return diagnose("CP240", place, labels=labels, name=name, cluster=cluster, problem=breach.text)
+
+
+class Moves(NamedTuple):
+    """The CPUs of one class that change their sets."""
+
+    node_class: NodeClass
+    moves: "tuple[Move, ...]"
+
+
+def moves(project: Project, plan: Plan) -> list[Moves]:
+    """What a plan changes, compared with the lock; nothing of classes that the lock says nothing of."""
+    from cpuplan.solve import moves
+
+    found = []
+    for node in plan.nodes:
+        locked, _ = lock.find(project.lock, node.node_class)
+        after = {pool.name: pool.cpus for pool in (*node.pools, *node.sets)}
+        if locked and (moved := moves.moves(node.node_class, locked.pools, after)):
+            found.append(Moves(node.node_class, tuple(moved)))
+    return found
 
 
 def _alone(project: Project) -> list[NodePlan]:
@@ -118,9 +157,10 @@ def emit(project: Project, plan: Plan) -> dict[str, bytes]:
 
 
 class Compiled(NamedTuple):
-    """What one run made: the plan, the files of the tree, the text of the lock, and all diagnostics."""
+    """What one run made: the plan, what it moves, the files of the tree, the text of the lock, all diagnostics."""
 
     plan: Plan
+    moves: list[Moves]
     files: dict[str, bytes]
     lock: str
     diagnostics: tuple[Diagnostic, ...]
@@ -131,5 +171,5 @@ def compile_project(project: Project, *, resolve: bool = False) -> Compiled:
     plan, diagnostics = solve(project, resolve=resolve)
     diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
     if errors(diagnostics):
-        return Compiled(plan, {}, "", tuple(diagnostics))
-    return Compiled(plan, emit(project, plan), lock.render(plan.nodes), tuple(diagnostics))
+        return Compiled(plan, [], {}, "", tuple(diagnostics))
+    return Compiled(plan, moves(project, plan), emit(project, plan), lock.render(plan.nodes), tuple(diagnostics))

@@ -137,6 +137,11 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),
     "CP126-two-dumps": (_archive("worker-0.tar", SYSROOT), _archive("old/worker-0.tar", SYSROOT)),
     "CP240-edited-lock": (_compiled, _replace("intents/plan.lock.yaml", '"0,4,', '"0-1,4,')),
+    "CP240-moved-core": (
+        _compiled,
+        _replace("intents/plan.lock.yaml", '"0,4,8,12"', "0-1,8-9"),
+        _replace("intents/plan.lock.yaml", "1-3,5-7,9-11,13-15", "2-7,10-15"),
+    ),
     "CP282-more-cores": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4), _snapshot("mg/nodes/w1/sysinfo.tgz", 8)),
     "CP283-odd-number": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
     "CP284-labels-of-worker": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),

@@ -9,7 +9,7 @@ from cpuplan.cli.output import count, format_option, note, print_diagnostics, se
 from cpuplan.write import inputs
 
 if TYPE_CHECKING:
-    from cpuplan.pipeline import Compiled
+    from cpuplan.pipeline import Compiled, Project
 
 
 @click.command()
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     "--check", is_flag=True, help="Write nothing; exit code 3 if out/ or the lock is not what they should be."
 )
 @click.option("--force", is_flag=True, help="Overwrite files of out/ that were edited by hand.")
-@click.option("--resolve", is_flag=True, help="Solve all layouts afresh instead of keeping locked ones.")
+@click.option(
+    "--resolve",
+    is_flag=True,
+    help="Solve all layouts afresh instead of keeping locked ones, and say what is gained.",
+)
 @format_option
 def command(check: bool, force: bool, resolve: bool, output_format: str) -> int:
     """Solve the layouts and write out/ and intents/plan.lock.yaml: whole, or not at all.
@@ -45,7 +49,21 @@ def command(check: bool, force: bool, resolve: bool, output_format: str) -> int:
     before = pipeline.check_state_files(project, compiled.plan)
     compiled = compiled._replace(diagnostics=(*compiled.diagnostics, *before))
     finish = _check if check else _write
-    return finish(root, out, compiled, output_format, force)
+    code = finish(root, out, compiled, output_format, force)
+    _tell_moves(project, compiled, resolve)
+    return code
+
+
+def _tell_moves(project: "Project", compiled: "Compiled", resolve: bool) -> None:
+    """Which CPUs are elsewhere than in the lock, and why."""
+    if not compiled.moves:
+        if resolve and project.lock:
+            note("solved afresh: no CPU moves")
+        return
+    from cpuplan.render import moves
+
+    for line in moves.lines(compiled.moves, project.locate):
+        note(line)
 
 
 def _write(root: Path, out: Path, compiled: "Compiled", output_format: str, force: bool) -> int:

@@ -216,16 +216,24 @@ CODES = {
     ),
     "CP240": Code(
         "lock does not hold",
-        "the locked layout of class {name} in cluster {cluster} does not satisfy its intent",
+        "the locked layout of class {name} in cluster {cluster} breaks a rule: {problem}",
         "undo the edit, or delete the entry and compile again",
         "`intents/plan.lock.yaml` holds the solved layouts so that a compile without changes moves no CPU and needs no "
-        "solver. It was changed by hand into something that the intent does not allow.",
+        "solver. It was changed by hand into something that the intent does not allow, or that no layout is. After a change of the "
+        "intent or the machine a layout that does not fit is solved anew, with the fewest CPUs moved, and no error.",
     ),
     "CP241": Code(
         "damaged lock",
         "the lock {problem}",
         "restore it from Git, or delete it and compile again",
         "`intents/plan.lock.yaml` is written by cpuplan: a list of classes, each with cluster, class, solvedFrom and pools.",
+    ),
+    "CP242": Code(
+        "lock of another form",
+        "the lock is {found}, and this cpuplan reads {expected}",
+        "compile with the cpuplan that wrote it, or delete it and compile again: layouts are then solved afresh",
+        "Another cpuplan wrote `intents/plan.lock.yaml`. Without a lock that can be read nothing says where CPUs are now, so "
+        "a new one may move them; `cpuplan compile --check` before it is committed tells what would become of `out/`.",
     ),
     "CP250": Code(
         "unknown node",

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan import API_VERSION
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.cpuset import CpuSet, CpuSetError, union
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.pools import PARTITION, POOLS, QOS_SETS
 from cpuplan.source import Data, Position, Source
 
+#: Raised with the built-in rules, so that a lock from before is not taken for one that was edited by hand.
+FORM = 2
+_CONFLICT = "take either side and compile again: what does not fit any more is solved with the fewest moves"
 HEADER = "Layouts as cpuplan solved them. Commit this file: with it, `compile` moves no CPU without need.\n"
 
 
@@ -25,10 +28,33 @@ class Locked(NamedTuple):
     solved_from: str
     pools: dict[str, CpuSet]
     position: Position
+    places: dict[str, Position]  # of each pool's list
+
+    @property
+    def overlaps(self) -> bool:
+        """Is some CPU in two pools, as no layout has it?"""
+        pools = [cpus for name, cpus in self.pools.items() if name in POOLS]
+        return len(union(pools)) < sum(map(len, pools))
 
 
 #: Layouts by (cluster, class).
 Lock = Mapping[tuple[str, str], Locked]
+
+
+def find(lock: Lock, node_class: NodeClass) -> tuple[Locked | None, bool]:
+    """The layout that a class starts from, and whether it is its own.
+
+    A class that is new starts from that of its hardware without facts of its own (CPUs that are offline on some
+    nodes), or from one that was solved from the same: then an intent was renamed.
+    """
+    cluster = node_class.cluster
+    if own := lock.get((cluster, node_class.name)):
+        return own, True
+    if kin := lock.get((cluster, f"{node_class.intent}-{node_class.hardware}")):
+        return kin, False
+    wanted = digest(node_class) if lock else ""
+    same = (entry for (where, _), entry in sorted(lock.items()) if where == cluster and entry.solved_from == wanted)
+    return next(same, None), False
 
 
 def digest(node_class: NodeClass) -> str:
@@ -40,7 +66,7 @@ def digest(node_class: NodeClass) -> str:
     pools = " ".join(each.model_dump_json(exclude_none=True) for each in said)
     policy = spec.kubelet.cpu_manager_policy
     near = [device.model_dump_json(exclude_none=True) for device in node_class.devices if '"near"' in pools]
-    text = f"{pools} {spec.objective} {policy} {near} {node_class.topology.fingerprint()}"
+    text = f"{FORM} {pools} {spec.objective} {policy} {near} {node_class.topology.fingerprint()}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -65,9 +91,16 @@ def read(path: Path, shown: str) -> tuple[Lock, list[Diagnostic]]:
     from cpuplan.load import yaml
 
     sources, diagnostics = yaml.read(path, shown)
+    diagnostics = [each._replace(remedy=_CONFLICT) if each.code == "CP101" else each for each in diagnostics]
     lock: dict[tuple[str, str], Locked] = {}
     for source in sources:
         data = source.data
+        form = " ".join(str(data[key]) for key in ("apiVersion", "kind") if isinstance(data, dict) and key in data)
+        if form != f"{API_VERSION} Plan":
+            place = source.value_at(("apiVersion",)) if form else source.value_at(())
+            values = {"found": form or "without apiVersion and kind", "expected": f"{API_VERSION} Plan"}
+            diagnostics.append(diagnose("CP242", place, **values))
+            continue
         classes = data.get("classes") if isinstance(data, dict) else None
         if not isinstance(classes, list):
             diagnostics.append(diagnose("CP241", source.value_at(()), problem="has no list `classes`"))
@@ -90,6 +123,7 @@ def _read_entry(
     written = entry["pools"]
     assert isinstance(written, dict)  # noqa: S101 - tested above
     pools: dict[str, CpuSet] = {}
+    places: dict[str, Position] = {}
     for name, text in written.items():
         field = ("classes", index, "pools", name)
         if name not in (*POOLS, *QOS_SETS) and not name.startswith(PARTITION):
@@ -100,4 +134,10 @@ def _read_entry(
         except CpuSetError as error:
             diagnostics.append(diagnose("CP241", source.value_at(field), problem=f"has a wrong CPU list: {error}"))
             return
-    lock[str(entry["cluster"]), str(entry["class"])] = Locked(str(entry["solvedFrom"]), pools, place)
+        places[name] = source.value_at(field)
+    key = str(entry["cluster"]), str(entry["class"])
+    if key in lock:
+        labels = [Label(lock[key].position, "the first one")]
+        diagnostics.append(diagnose("CP241", place, labels=labels, problem=f"has class {key[1]} of {key[0]} twice"))
+        return
+    lock[key] = Locked(str(entry["solvedFrom"]), pools, place, places)

@@ -12,7 +12,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodeClass
 from cpuplan.pools import PARTITION, POOLS, GoalName
 from cpuplan.solve.layout import Layout, Scope, View
-from cpuplan.solve.rules.rule import Problem, scopes_of
+from cpuplan.solve.rules.rule import Problem, counted, scopes_of
 from cpuplan.solve.said import said
 from cpuplan.topology import Topology
 
@@ -145,6 +145,22 @@ def reasons(problem: Problem, name: str, layout: Layout) -> Iterator[Reason]:
 def measures(aims: Iterable[Aim], view: View) -> tuple[int, ...]:
     """How far a layout is from each aim: the smaller of two tuples is the better layout."""
     return tuple(aim.measure(view) for aim in aims)
+
+
+def words(aim: Aim, old: int, new: int) -> str:
+    """What a change of an aim's measure means: `shared is on 1 NUMA node instead of 2`."""
+    match aim:
+        case Moved():
+            return f"{new} CPUs move instead of {old}"
+        case SplitCores():
+            return f"cores with threads in different sets: {new} instead of {old}"
+        case Parts(name=name, scopes=scopes):
+            part = scopes[0].name.rpartition(" ")[0]
+            return f"{name} is on {counted(new, part)} instead of {old}"
+        case Smallest(name=name):
+            return f"the NUMA node with the fewest CPUs of {name} has {-new} instead of {-old}"
+        case Total(name=name, sign=sign):
+            return f"{name} has {sign * new} CPUs instead of {sign * old}"
 
 
 def sets_of(aim: Aim) -> list[CpuSet]:

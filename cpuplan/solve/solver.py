@@ -6,7 +6,8 @@ from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.plan import NodeClass, NodePlan, Pool
 from cpuplan.pools import POOLS
 from cpuplan.solve import goals, statements
-from cpuplan.solve.layout import Layout, View, layouts_of, slots_of
+from cpuplan.solve.breaches import breaches
+from cpuplan.solve.layout import Layout, layouts_of
 from cpuplan.solve.rules import problem_of
 from cpuplan.source import Position
 
@@ -34,14 +35,7 @@ def verify(node_class: NodeClass, layout: Layout) -> bool:
     """Does a layout satisfy every rule? Needs no solver. Says nothing of whether there is a better one."""
     if errors(statements.check(node_class, lambda _origin: None)):
         return False
-    problem = problem_of(node_class)
-    if any(not cpus <= problem.topology.online for cpus in layout.values()):
-        return False
-    view = View(problem.topology, layout)
-    allowed = set(map(frozenset, slots_of(problem.names)))
-    return all(frozenset(slot) in allowed for pattern in view.patterns for slot in pattern) and all(
-        constraint.holds(view) for rule in problem.rules for constraint in rule.constraints
-    )
+    return next(breaches(node_class, layout), None) is None
 
 
 def explain(node_class: NodeClass, layout: Layout) -> NodePlan:
