@@ -36,6 +36,11 @@ class Target(Model):
     )
     clusters: Annotated[tuple[Name, ...], Listed] = Field((), description="only in these clusters; all if left out")
     pool: Name | None = Field(None, description="openshift: the MachineConfigPool")
+    mixed_hardware: Literal["split", "common"] | None = Field(
+        None,
+        description="openshift, for nodes of unlike hardware. split: a pool for each, <pool>-<hardware>; common: one "
+        "layout that is right on all; left out: an error",
+    )
     node_selector: dict[str, str] = Field({}, description="openshift: labels of the pool's nodes")
     machine_config_label: dict[str, str] = Field({}, description="openshift: label of the MachineConfig")
     machine_config_pool_selector: dict[str, str] = Field({}, description="openshift: labels of the MachineConfigPool")

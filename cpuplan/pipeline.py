@@ -12,6 +12,7 @@ from cpuplan.source import Position
 
 if TYPE_CHECKING:
     from cpuplan.solve.breaches import Breach
+    from cpuplan.solve.layout import Layout
     from cpuplan.solve.moves import Move
 
 LOCK_PATH = f"intents/{files.LOCK_NAME}"
@@ -51,16 +52,51 @@ def solve(project: Project, *, resolve: bool = False) -> tuple[Plan, list[Diagno
 
     plans: list[NodePlan] = []
     diagnostics: list[Diagnostic] = []
-    for node_class in project.classes:
-        problems = statements.check(node_class, project.locate)
-        diagnostics += [problem for problem in problems if problem not in diagnostics]
+    for members in _together(project.classes):
+        problems = [problem for each in members for problem in statements.check(each, project.locate)]
+        diagnostics += [problem for problem in dict.fromkeys(problems) if problem not in diagnostics]
         if errors(problems):
             continue
         try:
-            plans.append(_layout(node_class, project, resolve=resolve))
+            if len(members) > 1:
+                plans += _common_layout(members, project, resolve=resolve)
+            else:
+                plans.append(_layout(members[0], project, resolve=resolve))
         except CpuplanError as error:
             diagnostics += [problem for problem in error.diagnostics if problem not in diagnostics]
+    plans.sort(key=lambda plan: (plan.node_class.cluster, plan.node_class.name))
     return Plan(tuple(plans)), diagnostics
+
+
+def _together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
+    """Classes that get one layout: those of one intent, and so one pool, that is common to unlike hardware."""
+    found: dict[tuple[str, ...], list[NodeClass]] = {}
+    for each in classes:
+        target = each.target
+        common = target.platform == "openshift" and target.mixed_hardware == "common"
+        key = (each.cluster, each.intent) if common else (each.cluster, each.intent, each.name)
+        found.setdefault(key, []).append(each)
+    return list(found.values())
+
+
+def _common_layout(classes: Sequence[NodeClass], project: Project, *, resolve: bool) -> list[NodePlan]:
+    """The locked layout where it satisfies every rule of every class; else the best one near to it.
+
+    A class that is new in the pool starts from the layout of the others.
+    """
+    from cpuplan.solve import common, solver
+    from cpuplan.solve.breaches import breaches
+
+    found = [lock.find(project.lock, each) for each in classes] if not resolve else []
+    start = next((locked for locked, is_own in found if locked and is_own), None)
+    layout: Layout | None = start.pools if start else None
+    if layout is None or any(next(breaches(each, layout), None) for each in classes):
+        for each, (locked, is_own) in zip(classes, found, strict=False):
+            breach = next(breaches(each, locked.pools), None) if locked and is_own else None
+            if locked and breach and (locked.overlaps or locked.solved_from == lock.digest(each)):
+                raise CpuplanError([_edited(each, locked, breach, project)])
+        layout = common.solve(classes, project.locate, layout)
+    return [solver.explain(each, layout) for each in classes]
 
 
 def _layout(node_class: NodeClass, project: Project, *, resolve: bool) -> NodePlan:

@@ -51,6 +51,12 @@ class NodeClass:
         self.cpu_model_number = cpu_model_number
         self.devices = devices
 
+    @property
+    def profile(self) -> str:
+        """The name of its objects: of the intent, or of the class where each class has a pool of its own."""
+        split = self.target.platform == "openshift" and self.target.mixed_hardware == "split"
+        return self.name if split else self.intent
+
     def saying(self, spec: IntentSpec) -> "NodeClass":
         """The same nodes with another intent."""
         other = copy(self)

@@ -6,9 +6,9 @@ from itertools import groupby
 from cpuplan.backends import admission, kubernetes, openshift, performanceprofile, planfile
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
-from cpuplan.components import nrt
+from cpuplan.components import all_settings, nrt
 from cpuplan.delivery import DeliverySpec
-from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json
 from cpuplan.load import targets
 from cpuplan.plan import NodePlan, Plan
@@ -29,11 +29,35 @@ def check_pools(plan: Plan, locate: Callable[[str], Position | None]) -> list[Di
         target = node.node_class.target
         if target.platform == "openshift" and target.pool:
             pools.setdefault((node.node_class.cluster, target.pool), []).append(node)
-    return [
-        targets.unlike([node.node_class for node in members], locate)
-        for _, members in sorted(pools.items())
-        if len(members) > 1 and any(_objects(node) != _objects(members[0]) for node in members[1:])
-    ]
+    found = []
+    for _, members in sorted(pools.items()):
+        other = next((node for node in members[1:] if _objects(node) != _objects(members[0])), None)
+        if other and other.node_class.target.mixed_hardware != "split":  # else it is CP288
+            same = {node.node_class.intent for node in members} == {other.node_class.intent}
+            if same and other.node_class.target.mixed_hardware == "common":
+                found.append(_unlike_files(members[0], other, locate))
+            else:
+                found.append(targets.unlike([node.node_class for node in members], locate))
+    return found
+
+
+def _unlike_files(first: NodePlan, second: NodePlan, locate: Callable[[str], Position | None]) -> Diagnostic:
+    """CP290: settings that follow the hardware and not the layout."""
+    of_first, of_second = (
+        {(each.component, each.key): each.value for each in all_settings(node)} for node in (first, second)
+    )
+    differing = sorted(key for key in of_first.keys() | of_second.keys() if of_first.get(key) != of_second.get(key))
+    node_class = first.node_class
+    index = node_class.spec.targets.index(node_class.target)
+    return diagnose(
+        "CP290",
+        locate(f"Intent/{node_class.intent}:spec.targets.{index}.mixedHardware"),
+        pool=node_class.target.pool,
+        cluster=node_class.cluster,
+        first=node_class.hardware,
+        second=second.node_class.hardware,
+        keys=", ".join(f"{key} of {component}" for component, key in differing) or "names",
+    )
 
 
 def _objects(plan: NodePlan) -> Files:
@@ -52,6 +76,7 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
         files |= by_git.cluster_files(cluster, plans, {manifest.file: manifest for manifest in manifests}.values())
         files |= _node_files(cluster, plans)
         files |= _expected(cluster, plans)
+        files |= _node_labels(cluster, plans)
     if delivery:
         files |= by_git.argocd_files(delivery)
     return files
@@ -69,6 +94,17 @@ def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
     if members:
         files[f"nodes/{cluster}/nodes.json"] = to_json(dict(sorted(members.items()))).encode()
     return files
+
+
+def _node_labels(cluster: str, plans: list[NodePlan]) -> Files:
+    """The labels that nodes of split pools must carry, by node; nobody but people or their tools set them."""
+    labels = {
+        node: openshift.node_selector(plan.node_class.target)
+        for plan in plans
+        if plan.node_class.target.mixed_hardware == "split" and plan.node_class.target.platform == openshift.NAME
+        for node in plan.node_class.nodes
+    }
+    return {f"clusters/{cluster}/node-labels.json": to_json(dict(sorted(labels.items()))).encode()} if labels else {}
 
 
 def _expected(cluster: str, plans: list[NodePlan]) -> Files:

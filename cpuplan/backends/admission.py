@@ -30,7 +30,7 @@ def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
     if not known:
         return
     if min(known) >= versions.FEATURES["api.validating_policy"]:
-        yield from _validating(min(known), sorted({f"performance-{plan.node_class.intent}" for plan in sharing}))
+        yield from _validating(min(known), sorted({f"performance-{plan.node_class.profile}" for plan in sharing}))
     apis = [api for plan in sharing if (api := admission.mutating_api(plan))]
     if apis:
         yield from _objects(mutating(min(apis, key=list(versions.MUTATING_POLICY).index)), {})

@@ -47,20 +47,20 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     if plan.spec.paused:
         return
     if node_class.target.control_plane_topology == performanceprofile.HOSTED:
-        yield Manifest(f"10-configmap-{node_class.intent}.yaml", performanceprofile.config_map(plan))
+        yield Manifest(f"10-configmap-{node_class.profile}.yaml", performanceprofile.config_map(plan))
         return
     if pool not in BUILT_IN_POOLS:
         yield Manifest(f"00-machineconfigpool-{pool}.yaml", machine_config_pool(node_class.target))
     if node_class.target.mode == performanceprofile.MODE:
-        yield Manifest(f"10-performanceprofile-{node_class.intent}.yaml", performanceprofile.profile(plan))
+        yield Manifest(f"10-performanceprofile-{node_class.profile}.yaml", performanceprofile.profile(plan))
         return
     for name in pinned_pools(node_class.target):
         yield Manifest(f"01-machineconfig-{name}-cpu-partitioning.yaml", pinning_machine_config(name))
-    yield Manifest(f"10-kubeletconfig-{node_class.intent}.yaml", kubelet_config(plan))
-    yield Manifest(f"10-machineconfig-{node_class.intent}.yaml", machine_config(plan))
-    yield Manifest(f"10-runtimeclass-{node_class.intent}.yaml", runtime_class(plan))
+    yield Manifest(f"10-kubeletconfig-{node_class.profile}.yaml", kubelet_config(plan))
+    yield Manifest(f"10-machineconfig-{node_class.profile}.yaml", machine_config(plan))
+    yield Manifest(f"10-runtimeclass-{node_class.profile}.yaml", runtime_class(plan))
     if plan.pool("isolated").cpus:
-        yield Manifest(f"10-tuned-{node_class.intent}.yaml", tuned_object(plan))
+        yield Manifest(f"10-tuned-{node_class.profile}.yaml", tuned_object(plan))
 
 
 def node_files(_plan: NodePlan) -> Mapping[str, bytes]:
@@ -104,7 +104,7 @@ def kubelet_config(plan: NodePlan) -> dict[str, Any]:
     return {
         "apiVersion": MCO_API,
         "kind": "KubeletConfig",
-        "metadata": metadata(f"performance-{plan.node_class.intent}", NODE_WAVE, guarded=True),
+        "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE, guarded=True),
         "spec": {
             "machineConfigPoolSelector": {"matchLabels": pool_labels(target)},
             "kubeletConfig": kubelet.configuration(of_component(all_settings(plan), kubelet.NAME)),
@@ -121,7 +121,7 @@ def machine_config(plan: NodePlan) -> dict[str, Any]:
         "apiVersion": MCO_API,
         "kind": "MachineConfig",
         "metadata": metadata(
-            f"50-performance-{plan.node_class.intent}",
+            f"50-performance-{plan.node_class.profile}",
             NODE_WAVE,
             labels=target.machine_config_label or {ROLE: target.pool or ""},
             guarded=True,
@@ -168,7 +168,7 @@ def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
 def runtime_class(plan: NodePlan) -> dict[str, Any]:
     """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's nodes."""
     return runtimeclass.runtime_class(plan, node_selector(plan.node_class.target)) | {
-        "metadata": metadata(f"performance-{plan.node_class.intent}", NODE_WAVE)
+        "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE)
     }
 
 
@@ -193,7 +193,7 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
 
 def tuned_object(plan: NodePlan) -> dict[str, Any]:
     """Tuned: the profile, and the pool whose nodes get it from the node tuning operator."""
-    target, name = plan.node_class.target, f"openshift-node-performance-{plan.node_class.intent}"
+    target, name = plan.node_class.target, f"openshift-node-performance-{plan.node_class.profile}"
     profile = tuned.render(of_component(all_settings(plan), tuned.NAME))
     recommended = {
         "machineConfigLabels": target.machine_config_label or {ROLE: target.pool or ""},

@@ -30,7 +30,7 @@ _OPERATORS = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManagerP
 
 def profile(plan: NodePlan) -> dict[str, Any]:
     """The PerformanceProfile of a plan."""
-    made = metadata(plan.node_class.intent, NODE_WAVE, guarded=True)
+    made = metadata(plan.node_class.profile, NODE_WAVE, guarded=True)
     made["annotations"] |= _annotations(plan)
     return {"apiVersion": API_VERSION, "kind": "PerformanceProfile", "metadata": made, "spec": _spec(plan)}
 

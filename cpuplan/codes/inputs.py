@@ -171,7 +171,8 @@ CODES = {
     "CP227": Code(
         "unlike nodes in one pool",
         "pool {pool} of cluster {cluster} would have nodes of unlike hardware: {classes}",
-        "give each hardware its own intent and pool (select by label), or leave one out",
+        "beside pool, write mixedHardware: split (a pool for each hardware) or mixedHardware: common (one layout that is right "
+        "on all), or give each hardware its own intent and pool (select by label)",
         "A MachineConfigPool has one MachineConfig and one KubeletConfig, so one list of CPU numbers for all its nodes. With "
         "unlike nodes in one pool, kernel arguments fight each other and nodes boot in a loop "
         "(openshift/cluster-node-tuning-operator#558).",

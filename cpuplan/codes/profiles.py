@@ -171,4 +171,27 @@ CODES = {
         "Nodes of a hosted cluster are configured by ConfigMaps that their NodePool names; cpuplan writes the one that holds a "
         "PerformanceProfile.",
     ),
+    "CP288": Code(
+        "pool that cannot be split",
+        "mixedHardware: split gives each hardware a pool, and {problem}",
+        "leave out what stands in the way, write mixedHardware: common, or give each hardware its own intent and pool",
+        "Each class of nodes gets a MachineConfigPool <pool>-<hardware> with labels of its own, and a node is in one custom "
+        "pool only. The machine config operator has no custom pools of control plane nodes.",
+    ),
+    "CP289": Code(
+        "nodes without the label of their pool",
+        "in the inventory, {nodes} not the label of pool {pool} of cluster {cluster}",
+        "`kubectl label node {node} {key}=` (out/clusters/{cluster}/node-labels.json lists all), and the same in inventories/",
+        "A pool that `mixedHardware: split` makes has the nodes that carry its label. Somebody must set it, cpuplan does not: "
+        "until then the nodes stay in the pool where they are, with its settings. A node must not be in two custom pools: "
+        "take away the label of the earlier one, or delete that pool. Nodes reboot when they change their pool.",
+        "warning",
+    ),
+    "CP290": Code(
+        "common pool with unlike files",
+        "pool {pool} of cluster {cluster} has a common layout, and its files would differ between {first} and {second}: {keys}",
+        "write mixedHardware: split, or give each hardware its own intent and pool",
+        "A MachineConfigPool has one set of files. Beside the layout, these follow the vendor and model of the CPUs and the "
+        "NUMA nodes of the reserved CPUs.",
+    ),
 }

@@ -17,4 +17,12 @@ CODES = {
         "Each online CPU is in exactly one pool. Let one pool take the rest, or make the sizes add up. A single thread of a "
         "core can also be left over because all other pools take whole cores only.",
     ),
+    "CP403": Code(
+        "no common layout",
+        "no layout of pool {pool} in cluster {cluster} is right on all of its hardware, {machines}{facts}",
+        "write mixedHardware: split, give each hardware its own intent and pool, or change what contradicts",
+        "With `mixedHardware: common` the pools have the same CPU numbers on all nodes of a MachineConfigPool, so each "
+        "statement must hold for them on each machine. It was proven by search that these statements cannot, and "
+        "can without any one of them. Machines with other numbers of CPUs never have a layout in common.",
+    ),
 }

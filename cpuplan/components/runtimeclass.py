@@ -15,8 +15,9 @@ _SELECTOR = "scheduling.nodeSelector."
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The object's fields, one for each label of the selector. Label names have dots and no further ones follow."""
-    name = f"performance-{plan.node_class.intent}"
-    yield Setting(NAME, "metadata.name", name, (Reason("one class for each intent", "default"),))
+    name = f"performance-{plan.node_class.profile}"
+    whose = "intent" if plan.node_class.profile == plan.node_class.intent else "pool"
+    yield Setting(NAME, "metadata.name", name, (Reason(f"one class for each {whose}", "default"),))
     handler = plan.spec.runtime.handler
     reason = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
     yield Setting(NAME, "handler", handler, (reason,))

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import HOST_PATTERN, expand_names
-from cpuplan.intent import IntentSpec, Selector
+from cpuplan.intent import IntentSpec, Selector, Target
 from cpuplan.inventory import Device, HardwareSpec, NodeGroup, NodesSpec
 from cpuplan.load import hardware, targets
 from cpuplan.load.documents import Document, Documents
@@ -17,6 +17,8 @@ from cpuplan.pools import Pool
 from cpuplan.source import Position
 from cpuplan.topology import Topology
 
+#: Characters of the name of a label (Kubernetes, labels and selectors).
+MOST_LABEL = 63
 _HOST = re.compile(HOST_PATTERN)
 
 
@@ -256,6 +258,23 @@ def _never_up(spec: IntentSpec, topology: Topology) -> CpuSet:
     return topology.online - CpuSet(topology.cores) - listed
 
 
+def _unlabelled(
+    intent: Document, index: int, target: Target, members: list[tuple[Group, tuple[str, ...]]]
+) -> Iterator[Diagnostic]:
+    """Nodes that are not in the pool of their class yet, as far as the inventory tells; and a name that is no label."""
+    pool = target.pool or ""
+    place = intent.at("targets", index, "mixedHardware")
+    if len(pool) > MOST_LABEL:
+        problem = f"{pool} would be a pool's name of {len(pool)} characters, and labels have {MOST_LABEL} at most"
+        yield diagnose("CP288", place, problem=problem)
+        return
+    label = targets.role(pool)
+    if names := sorted(name for group, found in members if label not in group.labels for name in found):
+        nodes = f"node {names[0]} has" if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]}) have"
+        cluster = members[0][0].cluster
+        yield diagnose("CP289", place, nodes=nodes, node=names[0], cluster=cluster, pool=pool, key=label)
+
+
 def _classes(
     documents: Documents,
     claims: list[tuple[Document, Group, tuple[str, ...]]],
@@ -264,9 +283,11 @@ def _classes(
 ) -> Iterator[NodeClass]:
     merged: dict[_Key, list[str]] = {}
     first: dict[_Key, tuple[Document, Group]] = {}
+    members: dict[_Key, list[tuple[Group, tuple[str, ...]]]] = {}
     for intent, group, names in claims:
         key = (intent.name, group.cluster, group.hardware, group.offline, _devices_that_matter(intent.spec, group))
         merged.setdefault(key, []).extend(names)
+        members.setdefault(key, []).append((group, names))
         first.setdefault(key, (intent, group))
     without_target: set[tuple[str, str]] = set()
     for key, (intent, group) in first.items():
@@ -281,15 +302,20 @@ def _classes(
             diagnostics.append(diagnose("CP226", place, intent=intent.name, cluster=group.cluster))
         if found is None or topology is None:
             continue
+        index, target = found
         facts: HardwareSpec = documents.by_name["Hardware", group.hardware].spec
         suffix = f"-offline-{str(group.offline).replace(',', '.')}" if group.offline else ""
         own = key[-1]
         suffix += f"-devices-{_digest(own)}" if own else ""
+        if targets.is_split(target):
+            spec = targets.split(spec, index, group.hardware + suffix)
+            target = spec.targets[index]
+            diagnostics += _unlabelled(intent, index, target, members[key])
         yield NodeClass(
             name=f"{intent.name}-{group.hardware}{suffix}",
             intent=intent.name,
             spec=spec,
-            target=found[1],
+            target=target,
             cluster=group.cluster,
             hardware=group.hardware,
             topology=topology,

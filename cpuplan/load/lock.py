@@ -98,8 +98,8 @@ def read(path: Path, shown: str) -> tuple[Lock, list[Diagnostic]]:
         form = " ".join(str(data[key]) for key in ("apiVersion", "kind") if isinstance(data, dict) and key in data)
         if form != f"{API_VERSION} Plan":
             place = source.value_at(("apiVersion",)) if form else source.value_at(())
-            values = {"found": form or "without apiVersion and kind", "expected": f"{API_VERSION} Plan"}
-            diagnostics.append(diagnose("CP242", place, **values))
+            found = form or "without apiVersion and kind"
+            diagnostics.append(diagnose("CP242", place, found=found, expected=f"{API_VERSION} Plan"))
             continue
         classes = data.get("classes") if isinstance(data, dict) else None
         if not isinstance(classes, list):

@@ -9,7 +9,7 @@ from cpuplan.plan import NodeClass
 from cpuplan.source import Position
 
 #: Keys of a target that only mean something to the machine config operator.
-_POOL_KEYS = ("pool", "node_selector", "machine_config_label", "machine_config_pool_selector", "mode")
+_POOL_KEYS = ("pool", "mixed_hardware", "node_selector", "machine_config_label", "machine_config_pool_selector", "mode")
 #: Keys of `kernel` that choose a kernel, which nobody but the machine config operator installs.
 _KERNEL_KEYS = ("real_time", "page_size")
 
@@ -36,6 +36,8 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
         if target.platform == "openshift":
             if target.pool is None:
                 yield diagnose("CP229", intent.at("targets", index))
+            if target.mixed_hardware == "split" and (problem := _unsplittable(target)):
+                yield diagnose("CP288", intent.at("targets", index, "mixedHardware"), problem=problem)
             if target.control_plane_topology == "External" and target.mode != "performanceProfile":
                 yield diagnose("CP287", intent.at("targets", index, "mode"), mode=target.mode)
             continue
@@ -46,6 +48,35 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
         for key in _KERNEL_KEYS:
             if key in spec.kernel.model_fields_set:
                 yield _no_effect(intent, spec.targets[0], ("kernel", _camel(key)))
+
+
+def _unsplittable(target: Target) -> str:
+    """Why a target's pool cannot be split; empty if it can."""
+    if target.control_plane_topology == "External":
+        return "the nodes of a hosted cluster's NodePool stay in it"
+    if target.pool in ("master", "arbiter"):
+        return f"nodes of the pool {target.pool} can be in no other one"
+    labels = ("node_selector", "machine_config_label", "machine_config_pool_selector")
+    if given := [_camel(label) for label in labels if getattr(target, label)]:
+        return f"{given[0]} would be the same for each of its parts"
+    return ""
+
+
+def role(pool: str) -> str:
+    """The label of the nodes of a custom pool."""
+    return f"node-role.kubernetes.io/{pool}"
+
+
+def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:
+    """The spec whose target has the pool of one class of nodes."""
+    target = spec.targets[index]
+    own = target.model_copy(update={"pool": f"{target.pool}-{part}"})
+    return spec.model_copy(update={"targets": (*spec.targets[:index], own, *spec.targets[index + 1 :])})
+
+
+def is_split(target: Target) -> bool:
+    """Does each class of its nodes get a pool of its own?"""
+    return target.mixed_hardware == "split" and bool(target.pool) and not _unsplittable(target)
 
 
 def _no_effect(intent: Document, target: Target, field: tuple[str | int, ...]) -> Diagnostic:
@@ -71,7 +102,10 @@ def _check_pools(documents: Documents, classes: Iterable[NodeClass]) -> Iterator
         if each.target.platform == "openshift" and each.target.pool:
             pools.setdefault((each.cluster, each.target.pool), []).append(each)
     for _, members in sorted(pools.items()):
-        if len({_layout_facts(each) for each in members}) > 1:
+        if any(each.target.mixed_hardware == "split" and not is_split(each.target) for each in members):
+            continue  # CP288
+        common = len({each.intent for each in members}) == 1 and members[0].target.mixed_hardware == "common"
+        if not common and len({_layout_facts(each) for each in members}) > 1:
             yield unlike(members, documents.locate)
 
 

@@ -1,6 +1,8 @@
 """What rules demand, as data: `model` hands it to the solver, and `holds` tests a layout without one.
 
-Four of them look at the threads of one core only: `allows` says which slots these may have together.
+Four of them look at the threads of one core only: `allows` says which slots these may have together. `cores` is only
+given where a layout is for unlike machines (`common`): the cores of the machine that the constraint is about;
+`holds` takes them from its view.
 """
 
 from collections.abc import Sequence
@@ -8,6 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.solve.layout import Scope, Slot, View
+
+#: Siblings; empty: those of the machine that is solved.
+Cores: TypeAlias = tuple[CpuSet, ...]
 
 
 class Within(NamedTuple):
@@ -51,6 +56,7 @@ class Amount(NamedTuple):
     unit: Literal["CPUs", "cores"]
     least: int
     most: int
+    cores: Cores = ()
 
     def holds(self, view: View) -> bool:
         return self.least <= view.count(self.name, self.scope.cpus, cores=self.unit == "cores") <= self.most
@@ -61,6 +67,7 @@ class WholeCores(NamedTuple):
 
     name: str
     beside: tuple[str, ...] = ()
+    cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
         return not any(self.name in slot for slot in threads) or all(
@@ -76,6 +83,7 @@ class OneThread(NamedTuple):
 
     name: str
     sibling: str
+    cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
         mine = [slot for slot in threads if self.name in slot]
@@ -91,6 +99,7 @@ class Apart(NamedTuple):
     name: str
     other: str
     scopes: tuple[Scope, ...] | None  # None: cores
+    cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
         return not (any(self.name in slot for slot in threads) and any(self.other in slot for slot in threads))
@@ -108,6 +117,7 @@ class Together(NamedTuple):
     name: str
     others: tuple[str, ...]
     scopes: tuple[Scope, ...] | None  # None: cores
+    cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
         return not any(self.name in slot for slot in threads) or any(
@@ -133,6 +143,19 @@ def binds_cores(constraint: Constraint) -> bool:
     return isinstance(constraint, WholeCores | OneThread) or (
         isinstance(constraint, Apart | Together) and constraint.scopes is None
     )
+
+
+def on_cores(constraint: Constraint, cores: Cores) -> Constraint:
+    """The same, about these cores, if it is about cores at all."""
+    if isinstance(constraint, Within | Has | OneOf) or not (isinstance(constraint, Amount) or binds_cores(constraint)):
+        return constraint
+    return constraint._replace(cores=cores)
+
+
+def slots_by_core(cores: Cores, threads: Sequence[int], slots: Sequence[Slot]) -> list[list[Slot]]:
+    """The slots of some threads, core by core."""
+    found = ([slot for cpu, slot in zip(threads, slots, strict=True) if cpu in siblings] for siblings in cores)
+    return [each for each in found if each]
 
 
 def sets_of(constraint: Constraint) -> list[CpuSet]:

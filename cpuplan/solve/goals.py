@@ -4,13 +4,14 @@
 canonical choice: core by core from the lowest on, each goes to the first pool that can have it (`model`, `kinds`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodeClass
 from cpuplan.pools import PARTITION, POOLS, GoalName
+from cpuplan.solve.constraints import Cores
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules.rule import Problem, counted, scopes_of
 from cpuplan.solve.said import said
@@ -30,8 +31,10 @@ class Moved(NamedTuple):
 class SplitCores(NamedTuple):
     """As few cores as possible have threads in different sets."""
 
+    cores: Cores = ()  # as of constraints
+
     def measure(self, view: View) -> int:
-        cores = view.topology.cores.values()
+        cores = self.cores or view.topology.cores.values()
         return sum(len({frozenset(view.slots[cpu]) for cpu in siblings}) > 1 for siblings in cores)
 
 
@@ -70,10 +73,19 @@ Aim: TypeAlias = Moved | SplitCores | Parts | Smallest | Total
 
 def aims_of(node_class: NodeClass, committed: Layout | None = None) -> list[Aim]:
     """The aims of a class, in the order that its intent gives."""
+    return common_aims([node_class], committed)
+
+
+def common_aims(
+    classes: Sequence[NodeClass], committed: Layout | None = None, cores: Sequence[Cores] = ()
+) -> list[Aim]:
+    """The aims of a layout for several classes of one intent: goal by goal. `cores` where they differ."""
     found: list[Aim] = []
-    for goal in node_class.spec.objective:
-        found += _aims(goal, node_class, committed)
-    return found + list(_open_ends(node_class))
+    for goal in classes[0].spec.objective:
+        for index, node_class in enumerate(classes):
+            aims = _aims(goal, node_class, committed)
+            found += [SplitCores(cores[index]) if cores and isinstance(aim, SplitCores) else aim for aim in aims]
+    return list(dict.fromkeys([*found, *_open_ends(classes[0])]))
 
 
 def _open_ends(node_class: NodeClass) -> Iterator[Aim]:

@@ -5,7 +5,17 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.solve.constraints import PAIRWISE, Constraint, CoreConstraint, Has, OneOf, Within, binds_cores
+from cpuplan.solve.constraints import (
+    PAIRWISE,
+    Constraint,
+    CoreConstraint,
+    Cores,
+    Has,
+    OneOf,
+    Within,
+    binds_cores,
+    slots_by_core,
+)
 from cpuplan.solve.layout import Slot
 from cpuplan.topology import Topology
 
@@ -25,17 +35,28 @@ class Kind(NamedTuple):
         return self.cores[0]
 
 
-def kinds_of(topology: Topology, sets: Iterable[CpuSet]) -> list[Kind]:
-    """All cores by kind, the kind of the first core first."""
+def kinds_of(topology: Topology, sets: Iterable[CpuSet], others: Iterable[Cores] = ()) -> list[Kind]:
+    """All cores by kind, the kind of the first core first.
+
+    `others` are ways in which unlike machines divide the cores of `topology`, which are whole cores of each: cores of a
+    kind are divided alike, and then no two of their threads are alike.
+    """
+    divided = [{cpu: siblings.first for siblings in cores for cpu in siblings} for cores in others]
     marks = dict.fromkeys(topology.online, 0)
     for index, cpus in enumerate(dict.fromkeys(sets)):
         for cpu in cpus & topology.online:
             marks[cpu] |= 1 << index
-    kinds: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    kinds: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
     for siblings in in_order(topology):
         threads = sorted(siblings, key=lambda cpu: (marks[cpu], cpu))
-        kinds.setdefault(tuple(marks[cpu] for cpu in threads), []).append(tuple(threads))
-    return [Kind(tuple(cores), tuple(len(list(same)) for _, same in groupby(key))) for key, cores in kinds.items()]
+        shapes = [[core_of[cpu] for cpu in threads] for core_of in divided]
+        shape = (tuple(map(firsts.index, firsts)) for firsts in shapes)
+        kinds.setdefault((tuple(marks[cpu] for cpu in threads), *shape), []).append(tuple(threads))
+    return [Kind(tuple(cores), _groups(key[0]) if not divided else (1,) * len(key[0])) for key, cores in kinds.items()]
+
+
+def _groups(marks: Iterable[int]) -> tuple[int, ...]:
+    return tuple(len(list(same)) for _, same in groupby(marks))
 
 
 def in_order(topology: Topology) -> list[CpuSet]:
@@ -63,7 +84,7 @@ class Ways:
         self._slots = [slot for slot in slots if all(each.takes(slot) for each in one_of)]
         self._places = [each for each in constraints if isinstance(each, Within | Has)]
         self._core: list[CoreConstraint] = [each for each in constraints if binds_cores(each)]  # type: ignore[misc]
-        pairwise = [each for each in self._core if isinstance(each, PAIRWISE)]
+        pairwise = [each for each in self._core if isinstance(each, PAIRWISE) and not each.cores]
         self._may_meet = {
             (a, b): all(each.allows((a, b)) for each in pairwise) for a in self._slots for b in self._slots
         }
@@ -72,10 +93,17 @@ class Ways:
     def of(self, kind: Kind) -> list[Pattern]:
         """The patterns of a kind, those that are preferred for the lowest cores first; none if the rules leave none."""
         choices = tuple(tuple(self._allowed(cpu)) for cpu in kind.sample)
+        divided = [_narrowed(each, kind.sample) for each in self._core if each.cores]
         key = (choices, kind.groups)
         if key not in self._found:
             self._found[key] = list(self._patterns(choices, kind.groups))
-        return self._found[key]
+        if not divided:
+            return self._found[key]
+        return [
+            pattern
+            for pattern in self._found[key]
+            if all(each.allows(some) for each in divided for some in slots_by_core(each.cores, kind.sample, pattern))
+        ]
 
     def _allowed(self, cpu: int) -> Iterator[Slot]:
         """The slots that one CPU may have."""
@@ -95,7 +123,7 @@ class Ways:
             """`chosen`, and `at` in the choices of the latest thread."""
             thread = len(chosen)
             if thread == len(choices):
-                if all(each.allows(chosen) for each in self._core):
+                if all(each.allows(chosen) for each in self._core if not each.cores):
                     yield chosen
                 return
             # Threads of one group are alike, so only ascending choices are different ways.
@@ -106,6 +134,12 @@ class Ways:
                     yield from extend((*chosen, slot), index)
 
         return extend((), 0)
+
+
+def _narrowed(constraint: CoreConstraint, threads: Iterable[int]) -> CoreConstraint:
+    """The constraint with only those of its cores that the threads are on."""
+    cpus = CpuSet(threads)
+    return constraint._replace(cores=tuple(siblings for siblings in constraint.cores if siblings & cpus))
 
 
 def place(kind: Kind, used: Iterable[tuple[Pattern, int]]) -> dict[int, Slot]:

@@ -8,13 +8,13 @@ reach them the canonical one is taken, which is proven to be it.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.solve import goals
-from cpuplan.solve.constraints import Amount, Apart, Together, binds_cores, sets_of
+from cpuplan.solve.constraints import Amount, Apart, Together, binds_cores, sets_of, slots_by_core
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.kinds import Pattern, Ways, kinds_of, place
 from cpuplan.solve.layout import in_slots, slots_of
@@ -67,7 +67,8 @@ class _Model:
         self.everything = problem.topology.online
         sets = [cpus for each in told_apart for cpus in sets_of(each)]
         sets += [cpus for aim in aims for cpus in goals.sets_of(aim)]
-        self.kinds = kinds_of(problem.topology, sets)
+        divided = dict.fromkeys(cores for each in (*told_apart, *aims) if (cores := getattr(each, "cores", ())))
+        self.kinds = kinds_of(problem.topology, sets, divided)
         ways = Ways(slots_of(problem.names), [*constraints, *_structure(options)])
         self.ways: list[list[Pattern]] = [ways.of(kind) for kind in self.kinds]
         self.used: list[list[Any]] = []  # by kind and pattern: how many cores
@@ -104,25 +105,34 @@ class _Model:
 
     def _amount(self, amount: Amount) -> Any:
         """How much the set has of the scope, in the amount's unit."""
-        return self._taken(amount.name, amount.scope.cpus, cores=amount.unit == "cores")
+        if amount.unit == "CPUs":
+            return self._taken(amount.name, amount.scope.cpus)
 
-    def _taken(self, name: str, scope: CpuSet, *, cores: bool = False) -> Any:
-        """The CPUs (or cores with CPUs) that a set has of a scope."""
-        return self._weighted(
-            lambda pattern, inside: sum(inside[at] and name in slot for at, slot in enumerate(pattern)), scope, cores
-        )
+        def cores(pattern: Pattern, threads: Sequence[int]) -> int:
+            mine = [cpu for cpu, slot in zip(threads, pattern, strict=True) if amount.name in slot]
+            held = CpuSet(mine) & amount.scope.cpus
+            return sum(bool(held & siblings) for siblings in amount.cores) if amount.cores else bool(held)
 
-    def _weighted(self, weight: Any, scope: CpuSet, cores: bool = False) -> Any:
-        """The cores of each kind and way, each as often as `weight` says of its pattern and its threads in a scope."""
+        return self._weighted(cores, amount.scope.cpus)
+
+    def _taken(self, name: str, scope: CpuSet) -> Any:
+        """The CPUs that a set has of a scope."""
+
+        def cpus(pattern: Pattern, threads: Sequence[int]) -> int:
+            return sum(cpu in scope and name in slot for cpu, slot in zip(threads, pattern, strict=True))
+
+        return self._weighted(cpus, scope)
+
+    def _weighted(self, weight: Callable[[Pattern, Sequence[int]], int], scope: CpuSet) -> Any:
+        """The cores of each kind and way with threads in a scope, each as often as `weight` says of its use."""
         variables, weights = [], []
         for kind, patterns, used in zip(self.kinds, self.ways, self.used, strict=True):
-            inside = [cpu in scope for cpu in kind.sample]
-            if not any(inside):
+            if not any(cpu in scope for cpu in kind.sample):
                 continue
             for pattern, variable in zip(patterns, used, strict=True):
-                if found := weight(pattern, inside):
+                if found := weight(pattern, kind.sample):
                     variables.append(variable)
-                    weights.append(1 if cores else found)
+                    weights.append(found)
         return self.cp_model.LinearExpr.weighted_sum(variables, weights)
 
     def _present(self, name: str, scope: CpuSet) -> Any:
@@ -188,8 +198,13 @@ class _Model:
             case Moved(committed=committed):
                 old = {cpu: {name for name, cpus in committed if cpu in cpus} for cpu in self.everything}
                 return self._moved(old)
-            case SplitCores():
-                return self._weighted(lambda pattern, _: len(set(pattern)) > 1, self.everything)
+            case SplitCores(cores=cores):
+
+                def split(pattern: Pattern, threads: Sequence[int]) -> int:
+                    parts = slots_by_core(cores, threads, pattern) if cores else [pattern]
+                    return sum(len(set(part)) > 1 for part in parts)
+
+                return self._weighted(split, self.everything)
             case Parts(name=name, scopes=scopes):
                 return self._sum(self._present(name, scope.cpus) for scope in scopes)
             case Smallest(name=name, scopes=scopes):
