@@ -93,3 +93,14 @@ def test_an_edit_beside_the_pools_keeps_the_layout(compiled: Path, tmp_path: Pat
     lock = "intents/plan.lock.yaml"
     assert (project / lock).read_text() == (compiled / lock).read_text()
     assert b"hugepages=16" in (project / "out/clusters/lab/manifests/10-machineconfig-low-latency.yaml").read_bytes()
+
+
+def test_an_edit_of_pools_that_the_layout_satisfies_needs_no_solver(compiled: Path, tmp_path: Path) -> None:
+    project = tmp_path / "copy"
+    shutil.copytree(compiled, project)
+    intent, lock = project / "intents/lab.yaml", project / "intents/plan.lock.yaml"
+    pools = [line for line in lock.read_text().splitlines() if "solvedFrom" not in line]
+    intent.write_text(intent.read_text().replace("percent: 12", "percent: 11"))  # 4 of 32 CPUs, both
+    assert run(project, "compile").endswith("False\n")
+    assert [line for line in lock.read_text().splitlines() if "solvedFrom" not in line] == pools
+    assert lock.read_text() != (compiled / "intents/plan.lock.yaml").read_text()
