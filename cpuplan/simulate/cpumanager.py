@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cpuplan.simulate import behaviour
 from cpuplan.simulate.assignment import take_by_topology_numa_packed
 from cpuplan.simulate.bits import to_text
 from cpuplan.simulate.cpustate import CPUState
@@ -139,6 +140,8 @@ class StaticPolicy:
         if count % per_core:
             text = f"SMT Alignment Error: requested {count} cpus not multiple cpus per core = {per_core}"
             raise AdmissionError("SMTAlignmentError", text)
+        if not behaviour.has(self.gates, "cpu.physical_cpus_check"):
+            return
         physical = (state.default & ~self.reserved_physical).bit_count()
         if count > physical:
             text = f"available physical CPUs = {physical}, requested CPUs = {count}, CPUs per core = {per_core}"

@@ -125,6 +125,16 @@ def test_full_pcpus_only_counts_whole_cores(count: int, message: str) -> None:
     assert (caught.value.reason, str(caught.value)) == ("SMTAlignmentError", message)
 
 
+def test_since_1_27_full_pcpus_only_counts_whole_cores() -> None:
+    """Before, halves of cores with a reserved CPU were given (#113537)."""
+    before, since = (policy("0-1", FULL, gates=Gates(version=version)) for version in ((1, 26), (1, 27)))
+    state = started(before)
+    admit(before, state, guaranteed("p", 22))
+    assert to_text(state.entries["p"]["a"]) == "2-23"
+    with pytest.raises(AdmissionError, match=f"{TOO_FEW}: available physical CPUs = 20"):
+        admit(since, started(since), guaranteed("p", 22))
+
+
 def test_bug_129078_a_running_pod_is_refused_after_a_restart() -> None:
     """The check for free cores comes before the look whether the container has its CPUs already."""
     given = policy(options=FULL)
