@@ -12,6 +12,9 @@ from cpuplan.simulate.features import Gates
 SINCE: dict[str, Version] = {
     # full-pcpus-only counts the CPUs of whole cores that are left (#114114); before, it gave out halves of them.
     "cpu.physical_cpus_check": (1, 27),
+    # Memory of a group of nodes must not touch a node that is in use with others (#123443); before, it could, and the
+    # groups overlapped from then on.
+    "memory.group_check": (1, 32),
 }
 
 

@@ -107,8 +107,13 @@ def _best(hints: Iterable[TopologyHint]) -> TopologyHint:
     return best
 
 
-def choose_affinity(machine: Machine, requested: Sizes, reusable: Reusable, given: TopologyHint) -> int:
-    """The nodes to take memory from, starting from the topology manager's hint; KubeletError refuses the pod."""
+def choose_affinity(
+    machine: Machine, requested: Sizes, reusable: Reusable, given: TopologyHint, *, keep_groups: bool
+) -> int:
+    """The nodes to take memory from, starting from the topology manager's hint; KubeletError refuses the pod.
+
+    With `keep_groups` groups of nodes must not overlap.
+    """
     best = given
     if best.affinity is None:
         best = default_hint(machine, requested, reusable)
@@ -120,7 +125,7 @@ def choose_affinity(machine: Machine, requested: Sizes, reusable: Reusable, give
         if best.preferred and not extended.preferred:
             raise KubeletError("[memorymanager] failed to find the extended preferred hint")
         mask = extended.affinity or 0
-    if violates_allocations(machine, members(mask)):
+    if keep_groups and violates_allocations(machine, members(mask)):
         raise KubeletError("[memorymanager] preferred hint violates NUMA node allocation")
     return mask
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan.simulate import quantity
+from cpuplan.simulate import behaviour, quantity
 from cpuplan.simulate.bits import bits_of, members
 from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.features import Gates
@@ -42,6 +42,7 @@ class StaticPolicy:
         if not sum(sizes.get(MEMORY, 0) for sizes in reserved.values()):
             raise KubeletError("[memorymanager] you should specify the system reserved memory")
         self.nodes, self.reserved, self.gates = tuple(nodes), reserved, gates
+        self.keeps_groups = behaviour.has(gates, "memory.group_check")
         #: What plain init containers leave to the pod's next ones, by pod, mask and type.
         self.reusable: dict[str, dict[int, dict[str, int]]] = {}
 
@@ -93,7 +94,7 @@ class StaticPolicy:
             return
         requested = container_requests(pod, container, self.gates)
         reusable = self.reusable.get(pod.uid, {})
-        mask = choose_affinity(state.machine, requested, reusable, affinity)
+        mask = choose_affinity(state.machine, requested, reusable, affinity, keep_groups=self.keeps_groups)
         nodes = tuple(members(mask))
         machine = {node: kept.copy() for node, kept in state.machine.items()}
         blocks = tuple(Block(nodes, kind, size) for kind, size in sorted(requested.items()))

@@ -23,7 +23,8 @@ def allocate_pod(policy: StaticPolicy, state: MemoryState, pod: Pod, affinity: T
         validate_pod_scope_resources(pod, policy.gates)
     except KubeletError as error:
         raise AdmissionError("EmptyPodSharedPoolError", str(error)) from None
-    mask = choose_affinity(state.machine, total, policy.reusable.get(pod.uid, {}), affinity)
+    reusable = policy.reusable.get(pod.uid, {})
+    mask = choose_affinity(state.machine, total, reusable, affinity, keep_groups=policy.keeps_groups)
     nodes = tuple(members(mask))
     machine = {node: kept.copy() for node, kept in state.machine.items()}
     assigned = _partition(policy, pod, total, nodes)

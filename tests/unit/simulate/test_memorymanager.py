@@ -88,6 +88,20 @@ def test_refusals(memory: str, affinity: TopologyHint, message: str) -> None:
     assert "p" not in state.entries
 
 
+def test_since_1_32_groups_of_nodes_do_not_overlap() -> None:
+    before, since = (policy(8, 8, gates=Gates(version=version)) for version in ((1, 31), (1, 32)))
+    both = TopologyHint(bits_of([0, 1]), preferred=True)
+    state = started(before)
+    admit(before, state, guaranteed("p", "2Gi"), TopologyHint(bits_of([0]), preferred=True))
+    admit(before, state, guaranteed("q", "2Gi"), both)
+    assert state.entries["q"]["a"] == (Block((0, 1), "memory", 2 * GIB),)
+    assert free(state) == [3, 8]
+    state = started(since)
+    admit(since, state, guaranteed("p", "2Gi"), TopologyHint(bits_of([0]), preferred=True))
+    with pytest.raises(KubeletError, match="preferred hint violates NUMA node allocation"):
+        admit(since, state, guaranteed("q", "2Gi"), both)
+
+
 def test_a_node_is_used_alone_or_in_one_group() -> None:
     given = policy(8, 8, 8)
     state = started(given)
