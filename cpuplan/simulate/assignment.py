@@ -16,8 +16,10 @@ class CPUAccumulator:
     unequal cores call elements free that are not, and CPUs of others, or fewer distinct ones, come out (kubelet bug).
     """
 
-    def __init__(self, topology: CPUTopology, available: int, count: int) -> None:
-        self.topology = topology
+    def __init__(
+        self, topology: CPUTopology, available: int, count: int, *, odd_uncore_remainders: bool = True
+    ) -> None:
+        self.topology, self.odd_uncore_remainders = topology, odd_uncore_remainders
         self.free = available & topology.all
         self.needed = count
         self.result = 0
@@ -99,7 +101,9 @@ class CPUAccumulator:
     def take_partial_uncore(self, cache: int) -> None:
         """The lowest cores that are free at all within `cache`, if they happen to have just the missing CPUs."""
         topology, free = self.topology, self.free
-        wanted = -(-self.needed // topology.cpus_per_core)
+        wanted, rest = divmod(self.needed, topology.cpus_per_core)
+        if rest and self.odd_uncore_remainders:
+            wanted += 1
         within = cache & free
         candidate = 0
         for core in topology.cores.values():
@@ -134,13 +138,21 @@ class CPUAccumulator:
 
 
 def take_by_topology_numa_packed(
-    topology: CPUTopology, available: int, count: int, *, spread: bool = False, align_by_uncore_cache: bool = False
+    topology: CPUTopology,
+    available: int,
+    count: int,
+    *,
+    spread: bool = False,
+    align_by_uncore_cache: bool = False,
+    odd_uncore_remainders: bool = True,
 ) -> int:
     """`count` CPUs out of `available`; `spread` is the sorting strategy of distribute-cpus-across-cores.
 
+    Without `odd_uncore_remainders` only whole cores are aligned by uncore cache.
+
     KubeletError when there are not so many.
     """
-    taken = CPUAccumulator(topology, available, count)
+    taken = CPUAccumulator(topology, available, count, odd_uncore_remainders=odd_uncore_remainders)
     if taken.is_satisfied:
         return 0
     if taken.is_failed:

@@ -40,6 +40,7 @@ class StaticPolicy:
     ) -> None:
         self.topology, self.options, self.gates, self.fork = topology, options, gates, fork
         self.cpu_group_size = topology.cpus_per_core
+        self.odd_uncore_remainders = behaviour.has(gates, "cpu.odd_uncore_remainders", is_openshift=fork.is_openshift)
         self.cpus_to_reuse: dict[str, int] = {}
         self.reserved = reserved.cpus or self._reserve(reserved.number)
         self.reserved_physical = topology.siblings_of(self.reserved)
@@ -170,9 +171,13 @@ class StaticPolicy:
         if options.distribute_cpus_across_numa:
             group = self.cpu_group_size if options.full_pcpus_only else 1
             return take_by_topology_numa_distributed(self.topology, available, count, group, spread=spread)
-        by_cache = options.prefer_align_cpus_by_uncorecache
         return take_by_topology_numa_packed(
-            self.topology, available, count, spread=spread, align_by_uncore_cache=by_cache
+            self.topology,
+            available,
+            count,
+            spread=spread,
+            align_by_uncore_cache=options.prefer_align_cpus_by_uncorecache,
+            odd_uncore_remainders=self.odd_uncore_remainders,
         )
 
     def _update_cpus_to_reuse(self, pod: Pod, container: Container, cpus: int) -> None:

@@ -135,6 +135,25 @@ def test_since_1_27_full_pcpus_only_counts_whole_cores() -> None:
         admit(since, started(since), guaranteed("p", 22))
 
 
+@pytest.mark.parametrize(
+    ("version", "is_openshift", "cpus"),
+    [
+        pytest.param((1, 33), False, "0,8,12", id="before: a core and the half of another"),
+        pytest.param((1, 34), False, "5,12-13", id="since: in one uncore cache"),
+        pytest.param((1, 32), True, "0,8,12", id="before, OpenShift"),
+        pytest.param((1, 33), True, "5,12-13", id="since, OpenShift"),
+    ],
+)
+def test_odd_remainders_in_uncore_caches(version: tuple[int, int], is_openshift: bool, cpus: str) -> None:
+    machine = regular(1, 1, 8, caches=4)  # caches of two cores: 0-1,8-9  2-3,10-11  4-5,12-13  6-7,14-15
+    gates = Gates({"CPUManagerPolicyAlphaOptions": True}, version)
+    option = {"prefer-align-cpus-by-uncorecache": "true"}
+    given = new_static_policy(machine, Reserved(1, bits_of([4])), option, gates, fork=Fork(is_openshift))
+    state = started(given)
+    admit(given, state, guaranteed("p", 3))
+    assert to_text(state.entries["p"]["a"]) == cpus
+
+
 def test_bug_129078_a_running_pod_is_refused_after_a_restart() -> None:
     """The check for free cores comes before the look whether the container has its CPUs already."""
     given = policy(options=FULL)
