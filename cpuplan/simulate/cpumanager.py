@@ -114,7 +114,7 @@ class StaticPolicy:
 
     def ignores(self, pod: Pod) -> bool:
         """Whether a pod's own resources keep the managers away from it."""
-        return pod.has_own_resources and not self.gates.pod_level_managers
+        return pod.has_own_resources and behaviour.ignores_own_resources(self.gates)
 
     def allocate(self, state: CPUState, pod: Pod, container: Container, affinity: TopologyHint) -> None:
         """Exclusive CPUs for a container, if it has any; KubeletError refuses the pod."""
@@ -138,13 +138,15 @@ class StaticPolicy:
         if not self.options.full_pcpus_only:
             return
         per_core = self.cpu_group_size
+        not_multiple = f"SMT Alignment Error: requested {count} cpus not multiple cpus per core = {per_core}"
         if count % per_core:
-            text = f"SMT Alignment Error: requested {count} cpus not multiple cpus per core = {per_core}"
-            raise AdmissionError("SMTAlignmentError", text)
+            raise AdmissionError("SMTAlignmentError", not_multiple)
         if not behaviour.has(self.gates, "cpu.physical_cpus_check"):
             return
         physical = (state.default & ~self.reserved_physical).bit_count()
         if count > physical:
+            if not physical and not behaviour.has(self.gates, "cpu.physical_cpus_text"):
+                raise AdmissionError("SMTAlignmentError", not_multiple)
             text = f"available physical CPUs = {physical}, requested CPUs = {count}, CPUs per core = {per_core}"
             raise AdmissionError("SMTAlignmentError", f"SMT Alignment Error: not enough free physical CPUs: {text}")
 
@@ -217,7 +219,7 @@ class StaticPolicy:
         count = pod_guaranteed_cpus(pod, self.gates)
         if count == 0 or self.ignores(pod):
             return None
-        if pod.has_own_resources:
+        if pod.has_own_resources and self.gates.pod_level_managers:
             try:
                 validate_pod_scope_resources(pod, self.gates)
             except KubeletError:

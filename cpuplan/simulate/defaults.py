@@ -6,7 +6,12 @@ from cpuplan.simulate.quantity import Quantity
 
 
 def apply_defaults(pod: Pod, gates: Gates) -> Pod:
-    """Requests from limits, for the pod as a whole too, and nothing finer than thousandths."""
+    """Requests from limits, for the pod as a whole too, and nothing finer than thousandths.
+
+    Restartable init containers are plain ones where the API server does not know them.
+    """
+    if not gates.enabled("SidecarContainers"):
+        pod = pod.without_sidecars()
     pod = pod._replace(
         init_containers=tuple(_default_requests(container) for container in pod.init_containers),
         containers=tuple(_default_requests(container) for container in pod.containers),

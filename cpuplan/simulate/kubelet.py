@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.simulate import cpumanager, memorymanager, nodeallocatable
+from cpuplan.simulate import behaviour, cpumanager, memorymanager, nodeallocatable
 from cpuplan.simulate.configdecoding import convert
 from cpuplan.simulate.configdefaults import set_defaults
 from cpuplan.simulate.configvalidation import validate
@@ -199,7 +199,7 @@ class Kubelet:
         """
         self._starting = [pod]
         try:
-            self.topology_manager.admit(pod)
+            self.topology_manager.admit(self._as_managed(pod))
             if self.predicates:
                 check_fit(pod, self.active, self.allocatable, self.gates)
         finally:
@@ -216,8 +216,12 @@ class Kubelet:
             cpus = self.cpus.cpus_of(pod.uid, container.name)
             nodes = tuple(sorted(self.memory.nodes_of(pod.uid, container.name)))
             created.append(CreatedContainer(container.name, cpus, nodes))
-            self.memory.add_container(pod, container)
+            self.memory.add_container(self._as_managed(pod), container)
         return created
+
+    def _as_managed(self, pod: Pod) -> Pod:
+        """The pod as the managers see it."""
+        return pod if behaviour.has(self.gates, "pods.sidecars") else pod.without_sidecars()
 
     def remove(self, uid: str) -> None:
         """The pod is gone: drop what it had."""

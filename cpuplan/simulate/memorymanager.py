@@ -82,7 +82,7 @@ class StaticPolicy:
 
     def ignores(self, pod: Pod) -> bool:
         """Whether a pod's own resources keep the managers away from it."""
-        return pod.has_own_resources and not self.gates.pod_level_managers
+        return pod.has_own_resources and behaviour.ignores_own_resources(self.gates)
 
     def allocate(self, state: MemoryState, pod: Pod, container: Container, affinity: TopologyHint) -> None:
         """Memory for a container of a Guaranteed pod; KubeletError refuses the pod."""
@@ -167,7 +167,7 @@ class StaticPolicy:
         requested = pod_requests(pod, self.gates)
         if self.ignores(pod):
             return None
-        if pod.has_own_resources:
+        if pod.has_own_resources and self.gates.pod_level_managers:
             try:
                 validate_pod_scope_resources(pod, self.gates)
             except KubeletError:

@@ -51,6 +51,13 @@ class Pod(NamedTuple):
         """Whether pod-level resources count (IsPodLevelResourcesSet)."""
         return any(map(is_pod_level, [*(self.requests or {}), *(self.limits or {})]))
 
+    def without_sidecars(self) -> "Pod":
+        """The pod with plain init containers only, as those see it who do not know restartable ones."""
+        if not any(container.is_restartable for container in self.init_containers):
+            return self
+        plain = tuple(container._replace(is_restartable=False) for container in self.init_containers)
+        return self._replace(init_containers=plain)
+
 
 def is_memory(resource: str) -> bool:
     """Whether the memory manager looks after a resource."""

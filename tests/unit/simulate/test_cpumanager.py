@@ -135,6 +135,34 @@ def test_since_1_27_full_pcpus_only_counts_whole_cores() -> None:
         admit(since, started(since), guaranteed("p", 22))
 
 
+def test_since_1_32_the_refusal_says_that_no_core_is_left() -> None:
+    for version, message in (
+        ((1, 31), "SMT Alignment Error: requested 2 cpus not multiple cpus per core = 2"),
+        ((1, 32), f"{TOO_FEW}: available physical CPUs = 0, requested CPUs = 2, CPUs per core = 2"),
+    ):
+        given = policy(options=FULL, gates=Gates(version=version))
+        state = started(given)
+        admit(given, state, guaranteed("p", 22))
+        with pytest.raises(AdmissionError) as caught:
+            admit(given, state, guaranteed("q", 2))
+        assert str(caught.value) == message
+
+
+def test_since_1_34_pods_with_their_own_resources_have_no_cpus_of_their_own() -> None:
+    one = named("p", pod(container("2", "1Gi", limits={}), own={"cpu": "4", "memory": "2Gi"}))
+    for version, cpus in (((1, 33), "1,13"), ((1, 34), None)):
+        gates = Gates({"PodLevelResources": True}, version)
+        given = policy(gates=gates)
+        state = started(given)
+        hints = given.pod_topology_hints(state, one)
+        assert (hints is None) == (cpus is None)
+        assert given.topology_hints(state, one, one.containers[0]) == hints
+        admit(given, state, one)
+        assert {name: to_text(found) for name, found in state.entries.get("p", {}).items()} == (
+            {"a": cpus} if cpus else {}
+        )
+
+
 @pytest.mark.parametrize(
     ("version", "is_openshift", "cpus"),
     [

@@ -6,7 +6,9 @@ import pytest
 
 from cpuplan.simulate.bits import to_text
 from cpuplan.simulate.cpumanager import Fork
+from cpuplan.simulate.defaults import apply_defaults
 from cpuplan.simulate.errors import KubeletError, refusal
+from cpuplan.simulate.features import Gates
 from cpuplan.simulate.kubelet import CreatedContainer, Kubelet, Machine, Node, StartError, read_machine
 from cpuplan.simulate.memorymanager import NodeMemory
 from cpuplan.simulate.pod import Pod
@@ -213,3 +215,28 @@ def test_sub_numa_clusters_share_one_uncore_cache_id() -> None:
     kubelet = start(STATIC, machine=read_machine(rows, machine().memory, machine().distances), node=Node())
     assert kubelet.cpus.policy is not None
     assert list(kubelet.cpus.policy.topology.uncore_caches) == [0]
+
+
+@pytest.mark.parametrize(
+    ("version", "cpus", "free"),
+    [
+        pytest.param((1, 28), {"a": "1-2,13-14", "b": "1-2,13-14"}, [13, 16], id="before: reused"),
+        pytest.param((1, 29), {"a": "1-2,13-14", "b": "3-4,15-16"}, [11, 16], id="since: kept"),
+    ],
+)
+def test_sidecars_keep_what_they_have(version: tuple[int, int], cpus: dict[str, str], free: list[int]) -> None:
+    config = {**WITH_MEMORY, "featureGates": {"SidecarContainers": True}}
+    kubelet = start(config, version=version)
+    one = named("p", pod(container("4", "2Gi"), init=(container("4", "2Gi", sidecar=True),)))
+    kubelet.admit(one)
+    kubelet.start_pod(one)
+    assert {name: to_text(found) for name, found in kubelet.cpus.state.entries["p"].items()} == cpus
+    assert [node.memory["memory"].free // GIB for node in kubelet.memory.state.machine.values()] == free
+
+
+@pytest.mark.parametrize(("version", "is_restartable"), [((1, 27), False), ((1, 28), False), ((1, 29), True)])
+def test_sidecars_are_plain_init_containers_where_the_gate_is_off(
+    version: tuple[int, int], is_restartable: bool
+) -> None:
+    given = pod(container("1", "1Gi"), init=(container("1", "1Gi", sidecar=True),))
+    assert apply_defaults(given, Gates(version=version)).init_containers[0].is_restartable == is_restartable

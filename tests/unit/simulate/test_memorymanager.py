@@ -88,6 +88,17 @@ def test_refusals(memory: str, affinity: TopologyHint, message: str) -> None:
     assert "p" not in state.entries
 
 
+def test_since_1_34_pods_with_their_own_resources_have_no_memory_of_their_own() -> None:
+    one = named("p", pod(container("2", "1Gi", limits={}), own={"cpu": "4", "memory": "2Gi"}))
+    for version, left in (((1, 33), [6, 8]), ((1, 34), [7, 8])):
+        given = policy(8, 8, gates=Gates({"PodLevelResources": True}, version))
+        state = started(given)
+        assert (given.topology_hints(state, one, one.containers[0]) is None) == (version >= (1, 34))
+        assert (given.pod_topology_hints(state, one) is None) == (version >= (1, 34))
+        admit(given, state, one)
+        assert free(state) == left
+
+
 def test_since_1_32_groups_of_nodes_do_not_overlap() -> None:
     before, since = (policy(8, 8, gates=Gates(version=version)) for version in ((1, 31), (1, 32)))
     both = TopologyHint(bits_of([0, 1]), preferred=True)
