@@ -1,11 +1,11 @@
-"""What the kubelet's managers do since which release: the one table "behaviour, first version".
+"""What the kubelet does since which release: the one table "behaviour, first version".
 
-The rules of this package are those of 1.36. Where an earlier or later kubelet does something else, the rule asks here.
-Options and gates have tables of their own (`components.versions`, `features`).
+The rules of this package are those of 1.36. Where an earlier kubelet does something else, the rule asks here. Options
+and gates have tables of their own (`components.versions`, `features`). Later changes came after 1.37.0 (changelog of
+1.38.0-alpha.1: #139456, #140730, #140766, #141070, #141238); of #129079 and #139778 the release was not found.
 """
 
 from cpuplan.components.versions import Version
-from cpuplan.simulate.features import Gates
 
 #: First versions, with the pull request to kubernetes/kubernetes. Backports to patch releases do not count: a minor
 #: version has releases without them.
@@ -16,6 +16,10 @@ SINCE: dict[str, Version] = {
     "cpu.physical_cpus_text": (1, 32),
     # Odd remainders find a place in an uncore cache too (#131850, opened after 1.33.0); before, whole cores only.
     "cpu.odd_uncore_remainders": (1, 34),
+    # By default the kubelet does not start on cgroup v1 (KubeletConfiguration failCgroupV1).
+    "config.fail_cgroup_v1": (1, 35),
+    # Gates that need another which is off keep the kubelet from starting (component-base/featuregate).
+    "gates.dependencies": (1, 35),
     # Memory of a group of nodes must not touch a node that is in use with others (#123443); before, it could, and the
     # groups overlapped from then on.
     "memory.group_check": (1, 32),
@@ -24,16 +28,11 @@ SINCE: dict[str, Version] = {
     # The managers leave pods with resources of their own alone (#133279); before, they looked at the containers.
     "pods.no_pod_level_alignment": (1, 34),
 }
-#: What OpenShift's kubelet had earlier.
+#: What OpenShift's kubelet had earlier than the first release of the upstream version.
 OPENSHIFT_SINCE: dict[str, Version] = {"cpu.odd_uncore_remainders": (1, 33)}
 
 
-def has(gates: Gates, name: str, *, is_openshift: bool = False) -> bool:
-    """Whether the kubelet with these gates, of their version, behaves so."""
+def has(version: Version, name: str, *, is_openshift: bool = False) -> bool:
+    """Whether the kubelet of a version behaves so."""
     since = OPENSHIFT_SINCE.get(name, SINCE[name]) if is_openshift else SINCE[name]
-    return gates.version >= since
-
-
-def ignores_own_resources(gates: Gates) -> bool:
-    """Whether the CPU and memory managers leave pods with resources of their own alone."""
-    return not gates.pod_level_managers and has(gates, "pods.no_pod_level_alignment")
+    return version >= since

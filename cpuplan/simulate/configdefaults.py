@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cpuplan.simulate import behaviour
 from cpuplan.simulate.durations import MILLISECOND, MINUTE, SECOND
 from cpuplan.simulate.features import Gates
 from cpuplan.simulate.nodeallocatable import DEFAULT_EVICTION_HARD, MAX_PODS
@@ -51,13 +52,11 @@ EMPTY: dict[str, Any] = {
     "topologyManagerPolicy": "none",
     "topologyManagerScope": "container",
 }
-#: The kubelet does not start on cgroup v1 by itself since.
-FAIL_CGROUP_V1_SINCE = (1, 35)
 
 
 def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
     """The effective fields."""
-    full = {**ABSENT, "failCgroupV1": gates.version >= FAIL_CGROUP_V1_SINCE, **config}
+    full = {**ABSENT, "failCgroupV1": behaviour.has(gates.version, "config.fail_cgroup_v1"), **config}
     full.update({name: value for name, value in EMPTY.items() if not config.get(name)})
     pulls = config.get("maxParallelImagePulls")
     if "serializeImagePulls" not in config and pulls is not None and pulls > 1:

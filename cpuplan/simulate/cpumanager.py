@@ -40,7 +40,9 @@ class StaticPolicy:
     ) -> None:
         self.topology, self.options, self.gates, self.fork = topology, options, gates, fork
         self.cpu_group_size = topology.cpus_per_core
-        self.odd_uncore_remainders = behaviour.has(gates, "cpu.odd_uncore_remainders", is_openshift=fork.is_openshift)
+        self.odd_uncore_remainders = behaviour.has(
+            gates.version, "cpu.odd_uncore_remainders", is_openshift=fork.is_openshift
+        )
         self.cpus_to_reuse: dict[str, int] = {}
         self.reserved = reserved.cpus or self._reserve(reserved.number)
         self.reserved_physical = topology.siblings_of(self.reserved)
@@ -114,7 +116,7 @@ class StaticPolicy:
 
     def ignores(self, pod: Pod) -> bool:
         """Whether a pod's own resources keep the managers away from it."""
-        return pod.has_own_resources and behaviour.ignores_own_resources(self.gates)
+        return pod.has_own_resources and self.gates.ignores_pod_level
 
     def allocate(self, state: CPUState, pod: Pod, container: Container, affinity: TopologyHint) -> None:
         """Exclusive CPUs for a container, if it has any; KubeletError refuses the pod."""
@@ -141,11 +143,11 @@ class StaticPolicy:
         not_multiple = f"SMT Alignment Error: requested {count} cpus not multiple cpus per core = {per_core}"
         if count % per_core:
             raise AdmissionError("SMTAlignmentError", not_multiple)
-        if not behaviour.has(self.gates, "cpu.physical_cpus_check"):
+        if not behaviour.has(self.gates.version, "cpu.physical_cpus_check"):
             return
         physical = (state.default & ~self.reserved_physical).bit_count()
         if count > physical:
-            if not physical and not behaviour.has(self.gates, "cpu.physical_cpus_text"):
+            if not physical and not behaviour.has(self.gates.version, "cpu.physical_cpus_text"):
                 raise AdmissionError("SMTAlignmentError", not_multiple)
             text = f"available physical CPUs = {physical}, requested CPUs = {count}, CPUs per core = {per_core}"
             raise AdmissionError("SMTAlignmentError", f"SMT Alignment Error: not enough free physical CPUs: {text}")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuplan.components.versions import Version
-from cpuplan.simulate import othergates
+from cpuplan.simulate import behaviour, othergates
 from cpuplan.simulate.errors import KubeletError
 
 ALPHA, BETA, GA, DEPRECATED = "alpha", "beta", "ga", "deprecated"
@@ -81,8 +81,6 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "PodLevelResourceManagers": ("PodLevelResources",),
     "WindowsGracefulNodeShutdown": ("GracefulNodeShutdown",),
 }
-#: Dependencies are checked since (component-base/featuregate).
-DEPENDENCIES_SINCE: Version = (1, 35)
 
 
 def specs(name: str, version: Version = LATEST) -> tuple[Spec, ...]:
@@ -117,6 +115,11 @@ class Gates:
         """Whether the managers look at pods with resources of their own (both gates are needed)."""
         return self.enabled("PodLevelResourceManagers") and self.enabled("PodLevelResources")
 
+    @property
+    def ignores_pod_level(self) -> bool:
+        """Whether the managers leave pods with resources of their own alone."""
+        return behaviour.has(self.version, "pods.no_pod_level_alignment") and not self.pod_level_managers
+
 
 def set_gates(given: Mapping[str, bool], version: Version = LATEST, *, unknown_only_warns: bool = False) -> Gates:
     """SetFromMap: KubeletError for unknown and locked gates, and for those that need one which is off.
@@ -135,7 +138,7 @@ def set_gates(given: Mapping[str, bool], version: Version = LATEST, *, unknown_o
             values = f"{str(value).lower()}, feature is locked to {str(history[-1].default).lower()}"
             raise KubeletError(f"cannot set feature gate {name} to {values}")
     gates = Gates({name: value for name, value in given.items() if name in ALL or specs(name, version)}, version)
-    if version >= DEPENDENCIES_SINCE and (missing := list(_missing_dependencies(gates, given))):
+    if behaviour.has(version, "gates.dependencies") and (missing := list(_missing_dependencies(gates, given))):
         raise KubeletError(missing[0] if len(missing) == 1 else f"[{', '.join(missing)}]")
     return gates
 

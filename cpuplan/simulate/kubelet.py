@@ -221,7 +221,7 @@ class Kubelet:
 
     def _as_managed(self, pod: Pod) -> Pod:
         """The pod as the managers see it."""
-        return pod if behaviour.has(self.gates, "pods.sidecars") else pod.without_sidecars()
+        return pod if behaviour.has(self.gates.version, "pods.sidecars") else pod.without_sidecars()
 
     def remove(self, uid: str) -> None:
         """The pod is gone: drop what it had."""

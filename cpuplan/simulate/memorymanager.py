@@ -42,7 +42,7 @@ class StaticPolicy:
         if not sum(sizes.get(MEMORY, 0) for sizes in reserved.values()):
             raise KubeletError("[memorymanager] you should specify the system reserved memory")
         self.nodes, self.reserved, self.gates = tuple(nodes), reserved, gates
-        self.keeps_groups = behaviour.has(gates, "memory.group_check")
+        self.keeps_groups = behaviour.has(gates.version, "memory.group_check")
         #: What plain init containers leave to the pod's next ones, by pod, mask and type.
         self.reusable: dict[str, dict[int, dict[str, int]]] = {}
 
@@ -82,7 +82,7 @@ class StaticPolicy:
 
     def ignores(self, pod: Pod) -> bool:
         """Whether a pod's own resources keep the managers away from it."""
-        return pod.has_own_resources and behaviour.ignores_own_resources(self.gates)
+        return pod.has_own_resources and self.gates.ignores_pod_level
 
     def allocate(self, state: MemoryState, pod: Pod, container: Container, affinity: TopologyHint) -> None:
         """Memory for a container of a Guaranteed pod; KubeletError refuses the pod."""

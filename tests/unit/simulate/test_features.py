@@ -2,6 +2,7 @@
 
 import pytest
 
+from cpuplan.simulate.configdefaults import set_defaults
 from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.features import Gates, set_gates, specs
 from cpuplan.simulate.policyoptions import StaticPolicyOptions, static_policy_options
@@ -69,3 +70,15 @@ def test_values_are_those_of_go() -> None:
         static_policy_options({"full-pcpus-only": "yes"}, Gates())
     text = 'bad value for option "full-pcpus-only": strconv.ParseBool: parsing "yes": invalid syntax'
     assert str(caught.value) == text
+
+
+def test_gates_need_others_since_1_35() -> None:
+    off = {"GracefulNodeShutdown": False}
+    set_gates(off, (1, 34))
+    with pytest.raises(KubeletError, match="depends on features that are disabled"):
+        set_gates(off, (1, 35))
+
+
+@pytest.mark.parametrize(("version", "fails"), [((1, 34), False), ((1, 35), True)])
+def test_cgroup_v1_keeps_the_kubelet_from_starting_since_1_35(version: tuple[int, int], *, fails: bool) -> None:
+    assert set_defaults({}, Gates(version=version))["failCgroupV1"] is fails
