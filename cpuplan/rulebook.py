@@ -1,4 +1,7 @@
-"""The rules that experts know, by name: built in, and each switched off (or on) by an intent that gives a reason."""
+"""The rules that nobody writes, and the goals, by the names that reasons give them.
+
+Those that experts know are switched off (or on) by an intent that gives a reason; the others are part of the language.
+"""
 
 from typing import NamedTuple
 
@@ -52,5 +55,67 @@ EXPERT_RULES = {
         "the topology manager can take as many NUMA nodes as there are",
         "It tries all combinations of NUMA nodes and refuses machines with more than 8 unless told otherwise.",
         ("CP512",),
+    ),
+}
+
+
+class Word(NamedTuple):
+    """What a name of the language stands for, and why it is there."""
+
+    text: str
+    about: str
+
+
+#: What every layout has.
+FIXED_RULES = {
+    "every-cpu": Word(
+        "every online CPU is in a pool",
+        "A CPU in no pool would be used by whatever comes along, and nobody would have said so. `isolated` takes what is "
+        "left where no pool is said to.",
+    ),
+    "rest": Word(
+        "isolated takes the rest, where no pool is said to",
+        "Pods are what a node is for. `rest` under another pool, or a size of `isolated`, says otherwise.",
+    ),
+    "idle": Word(
+        "only siblings are idle, where nothing else is offlined",
+        "`sibling: idle` switches the other threads of its cores off, and no more: without a size of its own the pool "
+        "`offlined` has no other CPU.",
+    ),
+    "qos-cover": Word(
+        "CPUs that are in neither QoS set are in isolcpus or offlined",
+        "A pod of any class must have CPUs to run on; what both QoS sets leave out would be idle without having been "
+        "switched off (kubernetes/enhancements, QoS CPU affinity hints: ISOLCPUS = ALL - BE - OTHER).",
+    ),
+}
+
+#: What makes a layout better, in the default order. The last two hold always.
+GOALS = {
+    "fewest-moved": Word(
+        "as few CPUs as possible change their sets, compared with intents/plan.lock.yaml",
+        "A CPU that moves is a changed file, and mostly a reboot.",
+    ),
+    "fewest-split-cores": Word(
+        "as few cores as possible have threads in different sets",
+        "Two threads of a core share its caches and execution units.",
+    ),
+    "locality": Word(
+        "each set but isolated and the QoS sets is on as few NUMA nodes, then on as few last-level caches as possible",
+        "What works together is close together, and the other NUMA nodes and caches stay whole. Sets that list their CPUs, "
+        "or have a size for each part of the machine, have nothing to choose.",
+    ),
+    "balance": Word(
+        "the NUMA node with the fewest isolated CPUs has as many as possible",
+        "Pods that must fit into one NUMA node find room on each.",
+    ),
+    "most-isolated": Word("isolated has as many CPUs as possible", "Exclusive CPUs come from there."),
+    "smallest-range": Word(
+        "a pool whose size is a range is as small as possible, unless it is isolated",
+        "`min` and `max` say what a pool needs, not what it would like; the CPUs are worth more to pods.",
+    ),
+    "canonical": Word(
+        "low cores go to the first pools",
+        "Of layouts that are equally good one is always the same: core by core from the lowest on, each goes to the first "
+        "pool that can have it. The solver has no say in it.",
     ),
 }

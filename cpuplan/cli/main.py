@@ -24,7 +24,7 @@ COMMANDS = {
     "compile": "Solve the layouts and write out/.",
     "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",
     "simulate": "Say what the kubelets of planned nodes would do with pods.",
-    "explain": "Say why a CPU of a node is where it is, or what a code means.",
+    "explain": "Say why a CPU, pool or setting is what it is, and what else it would cost; what a code or rule means.",
     "check": "Compare a node with its compiled settings.",
     "fmt": "Put inventories and intents in their canonical form, comments kept.",
     "schema": "Print the JSON Schema of a kind of document.",

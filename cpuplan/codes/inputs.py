@@ -248,6 +248,13 @@ CODES = {
         "its CPUs are {cpus}",
         "`explain` takes a CPU by the number that Linux gives it.",
     ),
+    "CP253": Code(
+        "nothing of this name",
+        "node {node} has no CPU, pool or setting {name!r}",
+        "{hint}",
+        "`explain` takes the number of a CPU, the name of a pool, partition (isolated.dpdk) or QoS set of the node's intent, "
+        "or the key of one of its settings, such as reservedSystemCPUs.",
+    ),
     "CP254": Code(
         "unknown entry of the catalogue",
         "the catalogue has no {name!r}",

@@ -43,11 +43,16 @@ def of_component(settings: Iterable[Setting], component: str) -> list[Setting]:
 
 def names_cpu(value: Value, cpu: int) -> bool:
     """Whether a value is, or holds, a CPU set with `cpu` in it."""
+    return any(cpu in cpus for cpus in cpu_sets(value))
+
+
+def cpu_sets(value: Value) -> Iterator[CpuSet]:
+    """The CPU sets that a value is, or holds."""
     if isinstance(value, CpuSet):
-        return cpu in value
-    if isinstance(value, dict):
-        return any(names_cpu(item, cpu) for item in value.values())
-    return isinstance(value, tuple) and any(names_cpu(item, cpu) for item in value)
+        yield value
+    elif isinstance(value, dict | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from cpu_sets(item)
 
 
 def values(settings: Iterable[Setting], component: str) -> dict[str, Value]:

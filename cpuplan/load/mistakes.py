@@ -40,16 +40,21 @@ _FOLLOWS_FROM = {
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a remedy: the nearest known name, or all of them."""
-    from difflib import get_close_matches
-
     if follows := _FOLLOWS_FROM.get(word.lower()):
         return f"take it out: it follows from {follows}"
     names = sorted(known)
-    lowered = {name.lower(): name for name in names}
-    near = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {lowered[near[0]]!r}?"
+    if near := nearest(word, names):
+        return f"did you mean {near!r}?"
     return "known here: " + ", ".join(names) if names else "take it out"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like a word, if one is."""
+    from difflib import get_close_matches
+
+    lowered = {name.lower(): name for name in sorted(known)}
+    near = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[near[0]] if near else None
 
 
 def diagnostics_of(error: ValidationError, model: type[Model], source: Source, field: Field) -> list[Diagnostic]:

@@ -1,13 +1,17 @@
-"""Why: the reasons of a CPU's place with the lines they come from, and the page of a diagnostic code."""
+"""Why: the reasons of a CPU, a pool or a setting with the lines they come from, and what else could be."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cpuplan.codes import CODES
 from cpuplan.components.setting import Setting, Value
+from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.plan import NodePlan
+from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.codes import wording
 from cpuplan.render.machine import numa_title, type_words
+from cpuplan.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.solve.alternatives import Alternative, Moves
+from cpuplan.solve.rules.rule import counted, joined
 from cpuplan.source import Position
 from cpuplan.topology import UNKNOWN, Topology
 
@@ -15,7 +19,14 @@ from cpuplan.topology import UNKNOWN, Topology
 Locate = Callable[[str], Position | None]
 
 
-def explain_cpu(plan: NodePlan, node: str, cpu: int, locate: Locate, settings: Sequence[Setting] = ()) -> str:
+def explain_cpu(
+    plan: NodePlan,
+    node: str,
+    cpu: int,
+    locate: Locate,
+    settings: Sequence[Setting] = (),
+    alternatives: Sequence[Alternative] = (),
+) -> str:
     """What CPU `cpu` of `node` is, its pool, every reason with its place, and the `settings` that hold it."""
     topology = plan.topology
     if cpu in topology.offline:
@@ -23,29 +34,124 @@ def explain_cpu(plan: NodePlan, node: str, cpu: int, locate: Locate, settings: S
     if cpu not in topology.online:
         return f"{node} has no CPU {cpu}: its CPUs are {topology.online}.\n"
     pool = plan.pool_of(cpu)
-    lines = [f"CPU {cpu} of {node} is {pool.name if pool else 'in no pool'}.", ""]
+    over = [each for each in plan.sets if cpu in each.cpus]
+    inside = f", in {joined([each.name for each in over])}" if over else ""
+    lines = [f"CPU {cpu} of {node} is {pool.name if pool else 'in no pool'}{inside}.", ""]
     facts = [("where", text) for text in _places(topology, cpu)]
     if pool:
-        size = f"{len(pool.cpus)} CPU{'s' if len(pool.cpus) > 1 else ''}"
-        facts.append(("pool", f"{pool.name}, {size}: {pool.cpus}"))
+        facts += [("pool" if each is pool else "set", f"{each.name}, {_sized(each)}") for each in (pool, *over)]
     lines += _table(facts)
-    if pool and pool.because:
-        lines += ["", "because", *_table([(reason.text, _place(reason, locate)) for reason in pool.because])]
-    if settings:
-        rows = ((setting.component, _told(setting)) for setting in sorted(settings, key=lambda s: (s.component, s.key)))
-        lines += ["", "so these settings hold it", *_table(list(rows))]
-    return "\n".join(lines) + "\n"
+    lines += _because((reason for each in (pool, *over) if each for reason in each.because), locate)
+    return "\n".join([*lines, *_settings(settings), *_alternatives(alternatives, locate)]) + "\n"
+
+
+def explain_pool(
+    plan: NodePlan,
+    node: str,
+    name: str,
+    locate: Locate,
+    settings: Sequence[Setting] = (),
+    alternatives: Sequence[Alternative] = (),
+) -> str:
+    """Which CPUs a pool, partition or QoS set of `node` has and where they are, and why."""
+    pool = plan.pool(name)
+    if not pool.cpus:
+        lines = [f"{name} of {node} has no CPU."]
+    else:
+        lines = [f"{name} of {node} has {_sized(pool)}.", "", *_table(list(_parts(plan.topology, pool.cpus)))]
+    lines += _because(pool.because, locate)
+    return "\n".join([*lines, *_settings(settings), *_alternatives(alternatives, locate)]) + "\n"
+
+
+def explain_setting(
+    setting: Setting, node: str, locate: Locate, names: Sequence[str] = (), alternatives: Sequence[Alternative] = ()
+) -> str:
+    """A setting, the pools `names` that its CPUs are, and why."""
+    of = f" That is {joined(names)}." if names else ""
+    value = "" if setting.value is True else f" is {_value(setting.value)}"
+    lines = [f"{setting.key} of {setting.component} on {node}{value or ' is set'}.{of}"]
+    return "\n".join([*lines, *_because(setting.reasons, locate), *_alternatives(alternatives, locate)]) + "\n"
 
 
 def explain_code(code: str) -> str:
     """The page of a diagnostic code, in either case; KeyError for one that is not in the table."""
-    from textwrap import fill
-
     code = code.upper()
     entry = CODES[code]
     message = f"{entry.severity}[{code}]: {wording(entry.message)}"
-    parts = [f"{code}: {entry.title}", f"{message}\n  help: {wording(entry.remedy)}", fill(entry.about, 88)]
-    return "\n\n".join(parts) + "\n"
+    return _page(f"{code}: {entry.title}", f"{message}\n  help: {wording(entry.remedy)}", entry.about)
+
+
+def explain_rule(name: str) -> str:
+    """The page of a built-in rule or a goal; KeyError for another name."""
+    if name in EXPERT_RULES:
+        rule = EXPERT_RULES[name]
+        verb = "disable" if rule.on else "enable"
+        state = "It holds unless" if rule.on else "It holds only where"
+        switch = f"{state} an intent says:\n\n  rules:\n  - {{{verb}: {name}, because: ...}}"
+        codes = f"It speaks by {joined(rule.codes)}." if rule.codes else ""
+        return _page(f"rule {name}: {rule.text}", rule.about, switch, *([codes] if codes else []))
+    if name in FIXED_RULES:
+        text, about = FIXED_RULES[name]
+        return _page(f"rule {name}: {text}", about, "It is part of the language and cannot be switched off.")
+    text, about = GOALS[name]
+    return _page(f"goal {name}: {text}", about, "docs/layout.md has the order of goals, and how an intent changes it.")
+
+
+def _page(*parts: str) -> str:
+    """Paragraphs; what has lines of its own keeps them."""
+    from textwrap import fill
+
+    return "\n\n".join(part if "\n" in part else fill(part, 88) for part in parts) + "\n"
+
+
+def _sized(pool: Pool) -> str:
+    return f"{counted(len(pool.cpus), 'CPU')}: {pool.cpus}"
+
+
+def _parts(topology: Topology, cpus: CpuSet) -> Iterator[tuple[str, str]]:
+    """Whole cores and threads, and what it has of each NUMA node or else socket."""
+    whole = [siblings for siblings in topology.cores.values() if siblings <= cpus]
+    split = topology.split_cores(cpus)
+    if topology.threads_per_core > 1:
+        some = [counted(len(whole), "whole core")] if whole else []
+        some += [f"threads of {counted(len(split), 'core')} that it shares"] if split else []
+        yield "cores", joined(some)
+    for number, part in topology.numa_nodes.items():
+        if number != UNKNOWN and cpus & part:
+            yield "where", f"{numa_title(topology, number)}: {cpus & part}"
+
+
+def _because(reasons: Iterable[Reason], locate: Locate) -> list[str]:
+    rows = list(dict.fromkeys((reason.text, _place(reason, locate)) for reason in reasons))
+    return ["", "because", *_table(rows)] if rows else []
+
+
+def _settings(settings: Sequence[Setting]) -> list[str]:
+    rows = [(setting.component, _told(setting)) for setting in sorted(settings, key=lambda s: (s.component, s.key))]
+    return ["", "so these settings hold it", *_table(rows)] if rows else []
+
+
+def _alternatives(alternatives: Sequence[Alternative], locate: Locate) -> list[str]:
+    """What else could be, and its price: the goals that get worse, or the statements that forbid it."""
+    lines = []
+    for each in alternatives:
+        if each.conflict:
+            rows = [(reason.text, _place(reason, locate)) for reason in each.conflict]
+            lines += ["", f"{each.wish}: there is no such layout, since", *_table(rows)]
+            continue
+        rows = [(f"{'worse' if one.is_worse else 'better'} {one.goal}", one.text) for one in each.differences]
+        if not rows:
+            rows = [("no goal", "tells it from this layout: which one is taken is the canonical choice")]
+        elif not each.differences[0].is_worse:
+            rows.append(("kept", "since it is committed; `cpuplan compile --resolve` takes the better one"))
+        rows += [(moves.name, _moved(moves)) for moves in each.moves]
+        lines += ["", f"{each.wish}, at best", *_table(rows)]
+    return lines
+
+
+def _moved(moves: Moves) -> str:
+    words = [f"{verb} {cpus}" for verb, cpus in (("loses", moves.loses), ("gets", moves.gets)) if cpus]
+    return ", ".join(words)
 
 
 def _places(topology: Topology, cpu: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ given where a layout is for unlike machines (`common`): the cores of the machine
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import CpuSet, union
 from cpuplan.solve.layout import Scope, Slot, View
 
 #: Siblings; empty: those of the machine that is solved.
@@ -132,7 +132,17 @@ class Together(NamedTuple):
         return all(any(cpus & scope.cpus for cpus in others) for scope in self.scopes if mine & scope.cpus)
 
 
-Constraint: TypeAlias = Within | Has | OneOf | Amount | WholeCores | OneThread | Apart | Together
+class Differs(NamedTuple):
+    """The sets have together other CPUs than exactly these. No statement demands it: it asks for another layout."""
+
+    names: tuple[str, ...]
+    cpus: CpuSet
+
+    def holds(self, view: View) -> bool:
+        return union(view.cpus(name) for name in self.names) != self.cpus
+
+
+Constraint: TypeAlias = Within | Has | OneOf | Amount | WholeCores | OneThread | Apart | Together | Differs
 CoreConstraint: TypeAlias = WholeCores | OneThread | Apart | Together
 #: Where two slots that cannot share a core cannot with a third one either.
 PAIRWISE = (WholeCores, OneThread, Apart)
@@ -161,7 +171,7 @@ def slots_by_core(cores: Cores, threads: Sequence[int], slots: Sequence[Slot]) -
 def sets_of(constraint: Constraint) -> list[CpuSet]:
     """The sets of CPUs that it tells apart from the others."""
     match constraint:
-        case Within(cpus=cpus) | Has(cpus=cpus):
+        case Within(cpus=cpus) | Has(cpus=cpus) | Differs(cpus=cpus):
             return [cpus]
         case Amount(scope=scope):
             return [scope.cpus]

@@ -14,7 +14,7 @@ from typing import Any
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.solve import goals
-from cpuplan.solve.constraints import Amount, Apart, Together, binds_cores, sets_of, slots_by_core
+from cpuplan.solve.constraints import Amount, Apart, Differs, Together, binds_cores, sets_of, slots_by_core
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.kinds import Pattern, Ways, kinds_of, place
 from cpuplan.solve.layout import in_slots, slots_of
@@ -94,6 +94,8 @@ class _Model:
         """What is not about single cores; those are in the patterns."""
         if isinstance(constraint, Amount):
             self._between(self._amount(constraint), constraint.least, constraint.most)
+        elif isinstance(constraint, Differs):
+            self._differ(constraint)
         elif isinstance(constraint, Apart | Together) and not binds_cores(constraint):
             for scope in constraint.scopes or ():
                 mine = self._present(constraint.name, scope.cpus)
@@ -102,6 +104,20 @@ class _Model:
                 else:
                     others = self._sum(self._taken(other, scope.cpus) for other in constraint.others)
                     self.model.add(mine <= others)
+
+    def _differ(self, constraint: Differs) -> None:
+        """The sets lack one of the CPUs, or have one more: then what they have outside outweighs any that they have."""
+        cpus = constraint.cpus & self.everything
+
+        def taken(scope: CpuSet) -> Any:
+            def held(pattern: Pattern, threads: Sequence[int]) -> int:
+                pairs = zip(threads, pattern, strict=True)
+                return sum(cpu in scope and not constraint.names.isdisjoint(slot) for cpu, slot in pairs)
+
+            return self._weighted(held, scope)
+
+        within, outside = taken(cpus), taken(self.everything - cpus)
+        self.model.add(within - len(cpus) * outside <= len(cpus) - 1) if cpus else self.model.add(outside >= 1)
 
     def _amount(self, amount: Amount) -> Any:
         """How much the set has of the scope, in the amount's unit."""
@@ -248,11 +264,15 @@ class _Model:
         return dict(in_slots(slots, self.names))
 
     def _before(self, values: Sequence[int]) -> list[int] | None:
-        """A solution in which the first of the variables that differ is larger; None if there is none."""
+        """A solution in which the first of the variables that differ is larger; None if there is none.
+
+        It is the first that can be, and as large as can be: each variable is the one that differs once at most.
+        """
         model = self.model.clone()
         model.clear_hints()
         larger: list[Any] = []  # each says: this is the first variable that differs
         same: Any = 1  # no variable so far differs
+        gain = model.new_int_var(1, len(self.everything), "")
         at = iter(values)
         for kind, used in zip(self.kinds, self.used, strict=True):
             left = len(kind.cores)
@@ -260,15 +280,21 @@ class _Model:
                 value = next(at)
                 if left > value:
                     first, after = model.new_bool_var(""), model.new_bool_var("")
-                    model.add(variable > value).only_enforce_if(first)
+                    model.add(variable >= value + gain).only_enforce_if(first)
                     model.add(variable == value).only_enforce_if(after)
                     model.add(first + after == same)
                     larger.append(first)
                     same = after
+                elif value:  # it can only be smaller, and is not where nothing differs before
+                    fixed = model.add(variable == value)
+                    if larger:
+                        fixed.only_enforce_if(same)
                 left -= value
         if not larger:
             return None
         model.add_exactly_one(larger)
+        index = self.cp_model.LinearExpr.weighted_sum(larger, range(len(larger)))
+        model.minimize(index * (len(self.everything) + 1) - gain)
         solver = self._new_solver()
         if self._status(solver, model) == self.cp_model.INFEASIBLE:
             return None

@@ -133,6 +133,7 @@ def test_another_run_is_writing(project: Path, capsys: Capture) -> None:
         (["-C", "nowhere", "compile"], "does not exist"),
         (["explain", "worker-0"], "which CPU?"),
         (["explain", "CP999"], "there is no code CP999"),
+        (["explain", "cpu0-resrved"], "did you mean cpu0-reserved?"),
         (["import", "nowhere"], "there is no file or folder 'nowhere'"),
         (["import", "hwlok", "."], "'hwlok' is no file or folder, and no format; there are sysroot, must-gather"),
         (
@@ -167,6 +168,28 @@ def test_explain_a_cpu(project: Path, capsys: Capture) -> None:
     assert "intents/main.yaml:13:15" in out
     assert "isolcpus" in out
     assert "reservedSystemCPUs" not in out
+
+
+def test_explain_a_pool_and_what_else_it_could_have(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["explain", "worker-0", "isolated"], capsys)
+    assert code == 0
+    assert "\nother CPUs in isolated" in out
+    short = run_in(project, ["explain", "--no-alternatives", "worker-0", "isolated"], capsys)[1]
+    assert out.startswith(short)
+    assert len(short) < len(out)
+
+
+def test_explain_a_setting(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["explain", "worker-0", "kubelet.reservedSystemCPUs"], capsys)
+    assert code == 0
+    assert out.startswith("reservedSystemCPUs of kubelet on worker-0 is 0,4,8,12. That is reserved.")
+    assert run_in(project, ["explain", "worker-0", "reservedSystemCPUs"], capsys)[1] == out
+
+
+def test_explain_a_rule(capsys: Capture) -> None:
+    code, out, _ = run_in(REPOSITORY, ["explain", "cpu0-reserved"], capsys)
+    assert code == 0
+    assert out.startswith("rule cpu0-reserved: CPU 0 stays in reserved")
 
 
 def test_explain_a_code(capsys: Capture) -> None:

@@ -9,7 +9,9 @@ from cpuplan.components.setting import Setting, names_cpu
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.render.codes import reference, wording
-from cpuplan.render.explain import explain_code, explain_cpu
+from cpuplan.render.explain import explain_code, explain_cpu, explain_pool, explain_rule, explain_setting
+from cpuplan.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.solve.alternatives import Alternative, Difference, Moves
 from cpuplan.source import Position
 
 from .plans import bare, hybrid, make_plan, regular
@@ -156,6 +158,75 @@ The second of two equal keys wins in some readers and the first in others, so bo
 refused by cpuplan.
 """
     )
+
+
+ALTERNATIVES = (
+    Alternative("shared not on NUMA node 0", (), (), (Reason("shared is CPUs 1,5", CORES),)),
+    Alternative(
+        "other CPUs in shared",
+        (Difference("locality", "shared would be on 2 caches, not 1", True),),
+        (Moves("shared", CpuSet.parse("1"), CpuSet.parse("2")), Moves("isolated", CpuSet.parse("2"), CpuSet())),
+        (),
+    ),
+)
+
+
+def test_explain_pool() -> None:
+    assert (
+        explain_pool(PLAN, "worker-3", "shared", locate, SETTINGS[:1], ALTERNATIVES)
+        == """\
+shared of worker-3 has 2 CPUs: 1,5.
+
+  cores  1 whole core
+  where  NUMA node 0, 256 GiB: 1,5
+
+because
+  shared is CPUs 1,5  Intent/gone:spec.pools.shared
+
+so these settings hold it
+  kubelet  reservedSystemCPUs = 0-1,4-5
+
+shared not on NUMA node 0: there is no such layout, since
+  shared is CPUs 1,5  intents/ran.yaml:14:7
+
+other CPUs in shared, at best
+  worse locality  shared would be on 2 caches, not 1
+  shared          loses 1, gets 2
+  isolated        loses 2
+"""
+    )
+    assert explain_pool(PLAN, "worker-3", "offlined", locate) == "offlined of worker-3 has no CPU.\n"
+
+
+def test_explain_setting() -> None:
+    better = Alternative("other CPUs", (Difference("balance", "more", False),), (), ())
+    setting = SETTINGS[2]._replace(reasons=(Reason("interrupts stay away", "default"),))
+    assert (
+        explain_setting(setting, "worker-3", locate, ("reserved",), (better,))
+        == """\
+irqaffinity of kernel on worker-3 is 0,4. That is reserved.
+
+because
+  interrupts stay away  built-in default
+
+other CPUs, at best
+  better balance  more
+  kept            since it is committed; `cpuplan compile --resolve` takes the better one
+"""
+    )
+    assert explain_setting(SETTINGS[3], "worker-3", locate) == "nosmt of kernel on worker-3 is set.\n"
+
+
+@pytest.mark.parametrize("name", [*EXPERT_RULES, *FIXED_RULES, *GOALS])
+def test_explain_rule(name: str) -> None:
+    sort, _, rest = explain_rule(name).partition(" ")
+    assert (sort, rest.partition(":")[0]) == ("goal" if name in GOALS else "rule", name)
+
+
+def test_explain_a_rule_that_is_off() -> None:
+    page = explain_rule("reserved-on-every-numa-node")
+    assert "It holds only where an intent says:" in page
+    assert "- {enable: reserved-on-every-numa-node, because: ...}" in page
 
 
 def test_explain_unknown_code() -> None:
