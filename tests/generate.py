@@ -1,4 +1,4 @@
-"""Writes what is made from the code: schemas, references, and the messages of `tests/rejected/`.
+"""Writes what is made from the code: schemas, references, messages of `tests/rejected/`, results of `tests/cases/`.
 
 `python -m tests.generate`, then read the difference. `tests/test_generated.py` says when something is stale.
 """
@@ -6,6 +6,7 @@
 import tempfile
 from pathlib import Path
 
+from tests import named_cases
 from tests.projects import REPOSITORY
 from tests.rejected_cases import cases, outcome
 
@@ -31,6 +32,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             _, printed = outcome(case, Path(folder, "project"))
         (case.folder / "expected.txt").write_text(printed)
+    for name in named_cases.CASES:
+        named_cases.write(name)
 
 
 if __name__ == "__main__":

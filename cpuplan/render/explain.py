@@ -127,7 +127,7 @@ def _because(reasons: Iterable[Reason], locate: Locate) -> list[str]:
 
 
 def _settings(settings: Sequence[Setting]) -> list[str]:
-    rows = [(setting.component, _told(setting)) for setting in sorted(settings, key=lambda s: (s.component, s.key))]
+    rows = [(setting.component, told(setting)) for setting in sorted(settings, key=lambda s: (s.component, s.key))]
     return ["", "so these settings hold it", *_table(rows)] if rows else []
 
 
@@ -175,7 +175,8 @@ def _place(reason: Reason, locate: Locate) -> str:
     return str(locate(reason.origin) or reason.origin)
 
 
-def _told(setting: Setting) -> str:
+def told(setting: Setting) -> str:
+    """`key = value`, or the key of a flag."""
     return setting.key if setting.value is True else f"{setting.key} = {_value(setting.value)}"
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.plan import NodePlan
+from cpuplan.pools import PARTITION, QOS_SETS
 from cpuplan.topology import UNKNOWN, Topology
 
 #: Letters of the pools. Offline CPUs are in no pool; `?` marks a CPU that a layout forgot.
@@ -117,12 +118,14 @@ def plan_map(plan: NodePlan, node: str) -> Map:
         last_cpu=plan.topology.online.last,
         notes=(f"NUMA nodes without CPUs: {', '.join(nodes)}",) if nodes else (),
         legend=tuple(entries),
-        splits_cores=any(plan.topology.split_cores(entry.cpus) for entry in entries),
+        splits_cores=any(plan.topology.split_cores(pool.cpus) for pool in plan.pools),
     )
 
 
 def letter(pool: str) -> str:
-    return LETTERS.get(pool, pool[:1].upper())
+    """What marks a CPU of the pool; nothing for sets over the pools, which are in the legend only."""
+    over = pool in QOS_SETS or pool.startswith(PARTITION)
+    return "" if over else LETTERS.get(pool, pool[:1].upper())
 
 
 def label(pool: str) -> str:
@@ -176,10 +179,11 @@ def memory_text(size: int) -> str:
 
 
 def legend(plan: NodePlan) -> list[Entry]:
-    """The pools that have CPUs, in the plan's order, then what is in no pool."""
+    """The pools that have CPUs, in the plan's order, what is in no pool, then the partitions and QoS sets."""
     entries = [Entry(pool.name, pool.cpus) for pool in plan.pools if pool.cpus]
     rest = plan.topology.online - union(pool.cpus for pool in plan.pools)
-    return [*entries, *(Entry(name, cpus) for name, cpus in (("offline", plan.topology.offline), ("", rest)) if cpus)]
+    others = [("offline", plan.topology.offline), ("", rest), *((each.name, each.cpus) for each in plan.sets)]
+    return [*entries, *(Entry(name, cpus) for name, cpus in others if cpus)]
 
 
 def headline(plan: NodePlan) -> tuple[str, str]:

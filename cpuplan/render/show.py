@@ -226,7 +226,7 @@ def _legend(drawn: Map, width: int, condensed: bool) -> Iterator[Line]:
     for pool, cpus in drawn.legend:
         count = f"{len(cpus):>{digits}} CPU{'s' if len(cpus) > 1 else ' '}"
         name = label(pool).ljust(names)
-        yield from _wrapped([Span(f" {letter(pool)} ", pool), Span(f" {name}  {count}  ")], str(cpus), width)
+        yield from _wrapped([Span(f" {letter(pool) or ' '} ", pool), Span(f" {name}  {count}  ")], str(cpus), width)
     if condensed and drawn.splits_cores:
         yield [Span(" /  core whose threads are in different pools")]
 

@@ -216,10 +216,11 @@ def _fill(pool: str) -> tuple[str, str]:
 
 def _legend(drawn: Map, width: int) -> Picture:
     body, top = "", 0
-    numbers = max(186, *(_text_width(label(pool), 13) + 110 for pool, _ in drawn.legend if ": " in pool), 0)
+    numbers = max(186, *(_text_width(label(pool), 13) + 110 for pool, _ in drawn.legend), 0)
     for pool, cpus in drawn.legend:
-        body += _rectangle(0, top, 28, 20, *_fill(pool))
-        body += _text(14, top + 14, letter(pool), 11, bold=True, anchor="middle")
+        if mark := letter(pool):
+            body += _rectangle(0, top, 28, 20, *_fill(pool))
+            body += _text(14, top + 14, mark, 11, bold=True, anchor="middle")
         body += _text(40, top + 14, label(pool), 13, bold=True)
         body += _text(numbers, top + 14, f"{len(cpus)} CPU{'s' if len(cpus) > 1 else ''}", 13, anchor="end")
         for line in _lines(str(cpus), (width - numbers - 18) // 8, ","):

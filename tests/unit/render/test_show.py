@@ -5,7 +5,7 @@ import re
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.plan import NodePlan
+from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.machine import memory_text
 from cpuplan.render.show import show, show_svg
 from cpuplan.topology import Cpu, NumaNodeFacts, Topology
@@ -346,3 +346,10 @@ def test_svg_is_well_formed_and_shows_every_cpu(plan: NodePlan) -> None:
 )
 def test_memory_text(size: int, text: str) -> None:
     assert memory_text(size) == text
+
+
+def test_sets_over_the_pools_are_in_the_legend_without_a_letter() -> None:
+    plan = make_plan(regular(1, 4, 2), {"reserved": "0,4", "isolated": "1-3,5-7"})
+    over = (Pool("isolated.dpdk", CpuSet.parse("2,6"), ()), Pool("bestEffort", CpuSet.parse("0-3"), ()))
+    text = show(plan._replace(sets=over), "worker-3", colour=False, width=100)
+    assert text.splitlines()[-2:] == ["    isolated.dpdk  2 CPUs  2,6", "    bestEffort     4 CPUs  0-3"]
