@@ -157,7 +157,9 @@ def binds_cores(constraint: Constraint) -> bool:
 
 def on_cores(constraint: Constraint, cores: Cores) -> Constraint:
     """The same, about these cores, if it is about cores at all."""
-    if isinstance(constraint, Within | Has | OneOf) or not (isinstance(constraint, Amount) or binds_cores(constraint)):
+    if isinstance(constraint, Within | Has | OneOf | Differs) or not (
+        isinstance(constraint, Amount) or binds_cores(constraint)
+    ):
         return constraint
     return constraint._replace(cores=cores)
 

@@ -112,7 +112,7 @@ class _Model:
         def taken(scope: CpuSet) -> Any:
             def held(pattern: Pattern, threads: Sequence[int]) -> int:
                 pairs = zip(threads, pattern, strict=True)
-                return sum(cpu in scope and not constraint.names.isdisjoint(slot) for cpu, slot in pairs)
+                return sum(cpu in scope and not set(slot).isdisjoint(constraint.names) for cpu, slot in pairs)
 
             return self._weighted(held, scope)
 
