@@ -8,7 +8,7 @@ from typing import Annotated, Any
 # pydantic would look for plugins in the metadata of every package that is installed, at each start.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -78,8 +78,31 @@ KernelList = Annotated[CpuSet, _ListOf(CpuSet.parse_kernel, list_pattern(_STRIDE
 #: A list as the kubelet reads its own and PerformanceProfiles are written: text in any order, repeats allowed.
 KubeletList = Annotated[CpuSet, _ListOf(CpuSet.parse_kubelet, list_pattern(RANGE), "0-1,32-33", bare_numbers=False)]
 
-#: Numbers of NUMA nodes, sockets, dies or caches, in the same form.
-NumberList = Annotated[CpuSet, _ListOf(CpuSet.parse, list_pattern(RANGE), "0-1")]
+
+def _numbers_as_text(value: object) -> object:
+    """`[0, 2]` says the same as `0,2`."""
+    numbers = value if isinstance(value, list | tuple) else ()
+    if numbers and all(type(each) is int and each >= 0 for each in numbers):
+        return ",".join(map(str, numbers))
+    return value
+
+
+#: Numbers of NUMA nodes, sockets, dies or caches, in the same form, or as a list of numbers.
+NumberList = Annotated[
+    CpuSet,
+    _ListOf(CpuSet.parse, list_pattern(RANGE), "0-1"),
+    BeforeValidator(_numbers_as_text),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": list_pattern(RANGE)},
+                {"type": "integer", "minimum": 0},
+                {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
+            ],
+            "examples": ["0-1"],
+        }
+    ),
+]
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]
