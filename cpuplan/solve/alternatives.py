@@ -128,8 +128,6 @@ def _told(aim: Aim, old: int, new: int) -> tuple[str, str]:
         case Parts(name=name, scopes=scopes):
             return "locality", f"{name} would be on {counted(new, _word(scopes))}, not {old}"
         case Smallest(name=name, scopes=scopes):
-            if len(scopes) == 1:
-                return "balance", f"{scopes[0].name} would have {-new} CPUs of {name}, not {-old}"
             fewest = f"the {_word(scopes)} with the fewest {name} CPUs"
             return "balance", f"{fewest} would have {-new}, not {-old}"
         case Total(name=name, sign=sign):

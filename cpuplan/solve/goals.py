@@ -110,7 +110,7 @@ def _aims(goal: GoalName, node_class: NodeClass, committed: Layout | None) -> It
             for scopes in _levels(topology):
                 yield from (Parts(name, scopes) for name in _packed(node_class))
         case "balance":
-            if nodes:
+            if len(nodes) > 1:
                 yield Smallest("isolated", nodes)
         case "most-isolated":
             yield Total("isolated")
