@@ -24,10 +24,17 @@ def compiled(name: str) -> Compiled:
 def expected_files(made: Compiled) -> dict[str, str]:
     """The files of `expected/`, by name."""
     return {
-        "pools.yaml": made.lock,
+        "pools.txt": "\n".join(_pools(made)) + "\n",
         "settings.txt": "\n".join(_settings(made)) + "\n",
         "files.txt": "".join(f"{_digest(data)}  {path}\n" for path, data in sorted(_files(made).items())),
     }
+
+
+def _pools(made: Compiled) -> Iterator[str]:
+    for node in made.plan.nodes:
+        yield f"# {node.node_class.name}: {len(node.topology.online)} CPUs"
+        for each in (*node.pools, *node.sets):
+            yield f"{each.name} ({len(each.cpus)}): {each.cpus}"
 
 
 def _settings(made: Compiled) -> Iterator[str]:

@@ -133,7 +133,10 @@ class Together(NamedTuple):
 
 
 class Differs(NamedTuple):
-    """The sets have together other CPUs than exactly these. No statement demands it: it asks for another layout."""
+    """The sets, which have no CPU in common, have together other CPUs than exactly these.
+
+    No statement demands it: it asks for another layout.
+    """
 
     names: tuple[str, ...]
     cpus: CpuSet
