@@ -18,21 +18,25 @@ from cpuplan.quantity import to_text
 from cpuplan.source import Position
 
 MODE = "performanceProfile"
-API_VERSION = "performance.openshift.io/v2"
 #: Topology of a cluster whose control plane is in another one.
 HOSTED = "External"
 _NAMESPACE = "clusters"
-SNIPPET = "kubeletconfig.experimental"
-_PREFIX = "performance.openshift.io/"
 #: Fields of the kubelet that the operator sets by itself, whatever the snippet says.
 _OPERATORS = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManagerPolicy", kubelet.RESERVED_CPUS)
+
+
+def _object(plan: NodePlan, own: dict[str, Any]) -> dict[str, Any]:
+    """The profile with this metadata."""
+    from cpuplan.profile import API_VERSION, KIND  # its models are not for plans in other modes
+
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": own, "spec": _spec(plan)}
 
 
 def profile(plan: NodePlan) -> dict[str, Any]:
     """The PerformanceProfile of a plan."""
     made = metadata(plan.node_class.profile, NODE_WAVE, guarded=True)
     made["annotations"] |= _annotations(plan)
-    return {"apiVersion": API_VERSION, "kind": "PerformanceProfile", "metadata": made, "spec": _spec(plan)}
+    return _object(plan, made)
 
 
 def config_map(plan: NodePlan) -> dict[str, Any]:
@@ -44,9 +48,8 @@ def config_map(plan: NodePlan) -> dict[str, Any]:
     own: dict[str, Any] = {"name": plan.node_class.intent}
     if annotations := _annotations(plan):
         own["annotations"] = annotations
-    held = {"apiVersion": API_VERSION, "kind": "PerformanceProfile", "metadata": own, "spec": _spec(plan)}
     made = metadata(plan.node_class.intent, NODE_WAVE, guarded=True) | {"namespace": _NAMESPACE}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": to_yaml(held)}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": to_yaml(_object(plan, own))}}
 
 
 def _spec(plan: NodePlan) -> dict[str, Any]:
@@ -104,19 +107,21 @@ def _hints(plan: NodePlan) -> dict[str, bool]:
 
 
 def _annotations(plan: NodePlan) -> dict[str, str]:
+    from cpuplan.profile import ANNOTATION_PREFIX, SNIPPET
+
     spec = plan.spec
     switches = {
         "enable-rps": spec.net.receive_packet_steering,
         "enable-physical-dev-rps": spec.net.physical_device_rps,
         "dra-resource-management": spec.kubelet.dynamic_resource_allocation,
     }
-    found = {_PREFIX + name: "true" for name, on in switches.items() if on}
+    found = {ANNOTATION_PREFIX + name: "true" for name, on in switches.items() if on}
     if not (spec.net.receive_packet_steering or versions.ships(plan.node_class.target, "profile.no_rps_by_default")):
-        found[_PREFIX + "enable-rps"] = "false"
+        found[ANNOTATION_PREFIX + "enable-rps"] = "false"
     if spec.runtime.exec_cpu_affinity == "none":
-        found[_PREFIX + "exec-cpu-affinity"] = "disable"
+        found[ANNOTATION_PREFIX + "exec-cpu-affinity"] = "disable"
     if ovsdpdk.cpus(plan) and not spec.open_v_switch.load_balancing:
-        found[_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
+        found[ANNOTATION_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
     if snippet := _snippet(plan):
         found[SNIPPET] = to_json(snippet).strip()
     return found

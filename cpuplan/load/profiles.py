@@ -11,12 +11,10 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.load import snippet
 from cpuplan.load.cluster import NODE_ROLE, Cluster
-from cpuplan.profile import PerformanceProfileSpec
+from cpuplan.profile import ANNOTATION_PREFIX, SNIPPET, PerformanceProfileSpec
 from cpuplan.source import Field, Source
 
 ROLE = "machineconfiguration.openshift.io/role"
-SNIPPET = "kubeletconfig.experimental"
-_PREFIX = "performance.openshift.io/"
 _OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
 #: What the operator takes for yes: Go's ParseBool, or a list of its own. Other values are no, and it says nothing.
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
@@ -124,9 +122,9 @@ def _cpus(made: _Maker, spec: PerformanceProfileSpec) -> None:
     if cpu.ovs_dpdk:
         made.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
         made.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
-        if made.annotations.get(_PREFIX + _OVS_BALANCING) == "disable":
+        if made.annotations.get(ANNOTATION_PREFIX + _OVS_BALANCING) == "disable":
             _set(made.spec, ("openVSwitch", "loadBalancing"), False)
-            made.annotate(("openVSwitch", "loadBalancing"), _PREFIX + _OVS_BALANCING)
+            made.annotate(("openVSwitch", "loadBalancing"), ANNOTATION_PREFIX + _OVS_BALANCING)
     made.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
     if spec.globally_disable_irq_load_balancing:
         made.put("isolation.globallyDisableIrqLoadBalancing", True, "globallyDisableIrqLoadBalancing")
@@ -195,12 +193,12 @@ def _annotations(made: _Maker) -> None:
         "pause-reconcile": (_TRUE, ("paused",)),
     }
     for name, (yes, path) in switches.items():
-        if _is_yes(made, _PREFIX + name, yes):
+        if _is_yes(made, ANNOTATION_PREFIX + name, yes):
             _set(made.spec, path, True)
-            made.annotate(path, _PREFIX + name)
-    if made.annotations.get(_PREFIX + "exec-cpu-affinity") == "disable":
+            made.annotate(path, ANNOTATION_PREFIX + name)
+    if made.annotations.get(ANNOTATION_PREFIX + "exec-cpu-affinity") == "disable":
         _set(made.spec, ("runtime", "execCpuAffinity"), "none")
-        made.annotate(("runtime", "execCpuAffinity"), _PREFIX + "exec-cpu-affinity")
+        made.annotate(("runtime", "execCpuAffinity"), ANNOTATION_PREFIX + "exec-cpu-affinity")
 
 
 def _is_yes(made: _Maker, annotation: str, yes: tuple[str, ...]) -> bool:

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from cpuplan.backends import openshift, performanceprofile
+from cpuplan.profile import SNIPPET
 from tests.machines.plans import no_position, plan, regular
 
 TARGET: dict[str, Any] = {"platform": "openshift", "version": "5.1", "target": {"mode": "performanceProfile"}}
@@ -59,7 +60,7 @@ def test_reserved_memory_is_the_snippets_unless_it_is_all_on_node_0() -> None:
             **TARGET,
         )  # fmt: skip
         annotations = performanceprofile.profile(node)["metadata"]["annotations"]
-        assert (performanceprofile.SNIPPET in annotations) is has_snippet
+        assert (SNIPPET in annotations) is has_snippet
 
 
 @pytest.mark.parametrize(
