@@ -5,6 +5,7 @@ from typing import Any
 
 from cpuplan.simulate.bits import members, parse_cpus, to_text
 from cpuplan.simulate.checkpoint import checksum, dump_map, is_verified, unreadable, write
+from cpuplan.simulate.entries import Entries
 from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.features import Gates
 from cpuplan.simulate.gojson import STRING, UINT64, Shape, loads, map_of
@@ -22,7 +23,7 @@ _POD_ENTRY = Shape("state.PodEntry", "object", {"cpuSet": STRING})
 _V3 = Shape("state.CPUManagerCheckpoint", "object", {**_V2.fields, "podEntries": map_of(_POD_ENTRY)})
 
 
-class CPUState:
+class CPUState(Entries[int]):
     """The shared pool, and the CPUs of containers and (with pod-level managers) of whole pods."""
 
     def __init__(
@@ -31,6 +32,7 @@ class CPUState:
         entries: Mapping[str, Mapping[str, int]] | None = None,
         pod_entries: Mapping[str, int] | None = None,
     ) -> None:
+        super().__init__()
         self.default = default
         self.entries = {pod: dict(containers) for pod, containers in (entries or {}).items()}
         self.pod_entries = dict(pod_entries or {})
@@ -41,16 +43,6 @@ class CPUState:
 
     def set_cpus(self, pod: str, container: str, cpus: int) -> None:
         self.entries.setdefault(pod, {})[container] = cpus
-
-    def delete(self, pod: str, container: str) -> None:
-        containers = self.entries.get(pod, {})
-        containers.pop(container, None)
-        if not containers:
-            self.entries.pop(pod, None)
-
-    def delete_pod(self, pod: str) -> None:
-        self.entries.pop(pod, None)
-        self.pod_entries.pop(pod, None)
 
 
 def dump(state: CPUState, policy: str, gates: Gates) -> str:

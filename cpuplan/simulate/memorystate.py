@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.simulate.checkpoint import checksum, dump_map, is_verified, unreadable, write
+from cpuplan.simulate.entries import Entries
 from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.features import Gates
 from cpuplan.simulate.gojson import INT, STRING, UINT64, Shape, loads, map_of, slice_of
@@ -49,29 +50,18 @@ Machine = dict[int, NodeState]
 Blocks = tuple[Block, ...]
 
 
-class MemoryState:
+class MemoryState(Entries[Blocks]):
     """Nodes, and the blocks of containers and (with pod-level managers) of whole pods."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.machine: Machine = {}
-        self.entries: dict[str, dict[str, Blocks]] = {}
-        self.pod_entries: dict[str, Blocks] = {}
 
     def blocks_of(self, pod: str, container: str) -> Blocks | None:
         return self.entries.get(pod, {}).get(container)
 
     def set_blocks(self, pod: str, container: str, blocks: Blocks) -> None:
         self.entries.setdefault(pod, {})[container] = blocks
-
-    def delete(self, pod: str, container: str) -> None:
-        containers = self.entries.get(pod, {})
-        containers.pop(container, None)
-        if not containers:
-            self.entries.pop(pod, None)
-
-    def delete_pod(self, pod: str) -> None:
-        self.entries.pop(pod, None)
-        self.pod_entries.pop(pod, None)
 
 
 _TABLE = ("total", "systemReserved", "allocatable", "reserved", "free")
