@@ -2,9 +2,8 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
-from cpuplan.document import Model, Name
+from cpuplan.document import Name
+from cpuplan.model import Field, Model
 
 
 class DeliverySpec(Model):
@@ -21,5 +20,5 @@ class DeliverySpec(Model):
         ),
     ] = ""
     project: Name = "cpuplan"
-    namespace: Name = Field("argocd", description="of Argo CD; openshift-gitops on OpenShift")
-    automated: bool = Field(True, description="sync by itself; false: a person starts each sync")
+    namespace: Name = Field(default="argocd", description="of Argo CD; openshift-gitops on OpenShift")
+    automated: bool = Field(default=True, description="sync by itself; false: a person starts each sync")

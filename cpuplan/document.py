@@ -1,35 +1,17 @@
 """What all input documents share: their envelope, and the types of their fields."""
 
-import os
 import re
 from collections.abc import Callable
-from typing import Annotated, Any
-
-# pydantic would look for plugins in the metadata of every package that is installed, at each start.
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError, core_schema
+from typing import Annotated
 
 from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.model import Before, Field, JsonForm, ReadBy, problem
 from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
 
 #: RFC 1123 label: what Kubernetes takes as a name, and what is safe as a file name.
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 #: RFC 1123 subdomain: node names may have dots.
 HOST_PATTERN = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
-
-
-class Model(BaseModel):
-    """A mapping of a document: camelCase in YAML, unknown keys refused, never changed once read.
-
-    `defer_build` leaves the building of validators to the first use, so that a command pays only for what it reads.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, alias_generator=to_camel, populate_by_name=True, defer_build=True
-    )
 
 
 def list_pattern(item: str) -> str:
@@ -42,41 +24,30 @@ RANGE = "[0-9]+(-[0-9]+)?"
 _STRIDE = "[0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?"
 
 
-class _ListOf:
-    """The type of a CPU list, for pydantic: what `parse` takes, or a bare number, which is an integer only to YAML."""
+def _list_of(parse: Callable[[str], CpuSet], pattern: str, example: str, *, bare_numbers: bool = True) -> ReadBy:
+    """The type of a CPU list: what `parse` takes, or a bare number, which is an integer only to YAML."""
+    types = (str, int) if bare_numbers else (str,)
+    forms = [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}]
 
-    def __init__(
-        self, parse: Callable[[str], CpuSet], pattern: str, example: str, *, bare_numbers: bool = True
-    ) -> None:
-        self.parse = parse
-        self.types = (str, int) if bare_numbers else (str,)
-        forms = [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}]
-        self.json_schema = {"anyOf": forms[: len(self.types)], "examples": [example]}
-
-    def read(self, value: object) -> CpuSet:
+    def read(value: object) -> CpuSet:
         if isinstance(value, CpuSet):
             return value
-        if isinstance(value, bool) or not isinstance(value, self.types):
-            raise PydanticCustomError("cpu_list_type", "a CPU list is text such as 0-3,8")
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise problem("cpu_list_type", "a CPU list is text such as 0-3,8")
         try:
-            return self.parse(str(value))
+            return parse(str(value))
         except CpuSetError as error:
-            context = {"item": error.item, "problem": error.problem}
-            raise PydanticCustomError("cpu_list", "{item} {problem}", context) from None
+            raise problem("cpu_list", "{item} {problem}", {"item": error.item, "problem": error.problem}) from None
 
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.read, serialization=core_schema.to_string_ser_schema())
-
-    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
-        return self.json_schema
+    return ReadBy(read, {"anyOf": forms[: len(types)], "examples": [example]})
 
 
 #: A list that every reader down the line takes: `0-3,8`.
-CpuList = Annotated[CpuSet, _ListOf(CpuSet.parse, list_pattern(RANGE), "0-1,32-33")]
+CpuList = Annotated[CpuSet, _list_of(CpuSet.parse, list_pattern(RANGE), "0-1,32-33")]
 #: A list as the kernel prints or takes it, strides too: what inventories hold.
-KernelList = Annotated[CpuSet, _ListOf(CpuSet.parse_kernel, list_pattern(_STRIDE), "0-110:1/2")]
+KernelList = Annotated[CpuSet, _list_of(CpuSet.parse_kernel, list_pattern(_STRIDE), "0-110:1/2")]
 #: A list as the kubelet reads its own and PerformanceProfiles are written: text in any order, repeats allowed.
-KubeletList = Annotated[CpuSet, _ListOf(CpuSet.parse_kubelet, list_pattern(RANGE), "0-1,32-33", bare_numbers=False)]
+KubeletList = Annotated[CpuSet, _list_of(CpuSet.parse_kubelet, list_pattern(RANGE), "0-1,32-33", bare_numbers=False)]
 
 
 def _numbers_as_text(value: object) -> object:
@@ -90,9 +61,9 @@ def _numbers_as_text(value: object) -> object:
 #: Numbers of NUMA nodes, sockets, dies or caches, in the same form, or as a list of numbers.
 NumberList = Annotated[
     CpuSet,
-    _ListOf(CpuSet.parse, list_pattern(RANGE), "0-1"),
-    BeforeValidator(_numbers_as_text),
-    WithJsonSchema(
+    _list_of(CpuSet.parse, list_pattern(RANGE), "0-1"),
+    Before(_numbers_as_text),
+    JsonForm(
         {
             "anyOf": [
                 {"type": "string", "pattern": list_pattern(RANGE)},
@@ -113,7 +84,7 @@ def _as_tuple(value: object) -> object:
 
 
 #: Lists arrive from YAML as lists and are kept as tuples.
-Listed = BeforeValidator(_as_tuple)
+Listed = Before(_as_tuple)
 
 
 def _as_list(value: object) -> object:
@@ -121,7 +92,7 @@ def _as_list(value: object) -> object:
 
 
 #: A single item may stand without its list.
-OneOrMore = BeforeValidator(_as_list)
+OneOrMore = Before(_as_list)
 
 #: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that kinds differ (Arm).
 CoreType = Annotated[

@@ -2,9 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
-from cpuplan.document import Listed, Model, Name, Quantity
+from cpuplan.document import Listed, Name, Quantity
+from cpuplan.model import Field, Model
 from cpuplan.pools import GOAL_ORDER, Objective, Pools, QosSets, Rules, Workloads
 
 #: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to GRUB: these words go
@@ -20,7 +19,7 @@ class Selector(Model):
     """Which nodes: those that fit everything that is written here."""
 
     clusters: Annotated[tuple[Name, ...], Listed] = ()
-    nodes: Annotated[tuple[str, ...], Listed] = Field((), description="node names; ranges and * allowed")
+    nodes: Annotated[tuple[str, ...], Listed] = Field(default=(), description="node names; ranges and * allowed")
     match_labels: dict[str, str] = {}
 
 
@@ -30,29 +29,34 @@ class Target(Model):
     platform: Literal["openshift", "kubernetes"]
     version: Annotated[str, Field(pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$", examples=["4.20", "1.33"])]
     mode: Literal["mco", "performanceProfile"] = Field(
-        "mco",
+        default="mco",
         description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the PerformanceProfile that the "
         "node tuning operator makes them from",
     )
-    clusters: Annotated[tuple[Name, ...], Listed] = Field((), description="only in these clusters; all if left out")
-    pool: Name | None = Field(None, description="openshift: the MachineConfigPool")
+    clusters: Annotated[tuple[Name, ...], Listed] = Field(
+        default=(), description="only in these clusters; all if left out"
+    )
+    pool: Name | None = Field(default=None, description="openshift: the MachineConfigPool")
     mixed_hardware: Literal["split", "common"] | None = Field(
-        None,
+        default=None,
         description="openshift, for nodes of unlike hardware. split: a pool for each, <pool>-<hardware>; common: one "
         "layout that is right on all; left out: an error",
     )
-    node_selector: dict[str, str] = Field({}, description="openshift: labels of the pool's nodes")
-    machine_config_label: dict[str, str] = Field({}, description="openshift: label of the MachineConfig")
-    machine_config_pool_selector: dict[str, str] = Field({}, description="openshift: labels of the MachineConfigPool")
+    node_selector: dict[str, str] = Field(default={}, description="openshift: labels of the pool's nodes")
+    machine_config_label: dict[str, str] = Field(default={}, description="openshift: label of the MachineConfig")
+    machine_config_pool_selector: dict[str, str] = Field(
+        default={}, description="openshift: labels of the MachineConfigPool"
+    )
     runtime: Literal["crio"] = "crio"
     cpu_partitioning: bool = Field(
-        False, description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)"
+        default=False,
+        description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
     )
     pinned_pools: Annotated[tuple[Name, ...], Listed] = Field(
-        (), description="openshift: further pools of a cluster with workload partitioning"
+        default=(), description="openshift: further pools of a cluster with workload partitioning"
     )
     control_plane_topology: Literal["HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"] = Field(
-        "HighlyAvailable",
+        default="HighlyAvailable",
         description="openshift: as in the Infrastructure object. External: a hosted cluster, whose pool is a NodePool",
     )
 
@@ -61,17 +65,17 @@ class Isolation(Model):
     """What the kernel keeps away from the isolated pool."""
 
     domain: bool = Field(
-        False, description="isolcpus=domain: no load balancing. Pods without exclusive CPUs then pile up"
+        default=False, description="isolcpus=domain: no load balancing. Pods without exclusive CPUs then pile up"
     )
-    managed_irq: bool = Field(True, description="isolcpus=managed_irq: interrupts of multi-queue devices")
-    nohz_full: bool = Field(True, description="nohz_full=: no timer tick while one task runs")
-    rcu_nocbs: bool = Field(True, description="rcu_nocbs=: RCU callbacks run elsewhere")
+    managed_irq: bool = Field(default=True, description="isolcpus=managed_irq: interrupts of multi-queue devices")
+    nohz_full: bool = Field(default=True, description="nohz_full=: no timer tick while one task runs")
+    rcu_nocbs: bool = Field(default=True, description="rcu_nocbs=: RCU callbacks run elsewhere")
     irq_affinity: bool | None = Field(
-        None,
+        default=None,
         description="irqaffinity=: all other interrupts. Left out: yes on kubernetes, no on openshift (CRI-O does it)",
     )
     globally_disable_irq_load_balancing: bool = Field(
-        False, description="openshift: irqbalance leaves the isolated CPUs alone at all times, not pod by pod"
+        default=False, description="openshift: irqbalance leaves the isolated CPUs alone at all times, not pod by pod"
     )
 
 
@@ -96,7 +100,7 @@ class Kubelet(Model):
     topology_manager_scope: Literal["container", "pod"] | None = None
     topology_manager_policy_options: dict[str, str] = {}
     memory_manager_policy: Literal["None", "Static"] | None = Field(
-        None, description="left out: Static where topologyManagerPolicy is restricted or single-numa-node"
+        default=None, description="left out: Static where topologyManagerPolicy is restricted or single-numa-node"
     )
     kube_reserved: dict[Resource, str] = {"memory": "500Mi"}
     system_reserved: dict[Resource, str] = {"memory": "500Mi"}
@@ -107,13 +111,14 @@ class Kubelet(Model):
         "nodefs.inodesFree": "5%",
     }
     reserved_memory: Annotated[tuple[ReservedMemory, ...], Listed] = Field(
-        (), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
+        default=(), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
     )
     dynamic_resource_allocation: bool = Field(
-        False, description="a DRA driver gives out CPUs and memory: the kubelet's own managers have the policy none"
+        default=False,
+        description="a DRA driver gives out CPUs and memory: the kubelet's own managers have the policy none",
     )
     configuration: dict[str, Any] = Field(
-        {}, description="further fields of KubeletConfiguration, as they are; none that stands above by itself"
+        default={}, description="further fields of KubeletConfiguration, as they are; none that stands above by itself"
     )
 
 
@@ -135,8 +140,8 @@ class HugePagesSpec(Model):
 class Kernel(Model):
     """The kernel and its command line."""
 
-    real_time: bool = Field(False, description="openshift: kernelType realtime")
-    page_size: Literal["4k", "64k"] | None = Field(None, description="aarch64 on openshift")
+    real_time: bool = Field(default=False, description="openshift: kernelType realtime")
+    page_size: Literal["4k", "64k"] | None = Field(default=None, description="aarch64 on openshift")
     extra_arguments: Annotated[tuple[KernelArgument, ...], Listed] = ()
 
 
@@ -152,47 +157,53 @@ class Runtime(Model):
     """CRI-O."""
 
     handler: Name = "high-performance"
-    mixed_cpus: bool | None = Field(None, description="left out: yes where there is a shared pool")
-    containers_limit: Annotated[int, Field(ge=0)] = Field(256, description="containers of a node that may share")
+    mixed_cpus: bool | None = Field(default=None, description="left out: yes where there is a shared pool")
+    containers_limit: Annotated[int, Field(ge=0)] = Field(
+        default=256, description="containers of a node that may share"
+    )
     shared_namespaces: Annotated[tuple[Name, ...], Listed] = Field(
-        (), description="namespaces whose pods may ask for shared CPUs: written with the annotation that allows it"
+        default=(),
+        description="namespaces whose pods may ask for shared CPUs: written with the annotation that allows it",
     )
     annotate_pods: bool | None = Field(
-        None,
+        default=None,
         description="kubernetes: the API server adds the annotation by which CRI-O knows who shares "
         "(MutatingAdmissionPolicy); false: pods bring it. Left out: yes from 1.32 on. OpenShift does it by itself",
     )
     exec_cpu_affinity: Literal["first", "none"] = Field(
-        "first", description="first: exec probes run on the container's first CPU; none: on all of them"
+        default="first", description="first: exec probes run on the container's first CPU; none: on all of them"
     )
 
 
 class NetDevice(Model):
     """Network devices that fit everything that is written here."""
 
-    interface_name: str | None = Field(None, min_length=1, description="* stands for any text; a leading ! for not")
-    vendor_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(None, alias="vendorID")
-    device_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(None, alias="deviceID")
+    interface_name: str | None = Field(
+        default=None, min_length=1, description="* stands for any text; a leading ! for not"
+    )
+    vendor_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(default=None, alias="vendorID")
+    device_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(default=None, alias="deviceID")
 
 
 class Net(Model):
     """Network devices, by the names of PerformanceProfile."""
 
     user_level_networking: bool = Field(
-        False, description="openshift: devices get as many queues as there are reserved CPUs"
+        default=False, description="openshift: devices get as many queues as there are reserved CPUs"
     )
-    devices: Annotated[tuple[NetDevice, ...], Listed] = Field((), description="only these; all if left out")
+    devices: Annotated[tuple[NetDevice, ...], Listed] = Field(default=(), description="only these; all if left out")
     receive_packet_steering: bool = Field(
-        False, description="openshift: received packets are worked on by the reserved CPUs (RPS), on virtual devices"
+        default=False,
+        description="openshift: received packets are worked on by the reserved CPUs (RPS), on virtual devices",
     )
-    physical_device_rps: bool = Field(False, description="openshift: on physical devices too")
+    physical_device_rps: bool = Field(default=False, description="openshift: on physical devices too")
 
 
 class OpenVSwitch(Model):
     """Open vSwitch on the node."""
 
-    dpdk: bool = Field(False, description="openshift: its DPDK threads have the pool isolcpus to themselves")
-    load_balancing: bool = Field(True, description="false: the scheduler does not move those threads")
+    dpdk: bool = Field(default=False, description="openshift: its DPDK threads have the pool isolcpus to themselves")
+    load_balancing: bool = Field(default=True, description="false: the scheduler does not move those threads")
 
 
 class HardwareTuning(Model):
@@ -210,8 +221,8 @@ class IntentSpec(Model):
     pools: Pools
     qos: QosSets = Field(default_factory=QosSets.model_construct)
     workloads: Workloads = ()
-    rules: Rules = Field((), description="built-in rules that are disabled or enabled; see docs/layout.md")
-    objective: Objective = Field(GOAL_ORDER, description="what makes a layout better, most important first")
+    rules: Rules = Field(default=(), description="built-in rules that are disabled or enabled; see docs/layout.md")
+    objective: Objective = Field(default=GOAL_ORDER, description="what makes a layout better, most important first")
     # Made when they are needed: an instance made here would build its model's validators at every start.
     isolation: Isolation = Field(default_factory=Isolation.model_construct)
     kubelet: Kubelet = Field(default_factory=Kubelet.model_construct)
@@ -221,5 +232,5 @@ class IntentSpec(Model):
     runtime: Runtime = Field(default_factory=Runtime.model_construct)
     net: Net = Field(default_factory=Net.model_construct)
     open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
-    hardware_tuning: HardwareTuning | None = Field(None, description="openshift: TuneD sets them")
-    paused: bool = Field(False, description="nothing is written for these nodes: what is there stays as it is")
+    hardware_tuning: HardwareTuning | None = Field(default=None, description="openshift: TuneD sets them")
+    paused: bool = Field(default=False, description="nothing is written for these nodes: what is there stays as it is")

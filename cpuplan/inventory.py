@@ -2,9 +2,8 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from cpuplan.document import CoreType, KernelList, Listed, Model, Name, Quantity, list_pattern
+from cpuplan.document import CoreType, KernelList, Listed, Name, Quantity, list_pattern
+from cpuplan.model import Field, Model
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
 #: -1 is what some kernels say of cores that they know no number of.
@@ -15,11 +14,11 @@ class Numbering(Model):
     """How the firmware numbers CPUs (facts of the kernel's numbering by platform are in docs/inventory.md)."""
 
     threads: Literal["separate", "adjacent"] = Field(
-        "separate",
+        default="separate",
         description="separate: first threads of all cores, then second ones. adjacent: the threads of a core together",
     )
     cores: Literal["blocks", "interleaved"] = Field(
-        "blocks",
+        default="blocks",
         description="blocks: socket after socket. interleaved: CPU by CPU over the NUMA nodes (Dell's default)",
     )
 
@@ -28,10 +27,10 @@ class Distances(Model):
     """How far NUMA nodes are from each other (ACPI SLIT); 10 to itself."""
 
     within_socket: Annotated[int, Field(ge=10, le=254)] | None = Field(
-        None, description="to the other nodes of the socket, where it has several"
+        default=None, description="to the other nodes of the socket, where it has several"
     )
     between_sockets: Annotated[int, Field(ge=10, le=254)] | None = Field(
-        None, description="to the nodes of other sockets, where there are several"
+        default=None, description="to the nodes of other sockets, where there are several"
     )
 
 
@@ -44,18 +43,19 @@ class Regular(Model):
     dies_per_socket: Annotated[int, Field(ge=1)] = 1
     numa_nodes_per_socket: Annotated[int, Field(ge=1)] = 1
     caches_per_socket: Annotated[int, Field(ge=0)] = Field(
-        1, description="last-level caches (L3) of a socket; 0 where the kernel tells of none"
+        default=1, description="last-level caches (L3) of a socket; 0 where the kernel tells of none"
     )
-    cache_size: Quantity | None = Field(None, description="size of each last-level cache")
+    cache_size: Quantity | None = Field(default=None, description="size of each last-level cache")
     cores_per_cluster: Annotated[int, Field(ge=1)] = Field(
-        1, description="cores that share an L2 cache or snoop filter; 1 where each is by itself"
+        default=1, description="cores that share an L2 cache or snoop filter; 1 where each is by itself"
     )
     core_ids: Sequence | None = Field(
-        None, description="the kernel's core_id of each core of a socket, in order; 0, 1, ... if left out"
+        default=None, description="the kernel's core_id of each core of a socket, in order; 0, 1, ... if left out"
     )
     memory_per_numa_node: Quantity | None = None
     memory_only_nodes: Annotated[tuple[Quantity, ...], Listed] = Field(
-        (), description="memory of each NUMA node without CPUs (HBM, GPU memory), numbered after those with CPUs"
+        default=(),
+        description="memory of each NUMA node without CPUs (HBM, GPU memory), numbered after those with CPUs",
     )
     distances: Distances | None = None
     numbering: Numbering = Field(default_factory=Numbering.model_construct)
@@ -64,10 +64,10 @@ class Regular(Model):
 class Cores(Model):
     """Cores of one kind. The n-th CPUs of the lists in `threads` are the siblings of the n-th core."""
 
-    type: CoreType | None = Field(None, description="on machines whose cores differ")
+    type: CoreType | None = Field(default=None, description="on machines whose cores differ")
     threads: Annotated[tuple[KernelList, ...], Listed, Field(min_length=1)]
     ids: Annotated[tuple[Sequence, ...], Listed] = Field(
-        (),
+        default=(),
         description="the kernel's core_id of each core: one sequence, or one for each list of `threads` where siblings "
         "have unlike ones; 0, 1, ... within each socket if left out",
     )
@@ -86,9 +86,11 @@ class NumaNode(Model):
     id: Annotated[int, Field(ge=0)]
     cpus: KernelList | None = None
     memory: Quantity | None = None
-    huge_pages: dict[Quantity, int] = Field({}, description="pages configured when the inventory was read, by size")
+    huge_pages: dict[Quantity, int] = Field(
+        default={}, description="pages configured when the inventory was read, by size"
+    )
     distances: Annotated[tuple[int, ...], Listed] = Field(
-        (), description="to every NUMA node that was online when the kernel was asked, in order"
+        default=(), description="to every NUMA node that was online when the kernel was asked, in order"
     )
 
 
@@ -99,11 +101,11 @@ class Cache(Model):
     type: Literal["Unified", "Data", "Instruction"] = "Unified"
     size: Quantity | None = None
     per: Literal["core", "cluster", "die", "socket", "numaNode"] | None = Field(
-        None, description="one for each of these; instead of `cpus`"
+        default=None, description="one for each of these; instead of `cpus`"
     )
-    cpus: Annotated[tuple[KernelList, ...], Listed] = Field((), description="the CPUs that share each of them")
+    cpus: Annotated[tuple[KernelList, ...], Listed] = Field(default=(), description="the CPUs that share each of them")
     ids: Sequence | None = Field(
-        None,
+        default=None,
         description="the kernel's ids, in the order of the lowest CPU; the kubelet needs them to tell caches apart",
     )
 
@@ -111,39 +113,42 @@ class Cache(Model):
 class KubeletFiles(Model):
     """What the kubelet reads in the kernel's files that does not follow from the groups of the topology."""
 
-    no_numa_nodes: bool = Field(False, description="the kernel lists no NUMA nodes: the kubelet takes sockets for them")
+    no_numa_nodes: bool = Field(
+        default=False, description="the kernel lists no NUMA nodes: the kubelet takes sockets for them"
+    )
     numa_nodes: Annotated[tuple[Group, ...], Listed] = Field(
-        (), description="NUMA nodes by their links to CPUs, where those say otherwise than the nodes' lists"
+        default=(), description="NUMA nodes by their links to CPUs, where those say otherwise than the nodes' lists"
     )
     unlabelled: KernelList | None = Field(
-        None,
+        default=None,
         description="CPUs of which the kernel tells no core_id or physical_package_id (on s390x, book_id or "
         "drawer_id): the kubelet does not see them",
     )
     unread_caches: KernelList | None = Field(
-        None, description="CPUs with a cache whose id or size the kernel does not tell: the kubelet then reads none"
+        default=None,
+        description="CPUs with a cache whose id or size the kernel does not tell: the kubelet then reads none",
     )
     sockets: Annotated[int, Field(ge=0)] | None = Field(
-        None, description="physical ids in /proc/cpuinfo, where they are not as many as the sockets"
+        default=None, description="physical ids in /proc/cpuinfo, where they are not as many as the sockets"
     )
-    books: Annotated[tuple[Group, ...], Listed] = Field((), description="s390x; one book if left out")
-    drawers: Annotated[tuple[Group, ...], Listed] = Field((), description="s390x; one drawer if left out")
+    books: Annotated[tuple[Group, ...], Listed] = Field(default=(), description="s390x; one book if left out")
+    drawers: Annotated[tuple[Group, ...], Listed] = Field(default=(), description="s390x; one drawer if left out")
 
 
 class Layout(Model):
     """An irregular machine, or one that was read: groups of CPUs as the kernel tells them."""
 
-    offline: KernelList | None = Field(None, description="CPUs that are present and were offline")
+    offline: KernelList | None = Field(default=None, description="CPUs that are present and were offline")
     cores: Annotated[tuple[Cores, ...], Listed, Field(min_length=1)]
-    sockets: Annotated[tuple[Group, ...], Listed] = Field((), description="one socket, 0, if left out")
-    dies: Annotated[tuple[Group, ...], Listed] = Field((), description="one die, 0, in each socket if left out")
+    sockets: Annotated[tuple[Group, ...], Listed] = Field(default=(), description="one socket, 0, if left out")
+    dies: Annotated[tuple[Group, ...], Listed] = Field(default=(), description="one die, 0, in each socket if left out")
     clusters: Annotated[tuple[KernelList, ...], Listed] = Field(
-        (), description="cores that share an L2 cache or snoop filter; each core by itself if left out"
+        default=(), description="cores that share an L2 cache or snoop filter; each core by itself if left out"
     )
-    numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = Field((), description="one NUMA node, 0, if left out")
+    numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = Field(default=(), description="one NUMA node, 0, if left out")
     caches: Annotated[tuple[Cache, ...], Listed] = ()
     kubelet: KubeletFiles | None = Field(
-        None, description="what the kubelet sees otherwise; written by `cpuplan import`, seldom there"
+        default=None, description="what the kubelet sees otherwise; written by `cpuplan import`, seldom there"
     )
 
 
@@ -151,22 +156,24 @@ class Device(Model):
     """A PCI device that matters for placing CPUs."""
 
     address: Annotated[str, Field(pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
-    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field("other", alias="class")
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field(default="other", alias="class")
     vendor: str | None = None
     device: str | None = None
     driver: str | None = None
-    name: str | None = Field(None, description="the network interface, where it has one")
+    name: str | None = Field(default=None, description="the network interface, where it has one")
     numa_node: Annotated[int, Field(ge=0)] | None = None
-    functions: int | None = Field(None, description="SR-IOV virtual functions that it can have")
+    functions: int | None = Field(default=None, description="SR-IOV virtual functions that it can have")
 
 
 class HardwareSpec(Model):
     """One server model: either `regular` or `topology`."""
 
     architecture: Literal["x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64", "other"] = "x86_64"
-    vendor: str | None = Field(None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"])
-    model: str | None = Field(None, description="CPU model name")
-    model_number: int | None = Field(None, description="`model` in /proc/cpuinfo: tells the generation of Intel CPUs")
+    vendor: str | None = Field(default=None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"])
+    model: str | None = Field(default=None, description="CPU model name")
+    model_number: int | None = Field(
+        default=None, description="`model` in /proc/cpuinfo: tells the generation of Intel CPUs"
+    )
     regular: Regular | None = None
     topology: Layout | None = None
     huge_page_sizes: Annotated[tuple[Quantity, ...], Listed] = ()
@@ -177,9 +184,9 @@ class NodeGroup(Model):
     """Nodes of one hardware that share all facts."""
 
     name: Annotated[str, Field(min_length=1, description="a node name, ranges allowed", examples=["worker-[00-11]"])]
-    hardware: Name | None = Field(None, description="name of a Hardware document")
+    hardware: Name | None = Field(default=None, description="name of a Hardware document")
     labels: dict[str, str] = {}
-    offline: KernelList | None = Field(None, description="CPUs that are offline on these nodes only")
+    offline: KernelList | None = Field(default=None, description="CPUs that are offline on these nodes only")
     devices: Annotated[tuple[Device, ...], Listed] = ()
 
 

@@ -2,10 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
-from pydantic_core import CoreSchema, PydanticCustomError
-
-from cpuplan.document import RANGE, CoreType, CpuList, Listed, Model, Name, NumberList, OneOrMore, list_pattern
+from cpuplan.document import RANGE, CoreType, CpuList, Listed, Name, NumberList, OneOrMore, list_pattern
+from cpuplan.model import Before, Field, Model, problem
 
 #: The pools, in the order in which they are solved, printed and explained.
 POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
@@ -42,15 +40,16 @@ def _near_shorthand(value: object) -> object:
 class Near(Model):
     """Devices: those that fit everything that is written here."""
 
-    device: str | None = Field(None, description="a network interface, or a PCI address")
-    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(None, alias="class")
+    device: str | None = Field(default=None, description="a network interface, or a PCI address")
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
+        default=None, alias="class"
+    )
     driver: str | None = None
 
-    @model_validator(mode="after")
-    def _says_something(self) -> "Near":
+    def verify(self) -> None:
+        """Find what contradicts itself."""
         if not self.model_fields_set:
-            raise PydanticCustomError("near_nothing", "names no device")
-        return self
+            raise problem("near_nothing", "names no device")
 
 
 def _pool_shorthand(value: object) -> object:
@@ -65,70 +64,70 @@ def _pool_shorthand(value: object) -> object:
 class Pool(Model):
     """How many CPUs, or which, and where. One of `cpus`, `count`, `cores`, `percent` and `rest`, or `min` and `max`."""
 
-    cpus: CpuList | None = Field(None, description="exactly these CPUs")
-    count: Annotated[int, Field(ge=0)] | None = Field(None, description="this many CPUs (hardware threads)")
-    cores: Annotated[int, Field(ge=0)] | None = Field(None, description="this many whole cores")
+    cpus: CpuList | None = Field(default=None, description="exactly these CPUs")
+    count: Annotated[int, Field(ge=0)] | None = Field(default=None, description="this many CPUs (hardware threads)")
+    cores: Annotated[int, Field(ge=0)] | None = Field(default=None, description="this many whole cores")
     percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        None, description="this share of the online CPUs, rounded up to whole cores"
+        default=None, description="this share of the online CPUs, rounded up to whole cores"
     )
-    rest: Literal[True] | None = Field(None, description="all CPUs that no other pool takes")
+    rest: Literal[True] | None = Field(default=None, description="all CPUs that no other pool takes")
     min: Annotated[int, Field(ge=0)] | None = Field(
-        None, description="at least this many CPUs; beside percent, rest or max, or by itself"
+        default=None, description="at least this many CPUs; beside percent, rest or max, or by itself"
     )
-    max: Annotated[int, Field(ge=0)] | None = Field(None, description="at most this many CPUs; likewise")
+    max: Annotated[int, Field(ge=0)] | None = Field(default=None, description="at most this many CPUs; likewise")
     per: Literal["machine", "socket", "numaNode", "cache"] = Field(
-        "machine", description="what the size is meant for: each of these; cache is the last-level cache"
+        default="machine", description="what the size is meant for: each of these; cache is the last-level cache"
     )
-    numa_nodes: NumberList | None = Field(None, description="only on these NUMA nodes")
-    sockets: NumberList | None = Field(None, description="only on these sockets")
-    dies: NumberList | None = Field(None, description="only on the dies of these numbers, in every socket")
+    numa_nodes: NumberList | None = Field(default=None, description="only on these NUMA nodes")
+    sockets: NumberList | None = Field(default=None, description="only on these sockets")
+    dies: NumberList | None = Field(default=None, description="only on the dies of these numbers, in every socket")
     caches: NumberList | None = Field(
-        None, description="only on these last-level caches, each named by its lowest CPU, as `show` does"
+        default=None, description="only on these last-level caches, each named by its lowest CPU, as `show` does"
     )
-    near: Annotated[Near, BeforeValidator(_near_shorthand)] | None = Field(
-        None, description="only on the NUMA nodes of these devices; a text is a device's name or address"
+    near: Annotated[Near, Before(_near_shorthand)] | None = Field(
+        default=None, description="only on the NUMA nodes of these devices; a text is a device's name or address"
     )
     core_types: Annotated[tuple[CoreType, ...], OneOrMore] | None = Field(
-        None, description="only on cores of these types", examples=["performance"]
+        default=None, description="only on cores of these types", examples=["performance"]
     )
-    never: CpuList | None = Field(None, description="none of these CPUs")
+    never: CpuList | None = Field(default=None, description="none of these CPUs")
     whole_cores: bool = Field(
-        True,
+        default=True,
         description="false: threads of a core may go to different pools; a pool that takes the rest then takes them",
     )
     sibling: SetName | None = Field(
-        None,
+        default=None,
         description="one thread of each core; the others go to this pool, or with `idle` are switched off (offlined)",
     )
-    apart: dict[SetName, Level] = Field({}, description="shares none of these with that pool", examples=["core"])
-    together: dict[SetName, Level] = Field({}, description="is only on those of these where that pool is")
+    apart: dict[SetName, Level] = Field(
+        default={}, description="shares none of these with that pool", examples=["core"]
+    )
+    together: dict[SetName, Level] = Field(default={}, description="is only on those of these where that pool is")
 
-    @model_validator(mode="after")
-    def _one_size(self) -> "Pool":
+    def verify(self) -> None:
+        """Find what contradicts itself."""
         given = [name for name in SIZES if getattr(self, name) is not None]
         ranged = self.min is not None or self.max is not None
         if len(given) > 1 or not (given or ranged or self._may_lack_size()):
-            raise PydanticCustomError("pool_size", "{given}", {"given": " and ".join(given) or "none"})
+            raise problem("pool_size", "{given}", {"given": " and ".join(given) or "none"})
         if self.per != "machine" and (given[0] if given else "") in ("cpus", "rest") and not ranged:
-            raise PydanticCustomError("pool_per", "{size}", {"size": given[0]})
+            raise problem("pool_per", "{size}", {"size": given[0]})
         if ranged and given and given[0] in ("cpus", "count", "cores"):
-            raise PydanticCustomError("pool_range", "{size}", {"size": given[0]})
+            raise problem("pool_range", "{size}", {"size": given[0]})
         if (self.max is not None) and (self.min or 0) > self.max:
-            raise PydanticCustomError("pool_bounds", "{least}", {"least": self.min, "most": self.max})
-        return self
+            raise problem("pool_bounds", "{least}", {"least": self.min, "most": self.max})
 
     def _may_lack_size(self) -> bool:
         return False
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def short_forms(cls, schema: dict[str, Any]) -> dict[str, Any]:
         """Editors must know the short forms too."""
-        mapping = handler.resolve_ref_schema(handler(schema))
         ranged: list[dict[str, Any]] = [{"required": ["min"]}, {"required": ["max"]}]
-        if "partitions" in mapping["properties"]:
+        if "partitions" in schema["properties"]:
             ranged.append({"required": ["partitions"]})
         nothing_else = {"not": {"anyOf": [{"required": [name]} for name in SIZES]}, "anyOf": ranged}
-        mapping["oneOf"] = [*({"required": [name]} for name in SIZES), nothing_else]
+        mapping = {**schema, "oneOf": [*({"required": [name]} for name in SIZES), nothing_else]}
         return {
             "anyOf": [
                 mapping,
@@ -139,14 +138,14 @@ class Pool(Model):
         }
 
 
-PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
+PoolSpec = Annotated[Pool, Before(_pool_shorthand)]
 
 
 class Isolated(Pool):
     """A pool, or named parts of one. Without a size of its own it is its partitions, and the rest if nobody else is."""
 
     partitions: dict[Name, PoolSpec] = Field(
-        {}, description="named parts of the isolated pool, such as dpdk; elsewhere `isolated.dpdk`"
+        default={}, description="named parts of the isolated pool, such as dpdk; elsewhere `isolated.dpdk`"
     )
 
     def _may_lack_size(self) -> bool:
@@ -157,19 +156,23 @@ class Pools(Model):
     """Who gets which CPUs. Each online CPU is in exactly one pool; `isolated` takes the rest if nobody else does."""
 
     reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
-    shared: PoolSpec | None = Field(None, description="for containers that ask for shared CPUs beside exclusive ones")
-    isolated: Annotated[Isolated, BeforeValidator(_pool_shorthand)] | None = Field(
-        None, description="for pods; exclusive CPUs come from here"
+    shared: PoolSpec | None = Field(
+        default=None, description="for containers that ask for shared CPUs beside exclusive ones"
     )
-    isolcpus: PoolSpec | None = Field(None, description="isolated by the kernel and kept from the kubelet and its pods")
-    offlined: PoolSpec | None = Field(None, description="switched off to save power")
+    isolated: Annotated[Isolated, Before(_pool_shorthand)] | None = Field(
+        default=None, description="for pods; exclusive CPUs come from here"
+    )
+    isolcpus: PoolSpec | None = Field(
+        default=None, description="isolated by the kernel and kept from the kubelet and its pods"
+    )
+    offlined: PoolSpec | None = Field(default=None, description="switched off to save power")
 
 
 class QosSets(Model):
     """Where pods run by QoS class. They may overlap; together they have all CPUs of reserved, shared, isolated."""
 
-    best_effort: PoolSpec | None = Field(None, description="for BestEffort pods; all CPUs if left out")
-    other: PoolSpec | None = Field(None, description="for Burstable and Guaranteed pods; all CPUs if left out")
+    best_effort: PoolSpec | None = Field(default=None, description="for BestEffort pods; all CPUs if left out")
+    other: PoolSpec | None = Field(default=None, description="for Burstable and Guaranteed pods; all CPUs if left out")
 
 
 class RuleSwitch(Model):
@@ -179,11 +182,10 @@ class RuleSwitch(Model):
     enable: RuleName | None = None
     because: Annotated[str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])]
 
-    @model_validator(mode="after")
-    def _one_switch(self) -> "RuleSwitch":
+    def verify(self) -> None:
+        """Find what contradicts itself."""
         if (self.disable is None) == (self.enable is None):
-            raise PydanticCustomError("rule_switch", "one of disable and enable")
-        return self
+            raise problem("rule_switch", "one of disable and enable")
 
 
 class Workload(Model):
@@ -191,8 +193,8 @@ class Workload(Model):
 
     name: Name
     cpus: Annotated[int, Field(ge=1)] = Field(description="exclusive CPUs of each pod")
-    pods: Annotated[int, Field(ge=1)] = Field(1, description="how many of them on each node")
-    pool: SetName = Field("isolated", description="where their CPUs come from: isolated, or a partition of it")
+    pods: Annotated[int, Field(ge=1)] = Field(default=1, description="how many of them on each node")
+    pool: SetName = Field(default="isolated", description="where their CPUs come from: isolated, or a partition of it")
 
 
 Rules = Annotated[tuple[RuleSwitch, ...], Listed]

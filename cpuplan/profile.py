@@ -6,9 +6,8 @@ Unknown keys are refused, where an API server drops them in silence. What only i
 
 from typing import Annotated
 
-from pydantic import Field
-
-from cpuplan.document import KubeletList, Listed, Model
+from cpuplan.document import KubeletList, Listed
+from cpuplan.model import Field, Model
 
 API_VERSION = "performance.openshift.io/v2"
 KIND = "PerformanceProfile"
@@ -60,8 +59,8 @@ class Device(Model):
     """Network devices that fit everything that is written here."""
 
     interface_name: str | None = None
-    vendor_id: str | None = Field(None, alias="vendorID")
-    device_id: str | None = Field(None, alias="deviceID")
+    vendor_id: str | None = Field(default=None, alias="vendorID")
+    device_id: str | None = Field(default=None, alias="deviceID")
 
 
 class Net(Model):

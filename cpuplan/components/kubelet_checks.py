@@ -79,7 +79,7 @@ _FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "
 def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Fields of `configuration`: known, of the right type, with no place of their own, and allowed."""
     spec = plan.spec.kubelet
-    own = {info.alias or name for name, info in type(spec).model_fields.items()}
+    own = {field.alias for field in type(spec).model_fields.values()}
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, TypeVar
 from cpuplan import API_VERSION
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.document import NAME_PATTERN, Model
+from cpuplan.document import NAME_PATTERN
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
+from cpuplan.model import Model
 from cpuplan.source import Field, Position, Source
 
 KINDS: dict[str, type[Model]] = {
@@ -173,7 +174,7 @@ def _unknown_keys(source: Source, data: dict[str, Any], field: Field, known: set
 
 def validate(model: type[Spec], source: Source, field: Field) -> tuple[Spec | None, list[Diagnostic]]:
     """The model of the value at `field`, or None and everything that is wrong with it."""
-    from pydantic import ValidationError
+    from pydantic_core import ValidationError
 
     data: Any = source.data
     for name in field:

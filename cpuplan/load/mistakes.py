@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, ValidationError
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.document import Model
+from cpuplan.model import Model
 from cpuplan.source import Field, Source
 
 #: pydantic's error type -> what the value must be.
@@ -59,7 +58,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 def diagnostics_of(error: ValidationError, model: type[Model], source: Source, field: Field) -> list[Diagnostic]:
     """One diagnostic for each of pydantic's errors, at the place of the value or key that caused it."""
-    return [_diagnostic(detail, model, source, field) for detail in error.errors(include_url=False)]
+    details = error.errors(include_url=False)
+    return [_diagnostic(detail, model, source, field) for detail in details if not _is_short_of_good_items(detail)]
+
+
+def _is_short_of_good_items(detail: ErrorDetails) -> bool:
+    """Whether a list is long enough, and only its items are wrong: pydantic's core counts those that are right."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
 def _diagnostic(detail: ErrorDetails, model: type[Model], source: Source, top: Field) -> Diagnostic:
@@ -149,7 +154,9 @@ def _known_keys(model: type[Model], location: Field) -> list[str]:
 
 def _schema_at(model: type[Model], location: Field) -> dict[str, Any]:
     """The JSON Schema of the value at `location`: what an editor would know there."""
-    whole = model.model_json_schema()
+    from cpuplan.model import jsonschema
+
+    whole = jsonschema.of_model(model)
     schema: dict[str, Any] = whole
     for part in location:
         schema = _resolve(schema, whole)

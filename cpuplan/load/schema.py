@@ -5,6 +5,7 @@ from typing import Any
 from cpuplan import API_VERSION
 from cpuplan.document import NAME_PATTERN
 from cpuplan.load.documents import KINDS
+from cpuplan.model import jsonschema
 
 #: Draft 7 is the newest that the YAML language server declares to support.
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -12,8 +13,7 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 
 def schema(kind: str) -> dict[str, Any]:
     """The schema of a whole document of `kind`: the envelope, and the spec as its model says."""
-    model = KINDS[kind]
-    spec = _draft7(model.model_json_schema())
+    spec = _draft7(jsonschema.of_model(KINDS[kind]))
     definitions = spec.pop("definitions", {})
     labels = {"type": "object", "additionalProperties": {"type": "string"}}
     return {

@@ -32,7 +32,7 @@ def fields(
         return {}, [_refused(place, field, f"it is no JSON ({error})", "write a JSON object")]
     if not isinstance(data, dict):
         return {}, [_refused(place, field, "it is no JSON object", "write a JSON object")]
-    known = {info.alias for info in Kubelet.model_fields.values()} - {"configuration", "dynamicResourceAllocation"}
+    known = {field.alias for field in Kubelet.model_fields.values()} - {"configuration", "dynamicResourceAllocation"}
     found: dict[str, Any] = {}
     problems = []
     for name, value in data.items():

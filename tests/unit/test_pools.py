@@ -1,7 +1,7 @@
 """Short forms of the layout language."""
 
 import pytest
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.pools import Pool

@@ -138,7 +138,7 @@ def test_a_changed_number_moves_no_cpu_that_need_not(node: NodeClass, data: st.D
         place = place[key]
     place[last] += data.draw(st.sampled_from([-1, 1, 2]))
     try:
-        changed = node.saying(type(node.spec).model_validate_json(json.dumps(said | {"objective": list(GOAL_ORDER)})))
+        changed = node.saying(type(node.spec).model_validate(said | {"objective": list(GOAL_ORDER)}))
     except ValueError:
         assume(False)
     allowed = layouts(changed)

@@ -1,0 +1,25 @@
+"""The JSON Schemas of models: only imported where they are asked for."""
+
+import inspect
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from cpuplan.model import coreschema
+from cpuplan.model.base import Model
+
+
+class _Generator(GenerateJsonSchema):
+    """pydantic's own, which knows of models what pydantic's classes have."""
+
+    def model_schema(self, schema: Any) -> dict[str, Any]:
+        """The mapping of a model, and its short forms."""
+        model: type[Model] = schema["cls"]
+        mapping = self.generate_inner(schema["schema"])
+        about = {"description": inspect.cleandoc(model.__doc__ or ""), "additionalProperties": False}
+        return model.short_forms({**mapping, **about})
+
+
+def of_model(model: type[Model]) -> dict[str, Any]:
+    """The schema as pydantic makes them: draft 2020-12, definitions in `$defs`."""
+    return _Generator().generate(coreschema.of_model(model))
