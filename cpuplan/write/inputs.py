@@ -4,6 +4,8 @@ The record `out/.cpuplan/inputs.json` holds digests of the inputs and of cpuplan
 from inputs without errors, so inputs that are equal to the record are known to be right.
 """
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 RECORD = ".cpuplan/inputs.json"
@@ -63,10 +65,20 @@ def _code_digest() -> str:
     from cpuplan.resources import resource
 
     digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
-    for folder in (package, resource("templates")):
-        for path in sorted(folder.rglob("*")):
-            # A wheel has the templates inside the package, a checkout beside it: read once, under the same names.
-            if path.suffix != ".pyc" and path.relative_to(folder).parts[0] != "data" and path.is_file():
-                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for folder in (Path(__file__).parents[1], resource("templates")):
+        for path in sorted(_files_below(str(folder))):
+            # A wheel has the templates inside the package, a checkout beside it: the same names in both.
+            digest.update(path.removeprefix(str(folder)).encode() + b"\0")
+            with open(path, "rb", buffering=0) as file:  # some hundred files: a Path would cost more than reading
+                digest.update(file.read())
     return digest.hexdigest()
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """The files that are read, without what Python and a wheel's builder put beside them."""
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            if entry.name not in ("__pycache__", "data"):
+                yield from _files_below(entry.path)
+        else:
+            yield entry.path
