@@ -75,6 +75,10 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield Setting(NAME, "rtentsk.enabled", "true", (socket,))
     elsewhere = Reason("the parents' boot arguments give way to those of the MachineConfig", "default")
     yield Setting(NAME, "bootloader.replace", "1", (elsewhere,))
+    # Without arguments, the plugin writes its file (plugins/plugin_bootloader.py, _instance_post_static) only with this
+    # option. What an earlier profile left there would stay, and the operator would make a MachineConfig of it.
+    none = Reason("TuneD notes down that it has no boot arguments, whatever an earlier profile had", "default")
+    yield Setting(NAME, "bootloader.skip_grub_config", "1", (none,))
 
 
 def _given(rows: Iterable[tuple[str, str, str]], *reasons: Reason) -> Iterator[Setting]:

@@ -1,0 +1,129 @@
+"""The profiles of emitted Tuned objects, loaded and merged with their parents by TuneD's own code.
+
+Only the package's files are needed, no daemon: where they are not installed, CPUPLAN_TUNED names the folder that they
+were unpacked in (`apt-get download tuned && dpkg -x tuned_*.deb FOLDER`).
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from cpuplan.backends import openshift
+from cpuplan.plan import NodePlan
+from tests import emitted
+from tests.conformance import nto_render
+from tests.projects import needs_shared
+from tests.tuned_profile import EARLIER
+
+ROOT = Path(os.environ.get("CPUPLAN_TUNED", "/"))
+SCRIPT = Path(__file__).with_name("tuned_profile.py")
+#: The parents of a recorded profile, chosen by a function that only later releases of TuneD than 2.20 have.
+_COMPUTED = re.compile(r"^include=.*\n\s+openshift-node-performance-.*$", re.MULTILINE)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (ROOT / "usr/lib/python3/dist-packages/tuned").is_dir(),
+        reason=f"TuneD (Debian: tuned) is not below {ROOT}; see CPUPLAN_TUNED in tests/test_tuned.py",
+    ),
+]
+
+
+class Answer(NamedTuple):
+    """What TuneD would do: its sections with the options that hold, and the boot arguments that it asks for."""
+
+    units: dict[str, Any]
+    cmdline: str
+
+
+def load(folder: Path, requests: list[dict[str, Any]]) -> list[Answer]:
+    """TuneD's answers (see tuned_profile); its messages are in the failure where it cannot load a profile."""
+    for number in range(len(requests)):
+        (folder / str(number)).mkdir()
+    command = [sys.executable, str(SCRIPT), str(ROOT), str(folder)]
+    environment = {**os.environ, "TMPDIR": str(folder)}  # a parent makes a folder whenever it is loaded
+    text = json.dumps(requests)
+    found = subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=environment)
+    assert found.returncode == 0, found.stderr
+    return [Answer(each["units"], each["cmdline"]) for each in json.loads(found.stdout)]
+
+
+def request(plan: NodePlan, texts: dict[str, str]) -> dict[str, Any]:
+    """A profile on the plan's machine, after the boot that switches CPUs off."""
+    online = plan.topology.online - plan.pool("offlined").cpus
+    name = f"openshift-node-performance-{plan.node_class.profile}"
+    return {"profile": name, "texts": texts, "online": str(online)}
+
+
+def ours(plan: NodePlan) -> dict[str, str]:
+    """The texts of the profiles of a plan's Tuned object, by name."""
+    return _texts(openshift.tuned_object(plan))
+
+
+def _texts(tuned: dict[str, Any]) -> dict[str, str]:
+    return {profile["name"]: profile["data"] for profile in tuned["spec"]["profile"]}
+
+
+def isolating(plans: Iterable[tuple[str, NodePlan]]) -> Iterator[tuple[str, NodePlan]]:
+    """The plans that have a Tuned object."""
+    return ((where, plan) for where, plan in plans if plan.pool("isolated").cpus)
+
+
+def recorded() -> Iterator[tuple[str, NodePlan, dict[str, str]]]:
+    """(case, plan, texts of the operator's profiles) of recorded ones, with the parents of an Intel machine."""
+    for case, compiled in emitted.recorded():
+        for name, plan in ((one.name, one.plan) for one in compiled):
+            path = nto_render._expected_folder(case) / f"{name}_tuned.yaml"
+            if path.exists() and plan.pool("isolated").cpus:
+                texts = _texts(nto_render._load(path)[0])
+                parents = ["openshift-node", "cpu-partitioning", f"openshift-node-performance-intel-x86-{name}"]
+                if plan.spec.kernel.real_time:
+                    parents.insert(2, f"openshift-node-performance-rt-{name}")
+                own = f"openshift-node-performance-{name}"
+                texts[own] = _COMPUTED.sub(f"include={','.join(parents)}", texts[own])
+                yield case.name, plan, texts
+
+
+def without_bootloader(answer: Answer) -> dict[str, Any]:
+    return {name: unit for name, unit in answer.units.items() if name != "bootloader"}
+
+
+def test_tuned_asks_for_no_boot_arguments(tmp_path: Path) -> None:
+    plans = list(isolating(emitted.openshift_plans()))
+    answers = load(tmp_path, [request(plan, ours(plan)) for _, plan in plans])
+    assert not [(where, answer.cmdline) for (where, _), answer in zip(plans, answers, strict=True) if answer.cmdline]
+    assert len(plans) >= 100
+
+
+@needs_shared
+def test_sections_override_the_parents_as_the_operators_own(tmp_path: Path) -> None:
+    cases = list(recorded())
+    both = [request(plan, texts) for _, plan, recorded in cases for texts in (ours(plan), recorded)]
+    answers = load(tmp_path, both)
+    for (case, plan, _), own, theirs in zip(cases, answers[::2], answers[1::2], strict=True):
+        assert without_bootloader(own) == without_bootloader(theirs), case
+        assert own.cmdline == ""
+        isolated = plan.pool("isolated").cpus | plan.pool("isolcpus").cpus
+        assert f"nohz_full={isolated}" in theirs.cmdline, case
+    assert len(cases) >= 60
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("replace=1\n", "nohz_full="),  # the parents' arguments
+        ("skip_grub_config=1\n", EARLIER),  # those of a profile before
+    ],
+)
+def test_each_line_is_needed(tmp_path: Path, line: str, left: str) -> None:
+    _, plan = next(isolating(emitted.openshift_plans()))
+    texts = {name: text.replace(line, "") for name, text in ours(plan).items()}
+    assert texts != ours(plan)
+    assert left in load(tmp_path, [request(plan, texts)])[0].cmdline
