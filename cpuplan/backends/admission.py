@@ -29,17 +29,20 @@ def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
     known = [version for plan in sharing if (version := versions.kubernetes_version(plan.node_class.target))]
     if not known:
         return
-    if min(known) >= versions.FEATURES["api.validating_policy"]:
-        yield from _validating(min(known), sorted({f"performance-{plan.node_class.profile}" for plan in sharing}))
+    # An API server is never older than a kubelet (Kubernetes' version skew policy), so that the newest target tells
+    # what it serves: an API of the oldest may be behind a gate there, or gone.
+    if max(known) >= versions.FEATURES["api.validating_policy"]:
+        yield from _validating(known, sorted({f"performance-{plan.node_class.profile}" for plan in sharing}))
     apis = [api for plan in sharing if (api := admission.mutating_api(plan))]
     if apis:
-        yield from _objects(mutating(min(apis, key=list(versions.MUTATING_POLICY).index)), {})
+        yield from _objects(mutating(max(apis, key=list(versions.MUTATING_POLICY).index)), {})
     for name in sorted({name for plan in sharing for name in plan.spec.runtime.shared_namespaces}):
         yield Manifest(f"30-namespace-{name}.yaml", namespace(name))
 
 
-def _validating(version: Version, runtime_classes: list[str]) -> Iterator[Manifest]:
-    rules, hints = list(admission.rules(version)), list(admission.hints(version, runtime_classes))
+def _validating(known: Sequence[Version], runtime_classes: list[str]) -> Iterator[Manifest]:
+    """What the API server refuses, and what it warns of, which depends on the oldest kubelet."""
+    rules, hints = list(admission.rules(max(known))), list(admission.hints(min(known), runtime_classes))
     yield from _objects(validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE")), {"validationActions": ["Deny"]})
     yield from _objects(validating(HINTS, hints, _ASKS, ("CREATE",)), {"validationActions": ["Warn"]})
 

@@ -56,6 +56,27 @@ def test_what_a_release_gets(platform: str, version: str, runtime: dict[str, Any
     assert kinds(objects(version, platform, **runtime)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("releases", "api", "refuses_pod_resources", "warns_of_quota"),
+    [
+        (("1.33", "1.36"), "v1", True, False),
+        (("1.34", "1.32"), "v1beta1", True, True),
+        (("1.31", "1.33"), "v1alpha1", True, True),
+        (("1.29", "1.30"), None, False, True),
+    ],
+)
+def test_the_newest_node_tells_the_api_and_the_oldest_the_kubelet(
+    releases: tuple[str, str], api: str | None, refuses_pod_resources: bool, warns_of_quota: bool
+) -> None:
+    plans = [plan(shared="2-3", platform="kubernetes", version=release) for release in releases]
+    written = [each.data for each in admission.manifests(plans)]
+    mutating = [each["apiVersion"] for each in written if each["kind"] == "MutatingAdmissionPolicy"]
+    assert mutating == ([f"admissionregistration.k8s.io/{api}"] if api else [])
+    refusing, warning = [each["spec"] for each in written if each["kind"] == POLICY]
+    assert any(each["name"] == "ofPod" for each in refusing["variables"]) is refuses_pod_resources
+    assert any(each["name"] == "throttled" for each in warning["variables"]) is warns_of_quota
+
+
 def test_namespaces_of_all_intents_and_none_of_paused_ones() -> None:
     rows: list[dict[str, Any]] = [
         {"runtime": {"sharedNamespaces": ["a", "b"]}},
