@@ -1,0 +1,118 @@
+"""Every key of the drop-ins against CRI-O's own configuration: known to the release, and of the right type.
+
+CRI-O passes over keys that it does not know, and does not start with a value of another type (pkg/config/config.go of
+its repository). No package of CRI-O is at hand, so that the table stands for its loader.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cpuplan.backends import kubernetes, openshift
+from cpuplan.components import pinning, versions
+from tests.machines.plans import plan
+
+#: Keys below [crio.runtime], `*` for a name: the type, and the first version with it (None: before 1.27).
+KNOWN: dict[str, tuple[type, tuple[int, int] | None]] = {
+    "infra_ctr_cpuset": (str, None),
+    "shared_cpuset": (str, (1, 29)),
+    "min_injected_gomaxprocs": (int, (1, 36)),
+    "runtimes.*.runtime_path": (str, None),
+    "runtimes.*.runtime_type": (str, None),
+    "runtimes.*.runtime_root": (str, None),
+    "runtimes.*.allowed_annotations": (list, None),
+    "runtimes.*.inherit_default_runtime": (bool, (1, 32)),
+    "runtimes.*.default_annotations.*": (str, (1, 32)),
+    "runtimes.*.exec_cpu_affinity": (str, (1, 34)),
+    "workloads.*.activation_annotation": (str, None),
+    "workloads.*.annotation_prefix": (str, None),
+    "workloads.*.resources.cpushares": (int, None),
+    "workloads.*.resources.cpuset": (str, None),
+}
+#: Annotations that a handler may allow, and since when; CRI-O drops a handler with any other.
+ALLOWED: dict[str, tuple[int, int] | None] = {
+    "cpu-load-balancing.crio.io": None,
+    "cpu-quota.crio.io": None,
+    "irq-load-balancing.crio.io": None,
+    "cpu-c-states.crio.io": None,
+    "cpu-freq-governor.crio.io": None,
+    "cpu-shared.crio.io": (1, 29),
+}
+#: Without blanks, as the Go parser wants it; empty where nothing is pinned.
+_CPU_LIST = re.compile(r"(\d+(-\d+)?(,\d+(-\d+)?)*)?")
+_CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset", "workloads.*.resources.cpuset")
+
+
+def leaves(table: dict[str, Any], *parents: str) -> Iterator[tuple[str, Any]]:
+    """(path, value) with `*` for the names that a user chooses."""
+    for key, value in table.items():
+        chosen = parents in {("runtimes",), ("workloads",)} or parents[-1:] == ("default_annotations",)
+        path = (*parents, "*" if chosen else key)
+        if isinstance(value, dict) and value:
+            yield from leaves(value, *path)
+        else:
+            yield ".".join(path), value
+
+
+def problems(text: str, version: tuple[int, int]) -> list[str]:
+    """What CRI-O of a version would pass over, refuse or drop."""
+    config = tomllib.loads(text)
+    if set(config) != {"crio"} or set(config["crio"]) != {"runtime"}:
+        return ["other tables than [crio.runtime]"]
+    return [f"{path} = {value!r}" for path, value in leaves(config["crio"]["runtime"]) if _wrong(path, value, version)]
+
+
+def _wrong(path: str, value: Any, version: tuple[int, int]) -> bool:
+    kind, since = KNOWN.get(path, (None, None))
+    if type(value) is not kind or (since and version < since):
+        return True
+    if isinstance(value, list):
+        return any(each not in ALLOWED or version < (ALLOWED[each] or version) for each in value)
+    if path in _CPU_SETS:
+        return not _CPU_LIST.fullmatch(str(value))
+    return path.endswith("exec_cpu_affinity") and value not in ("", "first")
+
+
+@pytest.mark.parametrize("release", versions.OPENSHIFT)
+@pytest.mark.parametrize("shared", ["", "2-3"])
+def test_openshift(release: str, shared: str) -> None:
+    node = plan(shared=shared, version=release, target={"cpuPartitioning": True})
+    texts = {path: text for path, (_, text) in openshift.files(node).items() if path.startswith("/etc/crio/")}
+    texts |= {path: text for path, (_, text) in pinning.default_files().items() if path.startswith("/etc/crio/")}
+    assert len(texts) == 3
+    assert not [problem for text in texts.values() for problem in problems(text, versions.OPENSHIFT[release])]
+
+
+@pytest.mark.parametrize("release", versions.KUBERNETES)
+@pytest.mark.parametrize("shared", ["", "2-3"])
+def test_kubernetes(release: str, shared: str) -> None:
+    files = kubernetes.node_files(plan(shared=shared, platform="kubernetes", version=release))
+    texts = [data.decode() for path, data in files.items() if path.startswith("etc/crio/")]
+    assert len(texts) == 1
+    assert not problems(texts[0], versions.KUBERNETES[release])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'shared_cpusets = "2-3"',
+        'infra_ctr_cpuset = "0 1"',
+        "infra_ctr_cpuset = 0",
+        'min_injected_gomaxprocs = "4"',
+        'runtimes.a.inherit_default_runtime = "true"',
+        'runtimes.a.exec_cpu_affinity = "last"',
+        'runtimes.a.allowed_annotations = ["cpu-quota.crio.io/app"]',
+        'workloads.a.resources.cpushares = "0"',
+    ],
+)
+def test_a_wrong_key_is_found(line: str) -> None:
+    assert problems(f"[crio.runtime]\n{line}\n", (1, 36))
+
+
+def test_a_later_key_is_found() -> None:
+    text = "[crio.runtime]\nmin_injected_gomaxprocs = 4\n"
+    assert problems(text, (1, 35))
+    assert not problems(text, (1, 36))
