@@ -1,11 +1,11 @@
-"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1.5G`, plain bytes."""
+"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1.5G`, `1e9`, plain bytes."""
 
 import re
 
-_FACTOR = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
-_FACTOR |= {unit + "i": 1024**power for power, unit in enumerate("KMGTP", start=1)}
-#: A number with a unit. (apimachinery's Quantity also takes exponents and thousandths, which no memory needs.)
-PATTERN = r"^[0-9]{1,18}(\.[0-9]{1,9})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
+_FACTOR = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+_FACTOR |= {unit + "i": 1024**power for power, unit in enumerate("KMGTPE", start=1)}
+#: A number with a unit, thousandths among them, or with an exponent (apimachinery, pkg/api/resource/quantity.go).
+PATTERN = r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?$"
 _QUANTITY = re.compile(PATTERN)
 
 
@@ -14,13 +14,20 @@ def to_bytes(text: str) -> int:
 
     ValueError when it is no quantity.
     """
-    match = _QUANTITY.match(text)
+    match = _QUANTITY.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is no quantity such as 500Mi, 16Gi or a number of bytes")
     unit = match[2] or ""
     whole, _, decimals = text[: len(text) - len(unit)].partition(".")
-    scale = int("1" + "0" * len(decimals))
-    return -(-int(whole + decimals) * _FACTOR[unit] // scale)
+    number, power = int(whole + decimals), -len(decimals)
+    if unit == "m":
+        power -= 3
+    elif unit[1:].lstrip("+-").isdecimal():
+        power += int(unit[1:])
+    else:
+        number *= _FACTOR[unit]
+    scale: int = 10 ** abs(power)
+    return number * scale if power >= 0 else -(-number // scale)
 
 
 def to_text(size: int) -> str:

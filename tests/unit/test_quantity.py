@@ -16,13 +16,19 @@ from cpuplan.quantity import to_bytes, to_text
         ("1.5Gi", 3 << 29),
         ("0.3k", 300),
         ("2Ti", 2 << 40),
+        ("1Ei", 1 << 60),
+        ("1E", 10**18),
+        ("1E3", 1000),
+        ("1.5e+9", 1_500_000_000),
+        ("15e-1", 2),
+        ("1500m", 2),
     ],
 )
 def test_to_bytes(text: str, size: int) -> None:
     assert to_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "Mi", "1.Gi", "1e3", "1 Gi", "-1", "1GiB", "1g"])
+@pytest.mark.parametrize("text", ["", "Mi", "1.Gi", "1e", "1e100", "1 Gi", "-1", "1GiB", "1g", "1Gi\n"])
 def test_to_bytes_refuses(text: str) -> None:
     with pytest.raises(ValueError, match="is no quantity"):
         to_bytes(text)
