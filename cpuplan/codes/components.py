@@ -120,7 +120,8 @@ CODES = {
         "reservedMemory has no effect without the memory manager",
         "take it out, or set memoryManagerPolicy to Static",
         "Only the Static memory manager reads reservedMemory. It is used with the topology policies restricted and "
-        "single-numa-node unless memoryManagerPolicy says otherwise.",
+        "single-numa-node unless memoryManagerPolicy says otherwise. A warning: the kubelet passes over it.",
+        "warning",
     ),
     "CP520": Code(
         "boot argument against the plan",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.components import kubelet_fields, memory, mixedcpus
-from cpuplan.components.reasons import stated
+from cpuplan.components.reasons import is_written, stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
@@ -24,6 +24,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield from _further(plan)
     if plan.spec.kubelet.dynamic_resource_allocation:
         yield from _left_to_drivers(plan)
+        yield from _beside_drivers(plan)
         return
     yield from _cpu_manager(plan)
     yield from _topology_manager(plan)
@@ -38,6 +39,8 @@ def _further(plan: NodePlan) -> Iterator[Setting]:
         if isinstance(value, dict):
             for key, item in sorted(value.items()):
                 yield Setting(NAME, f"{field}.{key}", _value(item), because)
+        elif isinstance(value, str) and kubelet_fields.is_fraction(field) and kubelet_fields.fits(field, value):
+            yield Setting(NAME, field, float(value), because)
         else:
             yield Setting(NAME, field, _value(value), because)
 
@@ -50,13 +53,32 @@ def _left_to_drivers(plan: NodePlan) -> Iterator[Setting]:
     yield Setting(NAME, "topologyManagerPolicy", "none", because)
 
 
+def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
+    """What the intent itself says beside; of a DRA driver's node nothing is known by default.
+
+    The options of a CPU manager without a policy are the only ones that a kubelet refuses.
+    """
+    further = (*_reservations(plan), *_topology_manager(plan), *_given_reservation(plan), _reconcile_period(plan))
+    yield from (
+        setting
+        for setting in further
+        if setting.key not in ("topologyManagerPolicy", RESERVED_CPUS)
+        and is_written(plan, f"kubelet.{setting.key.partition('.')[0]}")
+    )
+
+
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
     text = "pods get exclusive CPUs" if spec.cpu_manager_policy == "static" else "no pod gets exclusive CPUs"
     yield _given(plan, "cpuManagerPolicy", spec.cpu_manager_policy, text)
     for option, (value, reason) in sorted(cpu_options(plan).items()):
         yield Setting(NAME, f"cpuManagerPolicyOptions.{option}", value, (reason,))
-    yield _given(plan, "cpuManagerReconcilePeriod", spec.cpu_manager_reconcile_period, "how often cpusets are compared")
+    yield _reconcile_period(plan)
+
+
+def _reconcile_period(plan: NodePlan) -> Setting:
+    period = plan.spec.kubelet.cpu_manager_reconcile_period
+    return _given(plan, "cpuManagerReconcilePeriod", period, "how often cpusets are compared")
 
 
 def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
@@ -131,18 +153,24 @@ def _memory_manager(plan: NodePlan) -> Iterator[Setting]:
     if not memory.uses_memory_manager(plan):
         if spec.memory_manager_policy:
             yield _given(plan, "memoryManagerPolicy", spec.memory_manager_policy, "memory is not aligned")
+        yield from _given_reservation(plan)
         return
     field = "kubelet.memoryManagerPolicy" if spec.memory_manager_policy else "kubelet.topologyManagerPolicy"
     because: tuple[Reason, ...] = (stated(plan, "memory is aligned with CPUs", field),)
     yield Setting(NAME, "memoryManagerPolicy", "Static", because)
-    reserved = memory.reserved(plan)
-    if reserved:
-        if spec.reserved_memory:
-            because = (plan.node_class.reason("asked for", "kubelet.reservedMemory"),)
-        else:
-            text = "kubeReserved, systemReserved and evictionHard together, on the nodes of the reserved CPUs"
-            because = (*because, Reason(text, "default"))
+    if spec.reserved_memory:
+        yield from _given_reservation(plan)
+    elif reserved := memory.reserved(plan):
+        text = "kubeReserved, systemReserved and evictionHard together, on the nodes of the reserved CPUs"
+        because = (*because, Reason(text, "default"))
         yield Setting(NAME, "reservedMemory", tuple(map(_reserved_entry, reserved.items())), because)
+
+
+def _given_reservation(plan: NodePlan) -> Iterator[Setting]:
+    """What the intent says to reserve, with or without a memory manager that reads it."""
+    if given := memory.given(plan):
+        because = (plan.node_class.reason("asked for", "kubelet.reservedMemory"),)
+        yield Setting(NAME, "reservedMemory", tuple(map(_reserved_entry, given.items())), because)
 
 
 def _reserved_entry(item: tuple[int, int]) -> Value:
@@ -219,4 +247,4 @@ def _value(value: Any) -> Value:
         return tuple(map(_value, value))
     if isinstance(value, dict):
         return {str(key): _value(item) for key, item in value.items() if item is not None}
-    return value if isinstance(value, bool | int | str) else str(value)
+    return value if isinstance(value, bool | int | float | str) else str(value)

@@ -79,7 +79,7 @@ _FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "
 def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Fields of `configuration`: known, of the right type, with no place of their own, and allowed."""
     spec = plan.spec.kubelet
-    own = {field.alias for field in type(spec).model_fields.values()}
+    own = {field.alias for field in type(spec).model_fields.values()} & {*kubelet_fields.NAMES}
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
@@ -92,6 +92,9 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
         elif plan.node_class.target.platform == "openshift" and name in FORBIDDEN_ON_OPENSHIFT:
             yield diagnose("CP547", position, field=name)
+        else:
+            for path in kubelet_fields.unknown({name: value}, kubelet_fields.KIND, ""):
+                yield diagnose("CP545", at(f"configuration.{name}"), field=path, hint="take it out")
 
 
 def _given(plan: NodePlan, field: str) -> dict[str, str]:
@@ -196,8 +199,13 @@ def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         field = f"evictionHard.{signal}"
         if signal not in SIGNALS:
             yield diagnose("CP515", at(f"{field}:"), signal=signal, hint=_did_you_mean(signal, SIGNALS))
-        elif memory.size_of(value) is None and not _PERCENT.fullmatch(value):
+        elif not memory.size_of(value) and not _is_percentage(value):  # nor does a kubelet take 0
             yield diagnose("CP514", at(field), field=field, value=value)
+
+
+def _is_percentage(text: str) -> bool:
+    """Whether the kubelet takes it for a share of what there is (pkg/kubelet/eviction, ParseThresholdConfig)."""
+    return bool(_PERCENT.fullmatch(text)) and float(text[:-1]) <= 100
 
 
 def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:

@@ -3,7 +3,9 @@
 The API server and the kubelet's lenient reader drop a misspelt field in silence; a wrong type stops the kubelet.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 #: A Go type by name: a scalar, `[]` or `map[string]` of one, `*` for one that can be absent, or a struct.
 Fields = Mapping[str, str]
@@ -19,6 +21,7 @@ _JSON: dict[str, tuple[tuple[type, ...], str]] = {
     "float64": ((int, float), "a number"),
     "bool": ((bool,), "true or false"),
 }
+_FRACTION = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 _LIST, _MAPPING = ((list,), "a list"), ((dict,), "a mapping")
 
 
@@ -114,9 +117,33 @@ def expected(name: str) -> str:
 
 
 def fits(name: str, value: object) -> bool:
-    """Whether a known field can hold `value`; null is nothing, and no number is a flag."""
+    """Whether a known field can hold `value`; null is nothing, and no number is a flag.
+
+    Text can be a number with a point, which intents do not have (`load.scalars`).
+    """
     types = _json(name)[0]
+    if float in types and isinstance(value, str):
+        return bool(_FRACTION.fullmatch(value))
     return value is None or (isinstance(value, types) and (bool in types or not isinstance(value, bool)))
+
+
+def unknown(value: Any, struct: str, path: str) -> Iterator[str]:
+    """Fields that a struct does not have, exactly so spelt, in it and below."""
+    fields = STRUCTS[struct]
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        where = f"{path}{name}"
+        if name not in fields:
+            yield where
+        elif (below := fields[name].lstrip("*").removeprefix("[]")) in STRUCTS:
+            listed = inner if isinstance(inner, list) else [inner]
+            for index, one in enumerate(listed):
+                at = f"{where}[{index}]" if isinstance(inner, list) else where
+                yield from unknown(one, below, f"{at}.")
+
+
+def is_fraction(name: str) -> bool:
+    """Whether a known field holds a number with a point."""
+    return name in _CONFIGURATION and float in _json(name)[0]
 
 
 def _json(name: str) -> tuple[tuple[type, ...], str]:

@@ -10,6 +10,8 @@ MIB = 1024**2
 def uses_memory_manager(plan: NodePlan) -> bool:
     """Whether the memory manager has the Static policy; by default where alignment is demanded, as on OpenShift."""
     spec = plan.spec.kubelet
+    if spec.dynamic_resource_allocation:
+        return False
     if spec.memory_manager_policy:
         return spec.memory_manager_policy == "Static"
     return spec.topology_manager_policy in ("restricted", "single-numa-node")
@@ -37,12 +39,15 @@ def reserved(plan: NodePlan) -> dict[int, int]:
     """Reserved bytes by NUMA node, ascending: what the intent says, else `placed`; empty without a memory manager."""
     if not uses_memory_manager(plan):
         return {}
-    if given := plan.spec.kubelet.reserved_memory:
-        found: dict[int, int] = {}
-        for entry in given:
-            found[entry.numa_node] = found.get(entry.numa_node, 0) + quantity.to_bytes(entry.memory)
-        return {node: size for node, size in sorted(found.items()) if size}
-    return placed(plan)[0]
+    return given(plan) or placed(plan)[0]
+
+
+def given(plan: NodePlan) -> dict[int, int]:
+    """The reserved bytes that the intent lists, by NUMA node, ascending."""
+    found: dict[int, int] = {}
+    for entry in plan.spec.kubelet.reserved_memory:
+        found[entry.numa_node] = found.get(entry.numa_node, 0) + quantity.to_bytes(entry.memory)
+    return {node: size for node, size in sorted(found.items()) if size}
 
 
 def placed(plan: NodePlan) -> tuple[dict[int, int], int]:

@@ -9,7 +9,7 @@ from cpuplan.plan import NodePlan
 
 #: What a setting says. A CpuSet is compared as a set and printed as the component reads it. True for a kernel
 #: argument without a value.
-Value: TypeAlias = Union[bool, int, str, CpuSet, "tuple[Value, ...]", "dict[str, Value]"]
+Value: TypeAlias = Union[bool, int, float, str, CpuSet, "tuple[Value, ...]", "dict[str, Value]"]
 
 
 class Setting(NamedTuple):

@@ -6,7 +6,7 @@ from cpuplan.plan import NodeClass, NodePlan, Pool
 from cpuplan.pools import POOLS
 from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 
-_MEMORY = 1024**5  # bytes
+_MEMORY = 1024**7  # bytes
 
 
 def plan(
@@ -14,8 +14,8 @@ def plan(
 ) -> NodePlan:
     """The layout of an intent whose pools are lists: one socket without siblings, up to the highest CPU that is listed.
 
-    NUMA node 0 has all CPUs; there are as many nodes as huge pages are asked for on, each with more memory than anybody
-    asks for. An `architecture` of no characters is not known.
+    NUMA node 0 has all CPUs; beside it there are the nodes for which huge pages or memory are asked, each with more
+    memory than anybody asks for. An `architecture` of no characters is not known.
     """
     lists: dict[str, CpuSet] = {
         pool: value.cpus
@@ -40,6 +40,7 @@ def plan(
 
 
 def _topology(listed: CpuSet, spec: IntentSpec) -> Topology:
-    nodes = max((page.numa_node or 0 for page in spec.huge_pages.pages), default=0) + 1
-    facts = [NumaNodeFacts(node, _MEMORY) for node in range(nodes)]
+    named = {page.numa_node or 0 for page in spec.huge_pages.pages}
+    named |= {entry.numa_node for entry in spec.kubelet.reserved_memory}
+    facts = [NumaNodeFacts(node, _MEMORY) for node in sorted({0, *named})]
     return Topology([Cpu(cpu, cpu, 0, 0, 0, 0, cpu) for cpu in range(listed.last + 1 if listed else 0)], facts)

@@ -1,10 +1,10 @@
 """Reading KubeletConfigurations as the kubelet does: YAML, strictly to warn, leniently to go on; drop-ins; defaults."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.components.kubelet_fields import API_VERSION, KIND, STRUCTS
+from cpuplan.components.kubelet_fields import API_VERSION, KIND, STRUCTS, unknown
 from cpuplan.simulate import quantity
 from cpuplan.simulate.durations import duration_text, parse_duration
 from cpuplan.simulate.errors import KubeletError
@@ -42,7 +42,7 @@ def decode(text: str) -> Decoded:
         scheme = 'in scheme "pkg/kubelet/apis/config/scheme/scheme.go:33"'
         what = f"no kind {quote(kind)} is registered for version {quote(api_version)}"
         raise DecodeError(f"failed to decode: {what} {scheme}")
-    strict = [*duplicates, *(f"unknown field {quote(name)}" for name in sorted(_unknown(data, kind, "")))]
+    strict = [*duplicates, *(f"unknown field {quote(name)}" for name in sorted(unknown(data, kind, "")))]
     if kind != KIND:
         what = f"{api_version}, Kind={kind}"
         raise DecodeError(f"failed to cast object to KubeletConfiguration, unexpected type: {what}", strict)
@@ -128,20 +128,6 @@ def _type_of(data: Any, text: str) -> tuple[str, str]:
         if not fields.get(name):
             raise DecodeError(f"failed to decode: Object '{shown}' is missing in '{text}'")
     return str(fields["apiVersion"]), str(fields["kind"])
-
-
-def _unknown(value: Any, struct: str, path: str) -> Iterator[str]:
-    """Fields that a struct does not have, exactly so spelt, in it and below."""
-    fields = STRUCTS[struct]
-    for name, inner in value.items() if isinstance(value, dict) else ():
-        where = f"{path}{name}"
-        if name not in fields:
-            yield where
-        elif (below := fields[name].lstrip("*").removeprefix("[]")) in STRUCTS:
-            listed = inner if isinstance(inner, list) else [inner]
-            for index, one in enumerate(listed):
-                at = f"{where}[{index}]" if isinstance(inner, list) else where
-                yield from _unknown(one, below, f"{at}.")
 
 
 def convert(data: Any, *, in_maps: bool) -> Config:

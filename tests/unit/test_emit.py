@@ -200,6 +200,9 @@ def test_block_style_is_the_one_of_kustomize() -> None:
         (False, "false"),
         (-7, "-7"),
         (2**80, str(2**80)),
+        (0.8, "0.8"),
+        (-1.0, "-1.0"),
+        (1e-5, "0.00001"),
         ("text", "text"),
         ("two words", "two words"),
         ("/sys/devices/system/cpu", "/sys/devices/system/cpu"),
@@ -249,7 +252,7 @@ def test_toml_keeps_the_order() -> None:
     assert to_toml(data) == '[crio.runtime]\nshared_cpuset = "2,3"\nallowed = [\n    "a",\n]\n'
 
 
-@pytest.mark.parametrize("value", [1.5, object(), {1: 2}, b"x", {1}])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), object(), {1: 2}, b"x", {1}])
 def test_yaml_refuses_other_types(value: object) -> None:
     with pytest.raises(TypeError):
         to_yaml({"key": value})

@@ -102,6 +102,19 @@ def test_reserved_memory(topology: Topology, reserved: str, spec: dict[str, Any]
     assert reserved_memory(topology, reserved, **spec) == wanted
 
 
+@pytest.mark.parametrize("drivers", [False, True])
+def test_reserved_memory_that_nobody_reads_is_written_all_the_same(drivers: bool) -> None:
+    given: dict[str, Any] = {"topologyManagerPolicy": "none", "reservedMemory": [{"numaNode": 1, "memory": "1Gi"}]}
+    given["dynamicResourceAllocation"] = drivers
+    assert reserved_memory(regular(), "0", kubelet=given) == {1: "1Gi"}
+
+
+def test_fractions_are_numbers_to_the_kubelet() -> None:
+    settings = list(kubelet.settings(plan(spec={"kubelet": {"configuration": {"memoryThrottlingFactor": "0.8"}}})))
+    assert "memoryThrottlingFactor: 0.8\n" in kubelet.render(settings)
+    assert kubelet.parse(kubelet.render(settings))["memoryThrottlingFactor"] == 0.8
+
+
 def test_foreign_keys_are_read_too() -> None:
     text = "maxPods: 250\nfeatureGates: {A: true}\nreservedSystemCPUs: 0,1\nlist: [a]\nnone: null\n"
     text += "authentication: {x509: {}}\n"

@@ -1,0 +1,13 @@
+"""Machines that nobody described."""
+
+from cpuplan.load import assumed
+from tests.unit.load.test_profiles import profile, read
+
+
+def test_numa_nodes_are_those_that_are_named() -> None:
+    pages = {"defaultHugepagesSize": "1G", "pages": [{"size": "1G", "count": 4, "node": 15}]}
+    snippet = '{"reservedMemory": [{"numaNode": 3, "limits": {"memory": "1100Mi"}}]}'
+    document = read(profile({"hugepages": pages}, annotations={"kubeletconfig.experimental": snippet}))
+    plan = assumed.plan(document.name, document.spec)
+    assert list(plan.topology.numa_facts) == [0, 3, 15]
+    assert plan.topology.online == plan.pool("reserved").cpus | plan.pool("isolated").cpus
