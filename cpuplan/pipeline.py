@@ -157,21 +157,28 @@ def _alone(project: Project) -> list[NodePlan]:
 
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
+    from cpuplan import backends
+
+    found: list[Diagnostic] = []
+    for node in [*plan.nodes, *_alone(project)]:
+        found += [problem for problem in check_node(node, project.locate) if problem not in found]
+    return [*found, *(one for one in backends.check_pools(plan, project.locate) if one not in project.diagnostics)]
+
+
+def check_node(node: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+    """The same of one class, the simulated kubelet included."""
     from cpuplan import backends, components
     from cpuplan.components import kubelet_plain
     from cpuplan.rulebook import EXPERT_RULES
 
-    found: list[Diagnostic] = []
-    for node in [*plan.nodes, *_alone(project)]:
-        off = {code for switch in node.spec.rules if switch.disable for code in EXPERT_RULES[switch.disable].codes}
-        problems = [*components.check(node, project.locate), *backends.check(node, project.locate)]
-        problems = [problem for problem in problems if problem.code not in off]
-        if not errors(problems) and not kubelet_plain.is_plain(node):
-            from cpuplan.simulate import traps
+    off = {code for switch in node.spec.rules if switch.disable for code in EXPERT_RULES[switch.disable].codes}
+    problems = [*components.check(node, locate), *backends.check(node, locate)]
+    problems = [problem for problem in problems if problem.code not in off]
+    if not errors(problems) and not kubelet_plain.is_plain(node):
+        from cpuplan.simulate import traps
 
-            problems += traps.check(node, project.locate)
-        found += [problem for problem in problems if problem not in found]
-    return [*found, *(one for one in backends.check_pools(plan, project.locate) if one not in project.diagnostics)]
+        problems += traps.check(node, locate)
+    return problems
 
 
 def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:

@@ -6,10 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
 SHARED = Path(__file__).parents[2].parent / "shared"
-DISPUTED = Path(__file__).with_name("disputed.yaml")
 
 
 class Suite(NamedTuple):
@@ -44,11 +41,10 @@ def main(arguments: list[str]) -> int:
     if absent := [path for path in paths or [SHARED / suite.folder] if not path.exists()]:
         print(f"there is no file or folder {absent[0]}", file=sys.stderr)
         return 2
-    disputed = {entry["vector"] for entry in yaml.safe_load(DISPUTED.read_text(encoding="utf-8"))}
     passed = failed = 0
     for vector, failures in import_module(suite.module).run(paths):
         for failure in failures:
-            print(_placed(failure, vector) + (" (disputed)" if f"{name}/{vector}" in disputed else ""))
+            print(_placed(failure, vector))
         failed += bool(failures)
         passed += not failures
     print(f"{passed} passed, {failed} failed")

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan import components
+from cpuplan import pipeline
 from cpuplan.backends import openshift
+from cpuplan.components import hugepages
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.intent import IntentSpec
 from cpuplan.load import assumed, cluster, project
@@ -34,23 +35,46 @@ PLATFORMS: dict[str, tuple[str, str, int | None]] = {
 _NOT_COMPARED = ("MachineConfigPool",)
 
 
-#: `render` has no rules (vectors/nto/README.md). Refused here with good reason: what the operator's own CRD and webhook
-#: refuse (OPERATORS), other API versions, two objects of one name, names that an API server refuses, pairs of options
-#: with which a kubelet does not start, page sizes that no kernel has, fields that the kubelet does not know or that the
-#: machine config operator refuses, values that stand for nothing.
-SENSIBLE = OPERATORS | {
-    "CP204",
-    "CP206",
-    "CP207",
-    "CP276",
-    "CP509",
-    "CP524",
-    "CP533",
-    "CP540",
-    "CP545",
-    "CP546",
-    "CP547",
-}
+#: `render` has no rules (vectors/nto/README.md). Refused here with good reason is what the operator's own CRD and
+#: webhook refuse (OPERATORS), and for each of these codes what stands behind it.
+SENSIBLE = (
+    OPERATORS
+    | {
+        "CP103": "a scalar that YAML 1.1 and 1.2 read differently",
+        "CP104": "a number that loses digits",
+        "CP105": "an anchor or alias",
+        "CP201": "a misspelt field, which an API server drops in silence",
+        "CP204": "another API version, which the operator passes over in silence",
+        "CP206": "two objects of one name",
+        "CP207": "a name that an API server refuses",
+        "CP271": "a KubeletConfig with an empty selector, which belongs to no pool (facts/nto.md 8.1)",
+        "CP272": "a snippet with which no kubelet starts",
+        "CP276": "a value that stands for nothing",
+        "CP277": "a value that means something to a boot loader or to TuneD, or that no kubelet knows",
+        "CP278": "the static memory manager without reservation (facts/nto.md 8.1): the kubelet does not start",
+        "CP503": "a policy option that no kubelet has: it does not start",
+        "CP506": "a value that a policy option does not take: the kubelet does not start",
+        "CP509": "policy options that exclude each other: the kubelet does not start",
+        "CP512": "more NUMA nodes than the topology manager takes: the kubelet does not start",
+        "CP514": "an amount that is none: the kubelet does not start",
+        "CP515": "an eviction signal that no kubelet has: it does not start",
+        "CP516": "a percentage with the memory manager, to which no reservedMemory adds up (facts/nto.md 8.1)",
+        "CP517": "reservedMemory that does not add up: the kubelet does not start",
+        "CP520": "a boot argument that contradicts the profile (issue 5)",
+        "CP522": "huge pages in two places, whose order the kernel minds",
+        "CP523": "a boot argument that keeps CPUs of the profile from coming up",
+        "CP524": "a kernel that does not exist",
+        "CP525": "a command line that the kernel cuts off",
+        "CP533": "mixed CPUs and DRA, which the operator's controller refuses",
+        "CP540": "a page size that no kernel has",
+        "CP545": "a field that the kubelet does not know",
+        "CP546": "a field of another type: the kubelet does not start",
+        "CP547": "a field that the machine config operator refuses",
+        "CP701": "a kubelet that does not start, for what it finds on the machine",
+        "CP702": "a feature gate with which the kubelet does not start",
+        "CP703": "a configuration that the kubelet's own validation refuses",
+    }.keys()
+)
 
 
 class RefusedError(Exception):
@@ -72,9 +96,11 @@ class Compiled(NamedTuple):
 
     @property
     def plan(self) -> NodePlan:
-        """The platform for the objects: kernels with pages of 64k are for Arm only."""
+        """The platform for the objects: some kernels and huge pages are for Arm only."""
         some = next(iter(self.plans.values()))
-        return self.plans["arm"] if some.spec.kernel.page_size == "64k" else some
+        sizes = {page.size for page in some.spec.huge_pages.pages} | {some.spec.huge_pages.default_size}
+        is_arm = some.spec.kernel.page_size == "64k" or sizes - {None, *hugepages.SIZES["x86_64", "4k"]}
+        return self.plans["arm"] if is_arm else some
 
 
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
@@ -153,13 +179,12 @@ def _compile(document: Document) -> Compiled | None:
         for platform, (architecture, vendor, model) in PLATFORMS.items()
     }
     compiled = Compiled(document.name, plans)
-    _stop_at(
-        [
-            *statements.check(compiled.plan.node_class, lambda _: None),
-            *components.check(compiled.plan, lambda _: None),
-        ]
-    )
+    _stop_at([*statements.check(compiled.plan.node_class, _nowhere), *pipeline.check_node(compiled.plan, _nowhere)])
     return compiled
+
+
+def _nowhere(_origin: str) -> None:
+    """The line of a statement, which is not asked for here."""
 
 
 def _expected_folder(case: Path) -> Path:
@@ -173,8 +198,11 @@ def _manifests(case: Path, compiled: list[Compiled]) -> dict[tuple[str, str], di
     """What cpuplan writes, by kind and name; a cluster without profiles is pinned all the same."""
     written = [manifest.data for each in compiled for manifest in openshift.manifests(each.plan)]
     objects = [each for path in (case / "input").rglob("*") if path.is_file() for each in _load(path)]
-    if not compiled and cluster.facts(objects).partitioned:
-        written += [openshift.pinning_machine_config(pool.name) for pool in cluster.pools(objects)]
+    facts = cluster.facts(objects)
+    if not compiled and facts.partitioned:
+        arbiter = ["arbiter"] if facts.control_plane_topology == "HighlyAvailableArbiter" else []
+        pools = {*arbiter, *(pool.name for pool in cluster.pools(objects))}
+        written += [openshift.pinning_machine_config(pool) for pool in sorted(pools)]
     return {(data["kind"], data["metadata"]["name"]): data for data in written if data["kind"] not in _NOT_COMPARED}
 
 

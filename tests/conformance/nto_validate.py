@@ -17,9 +17,12 @@ from cpuplan.load import project
 
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "validate"
 #: Rules that the operator does not have, among those for profiles.
-_OWN = frozenset({"CP271", "CP272", "CP273", "CP274", "CP275", "CP276", *(f"CP28{digit}" for digit in range(10))})
+_OWN = frozenset({*(f"CP27{digit}" for digit in range(1, 10)), *(f"CP28{digit}" for digit in range(10)), "CP290"})
 #: Every code by which cpuplan says what the operator's CRD and webhook say: missing fields, types, CPU lists, rules.
 OPERATORS = frozenset({"CP202", "CP203", "CP208"}) | (profiles.CODES.keys() - _OWN)
+
+
+_LABELS = ("machineConfigLabel", "machineConfigPoolSelector", "nodeSelector")
 
 
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
@@ -55,7 +58,9 @@ def _fields(expected: dict[str, Any]) -> list[str]:
     for error in expected["schema"]["errors"]:
         path, _, message = error.partition(": ")
         missing = re.match(r"'(\w+)' is a required property", message)
-        fields.append(".".join([*path.split("/"), *(missing.groups() if missing else ())]))
+        parts = [*path.split("/"), *(missing.groups() if missing else ())]
+        # Keys of labels have slashes and dots themselves.
+        fields.append(".".join(parts[:2] if parts[1:2] and parts[1] in _LABELS else parts))
     return sorted(set(fields))
 
 
