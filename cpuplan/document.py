@@ -10,7 +10,7 @@ from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
 
 #: RFC 1123 label: what Kubernetes takes as a name, and what is safe as a file name.
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-#: RFC 1123 subdomain: node names may have dots.
+#: RFC 1123 subdomain: names of nodes and MachineConfigPools may have dots.
 HOST_PATTERN = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
 
 
@@ -76,6 +76,7 @@ NumberList = Annotated[
 ]
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+HostName = Annotated[str, Field(pattern=HOST_PATTERN)]
 Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]
 
 

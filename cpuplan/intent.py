@@ -2,16 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from cpuplan.document import Listed, Name, Quantity
+from cpuplan.document import HostName, Listed, Name, Quantity
 from cpuplan.model import Field, Model
 from cpuplan.pools import GOAL_ORDER, Objective, Pools, QosSets, Rules, Workloads
 
 #: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to GRUB: these words go
-#: into boot loader files.
-KernelArgument = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.\-]+(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$")]
+#: into boot loader files. None begins with a dash: what comes after `--` is for init.
+KernelArgument = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$")
+]
 HugePageSize = Annotated[str, Field(pattern=r"^[1-9][0-9]*(k|K|M|G)$", examples=["2M", "1G"])]
 #: As udev prints it.
 PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
+#: What can be part of a device's name (kernel: dev_valid_name), and so no second line of a TuneD profile.
+INTERFACE = r"^[^\s/:]+$"
 Duration = Annotated[str, Field(pattern=r"^([0-9]+(ms|s|m|h))+$", examples=["5s"])]
 
 
@@ -36,7 +40,7 @@ class Target(Model):
     clusters: Annotated[tuple[Name, ...], Listed] = Field(
         default=(), description="only in these clusters; all if left out"
     )
-    pool: Name | None = Field(default=None, description="openshift: the MachineConfigPool")
+    pool: HostName | None = Field(default=None, description="openshift: the MachineConfigPool")
     mixed_hardware: Literal["split", "common"] | None = Field(
         default=None,
         description="openshift, for nodes of unlike hardware. split: a pool for each, <pool>-<hardware>; common: one "
@@ -52,7 +56,7 @@ class Target(Model):
         default=False,
         description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
     )
-    pinned_pools: Annotated[tuple[Name, ...], Listed] = Field(
+    pinned_pools: Annotated[tuple[HostName, ...], Listed] = Field(
         default=(), description="openshift: further pools of a cluster with workload partitioning"
     )
     control_plane_topology: Literal["HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"] = Field(
@@ -178,8 +182,8 @@ class Runtime(Model):
 class NetDevice(Model):
     """Network devices that fit everything that is written here."""
 
-    interface_name: str | None = Field(
-        default=None, min_length=1, description="* stands for any text; a leading ! for not"
+    interface_name: Annotated[str, Field(pattern=INTERFACE)] | None = Field(
+        default=None, description="* stands for any text; a leading ! for not"
     )
     vendor_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(default=None, alias="vendorID")
     device_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(default=None, alias="deviceID")

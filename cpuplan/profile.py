@@ -28,12 +28,16 @@ class Cpu(Model):
     ovs_dpdk: KubeletList | None = None
 
 
+#: The operator's Go type; its decoder refuses larger numbers.
+Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+
+
 class HugePage(Model):
     """Pages of one size."""
 
     size: str = ""
-    count: int = 0
-    node: int | None = None
+    count: Int32 = 0
+    node: Int32 | None = None
 
 
 class HugePages(Model):

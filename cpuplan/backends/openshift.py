@@ -71,13 +71,14 @@ def node_files(_plan: NodePlan) -> Mapping[str, bytes]:
 def machine_config_pool(target: Target) -> dict[str, Any]:
     """A custom pool on top of `worker`. `paused` and `configuration` belong to people and to the operator."""
     pool = target.pool or ""
+    roles = ["worker", pool, target.machine_config_label.get(ROLE, pool)]
     return {
         "apiVersion": MCO_API,
         "kind": "MachineConfigPool",
         "metadata": metadata(pool, POOL_WAVE, labels=pool_labels(target), guarded=True),
         "spec": {
             "machineConfigSelector": {
-                "matchExpressions": [{"key": ROLE, "operator": "In", "values": ["worker", pool]}],
+                "matchExpressions": [{"key": ROLE, "operator": "In", "values": list(dict.fromkeys(roles))}],
             },
             "nodeSelector": {"matchLabels": node_selector(target)},
         },

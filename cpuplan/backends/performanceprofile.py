@@ -60,7 +60,7 @@ def _spec(plan: NodePlan) -> dict[str, Any]:
         "hugepages": _huge_pages(spec),
         "realTimeKernel": {"enabled": True} if spec.kernel.real_time else None,
         "kernelPageSize": spec.kernel.page_size,
-        "additionalKernelArgs": list(spec.kernel.extra_arguments),
+        "additionalKernelArgs": _arguments(plan),
         "numa": {"topologyPolicy": spec.kubelet.topology_manager_policy},
         "net": _net(spec),
         "globallyDisableIrqLoadBalancing": spec.isolation.globally_disable_irq_load_balancing,
@@ -78,6 +78,14 @@ def _cpu(plan: NodePlan) -> dict[str, Any]:
     if dpdk := ovsdpdk.cpus(plan):
         cpu["ovsDpdk"] = str(dpdk)
     return cpu | ({"balanceIsolated": False} if plan.spec.isolation.domain else {})
+
+
+def _arguments(plan: NodePlan) -> list[str]:
+    """Those of the intent, and what no other field of a profile says."""
+    given = list(plan.spec.kernel.extra_arguments)
+    if plan.spec.isolation.irq_affinity and not ovsdpdk.cpus(plan):
+        given.append(f"irqaffinity={plan.pool('reserved').cpus}")
+    return given
 
 
 def _huge_pages(spec: IntentSpec) -> dict[str, Any]:
@@ -156,7 +164,6 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
         ("isolation.managedIrq", spec.isolation.managed_irq, True),
         ("isolation.nohzFull", spec.isolation.nohz_full, True),
         ("isolation.rcuNocbs", spec.isolation.rcu_nocbs, True),
-        ("isolation.irqAffinity", spec.isolation.irq_affinity or False, False),
         ("kubelet.cpuManagerPolicy", spec.kubelet.cpu_manager_policy, "static"),
         ("kubelet.cpuManagerReconcilePeriod", spec.kubelet.cpu_manager_reconcile_period, "5s"),
         ("runtime.handler", spec.runtime.handler, "high-performance"),

@@ -80,15 +80,17 @@ CODES = {
     "CP271": Code(
         "profile without a pool",
         "{field} {selector} fits {found}",
-        "let exactly one MachineConfigPool have this node selector",
+        "let exactly one MachineConfigPool, with labels, have this node selector",
         "The KubeletConfig of a profile is bound to the labels of the one MachineConfigPool whose node selector fits the "
-        "profile's. The node tuning operator stops at a profile without one, or with several.",
+        "profile's. The node tuning operator stops at a profile without one, or with several; bound to a pool without "
+        "labels, the KubeletConfig has an empty selector, which the machine config operator passes over.",
     ),
     "CP272": Code(
         "kubelet snippet that cannot be taken",
         "{field}: {problem}",
         "{remedy}",
-        "The annotation kubeletconfig.experimental holds a KubeletConfiguration as JSON.",
+        "The annotation kubeletconfig.experimental holds a KubeletConfiguration as JSON. What is refused here, the operator "
+        "cannot decode, or no kubelet starts with it.",
     ),
     "CP273": Code(
         "annotation that is not understood",
@@ -115,8 +117,30 @@ CODES = {
     "CP276": Code(
         "value of a profile that stands for nothing",
         "{field} is {value}, not {expected}",
-        "write {expected}",
+        "write {expected}, or take it out",
         "The node tuning operator takes it, and writes units that fail, or none at all.",
+    ),
+    "CP277": Code(
+        "value of a profile that cannot be taken",
+        "{problem}",
+        "{remedy}",
+        "A profile is taken as an Intent, whose fields know more of their values than the operator's CRD: which texts can stand "
+        "in a boot loader's files or in a TuneD profile, and which the kubelet knows. The field is the Intent's.",
+    ),
+    "CP278": Code(
+        "static memory manager without a reservation",
+        "{field} asks for the Static memory manager, and nothing is reserved for it",
+        "write numa.topologyPolicy restricted or single-numa-node in the profile, or reservedMemory in the snippet",
+        "The kubelet's Static memory manager does not start unless reservedMemory adds up to what Node Allocatable takes off "
+        "(pkg/kubelet/cm/memorymanager, validateReservedMemory). The node tuning operator writes reservedMemory with its "
+        "topology policies restricted and single-numa-node only, and only where the snippet has none, not even an empty one. "
+        "An Intent of your own may leave it out: cpuplan computes it.",
+    ),
+    "CP279": Code(
+        "label or annotation that is no text",
+        "{field} is {value!r}, not text",
+        "put quotes around it",
+        "Labels and annotations of Kubernetes objects are maps of text: an API server refuses the object.",
     ),
     "CP280": Code(
         "pool that a must-gather does not tell of",

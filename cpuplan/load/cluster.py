@@ -1,11 +1,14 @@
 """What the objects of an OpenShift cluster tell of it: pools, nodes, workload partitioning, release."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 #: The release whose operator is followed where nothing tells the cluster's: a profile does not.
 VERSION = "5.1"
 NODE_ROLE = "node-role.kubernetes.io/"
+#: The pools that every cluster has.
+BUILT_IN = ("master", "worker")
 #: Kinds that are read beside profiles.
 KINDS = ("MachineConfigPool", "MachineConfig", "Infrastructure", "ClusterVersion", "Node")
 #: Its presence in a MachineConfig of a single-node cluster meant workload partitioning before Infrastructure did.
@@ -13,11 +16,12 @@ _PINNING = "/etc/kubernetes/openshift-workload-pinning"
 
 
 class Cluster(NamedTuple):
-    """What the cluster's objects tell of it. `pool_labels` are those of the profile's MachineConfigPool."""
+    """What the cluster's objects tell of it. `pool` is the profile's MachineConfigPool, empty where none is told."""
 
     version: str = VERSION
     partitioned: bool = False
     control_plane_topology: str = "HighlyAvailable"
+    pool: str = ""
     pool_labels: Mapping[str, str] = {}
     pools: tuple[str, ...] = ()
 
@@ -54,13 +58,14 @@ class MachineConfigPool(NamedTuple):
 
 
 def _fits(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = expression.get("key"), expression.get("values") or ()
+    key, values = str(expression.get("key")), expression.get("values")
+    values = values if isinstance(values, list) else []
     present = key in labels
     match expression.get("operator"):
         case "In":
-            return present and labels[str(key)] in values
+            return present and labels[key] in values
         case "NotIn":
-            return not present or labels[str(key)] not in values
+            return not present or labels[key] not in values
         case "Exists":
             return present
         case "DoesNotExist":
@@ -78,7 +83,7 @@ def pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
     """The pools among `objects`, and those that every cluster has."""
     found = told_pools(objects)
     names = {pool.name for pool in found}
-    return [*found, *(_built_in(name) for name in ("master", "worker") if name not in names)]
+    return [*found, *(_built_in(name) for name in BUILT_IN if name not in names)]
 
 
 def told_pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
@@ -134,10 +139,15 @@ def nodes(objects: Iterable[Mapping[str, Any]]) -> Iterator[ClusterNode]:
             metadata, status = _mapping(item.get("metadata")), _mapping(item.get("status"))
             labels = _labels(metadata.get("labels"))
             architecture = str(_mapping(status.get("nodeInfo")).get("architecture") or "")
-            capacity = str(_mapping(status.get("capacity")).get("cpu", ""))
-            cpus = int(capacity) if capacity.isdecimal() else 0
+            cpus = _cpus(str(_mapping(status.get("capacity")).get("cpu", "")))
             taints = _taints(_mapping(item.get("spec")).get("taints"))
             yield ClusterNode(str(metadata.get("name", "")), labels, architecture, cpus, taints)
+
+
+def _cpus(capacity: str) -> int:
+    """The CPUs of a capacity: a whole number, also of thousands or thousandths; 0 for anything else."""
+    match = re.fullmatch(r"([0-9]{1,9})(000m|k)?", capacity)
+    return int(match[1]) * (1000 if match[2] == "k" else 1) if match else 0
 
 
 def _taints(value: Any) -> dict[str, str]:

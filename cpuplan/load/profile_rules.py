@@ -22,17 +22,21 @@ CPU_SETS = {
     "shared": "shared",
     "ovsDpdk": "ovs_dpdk",
 }
-#: Huge pages by architecture and size of the kernel's own pages.
-_HUGE_PAGES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("amd64", "4k"): ("2M", "1G"),
-    ("arm64", "4k"): ("64k", "2M", "32M", "1G"),
-    ("arm64", "64k"): ("2M", "512M", "16G"),
+#: Huge pages of an architecture by the size of the kernel's own pages.
+_HUGE_PAGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "amd64": {"4k": ("2M", "1G")},
+    "arm64": {"4k": ("64k", "2M", "32M", "1G"), "64k": ("2M", "512M", "16G")},
 }
-_PAGES: dict[str, tuple[str, ...]] = {"amd64": ("4k",), "arm64": ("4k", "64k")}
-#: Where no node tells the architecture.
+#: On other architectures, and where no node tells one.
 _ANY_HUGE_PAGE = ("64k", "2M", "32M", "512M", "1G", "16G")
 _POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 _PCI_ID = re.compile(r"0x[0-9a-fA-F]{1,4}")
+#: Keys and values of labels (apimachinery, pkg/util/validation).
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_LABEL_KEY = re.compile(
+    r"((?=[^/]{1,253}/)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
 
 
 class Profile(NamedTuple):
@@ -43,12 +47,17 @@ class Profile(NamedTuple):
     at: Callable[..., Position]
 
 
-def check(profile: Profile, nodes: Iterable[ClusterNode], others: Iterable[Profile]) -> list[Diagnostic]:
-    """Everything, in the order of the profile's fields."""
+def check(
+    profile: Profile, nodes: Iterable[ClusterNode], others: Iterable[Profile], *, whole: bool = True
+) -> list[Diagnostic]:
+    """Everything, in the order of the profile's fields; of CPUs only where all of their lists could be read (`whole`).
+
+    A selector without labels selects every node.
+    """
     wanted = profile.spec.node_selector
-    selected = [node for node in nodes if wanted and wanted.items() <= node.labels.items()]
+    selected = [node for node in nodes if wanted.items() <= node.labels.items()]
     return [
-        *_check_cpus(profile),
+        *(_check_cpus(profile) if whole else ()),
         *_check_selectors(profile, others),
         *_check_nodes(profile, selected),
         *_check_pages(profile, selected),
@@ -85,7 +94,17 @@ def _check_selectors(profile: Profile, others: Iterable[Profile]) -> Iterator[Di
     for field, labels in (("machineConfigLabel", label), ("machineConfigPoolSelector", pool), ("nodeSelector", nodes)):
         if labels and len(labels) > 1:
             yield diagnose("CP262", profile.at(field), field=f"spec.{field}", count=len(labels))
-    if not (label and pool) and not any(key.count("/") == 1 for key in nodes):
+    for key, value in nodes.items():
+        if not (_LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value)):
+            yield diagnose(
+                "CP270",
+                profile.at("nodeSelector", key),
+                field="spec.nodeSelector",
+                value=f"{key}={value}",
+                problem="is no label that a node can have",
+                remedy="write letters, digits, dashes, dots and underscores, up to 63",
+            )
+    if (label is None or pool is None) and not any(key.count("/") == 1 for key in nodes):
         found = ", ".join(f"{key}={value}" for key, value in nodes.items()) or "no label"
         yield diagnose("CP263", profile.at("nodeSelector"), field="spec.nodeSelector", found=found)
     for other in others:
@@ -98,10 +117,19 @@ def _check_selectors(profile: Profile, others: Iterable[Profile]) -> Iterator[Di
 
 def _check_nodes(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diagnostic]:
     """Nodes other than the first one, which stands for all."""
+    if selected and not selected[0].architecture:
+        yield diagnose(
+            "CP270",
+            profile.at("nodeSelector"),
+            field="spec.nodeSelector",
+            value=selected[0].name,
+            problem="tells no architecture",
+            remedy="write status.nodeInfo.architecture of the Node, or leave the Node out",
+        )
     for node in selected[1:]:
         first = selected[0]
         for found, wanted in (
-            (node.architecture, first.architecture),
+            (node.architecture or "no architecture", first.architecture or "no architecture"),
             (f"{node.cpus or 'no'} CPUs", f"{first.cpus or 'no'} CPUs"),
         ):
             if found != wanted:
@@ -119,26 +147,28 @@ def _check_nodes(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diag
 def _check_pages(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diagnostic]:
     spec = profile.spec
     architecture = selected[0].architecture if selected else ""
-    page = spec.kernel_page_size or "4k"
+    page = "4k" if spec.kernel_page_size is None else spec.kernel_page_size
+    by_page = _HUGE_PAGES.get(architecture, {})
     at = profile.at("kernelPageSize")
-    if architecture in _PAGES and page not in _PAGES[architecture]:
-        sizes = ", ".join(_PAGES[architecture])
-        yield diagnose("CP266", at, field="spec.kernelPageSize", value=page, machine=architecture, sizes=sizes)
+    if by_page and page not in by_page:
+        sizes, value = ", ".join(by_page), page or "empty"
+        yield diagnose("CP266", at, field="spec.kernelPageSize", value=value, machine=architecture, sizes=sizes)
     real_time = spec.real_time_kernel is not None and spec.real_time_kernel.enabled
-    if architecture in _PAGES and page == "64k" and real_time:
+    if by_page and page == "64k" and real_time:
         problem = "is no real-time kernel's"
         yield diagnose(
             "CP270", at, field="spec.kernelPageSize", value=page, problem=problem, remedy="give up one of the two"
         )
     if spec.hugepages:
-        sizes_of = _HUGE_PAGES.get((architecture, page), ()) if architecture else _ANY_HUGE_PAGE
-        machine = f"{architecture} with pages of {page}" if architecture else "no machine"
-        yield from _check_huge_pages(profile, spec.hugepages, sizes_of, machine)
+        usual = "4k" if architecture == "amd64" else page
+        known = by_page.get(usual, ()) if by_page else _ANY_HUGE_PAGE
+        machine = f"{architecture} with pages of {usual or 'no size'}" if by_page else "no machine"
+        yield from _check_huge_pages(profile, spec.hugepages, known, machine)
 
 
 def _check_huge_pages(profile: Profile, huge: HugePages, sizes: tuple[str, ...], machine: str) -> Iterator[Diagnostic]:
     field = "spec.hugepages.defaultHugepagesSize"
-    known = ", ".join(sizes) if machine != "no machine" else f"sizes other than {', '.join(sizes)}"
+    known = (", ".join(sizes) or "none") if machine != "no machine" else f"sizes other than {', '.join(sizes)}"
     at = profile.at("hugepages", "defaultHugepagesSize")
     if not huge.default_hugepages_size:
         if huge.pages:
@@ -217,22 +247,43 @@ def _check_hints(profile: Profile) -> Iterator[Diagnostic]:
 
 def _check_frequencies(profile: Profile) -> Iterator[Diagnostic]:
     tuning = profile.spec.hardware_tuning
-    if tuning is not None and not (tuning.isolated_cpu_freq and tuning.reserved_cpu_freq):
+    if tuning is None:
+        return
+    frequencies = {"isolatedCpuFreq": tuning.isolated_cpu_freq, "reservedCpuFreq": tuning.reserved_cpu_freq}
+    if None in frequencies.values():
         yield diagnose(
             "CP270",
             profile.at("hardwareTuning"),
             field="spec.hardwareTuning",
             value="incomplete",
             problem="the operator does not survive",
-            remedy="write isolatedCpuFreq and reservedCpuFreq both, in kHz and not 0",
+            remedy="write isolatedCpuFreq and reservedCpuFreq both, in kHz",
         )
+        return
+    for name, frequency in frequencies.items():
+        if not frequency:
+            yield diagnose(
+                "CP270",
+                profile.at("hardwareTuning", name),
+                field=f"spec.hardwareTuning.{name}",
+                value=0,
+                problem="is no frequency",
+                remedy="write a frequency in kHz",
+            )
 
 
 def _check_values(profile: Profile) -> Iterator[Diagnostic]:
-    """What no rule of the operator's catches: numbers below 0, and kernels that there are not."""
+    """What no rule of the operator's catches: numbers below 0, kernels that there are not, labels that are none.
+
+    With an empty list to switch off it writes a unit that has nothing to do; with no labels in machineConfigLabel or
+    machineConfigPoolSelector, objects that belong to no pool.
+    """
     spec = profile.spec
     rows: list[tuple[tuple[str | int, ...], object, bool, str]] = [
-        (("kernelPageSize",), spec.kernel_page_size, spec.kernel_page_size in (None, "", "4k", "64k"), "4k or 64k")
+        (("cpu", "offlined"), "empty", spec.cpu.offlined is None or bool(spec.cpu.offlined), "CPUs"),
+        (("machineConfigLabel",), "empty", spec.machine_config_label != {}, "a label"),
+        (("machineConfigPoolSelector",), "empty", spec.machine_config_pool_selector != {}, "a label"),
+        (("kernelPageSize",), spec.kernel_page_size, spec.kernel_page_size in (None, "", "4k", "64k"), "4k or 64k"),
     ]
     for index, page in enumerate(spec.hugepages.pages or () if spec.hugepages else ()):
         rows.append((("hugepages", "pages", index, "count"), page.count, page.count >= 0, "a number from 0 up"))

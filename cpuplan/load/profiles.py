@@ -3,23 +3,33 @@
 The operator's defaults are written out where cpuplan's are others, so that the Intent gives the same outputs.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.load import snippet
 from cpuplan.load.cluster import NODE_ROLE, Cluster
+from cpuplan.load.snippet import Snippet
 from cpuplan.profile import ANNOTATION_PREFIX, SNIPPET, PerformanceProfileSpec
-from cpuplan.source import Field, Source
+from cpuplan.source import Field, Position, Source
 
 ROLE = "machineconfiguration.openshift.io/role"
 _OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
 #: What the operator takes for yes: Go's ParseBool, or a list of its own. Other values are no, and it says nothing.
-_TRUE = ("1", "t", "T", "true", "TRUE", "True")
-_ENABLE = ("true", "enable")
-_NO = ("0", "f", "F", "false", "FALSE", "False", "disable")
+_TRUE, _FALSE = ("1", "t", "T", "true", "TRUE", "True"), ("0", "f", "F", "false", "FALSE", "False")
+_SWITCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "enable-rps": (("true", "enable"), ("false", "disable"), ("net", "receivePacketSteering")),
+    "enable-physical-dev-rps": (("true",), ("false",), ("net", "physicalDeviceRps")),
+    "dra-resource-management": (_TRUE, _FALSE, ("kubelet", "dynamicResourceAllocation")),
+    "pause-reconcile": (("true",), ("false",), ("paused",)),
+}
+#: With these topology policies the operator sets the Static memory manager, and reserves memory for it.
+_STATIC_MEMORY = ("restricted", "single-numa-node")
+_SNIPPET_FIELD = f"metadata.annotations.{SNIPPET}"
+#: A word of the kernel command line; quotes keep blanks (kernel: lib/cmdline.c, next_arg).
+_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 
 
 class Translation(NamedTuple):
@@ -84,13 +94,15 @@ def _path(origin: str) -> Iterator[str | int]:
 
 def _nodes(made: _Maker, spec: PerformanceProfileSpec, cluster: Cluster) -> None:
     """The selector and the target. The operator takes the pool's role from the selector's key."""
-    nodes = spec.node_selector
+    nodes, named = spec.node_selector, role(spec.node_selector)
     label = spec.machine_config_label or {}
+    if not label and named and cluster.pool not in ("", named):
+        label = {ROLE: named}
     pool = spec.machine_config_pool_selector or cluster.pool_labels
     target = {
         "platform": "openshift",
         "version": cluster.version,
-        "pool": role(nodes) or label.get(ROLE),
+        "pool": cluster.pool or named or label.get(ROLE),
         "nodeSelector": dict(nodes),
         "machineConfigLabel": dict(label),
         "machineConfigPoolSelector": dict(pool),
@@ -100,7 +112,10 @@ def _nodes(made: _Maker, spec: PerformanceProfileSpec, cluster: Cluster) -> None
     made.places["spec", "targets", 0, "machineConfigLabel"] = ("spec", "machineConfigLabel")
     made.places["spec", "targets", 0, "machineConfigPoolSelector"] = ("spec", "machineConfigPoolSelector")
     if cluster.partitioned:
-        topology: dict[str, Any] = {"cpuPartitioning": True, "controlPlaneTopology": cluster.control_plane_topology}
+        topology: dict[str, Any] = {"cpuPartitioning": True}
+        # Of other topologies the operator asks nothing.
+        if cluster.control_plane_topology in ("HighlyAvailableArbiter", "SingleReplica"):
+            topology["controlPlaneTopology"] = cluster.control_plane_topology
         if further := sorted(set(cluster.pools) - {"master", "worker", target["pool"]}):
             topology["pinnedPools"] = further
         made.spec["targets"][0].update(topology)
@@ -153,10 +168,26 @@ def _kernel(made: _Maker, spec: PerformanceProfileSpec) -> None:
     if spec.real_time_kernel:
         made.put("kernel.realTime", spec.real_time_kernel.enabled, "realTimeKernel.enabled")
     made.put("kernel.pageSize", spec.kernel_page_size or None, "kernelPageSize")
-    if spec.additional_kernel_args:
-        made.put("kernel.extraArguments", list(spec.additional_kernel_args), "additionalKernelArgs")
-        for index in range(len(spec.additional_kernel_args)):
-            made.places["spec", "kernel", "extraArguments", index] = ("spec", "additionalKernelArgs", index)
+    words: list[str] = []
+    for index, text in enumerate(spec.additional_kernel_args or ()):
+        for word in _WORD.findall(text):
+            if _is_reserved(spec, word):
+                made.put("isolation.irqAffinity", True, f"additionalKernelArgs.{index}")
+                continue
+            made.places["spec", "kernel", "extraArguments", len(words)] = ("spec", "additionalKernelArgs", index)
+            words.append(word)
+    made.put("kernel.extraArguments", words or None, "additionalKernelArgs")
+
+
+def _is_reserved(spec: PerformanceProfileSpec, word: str) -> bool:
+    """Whether an argument sends interrupts to the reserved CPUs; with DPDK the operator chooses others."""
+    name, _, value = word.partition("=")
+    if name != "irqaffinity" or spec.cpu.ovs_dpdk:
+        return False
+    try:
+        return CpuSet.parse_kernel(value) == spec.cpu.reserved
+    except CpuSetError:
+        return False
 
 
 def _hints(made: _Maker, spec: PerformanceProfileSpec) -> None:
@@ -186,14 +217,8 @@ def _network(made: _Maker, spec: PerformanceProfileSpec) -> None:
 
 def _annotations(made: _Maker) -> None:
     """The operator's switches. Other annotations belong to whoever put them there."""
-    switches: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-        "enable-rps": (_ENABLE, ("net", "receivePacketSteering")),
-        "enable-physical-dev-rps": (_ENABLE, ("net", "physicalDeviceRps")),
-        "dra-resource-management": (_TRUE, ("kubelet", "dynamicResourceAllocation")),
-        "pause-reconcile": (_TRUE, ("paused",)),
-    }
-    for name, (yes, path) in switches.items():
-        if _is_yes(made, ANNOTATION_PREFIX + name, yes):
+    for name, (yes, no, path) in _SWITCHES.items():
+        if _is_yes(made, ANNOTATION_PREFIX + name, yes, no):
             _set(made.spec, path, True)
             made.annotate(path, ANNOTATION_PREFIX + name)
     if made.annotations.get(ANNOTATION_PREFIX + "exec-cpu-affinity") == "disable":
@@ -201,12 +226,12 @@ def _annotations(made: _Maker) -> None:
         made.annotate(("runtime", "execCpuAffinity"), ANNOTATION_PREFIX + "exec-cpu-affinity")
 
 
-def _is_yes(made: _Maker, annotation: str, yes: tuple[str, ...]) -> bool:
+def _is_yes(made: _Maker, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
     value = made.annotations.get(annotation)
-    if value is not None and value not in (*yes, *_NO):
+    if value is not None and value not in (*yes, *no):
         place = made.source.value_at(("metadata", "annotations", annotation))
-        field = f"metadata.annotations.{annotation}"
-        made.diagnostics.append(diagnose("CP273", place, field=field, value=value, expected='"true" or "false"'))
+        field, expected = f"metadata.annotations.{annotation}", '"true" or "false"'
+        made.diagnostics.append(diagnose("CP273", place, field=field, value=value or "empty", expected=expected))
     return value in yes
 
 
@@ -218,23 +243,42 @@ def _set(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def _kubelet(made: _Maker, spec: PerformanceProfileSpec) -> None:
     """The snippet, then what the operator writes over it."""
+    policy = spec.numa.topology_policy if spec.numa else None
     text = made.annotations.get(SNIPPET)
     if text is not None:
         place = made.source.value_at(("metadata", "annotations", SNIPPET))
-        drivers = made.spec.get("kubelet", {}).get("dynamicResourceAllocation")
+        drivers = bool(made.spec.get("kubelet", {}).get("dynamicResourceAllocation"))
         overwritten = _LEFT_TO_DRIVERS if drivers else _overwritten(spec)
-        fields, problems = snippet.fields(text, place, f"metadata.annotations.{SNIPPET}", overwritten=overwritten)
+        fields, problems = Snippet(place, _SNIPPET_FIELD, overwritten, not drivers).fields(text)
         made.diagnostics += problems
+        if not drivers:
+            made.diagnostics += _without_reservation(fields, policy, place)
+            _add_whole_cores(fields, policy)
         if fields:
             made.spec.setdefault("kubelet", {}).update(fields)
             made.annotate(("kubelet",), SNIPPET)
-    policy = spec.numa and spec.numa.topology_policy
     if policy is not None:
         # An empty policy reaches the KubeletConfiguration as it is, and the kubelet's default is none.
         made.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
         made.places["spec", "kubelet", "topologyManagerPolicy"] = ("spec", "numa", "topologyPolicy")
 
 
+def _without_reservation(fields: dict[str, Any], policy: str | None, place: Position) -> Iterator[Diagnostic]:
+    """The Static memory manager where the operator reserves nothing for it: it does so by the topology policy alone."""
+    reserves = policy in _STATIC_MEMORY and "reservedMemory" not in fields
+    static = policy in _STATIC_MEMORY or fields.get("memoryManagerPolicy") == "Static"
+    if static and not reserves and not fields.get("reservedMemory"):
+        yield diagnose("CP278", place, field=_SNIPPET_FIELD)
+
+
+def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
+    """The operator adds full-pcpus-only even to the option that no kubelet takes beside it; an Intent does not."""
+    options = fields.get("cpuManagerPolicyOptions", {})
+    if policy == "single-numa-node" and "distribute-cpus-across-cores" in options:
+        options.setdefault("full-pcpus-only", "true")
+
+
+_SNIPPET_FIELD = f"metadata.annotations.{SNIPPET}"
 _LEFT_TO_DRIVERS = dict.fromkeys(
     ("cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy"), "DRA drivers give out CPUs and memory"
 )
@@ -248,6 +292,6 @@ def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
         "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
         "reservedSystemCPUs": "it comes from spec.cpu.reserved",
     }
-    if spec.numa and spec.numa.topology_policy in ("restricted", "single-numa-node"):
+    if spec.numa and spec.numa.topology_policy in _STATIC_MEMORY:
         found["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
     return found

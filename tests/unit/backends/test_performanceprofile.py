@@ -63,11 +63,17 @@ def test_reserved_memory_is_the_snippets_unless_it_is_all_on_node_0() -> None:
         assert (SNIPPET in annotations) is has_snippet
 
 
+def test_interrupts_are_an_argument() -> None:
+    node = plan(spec={"isolation": {"irqAffinity": True}, "kernel": {"extraArguments": ["quiet"]}}, **TARGET)
+    assert list(performanceprofile.check(node, no_position)) == []
+    arguments = performanceprofile.profile(node)["spec"]["additionalKernelArgs"]
+    assert arguments == ["quiet", f"irqaffinity={node.pool('reserved').cpus}"]
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [
         ({"isolation": {"rcuNocbs": False}}, "isolation.rcuNocbs is false"),
-        ({"isolation": {"irqAffinity": True}}, "isolation.irqAffinity is true"),
         ({"kubelet": {"cpuManagerPolicy": "none"}}, "kubelet.cpuManagerPolicy is none"),
         (
             {"runtime": {"containersLimit": 8}},

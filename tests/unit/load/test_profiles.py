@@ -218,3 +218,190 @@ def test_refused(spec: dict[str, Any], code: str, words: str) -> None:
     found = errors(read_all(profile(spec)).diagnostics)
     assert code in [each.code for each in found]
     assert any(words in f"{each.message}; {each.remedy}" for each in found)
+
+
+def snippet(text: str, spec: dict[str, Any] | None = None, **switches: str) -> openshift.Profiles:
+    """A profile with this snippet, and annotations of the operator by name."""
+    annotations = {f"performance.openshift.io/{name.replace('_', '-')}": value for name, value in switches.items()}
+    return read_all(profile(spec or {}, annotations={"kubeletconfig.experimental": text} | annotations))
+
+
+RESTRICTED = {"numa": {"topologyPolicy": "restricted"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ('{"memoryManagerPolicy": "Static"}', {}),
+        ('{"memoryManagerPolicy": "Static", "reservedMemory": []}', {}),
+        ('{"memoryManagerPolicy": "Static", "topologyManagerPolicy": "restricted"}', {"numa": {}}),
+        ('{"reservedMemory": []}', RESTRICTED),
+    ],
+)
+def test_static_memory_manager_without_reservation(text: str, spec: dict[str, Any]) -> None:
+    """The operator reserves memory by its own topology policy only; an Intent's is computed."""
+    (found,) = errors(snippet(text, spec).diagnostics)
+    assert found.code == "CP278"
+    assert found.position is not None
+    assert found.position.line == 6  # the annotation
+
+
+@pytest.mark.parametrize(
+    ("text", "spec", "switches"),
+    [
+        ('{"memoryManagerPolicy": "Static", "reservedMemory": [{"limits": {"memory": "1100Mi"}}]}', {}, {}),
+        ('{"reservedMemory": null}', RESTRICTED, {}),
+        ('{"memoryManagerPolicy": "None"}', {}, {}),
+        ('{"memoryManagerPolicy": "Static"}', {}, {"dra_resource_management": "true"}),
+    ],
+)
+def test_static_memory_manager_with_reservation(text: str, spec: dict[str, Any], switches: dict[str, str]) -> None:
+    assert errors(snippet(text, spec, **switches).diagnostics) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "no JSON object"),
+        ("{} {}", "no JSON"),
+        ('{"maxPods": NaN}', "NaN"),
+        ('{"maxPods": 1e999}', "1e999"),
+        ('{"podLogsDir": "\\ud800"}', "surrogates"),
+        ('{"systemReserved": {"memory": 1073741824}}', "1073741824 for memory"),
+        ('{"evictionHard": {"memory.available": null}}', "null for memory.available"),
+        ('{"kubeReserved": "1Gi"}', "not an object"),
+        ('{"cpuManagerPolicy": 1}', "cpuManagerPolicy is 1"),
+        ('{"cpuManagerReconcilePeriod": "10"}', "not a duration"),
+        ('{"reservedMemory": [{"numaNode": 0, "limits": {"hugepages-1Gi": "2Gi"}}]}', "amounts of memory"),
+        ('{"reservedMemory": [{"numaNode": 0, "limits": {"memory": true}}]}', "amounts of memory"),
+        ('{"reservedMemory": "1Gi"}', "amounts of memory"),
+    ],
+)
+def test_snippets_that_nobody_decodes(text: str, words: str) -> None:
+    (found,) = errors(snippet(text).diagnostics)
+    assert found.code == "CP272"
+    assert words in found.message
+
+
+@pytest.mark.parametrize("text", ["null", "{}", '{"systemReserved": null}', '{"topologyManagerScope": ""}'])
+def test_snippets_that_say_nothing(text: str) -> None:
+    found = snippet(text)
+    assert found.diagnostics == []
+    assert found.intents[0].source.data == read(profile({})).source.data
+
+
+def test_fractions_of_a_snippet_are_text() -> None:
+    (document,) = snippet('{"memoryThrottlingFactor": 0.8}').intents
+    assert document.spec.kubelet.configuration == {"memoryThrottlingFactor": "0.8"}
+
+
+@pytest.mark.parametrize("spec", [{}, RESTRICTED])
+def test_beside_drivers_a_snippet_stays_as_it_is(spec: dict[str, Any]) -> None:
+    """With DRA the operator sets the managers' policies and adds nothing (setKubeletConfigForDRAManagement)."""
+    from cpuplan.components import kubelet
+
+    text = (
+        '{"systemReserved": {"cpu": "1"}, "cpuManagerReconcilePeriod": "10s", "topologyManagerScope": "pod",'
+        ' "cpuManagerPolicyOptions": {"full-pcpus-only": "true"}, "evictionHard": {"memory.available": "5%"},'
+        ' "reservedMemory": [{"numaNode": 1, "limits": {"memory": "1Gi"}}]}'
+    )
+    (document,) = snippet(text, spec, dra_resource_management="true").intents
+    fields = kubelet.configuration(list(kubelet.settings(assumed.plan(document.name, document.spec))))
+    assert {name: value for name, value in fields.items() if name not in kubelet.HEAD} == {
+        "cpuManagerPolicy": "none",
+        "cpuManagerReconcilePeriod": "10s",
+        "evictionHard": {"memory.available": "5%"},
+        "memoryManagerPolicy": "None",
+        "reservedMemory": [{"numaNode": 1, "limits": {"memory": "1Gi"}}],
+        "systemReserved": {"cpu": "1"},
+        "topologyManagerPolicy": "none",
+        "topologyManagerScope": "pod",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "warned"),
+    [
+        ("pause-reconcile", "true", "paused", False),
+        ("pause-reconcile", "1", None, True),
+        ("enable-physical-dev-rps", "enable", None, True),
+        ("enable-rps", "enable", "net", False),
+        ("enable-rps", "", None, True),
+        ("dra-resource-management", "T", "kubelet", False),
+        ("dra-resource-management", "disable", None, True),
+    ],
+)
+def test_what_the_operator_takes_for_yes(name: str, value: str, field: str | None, warned: bool) -> None:
+    found = read_all(profile({}, annotations={f"performance.openshift.io/{name}": value}))
+    assert [each.code for each in found.diagnostics] == ["CP273"] * warned
+    data: Any = found.intents[0].source.data
+    assert {"paused", "net", "kubelet"} & data["spec"].keys() == ({field} if field else set())
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"annotations": {"x": True}}, {"annotations": ["x"]}, {"labels": {"x": 1}}, {"labels": "x"}]
+)
+def test_labels_and_annotations_are_text(metadata: dict[str, Any]) -> None:
+    assert [each.code for each in read_all(profile({}, **metadata)).diagnostics] == ["CP279"]
+
+
+def test_arguments_are_words() -> None:
+    (document,) = read_all(profile({"additionalKernelArgs": ["a=b c", "", "irqaffinity=0,1", "d"]})).intents
+    assert document.spec.kernel.extra_arguments == ("a=b", "c", "d")
+    assert document.spec.isolation.irq_affinity is True
+    assert document.at("kernel", "extraArguments", 1) == document.at("kernel", "extraArguments", 0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"additionalKernelArgs": ["--"]}, "extraArguments.0"),
+        ({"additionalKernelArgs": ["memmap=4G$16G"]}, "extraArguments.0"),
+        ({"net": {"userLevelNetworking": True, "devices": [{"interfaceName": "a\n[b]"}]}}, "interfaceName"),
+        ({"cpu": {"reserved": "0-1", "isolated": "100000"}}, "8191"),
+    ],
+)
+def test_what_the_operator_takes_and_we_do_not(spec: dict[str, Any], words: str) -> None:
+    (found,) = errors(read_all(profile(spec)).diagnostics)
+    assert found.code == "CP277"
+    assert words in found.message
+
+
+def test_a_list_that_nobody_reads_hides_nothing_else() -> None:
+    spec = {
+        "cpu": {"reserved": "x", "isolated": "0-1", "shared": "y"},
+        "numa": {"topologyPolicy": "bogus"},
+        "workloadHints": {"mixedCpus": True},
+    }
+    found = read_all(profile(spec))
+    assert [each.code for each in found.diagnostics] == ["CP208", "CP208", "CP270"]
+    assert "topologyPolicy" in found.diagnostics[2].message
+    assert found.broken == {("Intent", "ran-du")}
+
+
+def test_a_pool_of_another_name() -> None:
+    """The labels of objects are the role's, which the operator takes from the selector; the pool has its own name."""
+    other = POOL | {"metadata": {"name": "cnf.v2", "labels": {"pool": "cnf"}}}
+    target = read(profile({}), other, INFRASTRUCTURE).spec.targets[0]
+    assert (target.pool, target.pinned_pools) == ("cnf.v2", ())
+    assert target.machine_config_label == {"machineconfiguration.openshift.io/role": "worker-cnf"}
+
+
+@pytest.mark.parametrize("topology", ["External", "DualReplica", "HighlyAvailable"])
+def test_topologies_of_which_the_operator_asks_nothing(topology: str) -> None:
+    cluster = INFRASTRUCTURE | {"status": {"controlPlaneTopology": topology, "cpuPartitioning": "AllNodes"}}
+    target = read(profile({}), cluster).spec.targets[0]
+    assert (target.cpu_partitioning, target.control_plane_topology) == (True, "HighlyAvailable")
+
+
+@pytest.mark.parametrize(
+    ("selector", "objects"),
+    [
+        (SELECTOR, [POOL | {"metadata": {"name": "worker-cnf"}}]),
+        ({"node-role.kubernetes.io/worker": "true"}, []),
+        (SELECTOR, [POOL | {"spec": {"nodeSelector": {"matchExpressions": [{"key": ["x"], "operator": "In"}]}}}]),
+    ],
+)
+def test_no_pool(selector: dict[str, str], objects: list[dict[str, Any]]) -> None:
+    found = read_all(profile({"nodeSelector": selector}), *objects)
+    assert [each.code for each in found.diagnostics] == ["CP271"]
