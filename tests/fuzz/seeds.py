@@ -6,6 +6,7 @@ import json
 import lzma
 import tarfile
 from pathlib import Path
+from typing import Any
 
 from tests.machines import trees
 
@@ -101,6 +102,72 @@ FORMATS: dict[str, tuple[bytes, ...]] = {
     "machineinfo": (json.dumps(_MACHINE_INFO).encode(),),
     "ironic": (json.dumps({"numa_topology": {"cpus": _IRONIC_CPUS, "ram": [], "nics": []}}).encode(),),
 }
+
+
+_SELECTOR = {"node-role.kubernetes.io/cnf": ""}
+_SNIPPET = {
+    "systemReserved": {"memory": "1Gi", "cpu": "500m"},
+    "evictionHard": {"memory.available": "200Mi"},
+    "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1748Mi"}}],
+    "cpuManagerPolicyOptions": {"strict-cpu-reservation": "true"},
+    "topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "16"},
+    "maxPods": 300,
+    "memoryThrottlingFactor": 0.8,
+    "shutdownGracePeriod": "60s",
+    "logging": {"verbosity": 2},
+}
+#: What stands in a snippet by itself, as text: the annotation of the profile below.
+SNIPPET = "kubeletconfig.experimental"
+#: A PerformanceProfile with every field, and objects of its cluster.
+PROFILE: tuple[dict[str, Any], ...] = (
+    {
+        "apiVersion": "performance.openshift.io/v2",
+        "kind": "PerformanceProfile",
+        "metadata": {
+            "name": "ran-du",
+            "annotations": {"performance.openshift.io/enable-rps": "true", SNIPPET: _SNIPPET},
+        },
+        "spec": {
+            "cpu": {"reserved": "0-1", "isolated": "4-7", "shared": "2", "offlined": "8", "ovsDpdk": "9"},
+            "hugepages": {"defaultHugepagesSize": "1G", "pages": [{"size": "2M", "count": 64, "node": 1}]},
+            "numa": {"topologyPolicy": "restricted"},
+            "kernelPageSize": "4k",
+            "additionalKernelArgs": ["quiet", "irqaffinity=0-1"],
+            "workloadHints": {"realTime": True, "highPowerConsumption": True, "mixedCpus": True},
+            "net": {"userLevelNetworking": True, "devices": [{"interfaceName": "!ens*", "vendorID": "0x8086"}]},
+            "hardwareTuning": {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000},
+            "nodeSelector": _SELECTOR,
+        },
+    },
+    {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfigPool",
+        "metadata": {"name": "cnf", "labels": {"pool": "cnf"}},
+        "spec": {
+            "nodeSelector": {
+                "matchLabels": _SELECTOR,
+                "matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["a"]}],
+            }
+        },
+    },
+    {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "Infrastructure",
+        "metadata": {"name": "cluster"},
+        "status": {"controlPlaneTopology": "HighlyAvailable", "cpuPartitioning": "AllNodes"},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "worker-0", "labels": _SELECTOR},
+        "status": {"capacity": {"cpu": "10"}, "nodeInfo": {"architecture": "amd64"}},
+    },
+)
+#: What stands in the place of their values.
+ODD: tuple[Any, ...] = (
+    *(None, True, 0, -1, 2**31, 2**63 - 1, "", "x", "0-1", "1-0", "9" * 30, "4-100000", "a b", "a\nb", "--", "\u2028"),
+    *("é", "Static", "lots", "150%", "1e9", "enable", [], {}, [None], [{}], {"": None}, {"a": []}, [["x"]]),
+)
 
 
 def documents() -> tuple[bytes, ...]:

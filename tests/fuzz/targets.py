@@ -1,5 +1,6 @@
 """What is fuzzed: functions of bytes that raise nothing and touch nothing outside, whatever the bytes are."""
 
+import json
 import os
 import sys
 import tempfile
@@ -9,11 +10,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cpuplan import importers
+from cpuplan import importers, pipeline
+from cpuplan.backends import base, openshift
 from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
+from cpuplan.diagnostics import errors
+from cpuplan.emit import to_yaml
 from cpuplan.importers import documents, formats
+from cpuplan.load import assumed, hardware, yaml
 from cpuplan.load import documents as read_documents
-from cpuplan.load import hardware, yaml
+from cpuplan.load import openshift as openshift_profiles
 from cpuplan.render import diagnostics as render
 from tests.fuzz import seeds
 from tests.machines import trees
@@ -147,11 +152,44 @@ def cpu_lists(data: bytes) -> None:
             assert CpuSet.parse_mask(found.mask()) == found
 
 
+def profiles(data: bytes) -> None:
+    """A PerformanceProfile and its cluster with other values in some places, which the bytes choose."""
+    random = Random(data)  # noqa: S311 - no secret
+    objects = [_disturbed(random, each) for each in seeds.PROFILE]
+    texts = [json.dumps(each) for each in objects if isinstance(each, dict)]
+    sources, problems = yaml.parse("a.yaml", "\n---\n".join(texts))
+    found = openshift_profiles.read(sources)
+    problems += found.diagnostics
+    for document in found.intents:
+        parsed, again = read_documents.from_sources(_parsed("b.yaml", to_yaml(document.source.data)))
+        assert not again, again
+        assert parsed.of_kind("Intent")[0].spec == document.spec
+        for architecture in ("x86_64", "aarch64", ""):
+            plan = assumed.plan(document.name, document.spec, architecture=architecture)
+            problems += (against := pipeline.check_node(plan, lambda _: None))
+            if not errors(against):
+                for manifest in openshift.manifests(plan):
+                    base.to_file(manifest.data)
+    render.to_text(problems, colour=False, read_lines=lambda _: ())
+
+
+def _disturbed(random: Random, value: Any, key: str = "") -> Any:
+    """The same with one value in thirty missing or odd; the snippet as the text that it is."""
+    if random.random() < 1 / 30:
+        return random.choice(seeds.ODD)
+    if isinstance(value, dict):
+        kept = {name: item for name, item in value.items() if random.random() > 1 / 30}
+        made = {name: _disturbed(random, item, name) for name, item in kept.items()}
+        return json.dumps(made) if key == seeds.SNIPPET else made
+    return [_disturbed(random, item) for item in value] if isinstance(value, list) else value
+
+
 TARGETS: dict[str, Target] = {
     **{name: import_as(name) for name in importers.IMPORTERS},
     "sysfs": sysfs,
     "detect": detect,
     "yaml": project_yaml,
+    "profiles": profiles,
     "cpus": cpu_lists,
 }
 
@@ -162,6 +200,7 @@ def seeds_of(name: str) -> tuple[bytes, ...]:
         "sysfs": tuple(bytes((n,)) + text for n in range(0, len(seeds.FILES), 5) for text in seeds.CPU_LISTS),
         "detect": tuple(data for every in seeds.FORMATS.values() for data in every),
         "yaml": seeds.documents(),
+        "profiles": tuple(map(str.encode, map(str, range(40)))),
         "cpus": seeds.CPU_LISTS,
     }
     return others[name] if name in others else seeds.FORMATS[name]
