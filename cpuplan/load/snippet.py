@@ -57,7 +57,10 @@ class Snippet(NamedTuple):
             return {}, []
         if not isinstance(data, dict):
             return {}, [self._refused("it is no JSON object", "write a JSON object")]
-        known = {field.alias for field in Kubelet.model_fields.values()} - {"configuration", "dynamicResourceAllocation"}
+        known = {field.alias for field in Kubelet.model_fields.values()} - {
+            "configuration",
+            "dynamicResourceAllocation",
+        }
         found: dict[str, Any] = {}
         problems: list[Diagnostic] = []
         for name, value in data.items():
