@@ -91,7 +91,7 @@ CODES = {
     ),
     "CP515": Code(
         "unknown eviction signal",
-        "evictionHard has no signal {signal!r}",
+        "{field} has no signal {signal!r}",
         "{hint}",
         "The kubelet does not start with an unknown signal.",
     ),
@@ -308,5 +308,11 @@ CODES = {
         'set kubelet.cpuManagerPolicyOptions.{option} to "true", or use a cluster with workload partitioning',
         "Reserved CPUs are kept from exclusive use only: without strict-cpu-reservation, the pods of the default cpuset run "
         "on them too, and the poll-mode threads lose packets. The node tuning operator's controller refuses this as well.",
+    ),
+    "CP558": Code(
+        "soft threshold without a grace period",
+        "evictionSoft has a threshold for {signal}, and evictionSoftGracePeriod has no period for it",
+        "write evictionSoftGracePeriod: {{{signal}: 1m30s}} beside it",
+        "The kubelet does not start with a soft threshold that it does not know how long to wait for.",
     ),
 }

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from cpuplan.components import hugepages, kubelet, kubelet_fields, memory, versions
+from cpuplan.components import eviction, hugepages, kubelet, kubelet_fields, memory, versions
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
@@ -21,20 +21,7 @@ EXCLUSIVE = (
 )
 #: What Go's ParseBool takes.
 BOOLEANS = {"true": ("1", "t", "T", "TRUE", "true", "True"), "false": ("0", "f", "F", "FALSE", "false", "False")}
-#: Signals of hard eviction (pkg/kubelet/eviction/api/types.go).
-SIGNALS = (
-    "allocatableMemory.available",
-    "containerfs.available",
-    "containerfs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "memory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "pid.available",
-)
 _COUNT, _CPU_AMOUNT = re.compile("[0-9]+"), re.compile(r"[0-9]+(\.[0-9]+)?|[0-9]+m")
-_PERCENT = re.compile(r"[0-9]+(\.[0-9]+)?%")
 MAX_NUMA_NODES = "max-allowable-numa-nodes"
 CLOSEST = "prefer-closest-numa-nodes"
 #: Without the option, the topology manager refuses larger machines, memory-only nodes counted.
@@ -55,6 +42,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_static(plan, at),
         *_check_topology(plan, at),
         *_check_quantities(plan, at),
+        *eviction.check(plan, at),
         *_check_memory(plan, at),
     ]
 
@@ -195,17 +183,6 @@ def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             right = count.fullmatch(value) if count else memory.size_of(value) is not None
             if not right:
                 yield diagnose("CP514", at(f"{field}.{key}"), field=f"{field}.{key}", value=value)
-    for signal, value in spec.eviction_hard.items():
-        field = f"evictionHard.{signal}"
-        if signal not in SIGNALS:
-            yield diagnose("CP515", at(f"{field}:"), signal=signal, hint=_did_you_mean(signal, SIGNALS))
-        elif not memory.size_of(value) and not _is_percentage(value):  # nor does a kubelet take 0
-            yield diagnose("CP514", at(field), field=field, value=value)
-
-
-def _is_percentage(text: str) -> bool:
-    """Whether the kubelet takes it for a share of what there is (pkg/kubelet/eviction, ParseThresholdConfig)."""
-    return bool(_PERCENT.fullmatch(text)) and float(text[:-1]) <= 100
 
 
 def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:

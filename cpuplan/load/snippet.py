@@ -1,12 +1,12 @@
 """A KubeletConfiguration that users bring as JSON, as fields of an Intent's `kubelet`."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.intent import Kubelet
+from cpuplan.quantity import DURATION
 from cpuplan.source import Position
 
 _HEAD = ("apiVersion", "kind")
@@ -32,8 +32,6 @@ _TEXTS = (
     "topologyManagerScope",
 )
 _MAPS = ("cpuManagerPolicyOptions", "evictionHard", "kubeReserved", "systemReserved", "topologyManagerPolicyOptions")
-#: What Go's ParseDuration takes.
-_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
 
 
 class Snippet(NamedTuple):
@@ -110,7 +108,7 @@ def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """(problem, remedy) where the value has not the type that the operator's decoder wants, or no kubelet takes it."""
     if name in _TEXTS and not isinstance(value, str):
         yield f"{name} is {_shown(value)}, not text", "write text"
-    elif name == "cpuManagerReconcilePeriod" and not _DURATION.fullmatch(value):
+    elif name == "cpuManagerReconcilePeriod" and not DURATION.fullmatch(value):
         yield f"{name} is {_shown(value)}, not a duration", 'write a duration such as "5s"'
     elif name in _MAPS:
         if not isinstance(value, dict):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cpuplan.components.kubelet_checks import SIGNALS
+from cpuplan.components.eviction import SIGNALS
 from cpuplan.simulate import quantity
 from cpuplan.simulate.bits import parse_cpus, to_text
 from cpuplan.simulate.errors import KubeletError

@@ -17,6 +17,10 @@ def kubelet(**fields: Any) -> dict[str, Any]:
     return {"spec": {"kubelet": fields}}
 
 
+def further(**fields: Any) -> dict[str, Any]:
+    return kubelet(configuration=fields)
+
+
 def cpu_options(*names: str, **fields: Any) -> dict[str, Any]:
     return kubelet(cpuManagerPolicyOptions=dict.fromkeys(names, "true"), **fields)
 
@@ -33,6 +37,7 @@ def by_profile(version: str, **spec: Any) -> dict[str, Any]:
     return {"version": version, "target": {"mode": "performanceProfile"}, "spec": spec}
 
 
+PERIOD = {"evictionSoftGracePeriod": {"pid.available": "1m30s"}}
 FREQUENCIES = {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
 KUBERNETES = {"platform": "kubernetes", "version": "1.33"}
 SMT = regular(cores=4, threads=2)
@@ -109,7 +114,17 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP514", kubelet(evictionHard={"memory.available": "lots"}), ["evictionHard.memory.available"]),
     ("CP514", kubelet(evictionHard={"nodefs.available": "150%"}), ["evictionHard.nodefs.available"]),
     ("CP514", kubelet(evictionHard={"nodefs.available": "0"}), ["evictionHard.nodefs.available"]),
-    ("CP515", kubelet(evictionHard={"memory.avail": "1Gi"}), ["'memory.avail'"]),
+    ("CP514", further(evictionSoft={"pid.available": "x"}, **PERIOD), ["evictionSoft.pid.available", "'x'"]),
+    (
+        "CP514",
+        further(evictionSoftGracePeriod={"memory.available": "90"}),
+        ["evictionSoftGracePeriod.memory.available"],
+    ),
+    ("CP514", further(evictionSoftGracePeriod={"memory.available": "-5s"}), ["'-5s'"]),
+    ("CP514", further(evictionMinimumReclaim={"memory.available": "0%"}), ["evictionMinimumReclaim.memory.available"]),
+    ("CP515", kubelet(evictionHard={"memory.avail": "1Gi"}), ["evictionHard", "'memory.avail'"]),
+    ("CP515", further(evictionMinimumReclaim={"disk": "1Gi"}), ["evictionMinimumReclaim", "'disk'"]),
+    ("CP558", further(evictionSoft={"memory.available": "1Gi"}), ["memory.available"]),
     (
         "CP516",
         kubelet(topologyManagerPolicy="restricted", evictionHard={"memory.available": "5%"}),
@@ -264,6 +279,7 @@ FINE: list[dict[str, Any]] = [
     {**KUBERNETES, **kubelet(configuration={"featureGates": {"MemoryQoS": True}})},
     kubelet(dynamicResourceAllocation=True, configuration={"reservedSystemCPUs": "0-1"}),
     kubelet(kubeReserved={"cpu": "500m", "memory": "1.5Gi"}),
+    further(evictionSoft={"pid.available": "10%"}, evictionMinimumReclaim={"pid.available": "0"}, **PERIOD),
 ]
 
 
