@@ -4,16 +4,17 @@ The operator's defaults are written out where cpuplan's are others, so that the 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.load import profile_kubelet
 from cpuplan.load.cluster import NODE_ROLE, Cluster
-from cpuplan.load.snippet import Snippet
-from cpuplan.profile import ANNOTATION_PREFIX, SNIPPET, PerformanceProfileSpec
-from cpuplan.source import Field, Position, Source
+from cpuplan.load.retelling import Retelling
+from cpuplan.profile import ANNOTATION_PREFIX, PerformanceProfileSpec
+from cpuplan.source import Field, Source
 
 ROLE = "machineconfiguration.openshift.io/role"
 _OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
@@ -25,9 +26,6 @@ _SWITCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] =
     "dra-resource-management": (_TRUE, _FALSE, ("kubelet", "dynamicResourceAllocation")),
     "pause-reconcile": (("true",), ("false",), ("paused",)),
 }
-#: With these topology policies the operator sets the Static memory manager, and reserves memory for it.
-_STATIC_MEMORY = ("restricted", "single-numa-node")
-_SNIPPET_FIELD = f"metadata.annotations.{SNIPPET}"
 #: A word of the kernel command line; quotes keep blanks (kernel: lib/cmdline.c, next_arg).
 _WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 
@@ -46,7 +44,7 @@ class Translation(NamedTuple):
 
 def intent(name: str, spec: PerformanceProfileSpec, source: Source, cluster: Cluster) -> Translation:
     """The Intent of the profile `name`. Fields that the profile leaves out stay out, or are what the operator takes."""
-    made = _Maker(source)
+    made = Retelling(source)
     _nodes(made, spec, cluster)
     _cpus(made, spec)
     _huge_pages(made, spec)
@@ -54,45 +52,12 @@ def intent(name: str, spec: PerformanceProfileSpec, source: Source, cluster: Clu
     _hints(made, spec)
     _network(made, spec)
     _annotations(made)
-    _kubelet(made, spec)
+    profile_kubelet.add(made, spec)
     data = {"apiVersion": API_VERSION, "kind": "Intent", "metadata": {"name": name}, "spec": made.spec}
     return Translation(data, made.places, made.diagnostics)
 
 
-class _Maker:
-    """Collects fields of the Intent, each with the field of the profile that it comes from."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.spec: dict[str, Any] = {}
-        self.places: dict[Field, Field] = {("spec",): ("spec",)}
-        self.diagnostics: list[Diagnostic] = []
-        data: Any = source.data
-        self.annotations: dict[str, Any] = (data.get("metadata") or {}).get("annotations") or {}
-
-    def put(self, path: str, value: Any, origin: str) -> None:
-        """Set `spec.<path>` unless the value is None; `origin` is the profile's path below spec."""
-        if value is None:
-            return
-        *parents, key = path.split(".")
-        data = self.spec
-        for depth, parent in enumerate(parents, start=1):
-            data = data.setdefault(parent, {})
-            self.places.setdefault(("spec", *parents[:depth]), ("spec", *origin.split(".")[:1]))
-        data[key] = value
-        self.places["spec", *parents, key] = ("spec", *_path(origin))
-
-    def annotate(self, path: Field, annotation: str) -> None:
-        """`path` of the Intent stands where the annotation stands."""
-        self.places["spec", *path] = ("metadata", "annotations", annotation)
-
-
-def _path(origin: str) -> Iterator[str | int]:
-    for part in origin.split("."):
-        yield int(part) if part.isdecimal() else part
-
-
-def _nodes(made: _Maker, spec: PerformanceProfileSpec, cluster: Cluster) -> None:
+def _nodes(made: Retelling, spec: PerformanceProfileSpec, cluster: Cluster) -> None:
     """The selector and the target. The operator takes the pool's role from the selector's key."""
     nodes, named = spec.node_selector, role(spec.node_selector)
     label = spec.machine_config_label or {}
@@ -127,7 +92,7 @@ def role(nodes: Mapping[str, str]) -> str | None:
     return keys[0].partition("/")[2] if keys else None
 
 
-def _cpus(made: _Maker, spec: PerformanceProfileSpec) -> None:
+def _cpus(made: Retelling, spec: PerformanceProfileSpec) -> None:
     """Pools and isolation. The operator takes no CPU that the profile does not name, so empty lists stay."""
     cpu = spec.cpu
     for name in ("reserved", "shared", "isolated", "offlined"):
@@ -138,14 +103,13 @@ def _cpus(made: _Maker, spec: PerformanceProfileSpec) -> None:
         made.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
         made.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
         if made.annotations.get(ANNOTATION_PREFIX + _OVS_BALANCING) == "disable":
-            _set(made.spec, ("openVSwitch", "loadBalancing"), False)
-            made.annotate(("openVSwitch", "loadBalancing"), ANNOTATION_PREFIX + _OVS_BALANCING)
+            made.annotate(("openVSwitch", "loadBalancing"), False, ANNOTATION_PREFIX + _OVS_BALANCING)
     made.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
     if spec.globally_disable_irq_load_balancing:
         made.put("isolation.globallyDisableIrqLoadBalancing", True, "globallyDisableIrqLoadBalancing")
 
 
-def _huge_pages(made: _Maker, spec: PerformanceProfileSpec) -> None:
+def _huge_pages(made: Retelling, spec: PerformanceProfileSpec) -> None:
     huge = spec.hugepages
     if huge is None:
         return
@@ -164,7 +128,7 @@ def _huge_pages(made: _Maker, spec: PerformanceProfileSpec) -> None:
             made.places["spec", "hugePages", "pages", index, ours] = (*origin, theirs)
 
 
-def _kernel(made: _Maker, spec: PerformanceProfileSpec) -> None:
+def _kernel(made: Retelling, spec: PerformanceProfileSpec) -> None:
     if spec.real_time_kernel:
         made.put("kernel.realTime", spec.real_time_kernel.enabled, "realTimeKernel.enabled")
     made.put("kernel.pageSize", spec.kernel_page_size or None, "kernelPageSize")
@@ -190,7 +154,7 @@ def _is_reserved(spec: PerformanceProfileSpec, word: str) -> bool:
         return False
 
 
-def _hints(made: _Maker, spec: PerformanceProfileSpec) -> None:
+def _hints(made: Retelling, spec: PerformanceProfileSpec) -> None:
     hints = spec.workload_hints
     # An Intent mixes CPUs wherever there is a shared pool; the operator only where it is told to.
     made.put("runtime.mixedCpus", bool(hints and hints.mixed_cpus), "workloadHints.mixedCpus")
@@ -204,7 +168,7 @@ def _hints(made: _Maker, spec: PerformanceProfileSpec) -> None:
         made.put(f"workloadHints.{name}", value, f"workloadHints.{name}")
 
 
-def _network(made: _Maker, spec: PerformanceProfileSpec) -> None:
+def _network(made: Retelling, spec: PerformanceProfileSpec) -> None:
     net, tuning = spec.net, spec.hardware_tuning
     if net and net.user_level_networking:
         made.put("net.userLevelNetworking", True, "net.userLevelNetworking")
@@ -215,83 +179,19 @@ def _network(made: _Maker, spec: PerformanceProfileSpec) -> None:
         made.put("hardwareTuning.reservedCpuFreq", tuning.reserved_cpu_freq, "hardwareTuning.reservedCpuFreq")
 
 
-def _annotations(made: _Maker) -> None:
+def _annotations(made: Retelling) -> None:
     """The operator's switches. Other annotations belong to whoever put them there."""
     for name, (yes, no, path) in _SWITCHES.items():
         if _is_yes(made, ANNOTATION_PREFIX + name, yes, no):
-            _set(made.spec, path, True)
-            made.annotate(path, ANNOTATION_PREFIX + name)
+            made.annotate(path, True, ANNOTATION_PREFIX + name)
     if made.annotations.get(ANNOTATION_PREFIX + "exec-cpu-affinity") == "disable":
-        _set(made.spec, ("runtime", "execCpuAffinity"), "none")
-        made.annotate(("runtime", "execCpuAffinity"), ANNOTATION_PREFIX + "exec-cpu-affinity")
+        made.annotate(("runtime", "execCpuAffinity"), "none", ANNOTATION_PREFIX + "exec-cpu-affinity")
 
 
-def _is_yes(made: _Maker, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
+def _is_yes(made: Retelling, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
     value = made.annotations.get(annotation)
     if value is not None and value not in (*yes, *no):
         place = made.source.value_at(("metadata", "annotations", annotation))
         field, expected = f"metadata.annotations.{annotation}", '"true" or "false"'
         made.diagnostics.append(diagnose("CP273", place, field=field, value=value or "empty", expected=expected))
     return value in yes
-
-
-def _set(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for name in path[:-1]:
-        data = data.setdefault(name, {})
-    data[path[-1]] = value
-
-
-def _kubelet(made: _Maker, spec: PerformanceProfileSpec) -> None:
-    """The snippet, then what the operator writes over it."""
-    policy = spec.numa.topology_policy if spec.numa else None
-    text = made.annotations.get(SNIPPET)
-    if text is not None:
-        place = made.source.value_at(("metadata", "annotations", SNIPPET))
-        drivers = bool(made.spec.get("kubelet", {}).get("dynamicResourceAllocation"))
-        overwritten = _LEFT_TO_DRIVERS if drivers else _overwritten(spec)
-        fields, problems = Snippet(place, _SNIPPET_FIELD, overwritten, not drivers).fields(text)
-        made.diagnostics += problems
-        if not drivers:
-            made.diagnostics += _without_reservation(fields, policy, place)
-            _add_whole_cores(fields, policy)
-        if fields:
-            made.spec.setdefault("kubelet", {}).update(fields)
-            made.annotate(("kubelet",), SNIPPET)
-    if policy is not None:
-        # An empty policy reaches the KubeletConfiguration as it is, and the kubelet's default is none.
-        made.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
-        made.places["spec", "kubelet", "topologyManagerPolicy"] = ("spec", "numa", "topologyPolicy")
-
-
-def _without_reservation(fields: dict[str, Any], policy: str | None, place: Position) -> Iterator[Diagnostic]:
-    """The Static memory manager where the operator reserves nothing for it: it does so by the topology policy alone."""
-    reserves = policy in _STATIC_MEMORY and "reservedMemory" not in fields
-    static = policy in _STATIC_MEMORY or fields.get("memoryManagerPolicy") == "Static"
-    if static and not reserves and not fields.get("reservedMemory"):
-        yield diagnose("CP278", place, field=_SNIPPET_FIELD)
-
-
-def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
-    """The operator adds full-pcpus-only even to the option that no kubelet takes beside it; an Intent does not."""
-    options = fields.get("cpuManagerPolicyOptions", {})
-    if policy == "single-numa-node" and "distribute-cpus-across-cores" in options:
-        options.setdefault("full-pcpus-only", "true")
-
-
-_SNIPPET_FIELD = f"metadata.annotations.{SNIPPET}"
-_LEFT_TO_DRIVERS = dict.fromkeys(
-    ("cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy"), "DRA drivers give out CPUs and memory"
-)
-
-
-def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
-    """Fields of a snippet that the operator writes over, and where it takes them from."""
-    found = {
-        "cpuManagerPolicy": "it is always static",
-        "cpuManagerReconcilePeriod": "it is always 5s",
-        "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
-        "reservedSystemCPUs": "it comes from spec.cpu.reserved",
-    }
-    if spec.numa and spec.numa.topology_policy in _STATIC_MEMORY:
-        found["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
-    return found
