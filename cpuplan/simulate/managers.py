@@ -1,9 +1,11 @@
 """The CPU, memory and device managers of a running kubelet: a policy, its state, and what became stale in it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Protocol, TypeVar
 
 from cpuplan.simulate import cpumanager, cpustate, memorymanager, memorystate, podcpus, podmemoryallocation
 from cpuplan.simulate.cpustate import CPUState
+from cpuplan.simulate.entries import Entries
 from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.features import Gates
 from cpuplan.simulate.hints import ProviderHints, TopologyHint
@@ -14,38 +16,56 @@ from cpuplan.simulate.pod import Container, Pod
 ActivePods = Callable[[], Iterable[Pod] | None]
 
 
-def _stale(entries: Mapping[str, Mapping[str, object]], active: Iterable[Pod]) -> list[tuple[str, str]]:
-    known = {(pod.uid, container.name) for pod in active for container in pod.all_containers}
-    return [(pod, name) for pod, found in entries.items() for name in found if (pod, name) not in known]
+class _Policy(Protocol):
+    """A static policy; `state` is the one of its manager."""
+
+    def start(self, state: Any) -> None: ...
+    def remove_container(self, state: Any, pod: str, container: str) -> None: ...
+    def topology_hints(self, state: Any, pod: Pod, container: Container) -> ProviderHints | None: ...
+    def pod_topology_hints(self, state: Any, pod: Pod) -> ProviderHints | None: ...
+    def allocate(self, state: Any, pod: Pod, container: Container, affinity: TopologyHint) -> None: ...
 
 
-class CPUManager:
-    """pkg/kubelet/cm/cpumanager/cpu_manager.go; without a policy, the policy none."""
+_Static = TypeVar("_Static", bound=_Policy)
+_State = TypeVar("_State", bound=Entries[Any])
 
-    def __init__(self, policy: cpumanager.StaticPolicy | None, gates: Gates, active: ActivePods) -> None:
+
+class _Manager(Generic[_Static, _State]):
+    """A manager with the static policy or, without one, the policy that leaves all containers alone."""
+
+    #: As errors name it, and how it spells the names of its policies.
+    name: str
+    static_name: str
+    none_name: str
+
+    def __init__(self, policy: _Static | None, gates: Gates, active: ActivePods) -> None:
         self.policy, self.gates, self._active = policy, gates, active
-        self.state = CPUState()
+        self.policy_name = self.static_name if policy else self.none_name
+        self.state = self._load(None, "")
 
-    @property
-    def policy_name(self) -> str:
-        return "static" if self.policy else "none"
+    def _load(self, content: str | None, folder: str) -> _State:
+        """The state in a file, an empty one where there is no file."""
+        raise NotImplementedError
+
+    def _allocate_pod(self, policy: _Static, pod: Pod, affinity: TopologyHint) -> None:
+        raise NotImplementedError
 
     def start(self, content: str | None, folder: str) -> None:
         """Read the state file, if any, and check it."""
         try:
-            self.state = cpustate.load(content, self.policy_name, self.gates, folder)
+            self.state = self._load(content, folder)
             if self.policy:
                 self.policy.start(self.state)
         except KubeletError as error:
-            raise KubeletError(f"start cpu manager error: {error}") from None
-
-    def dump(self) -> str:
-        return cpustate.dump(self.state, self.policy_name, self.gates)
+            raise KubeletError(f"start {self.name} manager error: {error}") from None
 
     def remove_stale_state(self) -> None:
         active = self._active()
         if self.policy and active is not None:
-            for pod, container in _stale(self.state.entries, active):
+            known = {(pod.uid, container.name) for pod in active for container in pod.all_containers}
+            entries = self.state.entries
+            stale = [(pod, name) for pod, found in entries.items() for name in found if (pod, name) not in known]
+            for pod, container in stale:
                 self.policy.remove_container(self.state, pod, container)
 
     def topology_hints(self, pod: Pod, container: Container) -> ProviderHints | None:
@@ -64,7 +84,22 @@ class CPUManager:
     def allocate_pod(self, pod: Pod, affinity: TopologyHint) -> None:
         self.remove_stale_state()
         if self.policy:
-            podcpus.allocate_pod(self.policy, self.state, pod, affinity)
+            self._allocate_pod(self.policy, pod, affinity)
+
+
+class CPUManager(_Manager[cpumanager.StaticPolicy, CPUState]):
+    """pkg/kubelet/cm/cpumanager/cpu_manager.go."""
+
+    name, static_name, none_name = "cpu", "static", "none"
+
+    def _load(self, content: str | None, folder: str) -> CPUState:
+        return cpustate.load(content, self.policy_name, self.gates, folder)
+
+    def dump(self) -> str:
+        return cpustate.dump(self.state, self.policy_name, self.gates)
+
+    def _allocate_pod(self, policy: cpumanager.StaticPolicy, pod: Pod, affinity: TopologyHint) -> None:
+        podcpus.allocate_pod(policy, self.state, pod, affinity)
 
     def cpus_of(self, pod: str, container: str) -> int:
         """The cpuset that a container gets: its own, or the shared pool of the moment (GetCPUAffinity)."""
@@ -72,52 +107,19 @@ class CPUManager:
         return self.state.default if own is None else own
 
 
-class MemoryManager:
-    """pkg/kubelet/cm/memorymanager/memory_manager.go; without a policy, the policy None."""
+class MemoryManager(_Manager[memorymanager.StaticPolicy, MemoryState]):
+    """pkg/kubelet/cm/memorymanager/memory_manager.go."""
 
-    def __init__(self, policy: memorymanager.StaticPolicy | None, gates: Gates, active: ActivePods) -> None:
-        self.policy, self.gates, self._active = policy, gates, active
-        self.state = MemoryState()
+    name, static_name, none_name = "memory", "Static", "None"
 
-    @property
-    def policy_name(self) -> str:
-        return "Static" if self.policy else "None"
-
-    def start(self, content: str | None, folder: str) -> None:
-        """Read the state file, if any, and check it."""
-        try:
-            self.state = memorystate.load(content, self.policy_name, self.gates, folder)
-            if self.policy:
-                self.policy.start(self.state)
-        except KubeletError as error:
-            raise KubeletError(f"start memory manager error: {error}") from None
+    def _load(self, content: str | None, folder: str) -> MemoryState:
+        return memorystate.load(content, self.policy_name, self.gates, folder)
 
     def dump(self) -> str:
         return memorystate.dump(self.state, self.policy_name, self.gates)
 
-    def remove_stale_state(self) -> None:
-        active = self._active()
-        if self.policy and active is not None:
-            for pod, container in _stale(self.state.entries, active):
-                self.policy.remove_container(self.state, pod, container)
-
-    def topology_hints(self, pod: Pod, container: Container) -> ProviderHints | None:
-        self.remove_stale_state()
-        return self.policy.topology_hints(self.state, pod, container) if self.policy else None
-
-    def pod_topology_hints(self, pod: Pod) -> ProviderHints | None:
-        self.remove_stale_state()
-        return self.policy.pod_topology_hints(self.state, pod) if self.policy else None
-
-    def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
-        self.remove_stale_state()
-        if self.policy:
-            self.policy.allocate(self.state, pod, container, affinity)
-
-    def allocate_pod(self, pod: Pod, affinity: TopologyHint) -> None:
-        self.remove_stale_state()
-        if self.policy:
-            podmemoryallocation.allocate_pod(self.policy, self.state, pod, affinity)
+    def _allocate_pod(self, policy: memorymanager.StaticPolicy, pod: Pod, affinity: TopologyHint) -> None:
+        podmemoryallocation.allocate_pod(policy, self.state, pod, affinity)
 
     def add_container(self, pod: Pod, container: Container) -> None:
         """A container was created: plain init containers before it are done, and their memory is released."""
