@@ -15,6 +15,7 @@ from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import conflict, model, solver, statements
 from cpuplan.solve.goals import aims_of, measures
 from cpuplan.solve.layout import View
+from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 from cpuplan.topology import Topology
@@ -235,7 +236,7 @@ def test_the_seed_makes_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch
     }
     node = node_class(machine(16, 2, sockets=2, numa_nodes=4, caches=8, interleaved=True), pools)
     first = solver.solve(node, locate).pools
-    new_solver = model._Model._new_solver
+    new_solver = Counts.new_solver
 
     def seeded(self: Any) -> Any:
         made = new_solver(self)
@@ -244,5 +245,5 @@ def test_the_seed_makes_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch
         made.parameters.num_workers = 2
         return made
 
-    monkeypatch.setattr(model._Model, "_new_solver", seeded)
+    monkeypatch.setattr(Counts, "new_solver", seeded)
     assert solver.solve(node, locate).pools == first
