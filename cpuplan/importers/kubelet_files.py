@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterable
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
-from cpuplan.importers import sysfs
+from cpuplan.importers import sysfs, sysfs_numa
 from cpuplan.importers.base import CacheFacts, KubeletFiles, Machine
+from cpuplan.importers.values import Reader
 
 _PHYSICAL_ID = re.compile(r"^physical id\s*:\s*([0-9]+)$", re.MULTILINE)
 #: From this level on cAdvisor looks for caches that are shared by some cores of a NUMA node.
 _UNCORE_LEVEL = 3
 
 
-def read(reader: sysfs.Reader, machine: Machine, cpuinfo: str) -> KubeletFiles:
+def read(reader: Reader, machine: Machine, cpuinfo: str) -> KubeletFiles:
     """The files of a machine whose other facts are known; `cpuinfo` is the text of /proc/cpuinfo."""
     online = machine.online
     on_z = machine.architecture == "s390x"
@@ -21,7 +22,7 @@ def read(reader: sysfs.Reader, machine: Machine, cpuinfo: str) -> KubeletFiles:
     labelled = machine.core_ids.keys() & machine.sockets.keys()
     if on_z:
         labelled &= books.keys() & drawers.keys()
-    nodes = list(reader.numbered(sysfs.NODES, "node", sysfs.MAX_NODE))
+    nodes = list(reader.numbered(sysfs_numa.NODES, "node", sysfs_numa.MAX_NODE))
     return KubeletFiles(
         numa_links=_links(reader, nodes, online),
         no_numa_nodes=not nodes,
@@ -39,15 +40,15 @@ def unread(machine: Machine) -> KubeletFiles:
     return KubeletFiles(None, False, machine.online, EMPTY, sockets, {}, {})
 
 
-def _links(reader: sysfs.Reader, nodes: Iterable[int], online: CpuSet) -> dict[int, CpuSet] | None:
+def _links(reader: Reader, nodes: Iterable[int], online: CpuSet) -> dict[int, CpuSet] | None:
     """The CPUs that are linked to each NUMA node; None where no node has a link, as in dumps that left them out."""
     links = {}
     for node in nodes:
-        links[node] = CpuSet(reader.numbered(f"{sysfs.NODES}/node{node}", "cpu", MAX_CPU)) & online
+        links[node] = CpuSet(reader.numbered(f"{sysfs_numa.NODES}/node{node}", "cpu", MAX_CPU)) & online
     return links if any(links.values()) else None
 
 
-def _unread_caches(reader: sysfs.Reader, caches: Iterable[CacheFacts], online: CpuSet, *, with_ids: bool) -> CpuSet:
+def _unread_caches(reader: Reader, caches: Iterable[CacheFacts], online: CpuSet, *, with_ids: bool) -> CpuSet:
     """CPUs with a cache of any level that has no id or size, or without caches where others have an uncore cache.
 
     Whether small caches have ids is looked up at one CPU of each uncore cache: a kernel tells all or none of a level.
@@ -66,7 +67,7 @@ def _unread_caches(reader: sysfs.Reader, caches: Iterable[CacheFacts], online: C
     return found | CpuSet(cpu for cpu in online - seen if not reader.tree.names(f"{sysfs.CPUS}/cpu{cpu}/cache"))
 
 
-def _readable(reader: sysfs.Reader, cpu: int, *, with_ids: bool) -> bool:
+def _readable(reader: Reader, cpu: int, *, with_ids: bool) -> bool:
     folder = f"{sysfs.CPUS}/cpu{cpu}/cache"
     return all(
         reader.size(f"{folder}/{index}/size") is not None

@@ -3,7 +3,7 @@
 import re
 
 from cpuplan.importers.base import DeviceFacts, Tree
-from cpuplan.importers.sysfs import Reader
+from cpuplan.importers.values import Reader
 
 _DEVICES = "sys/bus/pci/devices"
 ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import cpuinfo, kubelet_files, pci, sysfs
+from cpuplan.importers import cpuinfo, kubelet_files, pci, sysfs, sysfs_numa
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
 from cpuplan.importers.folder import FolderTree, system_root
 from cpuplan.importers.node_object import NODE_NAME
 from cpuplan.importers.tar import TarTree
+from cpuplan.importers.values import MAX_VALUE, Reader
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
@@ -34,7 +35,7 @@ def read(path: Path) -> Imported:
 
 def _host_name(tree: Tree) -> str | None:
     for path in ("proc/sys/kernel/hostname", "etc/hostname"):
-        name = (tree.read(path, sysfs.MAX_VALUE) or "").strip().lower()
+        name = (tree.read(path, MAX_VALUE) or "").strip().lower()
         if NODE_NAME.fullmatch(name):
             return name
     return None
@@ -42,7 +43,7 @@ def _host_name(tree: Tree) -> str | None:
 
 def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic]]:
     """The machine's facts, remarks on what the tree does not tell, and what is wrong with it."""
-    reader = sysfs.Reader(tree)
+    reader = Reader(tree)
     try:
         machine, remarks = _read(reader)
     except ArchiveError as error:
@@ -53,7 +54,7 @@ def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic
     return machine, remarks, diagnostics
 
 
-def _read(reader: sysfs.Reader) -> tuple[Machine | None, list[str]]:
+def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
     tree = reader.tree
     present, online = sysfs.present_and_online(reader)
     text = tree.read("proc/cpuinfo") or ""
@@ -71,7 +72,7 @@ def _read(reader: sysfs.Reader) -> tuple[Machine | None, list[str]]:
     return machine._replace(kubelet=files), _remarks(reader, machine, info)
 
 
-def _from_sysfs(reader: sysfs.Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet) -> Machine:
+def _from_sysfs(reader: Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet) -> Machine:
     cores = sysfs.siblings(reader, online)
     return Machine(
         architecture=info.architecture or _guess_architecture(reader, online),
@@ -110,7 +111,7 @@ def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
     return machine._replace(numa_nodes=join.filled(machine.numa_nodes, nodes))
 
 
-def _from_cpuinfo(reader: sysfs.Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:
+def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:
     """A machine whose sysfs was not collected: x86 prints package and core ids, and a core is a pair of them."""
     processors = [processor for processor in cpuinfo.processors(text) if 0 <= processor.cpu <= MAX_CPU]
     cpus = CpuSet(processor.cpu for processor in processors)
@@ -141,39 +142,40 @@ def _from_cpuinfo(reader: sysfs.Reader, info: cpuinfo.CpuInfo, text: str) -> Mac
     )
 
 
-def _numa_nodes(reader: sysfs.Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
+def _numa_nodes(reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
     """The NUMA nodes. A kernel without NUMA has one, and its memory is the machine's."""
-    nodes = sysfs.numa_nodes(reader, present)
+    nodes = sysfs_numa.numa_nodes(reader, present)
     if len(nodes) > 1 or (nodes and nodes[0].memory is not None):
         return nodes
     match = re.search(r"^MemTotal:\s*(\d{1,15}) kB", reader.text("proc/meminfo") or "", re.MULTILINE)
     memory = int(match[1]) * 1024 if match else None
     if nodes:
         return (nodes[0]._replace(memory=memory),)
-    return (NumaFacts(0, present, memory, (), sysfs.huge_pages(reader)),)
+    return (NumaFacts(0, present, memory, (), sysfs_numa.huge_pages(reader)),)
 
 
-def _huge_page_sizes(reader: sysfs.Reader) -> tuple[int, ...]:
+def _huge_page_sizes(reader: Reader) -> tuple[int, ...]:
     """Sizes in kB that the kernel has pools for."""
-    return tuple(sysfs.huge_pages(reader)) or tuple(
-        sorted({size for node in sysfs.numa_nodes(reader, EMPTY) for size in node.huge_pages})
+    return tuple(sysfs_numa.huge_pages(reader)) or tuple(
+        sorted({size for node in sysfs_numa.numa_nodes(reader, EMPTY) for size in node.huge_pages})
     )
 
 
-def _boot_arguments(reader: sysfs.Reader) -> str | None:
+def _boot_arguments(reader: Reader) -> str | None:
     return (reader.text("proc/cmdline") or "").strip() or None
 
 
-def _guess_architecture(reader: sysfs.Reader, online: CpuSet) -> str:
+def _guess_architecture(reader: Reader, online: CpuSet) -> str:
     if reader.text(f"{sysfs.CPUS}/cpu{online.first}/regs/identification/midr_el1") is not None:
         return "aarch64"
     return "x86_64"
 
 
-def _remarks(reader: sysfs.Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[str]:
+def _remarks(reader: Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[str]:
     """What the tree does not tell, and what was assumed for it."""
     tree = reader.tree
     tells_online = reader.text(f"{sysfs.CPUS}/online") or reader.text(f"{sysfs.CPUS}/offline")
+    twice = sysfs_numa.claimed_twice(reader)
     told = (
         (info.architecture, "the architecture is not told: {} is assumed", machine.architecture),
         (info.model or machine.architecture != "x86_64", "the CPU model is not told", ""),
@@ -181,9 +183,9 @@ def _remarks(reader: sysfs.Reader, machine: Machine, info: cpuinfo.CpuInfo) -> l
         (machine.core_ids, "cores are not told: each CPU is taken for a core", ""),
         (machine.sockets, "sockets are not told: one is assumed", ""),
         (machine.caches, "caches are not told", ""),
-        (tree.names(sysfs.NODES), "there are no NUMA nodes: all CPUs are taken for node 0", ""),
+        (tree.names(sysfs_numa.NODES), "there are no NUMA nodes: all CPUs are taken for node 0", ""),
         (all(node.memory is not None for node in machine.numa_nodes), "the memory of NUMA nodes is not told", ""),
         (tree.names("sys/bus/pci/devices"), "PCI devices are not told", ""),
-        (not (twice := sysfs.claimed_twice(reader)), "CPUs {} are in several NUMA nodes: the lowest is taken", twice),
+        (not twice, "CPUs {} are in several NUMA nodes: the lowest is taken", twice),
     )
     return [text.format(value) for known, text, value in told if not known]

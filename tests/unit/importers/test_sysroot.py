@@ -10,7 +10,7 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import formats, sysfs, sysroot
+from cpuplan.importers import formats, sysroot, values
 from cpuplan.importers.base import Imported, Machine
 from cpuplan.importers.tar import TarTree
 from tests.machines import trees
@@ -318,7 +318,7 @@ def test_large_values() -> None:
 
 
 def test_too_much_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sysfs, "MAX_VALUES", 1024)
+    monkeypatch.setattr(values, "MAX_VALUES", 1024)
     found, _, problems = sysroot.read_machine(TarTree(trees.tar(trees.server()), "a.tar"))
     assert found is None
     assert [problem.code for problem in problems] == ["CP123"]
