@@ -7,7 +7,7 @@ cores in spite of full-pcpus-only, or CPUs of others, this one does not. When a 
 had to admit across NUMA nodes are moved together, if there is room.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from cpuplan.simulate.choice import choose, take, unit_size, units
@@ -16,18 +16,20 @@ from cpuplan.simulate.cpustate import CPUState
 from cpuplan.simulate.cputopology import CPUTopology
 from cpuplan.simulate.errors import AdmissionError, HangError, KubeletError
 from cpuplan.simulate.features import Gates
-from cpuplan.simulate.hints import generate_cpu_topology_hints
 from cpuplan.simulate.managers import CPUManager
 from cpuplan.simulate.pod import Container, Pod
-from cpuplan.simulate.qos import guaranteed_cpus, pod_guaranteed_cpus
+from cpuplan.simulate.qos import guaranteed_cpus
+from cpuplan.simulate.regions import Regions
 from cpuplan.simulate.repacking import LIMIT, Item, cut, repack
 from cpuplan.simulate.scopes import TopologyManager
-from cpuplan.simulate.topologymanager import BEST_EFFORT, CONTAINER, NONE, POD, SINGLE, NUMAInfo, Policy, new_policy
+from cpuplan.simulate.topologymanager import BEST_EFFORT, CONTAINER, NONE, POD, NUMAInfo, Policy, new_policy
 from cpuplan.simulate.updates import Sets, Update, order_updates
 
 NAME = "dynamic"
 #: (pod UID, container name).
 Key = tuple[str, str]
+#: The regions of a container.
+RegionsOf = Callable[[Pod, Container], tuple[int, ...]]
 #: Stands for all containers in the shared pool.
 SHARED_POOL: Key = ("", "")
 
@@ -61,6 +63,7 @@ class DynamicPolicy:
         self.alignment = topology_policy or new_policy(NONE, NUMAInfo((), {}), {})
         self.static = new_static_policy(topology, reserved, options, self.gates, topology_policy=self.alignment.name)
         self.scope = scope
+        self._regions = Regions(self.static, self.alignment.name, scope)
         self.active: list[Pod] = []
         self._starting: list[Pod] = []
         self.cpus = CPUManager(self.static, self.gates, lambda: [*self.active, *self._starting])
@@ -187,7 +190,7 @@ class DynamicPolicy:
         if not counts or any(count % unit_size(self.static) for count in counts):
             return {}
         for with_init in (False, True):
-            items = self._items(self.active, self._regions_for) | self._new_items(pod, with_init=with_init)
+            items = self._items(self._regions.allowed) | self._new_items(pod, with_init=with_init)
             sets = self._repack(items)
             if sets is None:
                 continue
@@ -200,7 +203,7 @@ class DynamicPolicy:
 
     def _new_items(self, pod: Pod, *, with_init: bool) -> dict[Key, Item]:
         return {
-            (pod.uid, container.name): self._item(pod, container, 0, self._regions_for)
+            (pod.uid, container.name): self._item(pod, container, 0, self._regions.allowed)
             for container in self._exclusive(pod, with_init=with_init)
         }
 
@@ -213,44 +216,25 @@ class DynamicPolicy:
             count = guaranteed_cpus(pod, container, self.gates)
             if not count or not container.is_plain_init:
                 continue
-            regions = [region & usable for region in self._regions_for(pod, container)]
+            regions = [region & usable for region in self._regions.allowed(pod, container)]
             room = next((cpus for cpus in regions if cpus.bit_count() >= count), None)
             if room is None:
                 return None
             found[container.name] = take(self.static, room, count)
         return found
 
-    def _items(self, pods: Iterable[Pod], regions: Callable[[Pod, Container], tuple[int, ...]]) -> dict[Key, Item]:
+    def _items(self, regions: RegionsOf) -> dict[Key, Item]:
         """What may be moved."""
         return {
             (pod.uid, container.name): self._item(pod, container, cpus, regions)
-            for pod in pods
+            for pod in self.active
             for container in self._exclusive(pod)
             if (cpus := self.state.cpus_of(pod.uid, container.name)) is not None
         }
 
-    def _item(
-        self, pod: Pod, container: Container, old: int, regions: Callable[[Pod, Container], tuple[int, ...]]
-    ) -> Item:
-        group = pod.uid if self.scope == POD else f"{pod.uid}/{container.name}"
-        return Item(group, guaranteed_cpus(pod, container, self.gates), old, regions(pod, container))
-
-    def _regions_for(self, pod: Pod, container: Container) -> tuple[int, ...]:
-        """Where a container may be: anywhere, unless the topology manager refuses what it does not prefer."""
-        if self.alignment.name in (NONE, BEST_EFFORT):
-            return (self.static.allocatable,)
-        return self._preferred_regions(pod, container)
-
-    def _preferred_regions(self, pod: Pod, container: Container) -> tuple[int, ...]:
-        """What preferred hints stand for, on a machine without any exclusive CPUs yet."""
-        count = pod_guaranteed_cpus(pod, self.gates) if self.scope == POD else 0
-        count = count or guaranteed_cpus(pod, container, self.gates)
-        by_socket = self.static.options.align_by_socket
-        hints = generate_cpu_topology_hints(self.topology, self.static.allocatable, 0, count, align_by_socket=by_socket)
-        masks = [hint.affinity or 0 for hint in hints if hint.preferred]
-        if self.alignment.name == SINGLE:
-            masks = [mask for mask in masks if mask.bit_count() == 1]
-        return tuple(dict.fromkeys(self.static.aligned(mask) & self.static.allocatable for mask in masks))
+    def _item(self, pod: Pod, container: Container, old: int, regions: RegionsOf) -> Item:
+        group, count = self._regions.group(pod, container), guaranteed_cpus(pod, container, self.gates)
+        return Item(group, count, old, regions(pod, container))
 
     def _repack(self, items: Mapping[Key, Item]) -> dict[Key, int] | None:
         cells = cut(list(items.values()), self._units(items))
@@ -279,20 +263,19 @@ class DynamicPolicy:
             for container in self._exclusive(pod):
                 if self._is_aligned(pod, container):
                     continue
-                wanted = pod.uid if self.scope == POD else f"{pod.uid}/{container.name}"
-                items = {
-                    key: item._replace(regions=self._regions_to_mend(key, item, wanted))
-                    for key, item in self._items(self.active, self._preferred_regions).items()
-                }
+                items = self._items_to_mend(self._regions.group(pod, container))
                 if all(item.regions for item in items.values()) and (sets := self._repack(items)):
                     self._apply(sets)
 
-    def _regions_to_mend(self, key: Key, item: Item, wanted: str) -> tuple[int, ...]:
-        """Preferred ones for what is mended, and for what is within one now."""
-        pod = next(pod for pod in self.active if pod.uid == key[0])
-        container = next(container for container in pod.all_containers if container.name == key[1])
-        is_kept = item.group == wanted or self._is_aligned(pod, container)
-        return item.regions if is_kept else (self.static.allocatable,)
+    def _items_to_mend(self, wanted: str) -> dict[Key, Item]:
+        """All that may be moved; in preferred regions what is mended, and what is within one now."""
+
+        def regions(pod: Pod, container: Container) -> tuple[int, ...]:
+            if self._regions.group(pod, container) == wanted or self._is_aligned(pod, container):
+                return self._regions.preferred(pod, container)
+            return (self.static.allocatable,)
+
+        return self._items(regions)
 
     def _is_aligned(self, pod: Pod, container: Container) -> bool:
         """Whether a container, or in the scope of pods its pod, is within a preferred region."""
@@ -300,4 +283,4 @@ class DynamicPolicy:
         if self.scope == POD:
             for other in self._exclusive(pod):
                 cpus |= self.state.cpus_of(pod.uid, other.name) or 0
-        return any(not cpus & ~region for region in self._preferred_regions(pod, container))
+        return any(not cpus & ~region for region in self._regions.preferred(pod, container))
