@@ -20,6 +20,7 @@ from cpuplan.simulate.hints import ProviderHints, TopologyHint, generate_cpu_top
 from cpuplan.simulate.kubelet import Kubelet, read_machine
 from cpuplan.simulate.memorymanager import NodeMemory
 from cpuplan.simulate.pod import read_pod
+from tests.conformance.kubelet.shapes import topology as read_topology
 
 CALIBRATION = 60.0
 #: How many times faster than Go, from 128 CPUs up and below.
@@ -50,17 +51,6 @@ class Machine(NamedTuple):
 
     def topology(self) -> CPUTopology:
         return read_topology(self.document())
-
-
-def read_topology(document: dict[str, Any]) -> CPUTopology:
-    return CPUTopology(
-        document["cpus"],
-        cpus=document["numCPUs"],
-        cores=document["numCores"],
-        sockets=document["numSockets"],
-        numa_nodes=document["numNUMANodes"],
-        uncore_caches=document["numUncoreCaches"],
-    )
 
 
 SMALL = Machine(16, 1, 1, 1)
