@@ -6,7 +6,7 @@ gives for "unknown" (-1, and 65535 as a cluster) count as not said.
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from cpuplan.load import hardware, problem
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Cpu, Topology
 from tests.conformance import corpus_hwloc, corpus_kubelet, corpus_lscpu, corpus_objects
-from tests.conformance.round_trip import differ, read_back
+from tests.conformance.comparing import differ, grouped, texts
+from tests.conformance.round_trip import read_machine
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 #: expected.json has short names for the kinds of Intel's cores.
@@ -42,11 +43,7 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
 def check(archive: Path, expected: Facts, *, whole: bool = True) -> Iterator[str]:
     """What of the machine in `archive` is not as expected; a snapshot that is not `whole` may say less."""
     imported = importers.run(None, [archive], "corpus")
-    yield from (f"{diagnostic.code}: {diagnostic.message}" for diagnostic in imported.diagnostics)
-    if len(imported.nodes) != 1:
-        yield f"{len(imported.nodes)} nodes"
-        return
-    made = read_back(imported)
+    made = read_machine(imported)
     yield from made.problems
     for spec, topology in made.hardware:
         if topology is not None and spec.topology is not None:
@@ -126,16 +123,9 @@ def _partition(key: str, cpus: list[Facts], topology: Topology) -> Iterator[str]
     def label(cpu: Facts) -> tuple[int, int, int]:
         return cpu["socket"], cpu["die"] or 0, cpu[key]
 
-    wanted = _groups(known, label, lambda cpu: cpu["cpu"])
-    found = _groups(known, lambda cpu: topology[cpu["cpu"]].cluster, lambda cpu: cpu["cpu"])
-    yield from differ(f"{key}s", sorted(map(str, wanted)), sorted(map(str, found)))
-
-
-def _groups(items: Iterable[Facts], key: Callable[[Facts], Hashable], cpu: Callable[[Facts], int]) -> list[CpuSet]:
-    groups: dict[Hashable, list[int]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(cpu(item))
-    return [CpuSet(members) for members in groups.values()]
+    wanted = grouped((cpu["cpu"], label(cpu)) for cpu in known)
+    found = grouped((cpu["cpu"], topology[cpu["cpu"]].cluster) for cpu in known)
+    yield from differ(f"{key}s", texts(wanted), texts(found))
 
 
 def _compare_numa(expected: Facts, layout: Layout, topology: Topology) -> Iterator[str]:

@@ -5,7 +5,7 @@ a file does not hold, such as memory in one made from a dump without it, must no
 """
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,7 +17,8 @@ from cpuplan.inventory import HardwareSpec, Layout
 from cpuplan.load import hardware, problem
 from cpuplan.quantity import to_bytes
 from cpuplan.topology import UNKNOWN, Topology
-from tests.conformance.round_trip import differ, read_back
+from tests.conformance.comparing import differ, grouped, texts
+from tests.conformance.round_trip import read_machine
 
 #: Keys of `views` by the name of a file, the first one that is there.
 _VIEWS = {
@@ -38,14 +39,10 @@ Caches = dict[tuple[int, str, str], tuple[int | None, int | None]]
 def check(path: Path, expected: Facts) -> Iterator[str]:
     """What of the machine in the file `path` is not as hwloc sees it."""
     imported = importers.run(None, [path], "corpus")
-    yield from (f"{diagnostic.code}: {diagnostic.message}" for diagnostic in imported.diagnostics)
-    if len(imported.nodes) != 1:
-        yield f"{len(imported.nodes)} nodes"
-        return
-    made = read_back(imported)
+    made = read_machine(imported)
     yield from made.problems
-    spec, topology = made.hardware[0]
-    if spec.topology is None or topology is None:
+    spec, topology = made.hardware[0] if made.hardware else (None, None)
+    if spec is None or spec.topology is None or topology is None:
         yield "no topology"
         return
     view = _view(path, expected)
@@ -91,16 +88,16 @@ def _check_cpus(expected: Facts, view: Facts, layout: Layout, topology: Topology
         if key == "cores":  # a CPU without a core is one by itself
             wanted += [CpuSet((cpu,)) for cpu in shown if not any(cpu in core for core in wanted)]
         if wanted:  # hwloc leaves a level out that says nothing: one die in each package
-            yield from differ(key, _texts(wanted), _texts(_groups(found[key])))
+            yield from differ(key, texts(wanted), texts(_groups(found[key])))
     yield from _check_labels(cpus, view, topology)
     clusters = {cpu: (kernel["sockets"][cpu], cpus[cpu]["die"], cpus[cpu].get("cluster")) for cpu in shown}
-    if strangers := set(_texts(layout.clusters)) - set(_texts(_groups(clusters))):
+    if strangers := set(texts(layout.clusters)) - set(texts(_groups(clusters))):
         yield f"clusters {strangers} are none"
 
 
 def _check_labels(cpus: dict[int, Facts], view: Facts, topology: Topology) -> Iterator[str]:
     packages = {cpu: cpus[cpu]["socket"] for cpu in topology.online}
-    unlike = "sockets" in view and _texts(map(_set, view["sockets"])) != _texts(_groups(packages))
+    unlike = "sockets" in view and texts(map(_set, view["sockets"])) != texts(_groups(packages))
     for cpu in topology.cpus:
         known = cpus[cpu.cpu]
         siblings = _set(known["siblings"]) if known["siblings"] else CpuSet()
@@ -168,7 +165,7 @@ def _check_caches(expected: Facts, view: Facts, layout: Layout, topology: Topolo
             found[cache.level, cache.type, str(cpus)] = (to_bytes(cache.size) if cache.size else None, label)
     if "l3" in view:
         third = [_set(cpus) for level, _, cpus in found if level == 3]
-        yield from differ("l3", _texts(map(_set, view["l3"])), _texts(third))
+        yield from differ("l3", texts(map(_set, view["l3"])), texts(third))
     if "caches" not in expected:  # known from hwloc only: its third level is all that was recorded
         known = {cpu["cpu"]: cpu["l3_id"] for cpu in expected["cpus"]}
         for (level, _, members), (_, number) in found.items():
@@ -251,17 +248,9 @@ def _functions(element: ElementTree.Element, near: CpuSet) -> Iterator[tuple[str
         yield from _functions(child, near)
 
 
-def _groups(labels: Any) -> list[CpuSet]:
+def _groups(labels: Mapping[int, object]) -> list[CpuSet]:
     """CPUs by equal label, which must not be None."""
-    groups: dict[object, list[int]] = {}
-    for cpu, label in labels.items():
-        if label is not None:
-            groups.setdefault(label, []).append(cpu)
-    return [CpuSet(members) for members in groups.values()]
-
-
-def _texts(sets: Any) -> list[str]:
-    return sorted(str(each) for each in sets)
+    return grouped((cpu, label) for cpu, label in labels.items() if label is not None)
 
 
 def _set(text: str) -> CpuSet:

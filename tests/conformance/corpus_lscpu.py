@@ -5,7 +5,7 @@ one NUMA node, 0.
 """
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from cpuplan.importers.base import Imported
 from cpuplan.inventory import HardwareSpec
 from cpuplan.load.kubelet import UNCORE_LEVEL
 from cpuplan.topology import UNKNOWN, Topology
-from tests.conformance.round_trip import differ, read_back
+from tests.conformance.comparing import differ, grouped
+from tests.conformance.round_trip import read_back
 
 Facts = dict[str, Any]
 #: The version that wrote a file; see the corpus's README.
@@ -127,11 +128,8 @@ def _kernel(expected: Facts) -> Facts:
     }
 
 
-def _groups(cpus: Iterable[Facts], key: Any) -> list[str]:
-    groups: dict[Hashable, list[int]] = {}
-    for cpu in cpus:
-        groups.setdefault(key(cpu), []).append(cpu["cpu"])
-    return _sorted(map(CpuSet, groups.values()))
+def _groups(cpus: Iterable[Facts], key: Callable[[Facts], Hashable]) -> list[str]:
+    return _sorted(grouped((cpu["cpu"], key(cpu)) for cpu in cpus))
 
 
 def _labelled(cpu: Facts) -> tuple[Hashable, ...]:

@@ -4,7 +4,7 @@ Each of these formats sees a machine in its own way, which `views` and `expected
 format does not tell is not compared.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from cpuplan import importers
 from cpuplan.cpuset import CpuSet
 from cpuplan.importers import join, objects
 from cpuplan.importers.base import Imported, Machine, NumaFacts
-from tests.conformance.round_trip import differ, read_back
+from tests.conformance.comparing import differ, grouped, texts
+from tests.conformance.round_trip import read_machine
 
 #: koordlet runs lscpu, and its objects were made from what this one prints.
 LSCPU = "lscpu 2.38.1"
@@ -28,11 +29,11 @@ def check_koordinator(path: Path, expected: Facts) -> Iterator[str]:
     for machine in _one_machine(imported):
         online = _online(expected)
         view = expected["views"].get(LSCPU, {})
-        cores = _parsed(view["cores"]) if "cores" in view else _groups(online, lambda cpu: cpu["siblings"])
-        sockets = _parsed(view["sockets"]) if "sockets" in view else _groups(online, lambda cpu: cpu["socket"])
+        cores = _parsed(view["cores"]) if "cores" in view else _groups(online, "siblings")
+        sockets = _parsed(view["sockets"]) if "sockets" in view else _groups(online, "socket")
         yield from differ("online", CpuSet(cpu["cpu"] for cpu in online), machine.online)
         yield from _differ_as_groups("cores", cores, machine.siblings)
-        yield from _differ_as_groups("sockets", sockets, _sockets(machine))
+        yield from _differ_as_groups("sockets", sockets, grouped(machine.sockets.items()))
         yield from _compare_numa(expected, machine, ("cpus", "memory"))
 
 
@@ -71,7 +72,7 @@ def check_machineinfo(path: Path, expected: Facts) -> Iterator[str]:
     rows: list[tuple[int, ...]] = kubelet["cpu_core_socket_numa_uncore"]
     for machine in _one_machine(imported):
         yield from differ("online", CpuSet(row[0] for row in rows), machine.online)
-        yield from _differ_as_groups("cores", _columns(rows, 1), machine.siblings)
+        yield from _differ_as_groups("cores", grouped((row[0], row[1]) for row in rows), machine.siblings)
         yield from differ("sockets", {row[0]: row[2] for row in rows}, machine.sockets)
         if not kubelet.get("differs_from_kernel_files"):
             core_ids = {cpu["cpu"]: cpu["core"] for cpu in _online(expected)}
@@ -90,7 +91,7 @@ def check_ironic(path: Path, expected: Facts) -> Iterator[str]:
     for machine in _one_machine(imported):
         online = _online(expected)
         yield from differ("online", CpuSet(cpu["cpu"] for cpu in online), machine.online)
-        cores = _groups(online, lambda cpu: (cpu["numa"], cpu["core"]))
+        cores = _groups(online, "numa", "core")
         yield from _differ_as_groups("cores", cores, machine.siblings)
         yield from differ("core ids", {cpu["cpu"]: cpu["core"] for cpu in online}, machine.core_ids)
         yield from _compare_numa(expected, machine, ("cpus", "memory"))
@@ -102,11 +103,7 @@ def _one_machine(imported: Imported) -> list[Machine]:
 
 def _problems(imported: Imported) -> Iterator[str]:
     """What is wrong with the import, and with the documents that are written of it when they are read again."""
-    yield from (f"{diagnostic.code}: {diagnostic.message}" for diagnostic in imported.diagnostics)
-    if len(imported.nodes) != 1:
-        yield f"{len(imported.nodes)} nodes"
-        return
-    made = read_back(imported)
+    made = read_machine(imported)
     yield from made.problems
     for _, topology in made.hardware:
         if topology is not None:
@@ -144,19 +141,8 @@ def _online(expected: Facts) -> list[Facts]:
     return [cpu for cpu in expected["cpus"] if cpu["online"]]
 
 
-def _groups(cpus: Iterable[Facts], key: Callable[[Facts], Hashable]) -> list[CpuSet]:
-    groups: dict[Hashable, list[int]] = {}
-    for cpu in cpus:
-        groups.setdefault(key(cpu), []).append(cpu["cpu"])
-    return [CpuSet(members) for members in groups.values()]
-
-
-def _columns(rows: Iterable[tuple[int, ...]], column: int) -> list[CpuSet]:
-    return _groups(({"cpu": row[0], "key": row[column]} for row in rows), lambda row: row["key"])
-
-
-def _sockets(machine: Machine) -> list[CpuSet]:
-    return _columns(machine.sockets.items(), 1)
+def _groups(cpus: Iterable[Facts], *keys: str) -> list[CpuSet]:
+    return grouped((cpu["cpu"], tuple(cpu[key] for key in keys)) for cpu in cpus)
 
 
 def _parsed(texts: Iterable[str]) -> list[CpuSet]:
@@ -164,4 +150,4 @@ def _parsed(texts: Iterable[str]) -> list[CpuSet]:
 
 
 def _differ_as_groups(what: str, expected: Groups, found: Groups) -> Iterator[str]:
-    yield from differ(what, sorted(map(str, expected)), sorted(map(str, found)))
+    yield from differ(what, texts(expected), texts(found))

@@ -1,6 +1,5 @@
 """What was imported, written as documents and read back by the reader of every other document."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuplan.importers import documents as importer_documents
@@ -35,7 +34,10 @@ def read_back(imported: Imported) -> ReadBack:
     return ReadBack(built, problems)
 
 
-def differ(what: str, expected: object, found: object) -> Iterator[str]:
-    """A sentence if the two are not equal."""
-    if expected != found:
-        yield f"{what} is {found!s:.120}, not {expected!s:.120}"
+def read_machine(imported: Imported) -> ReadBack:
+    """The same of an import of one machine, its diagnostics among what is wrong; no document of none or of several."""
+    problems = [f"{diagnostic.code}: {diagnostic.message}" for diagnostic in imported.diagnostics]
+    if len(imported.nodes) != 1:
+        return ReadBack([], [*problems, f"{len(imported.nodes)} nodes"])
+    made = read_back(imported)
+    return ReadBack(made.hardware, [*problems, *made.problems])
