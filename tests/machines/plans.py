@@ -51,6 +51,16 @@ def distances(node: int, nodes: int, per_socket: int) -> tuple[int, ...]:
     )
 
 
+def class_of(topology: Topology, intent: str, spec: Mapping[str, Any], **facts: Any) -> NodeClass:
+    """The class of an intent with this spec, as it is in YAML; `facts` are further fields of the class.
+
+    Unless given otherwise, it is `<intent>-<hardware>` on site-a.
+    """
+    read = IntentSpec.model_validate({"selector": {}, **spec})
+    facts = {"name": f"{intent}-{facts['hardware']}", "cluster": "site-a", **facts}
+    return NodeClass(intent=intent, spec=read, target=read.targets[0], topology=topology, **facts)
+
+
 def plan(
     topology: Topology | None = None,
     *,
@@ -82,21 +92,16 @@ def plan(
     if platform == "openshift":
         given_target.setdefault("pool", "worker-cnf")
     document = {
-        "selector": {},
         "targets": [given_target],
         "pools": {name: str(cpus) for name, cpus in taken.items() if cpus},
         **(spec or {}),
     }
     document["pools"].setdefault("reserved", {"count": 0})
-    read = IntentSpec.model_validate(document)
-    node_class = NodeClass(
-        name="ran-server",
-        intent="ran",
-        spec=read,
-        target=read.targets[0],
-        cluster="site-a",
+    node_class = class_of(
+        topology,
+        "ran",
+        document,
         hardware="server",
-        topology=topology,
         nodes=("worker-0", "worker-1"),
         cpu_vendor=vendor,
         architecture=architecture,

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.intent import IntentSpec
-from cpuplan.plan import NodeClass, NodePlan, Pool
+from cpuplan.plan import NodePlan, Pool
 from cpuplan.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
+from tests.machines.plans import class_of
 
 GIB = 2**30
 
@@ -15,23 +15,11 @@ def make_plan(
     topology: Topology, pools: Mapping[str, str], because: Mapping[str, tuple[Reason, ...]] | None = None
 ) -> NodePlan:
     """A plan of class `ran-du-xeon` with these pools, by name and CPU list."""
-    spec = IntentSpec.model_validate(
-        {
-            "selector": {},
-            "targets": [{"platform": "openshift", "version": "4.20"}],
-            "pools": {"reserved": pools.get("reserved", "0")},
-        }
-    )
-    node_class = NodeClass(
-        name="ran-du-xeon",
-        intent="ran-du",
-        spec=spec,
-        target=spec.targets[0],
-        cluster="site-a",
-        hardware="xeon",
-        topology=topology,
-        nodes=("worker-3",),
-    )
+    spec = {
+        "targets": [{"platform": "openshift", "version": "4.20"}],
+        "pools": {"reserved": pools.get("reserved", "0")},
+    }
+    node_class = class_of(topology, "ran-du", spec, hardware="xeon", nodes=("worker-3",))
     made = (Pool(name, CpuSet.parse(cpus), (because or {}).get(name, ())) for name, cpus in pools.items())
     return NodePlan(node_class, tuple(made))
 

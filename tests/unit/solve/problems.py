@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.intent import IntentSpec
 from cpuplan.inventory import Device
 from cpuplan.plan import NodeClass
 from cpuplan.source import Position
 from cpuplan.topology import Cpu, Topology
+from tests.machines.plans import class_of
 
 
 def machine(
@@ -43,26 +43,14 @@ def node_class(
     **further: Any,
 ) -> NodeClass:
     """A class with these pools and `further` keys of the intent's spec, as they are written in YAML."""
-    spec = IntentSpec.model_validate(
-        {
-            "selector": {},
-            "targets": [{"platform": "kubernetes", "version": "1.33"}],
-            "pools": pools,
-            "kubelet": {"cpuManagerPolicy": policy},
-            **further,  # may say more of the kubelet
-        }
-    )
-    return NodeClass(
-        name="ran-icx",
-        intent="ran",
-        spec=spec,
-        target=spec.targets[0],
-        cluster="site",
-        hardware="icx",
-        topology=topology,
-        nodes=("worker-0", "worker-1"),
-        devices=devices,
-    )
+    spec = {
+        "targets": [{"platform": "kubernetes", "version": "1.33"}],
+        "pools": pools,
+        "kubelet": {"cpuManagerPolicy": policy},
+        **further,  # may say more of the kubelet
+    }
+    nodes = ("worker-0", "worker-1")
+    return class_of(topology, "ran", spec, cluster="site", hardware="icx", nodes=nodes, devices=devices)
 
 
 def locate(origin: str) -> Position | None:
