@@ -12,30 +12,33 @@ from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 
 from .plans import GIB, bare, guest, hybrid, make_plan, regular
 
-SMALL = make_plan(
-    regular(1, 4, 2, offline=CpuSet.parse("8-9")),
-    {"reserved": "0", "shared": "1,5", "isolated": "2-4,6", "offlined": "7"},
-)
-NUMA = make_plan(regular(2, 8, 2, numa=2, caches=2, memory=None), {"reserved": "0,16", "isolated": "1-15,17-31"})
-SNC = make_plan(regular(1, 8, numa=2), {"reserved": "0,4", "isolated": "1-3,5-7"})
-POWER = make_plan(regular(1, 4, 8, caches=4, adjacent=True), {"reserved": "0-7", "shared": "8-11", "isolated": "12-31"})
-HYBRID = make_plan(hybrid(), {"reserved": "0-1", "isolated": "2-8"})
-GUEST = make_plan(guest(), {"reserved": "0-1", "isolated": "2-11"})
-BARE = make_plan(bare(), {"reserved": "0", "isolated": "1-2"})
-SERVER = make_plan(regular(2, 28, 2), {"reserved": "0-1,28-29,56-57,84-85", "isolated": "2-27,30-55,58-83,86-111"})
-EPYC = make_plan(regular(2, 64, 2, numa=4, caches=8), {"reserved": "0,128", "isolated": "1-127,129-255"})
-HUGE = make_plan(regular(4, 192, 2, caches=12), {"reserved": "0,768", "isolated": "1-767,769-1535"})
-PLANS = [SMALL, NUMA, SNC, POWER, HYBRID, GUEST, BARE, SERVER, EPYC, HUGE]
+PLANS = {
+    "small": make_plan(
+        regular(1, 4, 2, offline=CpuSet.parse("8-9")),
+        {"reserved": "0", "shared": "1,5", "isolated": "2-4,6", "offlined": "7"},
+    ),
+    "numa": make_plan(regular(2, 8, 2, numa=2, caches=2, memory=None), {"reserved": "0,16", "isolated": "1-15,17-31"}),
+    "snc": make_plan(regular(1, 8, numa=2), {"reserved": "0,4", "isolated": "1-3,5-7"}),
+    "power": make_plan(
+        regular(1, 4, 8, caches=4, adjacent=True), {"reserved": "0-7", "shared": "8-11", "isolated": "12-31"}
+    ),
+    "hybrid": make_plan(hybrid(), {"reserved": "0-1", "isolated": "2-8"}),
+    "guest": make_plan(guest(), {"reserved": "0-1", "isolated": "2-11"}),
+    "bare": make_plan(bare(), {"reserved": "0", "isolated": "1-2"}),
+    "server": make_plan(
+        regular(2, 28, 2), {"reserved": "0-1,28-29,56-57,84-85", "isolated": "2-27,30-55,58-83,86-111"}
+    ),
+    "epyc": make_plan(regular(2, 64, 2, numa=4, caches=8), {"reserved": "0,128", "isolated": "1-127,129-255"}),
+    "huge": make_plan(regular(4, 192, 2, caches=12), {"reserved": "0,768", "isolated": "1-767,769-1535"}),
+}
 
-
-@pytest.mark.parametrize(
-    ("plan", "text"),
-    [
-        pytest.param(
-            SMALL,
-            """\
+HEAD = """\
 worker-3
 cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+"""
+#: What stands below HEAD.
+SHOWN = {
+    "small": """\
 8 CPUs, 4 cores, 1 socket, 1 NUMA node, 1 last-level cache
 
 ╔═ socket 0 ═══════════════════════════════════════╗
@@ -50,13 +53,7 @@ cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
  O  offlined  1 CPU   7
  .  offline   2 CPUs  8-9
 """,
-            id="small",
-        ),
-        pytest.param(
-            NUMA,
-            """\
-worker-3
-cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+    "numa": """\
 32 CPUs, 16 cores, 2 sockets, 4 NUMA nodes, 4 last-level caches
 
 ╔═ socket 0 ══════════════════════════════╗
@@ -79,13 +76,7 @@ cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
  R  reserved   2 CPUs  0,16
  I  isolated  30 CPUs  1-15,17-31
 """,
-            id="numa",
-        ),
-        pytest.param(
-            SNC,
-            """\
-worker-3
-cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+    "snc": """\
 8 CPUs, 8 cores, 1 socket, 2 NUMA nodes, 1 last-level cache
 
 ╔═ socket 0, one last-level cache ═════╗
@@ -100,13 +91,7 @@ cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
  R  reserved  2 CPUs  0,4
  I  isolated  6 CPUs  1-3,5-7
 """,
-            id="snc",
-        ),
-        pytest.param(
-            POWER,
-            """\
-worker-3
-cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+    "power": """\
 32 CPUs, 4 cores, 1 socket, 1 NUMA node, 4 last-level caches
 
 ╔═ socket 0 ═══════════════════════════════════════════════════╗
@@ -119,13 +104,7 @@ cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
  S  shared     4 CPUs  8-11
  I  isolated  20 CPUs  12-31
 """,
-            id="power",
-        ),
-        pytest.param(
-            HYBRID,
-            """\
-worker-3
-cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+    "hybrid": """\
 9 CPUs, 7 cores, 1 socket, 1 NUMA node, 1 last-level cache
 
 ╔═ socket 0 ═══════════════════════════════╗
@@ -139,13 +118,7 @@ cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
  R  reserved  2 CPUs  0-1
  I  isolated  7 CPUs  2-8
 """,
-            id="hybrid",
-        ),
-        pytest.param(
-            GUEST,
-            """\
-worker-3
-cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+    "guest": """\
 12 CPUs, 12 cores, 12 sockets, 2 NUMA nodes, 12 last-level caches
 
 ┌─ NUMA node 0, 32 GiB, a socket for each core, a last-level cache for each core ─┐
@@ -156,13 +129,7 @@ NUMA nodes without CPUs: 4 with 96 GiB
  R  reserved   2 CPUs  0-1
  I  isolated  10 CPUs  2-11
 """,
-            id="guest",
-        ),
-        pytest.param(
-            BARE,
-            """\
-worker-3
-cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+    "bare": """\
 4 CPUs, 4 cores
 
 ┌─ machine ───────┐
@@ -173,12 +140,12 @@ cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
  I  isolated  2 CPUs  1-2
  ?  no pool   1 CPU   3
 """,
-            id="bare",
-        ),
-    ],
-)
-def test_show(plan: NodePlan, text: str) -> None:
-    assert show(plan, "worker-3", colour=False) == text
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_show(name: str) -> None:
+    assert show(PLANS[name], "worker-3", colour=False) == HEAD + SHOWN[name]
 
 
 def test_a_machine_that_does_not_fit_is_told_in_ranges() -> None:
@@ -231,9 +198,8 @@ def test_numa_nodes_of_several_sockets() -> None:
     plan = make_plan(Topology(cpus, [NumaNodeFacts(0), NumaNodeFacts(1)]), {"reserved": "0", "isolated": "1-7"})
     assert (
         show(plan, "worker-3", colour=False)
-        == """\
-worker-3
-cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
+        == HEAD
+        + """\
 8 CPUs, 8 cores, 4 sockets, 2 NUMA nodes
 
 ╔═ NUMA node 0 ═════╗
@@ -260,11 +226,11 @@ cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon
 
 
 def test_colour() -> None:
-    text = show(BARE, "worker-3", colour=True)
+    text = show(PLANS["bare"], "worker-3", colour=True)
     assert text.splitlines()[5] == ("│ \x1b[97;44mR 0\x1b[0m│\x1b[30;46mI 1\x1b[0m│\x1b[30;46mI 2\x1b[0m│? 3 │")
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @pytest.mark.parametrize("width", [20, 48, 60, 80, 100, 140])
 def test_colour_only_adds_and_no_line_is_too_wide(plan: NodePlan, width: int) -> None:
     text = show(plan, "worker-3", colour=False, width=width)
@@ -324,7 +290,7 @@ font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b2430">
     )
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_svg_is_well_formed_and_shows_every_cpu(plan: NodePlan) -> None:
     from xml.dom.minidom import parseString
 
