@@ -1,15 +1,12 @@
 """`cpuplan catalog`: server models in use, to copy into inventories/ and edit."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import note, print_diagnostics, settings
+from cpuplan.cli.new_files import write_new
+from cpuplan.cli.output import settings
 from cpuplan.diagnostics import CpuplanError, diagnose
-
-if TYPE_CHECKING:
-    from cpuplan.load.documents import Document
 
 _HINT = "look at the entry with `cpuplan show Hardware/{name}`, or overwrite the file with --force"
 
@@ -38,24 +35,5 @@ def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
         from cpuplan.load.mistakes import did_you_mean
 
         raise CpuplanError([diagnose("CP254", name=name, hint=did_you_mean(name, known)) for name in wrong])
-    return _write([known[name] for name in names], output or settings().root / "inventories", force=force)
-
-
-def _write(entries: "list[Document]", folder: Path, *, force: bool) -> int:
-    from cpuplan.load import catalog
-    from cpuplan.write.files import write_file
-
-    texts = {f"{entry.name}.yaml": catalog.text(entry) for entry in entries}
-    blocked = [
-        diagnose("CP621", path=folder / name, hint=_HINT.format(name=name.removesuffix(".yaml")))
-        for name, text in texts.items()
-        if not force and (folder / name).exists() and (folder / name).read_text() != text
-    ]
-    if blocked:
-        print_diagnostics(blocked)
-        return 2
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_file(folder / name, text)
-        note(f"wrote {folder / name}")
-    return 0
+    folder = output or settings().root / "inventories"
+    return write_new({folder / f"{name}.yaml": catalog.text(known[name]) for name in names}, _HINT, force=force)

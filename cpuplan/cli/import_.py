@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.cli.new_files import HEADER
 from cpuplan.cli.output import count, note, print_diagnostics, settings, use_colour
 from cpuplan.diagnostics import errors
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 #: What becomes an Intent, not an inventory.
 PROFILES = "performanceprofile"
-_HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
 
 
 @click.command("import")
@@ -66,7 +66,7 @@ def command(
     for sentence in documents.unlike(kinds):
         note(f"note: {sentence}")
     if to_stdout:
-        texts = documents.texts_of(documents.documents_of(kinds), _HEADER)
+        texts = documents.texts_of(documents.documents_of(kinds), HEADER)
         click.echo("---\n".join(texts.values()), nl=False)
     else:
         made = _update(kinds, output or settings().root / "inventories", force=force)
@@ -99,12 +99,12 @@ def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":
     from cpuplan.write import inventory
 
     if force:
-        return inventory.anew(kinds, folder, _HEADER)
+        return inventory.anew(kinds, folder, HEADER)
     whole = settings().root / "inventories"
     known, problems = inventory.read(whole if folder.absolute().is_relative_to(whole.absolute()) else folder)
     if errors(problems):
         return inventory.Update({}, (), tuple(problems))
-    return inventory.update(known, kinds, folder, _HEADER)
+    return inventory.update(known, kinds, folder, HEADER)
 
 
 def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:

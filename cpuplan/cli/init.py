@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from cpuplan.cli import new_files
 from cpuplan.cli.output import note, print_diagnostics, settings
-from cpuplan.diagnostics import diagnose
 from cpuplan.resources import resource
 
 #: Template -> file of the new project.
@@ -19,25 +19,14 @@ FILES = {
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 def command(folder: Path | None) -> int:
     """Begin a project in FOLDER (here, if left out): a first inventory and intent, and the schemas for your editor."""
-    from cpuplan.write.files import write_file
-
     root = folder or settings().root
-    texts = {target: resource("templates", source).read_text() for source, target in FILES.items()}
-    for schema in sorted(resource("schemas").glob("*.json")):
-        texts[f"schemas/{schema.name}"] = schema.read_text()
-    blocked = [
-        diagnose("CP621", path=root / target, hint="choose another folder, or move the file away")
-        for target, text in texts.items()
-        if (root / target).exists() and (root / target).read_text() != text
-    ]
-    if blocked:
-        print_diagnostics(blocked)
+    texts = {root / target: resource("templates", source).read_text() for source, target in FILES.items()}
+    schemas = {root / "schemas" / found.name: found.read_text() for found in sorted(resource("schemas").glob("*.json"))}
+    if problems := new_files.blocked({**texts, **schemas}, "choose another folder, or move the file away"):
+        print_diagnostics(problems)
         return 2
-    for target, text in texts.items():
-        (root / target).parent.mkdir(parents=True, exist_ok=True)
-        write_file(root / target, text)
-        if target in FILES.values():
-            note(f"wrote {root / target}")
+    new_files.write(texts)
+    new_files.write(schemas, quiet=True)
     where = "" if root == Path() else f" -C {root}"
     note(f"next: edit them, then `cpuplan{where} compile` and `cpuplan{where} show worker-0`")
     return 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cpuplan.cli.new_files import HEADER, write_new
 from cpuplan.cli.output import note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.propose import request as asked
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from cpuplan.propose.dump import Dump
     from cpuplan.propose.proposal import Proposal
 
-_HEADER = "yaml-language-server: $schema=../schemas/intent.schema.json\n"
 _HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another --name"
 
 
@@ -66,7 +66,7 @@ def command(must_gather: Path, output: Path | None, **options: Any) -> int:
         click.echo(text, nl=False)
         return 0
     folder = output or settings().root / "intents"
-    return _write(text, folder / f"{request.name}.yaml", force=options["force"])
+    return write_new({folder / f"{request.name}.yaml": text}, _HINT, force=options["force"])
 
 
 def request_of(**options: Any) -> asked.Request:
@@ -101,19 +101,7 @@ def render(proposal: "Proposal") -> str:
     """The Intent as YAML; what explains it stands above."""
     from cpuplan.emit import to_yaml
 
-    return to_yaml(proposal.intent, _HEADER + "".join(f"{line}\n" for line in proposal.comments))
-
-
-def _write(text: str, path: Path, *, force: bool) -> int:
-    from cpuplan.write.files import write_file
-
-    if not force and path.exists() and path.read_text() != text:
-        print_diagnostics([diagnose("CP621", path=path, hint=_HINT)])
-        return 2
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, text)
-    note(f"wrote {path}")
-    return 0
+    return to_yaml(proposal.intent, HEADER.format(kind="intent") + "".join(f"{line}\n" for line in proposal.comments))
 
 
 def _list(dump: "Dump", *, as_json: bool) -> int:

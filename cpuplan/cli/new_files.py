@@ -1,0 +1,39 @@
+"""Documents that a command writes for people to edit: never over what is there, unless told to."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cpuplan.cli.output import note, print_diagnostics
+from cpuplan.diagnostics import Diagnostic, diagnose
+
+#: Above a document in a folder of the project: editors check it against the schema of its kind.
+HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
+
+
+def blocked(texts: Mapping[Path, str], hint: str) -> list[Diagnostic]:
+    """CP621 for each file that is there and says something else; `{name}` in the hint is the file's."""
+    return [
+        diagnose("CP621", path=path, hint=hint.format(name=path.stem))
+        for path, text in texts.items()
+        if path.exists() and path.read_text() != text
+    ]
+
+
+def write(texts: Mapping[Path, str], *, quiet: bool = False) -> None:
+    """Write files, in new folders where it takes them, and say which."""
+    from cpuplan.write.files import write_file
+
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, text)
+        if not quiet:
+            note(f"wrote {path}")
+
+
+def write_new(texts: Mapping[Path, str], hint: str, *, force: bool) -> int:
+    """Write all files, or none (2) where one says something else already, unless it is to be lost."""
+    if problems := [] if force else blocked(texts, hint):
+        print_diagnostics(problems)
+        return 2
+    write(texts)
+    return 0
