@@ -11,11 +11,11 @@ HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
 
 
 def blocked(texts: Mapping[Path, str], hint: str) -> list[Diagnostic]:
-    """CP621 for each file that is there and says something else; `{name}` in the hint is the file's."""
+    """CP621 for each path where there is something else, be it a folder; `{name}` in the hint is the file's."""
     return [
         diagnose("CP621", path=path, hint=hint.format(name=path.stem))
         for path, text in texts.items()
-        if path.exists() and path.read_text() != text
+        if path.exists() and not (path.is_file() and path.read_text("utf-8", "replace") == text)
     ]
 
 
