@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.new_files import HEADER
-from cpuplan.cli.output import count, note, print_diagnostics, settings, use_colour
+from cpuplan.cli.output import count, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import errors
 
 if TYPE_CHECKING:
@@ -58,13 +58,11 @@ def command(
         return import_profiles.run(paths, output or settings().root / "intents", to_stdout=to_stdout, force=force)
     imported = importers.run(kind, paths, cluster)
     print_diagnostics(imported.diagnostics)
-    for remark in imported.remarks:
-        note(f"note: {remark}")
+    print_remarks(imported.remarks)
     if not imported.nodes:
         return 1
     kinds = documents.kinds_of(imported)
-    for sentence in documents.unlike(kinds):
-        note(f"note: {sentence}")
+    print_remarks(documents.unlike(kinds))
     if to_stdout:
         texts = documents.texts_of(documents.documents_of(kinds), HEADER)
         click.echo("---\n".join(texts.values()), nl=False)
@@ -114,8 +112,7 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
     for path, (before, after) in made.files.items():
         if before is not None or only_show:
             click.echo(unified(str(path), before, after, colour=colour), nl=False, color=colour)
-    for sentence in made.notes:
-        note(f"note: {sentence}")
+    print_remarks(made.notes)
     nothing = "" if made.files else "; the inventory says all of it already"
     note(f"{count(len(imported.nodes), 'node')} read{nothing}")
 

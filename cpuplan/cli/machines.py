@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from cpuplan.cli.output import note, print_diagnostics
+from cpuplan.cli.output import print_diagnostics, print_remarks
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.load import hardware
 from cpuplan.load.documents import Document, Documents
@@ -37,8 +37,7 @@ def imported(source: Path, name: str | None) -> list[Map]:
     if not found.nodes:
         raise CpuplanError(found.diagnostics)
     print_diagnostics(found.diagnostics)
-    for remark in found.remarks:
-        note(f"note: {remark}")
+    print_remarks(found.remarks)
     sources = []
     for path, text in importer_documents.render(found).items():
         sources += yaml.parse(path, text)[0]

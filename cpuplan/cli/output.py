@@ -81,6 +81,12 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
+def print_remarks(sentences: Iterable[str]) -> None:
+    """What a reader may want to know, and nobody did wrong."""
+    for sentence in sentences:
+        note(f"note: {sentence}")
+
+
 def count(number: int, noun: str) -> str:
     """`1 node`, `2 nodes`, `2 classes`."""
     plural = noun + ("es" if noun.endswith(("s", "x")) else "s")

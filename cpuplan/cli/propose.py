@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cpuplan.cli.new_files import HEADER, write_new
-from cpuplan.cli.output import note, print_diagnostics, settings
+from cpuplan.cli.output import print_diagnostics, print_remarks, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.propose import request as asked
 
@@ -57,8 +57,7 @@ def command(must_gather: Path, output: Path | None, **options: Any) -> int:
 
     proposal = propose(Dump(must_gather), request)
     print_diagnostics(proposal.diagnostics)
-    for remark in proposal.remarks:
-        note(f"note: {remark}")
+    print_remarks(proposal.remarks)
     if proposal.intent is None:
         return 1
     text = render(proposal)
@@ -111,6 +110,5 @@ def _list(dump: "Dump", *, as_json: bool) -> int:
     click.echo(listing.to_json(found) if as_json else listing.to_text(found), nl=False)
     problems = [*dump.diagnostics, *(one for nodes in found.values() for name in nodes for one in dump.problems(name))]
     print_diagnostics(problems)
-    for remark in dump.remarks:
-        note(f"note: {remark}")
+    print_remarks(dump.remarks)
     return 1 if errors(problems) else 0
