@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from itertools import groupby
 
-from cpuplan.backends import admission, kubernetes, openshift, performanceprofile, planfile
+from cpuplan.backends import admission, kubernetes, openshift, performanceprofile, planfile, predicted
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
 from cpuplan.components import all_settings, nrt
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.emit import to_json
+from cpuplan.emit import to_json, to_yaml
 from cpuplan.load import targets
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.source import Position
@@ -108,9 +108,18 @@ def _node_labels(cluster: str, plans: list[NodePlan]) -> Files:
 
 
 def _expected(cluster: str, plans: list[NodePlan]) -> Files:
-    """NodeResourceTopology as the exporters will publish it: for checkers, never synced (they own these objects)."""
-    return {
-        f"clusters/{cluster}/expected/nrt/{node}.yaml": to_file(nrt.node_resource_topology(plan, node))
+    """What others will make of all this, for reviews and checkers. It is never synced: these objects are theirs."""
+    folder = f"clusters/{cluster}/expected"
+    published = {
+        f"{folder}/nrt/{node}.yaml": to_file(nrt.node_resource_topology(plan, node))
         for plan in plans
         for node in plan.node_class.nodes
     }
+    rendered = {
+        f"{folder}/operator/{manifest.file}": to_yaml(
+            manifest.data, predicted.HEADER.format(name=plan.node_class.profile)
+        ).encode()
+        for plan in plans
+        for manifest in predicted.manifests(plan)
+    }
+    return published | rendered

@@ -1,0 +1,67 @@
+"""What the node tuning operator will make of a PerformanceProfile: to look at before a merge, never synced.
+
+It is what mode `mco` writes for the same plan, but for three things that the operator has ways of its own for: scripts,
+which have its text; boot arguments, which it writes to a MachineConfig once TuneD has computed them on the nodes; and
+TuneD's section of them.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cpuplan.backends import openshift, performanceprofile
+from cpuplan.backends.base import Manifest
+from cpuplan.components import all_settings, tuned
+from cpuplan.components.setting import of_component
+from cpuplan.components.units import BIN
+from cpuplan.plan import NodePlan
+
+HEADER = "What the node tuning operator will make of PerformanceProfile {name}. Its scripts and comments are left out."
+#: What the operator says in other words: a summary, and boot arguments for TuneD to compute.
+_OWN_WORDS = ("main.summary", "bootloader.")
+
+
+def manifests(plan: NodePlan) -> Iterator[Manifest]:
+    """The operator's objects for a plan in mode `performanceProfile`; none on hosted clusters, where they differ."""
+    target, name = plan.node_class.target, plan.node_class.profile
+    hosted = target.control_plane_topology == performanceprofile.HOSTED
+    if target.platform != openshift.NAME or target.mode != performanceprofile.MODE or hosted or plan.spec.paused:
+        return
+    machine_config, arguments = _machine_configs(plan)
+    yield Manifest(f"kubeletconfig-{name}.yaml", _bare(openshift.kubelet_config(plan)))
+    yield Manifest(f"machineconfig-50-nto-{target.pool}.yaml", arguments)
+    yield Manifest(f"machineconfig-50-performance-{name}.yaml", machine_config)
+    yield Manifest(f"runtimeclass-{name}.yaml", _bare(openshift.runtime_class(plan)))
+    if plan.pool("isolated").cpus:
+        yield Manifest(f"tuned-{name}.yaml", _tuned(plan))
+
+
+def _bare(data: dict[str, Any]) -> dict[str, Any]:
+    """An object without what only Argo CD reads."""
+    own = {key: value for key, value in data["metadata"].items() if key != "annotations"}
+    return {**data, "metadata": own}
+
+
+def _machine_configs(plan: NodePlan) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Files and units, which the operator writes at once; and boot arguments, which it writes by pool."""
+    made = _bare(openshift.machine_config(plan))
+    spec, config = made["spec"], made["spec"]["config"]
+    files = [file for file in config["storage"]["files"] if not file["path"].startswith(f"{BIN}/")]
+    first = {**config, "storage": {"files": files}}
+    second = {"ignition": config["ignition"]}
+    name = f"50-nto-{plan.node_class.target.pool}"
+    return (
+        {**made, "spec": {"config": first, "kernelType": spec["kernelType"]}},
+        {
+            **made,
+            "metadata": {**made["metadata"], "name": name},
+            "spec": {"config": second, "kernelArguments": spec["kernelArguments"]},
+        },
+    )
+
+
+def _tuned(plan: NodePlan) -> dict[str, Any]:
+    made = _bare(openshift.tuned_object(plan))
+    settings = of_component(all_settings(plan), tuned.NAME)
+    data = tuned.render([setting for setting in settings if not setting.key.startswith(_OWN_WORDS)])
+    profiles = [{**profile, "data": data} for profile in made["spec"]["profile"]]
+    return {**made, "spec": {**made["spec"], "profile": profiles}}
