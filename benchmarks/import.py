@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).parents[1]
 SHARED = REPOSITORY.parent / "shared"
 READERS = (sys.executable, "-c", "import click, pydantic, yaml")
 #: As the console script does, but always of this checkout.
-PROGRAM = (sys.executable, "-c", "from cpuplan.cli.main import main; main()", "import")
+PROGRAM = (sys.executable, "-c", "from cpuplan.__main__ import main; main()", "import")
 
 
 class Row(NamedTuple):

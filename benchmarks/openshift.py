@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[1]
 LARGEST = REPOSITORY.parent / "shared/vectors/nto/must-gather/real-bare-metal"
 READERS = (sys.executable, "-c", "import click, pydantic, yaml")
 #: As the console script does, but always of this checkout.
-PROGRAM = (sys.executable, "-c", "from cpuplan.cli.main import main; main()")
+PROGRAM = (sys.executable, "-c", "from cpuplan.__main__ import main; main()")
 MANY = 50
 
 INVENTORY = """\

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from cpuplan.codes import CODES
 from cpuplan.source import Position
 
 
@@ -61,6 +60,8 @@ def diagnose(
     **values: Any,
 ) -> Diagnostic:
     """Make the diagnostic `code` with its wording from the table; `values` fill the wording's gaps."""
+    from cpuplan.codes import CODES  # most runs find nothing
+
     entry = CODES[code]
     return Diagnostic(
         code=code,

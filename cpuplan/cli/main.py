@@ -4,7 +4,6 @@
 stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143 interrupted, with the old output intact.
 """
 
-import gc
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -88,8 +87,6 @@ def cli(context: click.Context, root: Path, colour: str) -> None:
 
 def main() -> None:
     """The console script: every end of a command becomes an exit code, never a traceback."""
-    # Short-lived, and most of its objects live to the end: collecting while modules load only costs time.
-    gc.set_threshold(100_000, 50, 100)
     sys.exit(run(sys.argv[1:]))
 
 

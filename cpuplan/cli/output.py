@@ -51,14 +51,16 @@ def format_option(command: Command) -> Command:
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], output_format: str = "text") -> None:
     """Text goes to standard error; JSON and SARIF to standard output, also when nothing was found."""
+    found = list(diagnostics)
+    if not found and output_format == "text":
+        return
     from cpuplan.render import diagnostics as render
 
-    found = list(diagnostics)
     if output_format == "json":
         click.echo(render.to_json(found), nl=False)
     elif output_format == "sarif":
         click.echo(render.to_sarif(found), nl=False)
-    elif found:
+    else:
         colour = use_colour(sys.stderr)
         click.echo(render.to_text(found, colour=colour, read_lines=_read_lines), err=True, nl=False, color=colour)
 
