@@ -33,9 +33,18 @@ def present_and_online(reader: Reader) -> tuple[CpuSet, CpuSet]:
     return present | online, online
 
 
+#: The CPUs of a core, by the names that kernels had for them.
+_SIBLINGS = ("core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings")
+
+
 def siblings(reader: Reader, online: CpuSet) -> tuple[CpuSet, ...]:
     """The cores, as sets of online CPUs; a CPU whose siblings the kernel does not tell is a core by itself."""
-    return _partition(reader, online, ("core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings"))
+    return _partition(reader, online, _SIBLINGS)
+
+
+def tells_siblings(reader: Reader, cpu: int) -> bool:
+    """Whether the tree has a file with a CPU's siblings."""
+    return any(reader.text(_topology(cpu, name)) is not None for name in _SIBLINGS)
 
 
 def clusters(reader: Reader, online: CpuSet) -> tuple[CpuSet, ...]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
@@ -63,7 +64,7 @@ def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
         machine = _from_cpuinfo(reader, info, text)
         files = kubelet_files.unread(machine) if machine else None
     else:
-        machine = _from_sysfs(reader, info, present, online) if online else None
+        machine = _from_sysfs(reader, info, present, online, text) if online else None
         files = kubelet_files.read(reader, machine, text) if machine else None
     if machine is None:
         return None, []
@@ -72,19 +73,29 @@ def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
     return machine._replace(kubelet=files), _remarks(reader, machine, info)
 
 
-def _from_sysfs(reader: Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet) -> Machine:
+def _from_sysfs(
+    reader: Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet, cpuinfo_text: str
+) -> Machine:
+    architecture = info.architecture or _guess_architecture(reader, online)
+    core_ids = sysfs.labels(reader, online, "core_id")
+    sockets = sysfs.labels(reader, online, "physical_package_id")
+    dies = sysfs.labels(reader, online, "die_id")
+    if not core_ids and not sockets:  # a dump without `topology` folders
+        core_ids, sockets = _ids(one for one in cpuinfo.processors(cpuinfo_text) if one.cpu in online)
     cores = sysfs.siblings(reader, online)
+    if architecture == "x86_64" and not sysfs.tells_siblings(reader, online.first):
+        cores = _cores_by_ids(online, sockets, dies, core_ids)
     return Machine(
-        architecture=info.architecture or _guess_architecture(reader, online),
+        architecture=architecture,
         vendor=info.vendor,
         model=info.model,
         model_number=info.model_number,
         online=online,
         offline=present - online,
         siblings=cores,
-        core_ids=sysfs.labels(reader, online, "core_id"),
-        sockets=sysfs.labels(reader, online, "physical_package_id"),
-        dies=sysfs.labels(reader, online, "die_id"),
+        core_ids=core_ids,
+        sockets=sockets,
+        dies=dies,
         clusters=sysfs.clusters(reader, online),
         core_types=sysfs.core_types(reader, online),
         caches=sysfs.caches(reader, online, cores),
@@ -117,10 +128,7 @@ def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine |
     cpus = CpuSet(processor.cpu for processor in processors)
     if not cpus:
         return None
-    cores: dict[tuple[int, int, int], CpuSet] = {}
-    for cpu, socket, core_id in processors:
-        key = (-1, -1, cpu) if socket is None or core_id is None else (socket, core_id, -1)
-        cores[key] = cores.get(key, EMPTY) | CpuSet((cpu,))
+    core_ids, sockets = _ids(processors)
     return Machine(
         architecture=info.architecture or "x86_64",
         vendor=info.vendor,
@@ -128,9 +136,9 @@ def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine |
         model_number=info.model_number,
         online=cpus,
         offline=EMPTY,
-        siblings=tuple(sorted(cores.values(), key=lambda siblings: siblings.first)),
-        core_ids={processor.cpu: processor.core_id for processor in processors if processor.core_id is not None},
-        sockets={processor.cpu: processor.socket for processor in processors if processor.socket is not None},
+        siblings=_cores_by_ids(cpus, sockets, {}, core_ids),
+        core_ids=core_ids,
+        sockets=sockets,
         dies={},
         clusters=(),
         core_types={},
@@ -140,6 +148,25 @@ def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine |
         devices=pci.devices(reader),
         boot_arguments=_boot_arguments(reader),
     )
+
+
+def _ids(processors: Iterable[cpuinfo.Processor]) -> tuple[dict[int, int], dict[int, int]]:
+    """Core ids and sockets by CPU, as x86 prints them."""
+    known = list(processors)
+    core_ids = {one.cpu: one.core_id for one in known if one.core_id is not None}
+    return core_ids, {one.cpu: one.socket for one in known if one.socket is not None}
+
+
+def _cores_by_ids(
+    cpus: CpuSet, sockets: Mapping[int, int], dies: Mapping[int, int], core_ids: Mapping[int, int]
+) -> tuple[CpuSet, ...]:
+    """The cores of an x86 machine by socket, die and core id; a CPU of which one is not told is a core by itself."""
+    cores: dict[tuple[int, int, int], CpuSet] = {}
+    for cpu in cpus:
+        known = cpu in sockets and cpu in core_ids
+        key = (sockets[cpu], dies.get(cpu, 0), core_ids[cpu]) if known else (-1, -1, cpu)
+        cores[key] = cores.get(key, EMPTY) | CpuSet((cpu,))
+    return tuple(sorted(cores.values(), key=lambda siblings: siblings.first))
 
 
 def _numa_nodes(reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:

@@ -253,6 +253,21 @@ def test_architectures(text: str, architecture: str, model: str | None) -> None:
     assert (found.architecture, found.model) == (architecture, model)
 
 
+@pytest.mark.parametrize("missing", ["core_cpus_list", "topology/"])
+def test_x86_cores_without_sibling_lists(missing: str) -> None:
+    """By socket, die and core id, of sysfs or of /proc/cpuinfo."""
+    text = "".join(
+        f"processor: {cpu}\nvendor_id: GenuineIntel\nflags: lm\nphysical id: {cpu % 2}\ncore id: {cpu % 4 // 2}\n\n"
+        for cpu in range(8)
+    )
+    files = {path: text for path, text in trees.server().items() if missing not in path} | {"proc/cpuinfo": text}
+    found = machine(files)
+    assert [str(core) for core in found.siblings] == ["0,4", "1,5", "2,6", "3,7"]
+    assert (found.sockets[5], found.core_ids[6]) == (1, 1)
+    assert found.kubelet is not None
+    assert not found.kubelet.unlabelled
+
+
 def test_remarks_say_what_is_not_told() -> None:
     files = {f"{CPU}/cpu{cpu}/topology/physical_package_id": "0\n" for cpu in range(2)}
     _, remarks, _ = sysroot.read_machine(TarTree(trees.tar(files), "a"))
