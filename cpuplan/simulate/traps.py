@@ -34,6 +34,9 @@ _CALLED = {
     "CrashLoopBackOff.": "crashLoopBackOff",
 }
 _ACROSS_NUMA = "distribute-cpus-across-numa"
+#: Hints are all combinations of NUMA nodes, and merging those of two managers takes the square of that. With nine nodes
+#: one pod takes seconds, with sixteen hours, in the kubelet too, which is why it refuses them by default.
+_MAX_NUMA_NODES = 8
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -96,7 +99,7 @@ def _check_overlap(plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: Sta
     topology = policy.topology
     cores = max((cpus.bit_count() for cpus in topology.cores.values()), default=0)
     sockets = [cpus for cpus in topology.sockets.values() if cpus.bit_count() > topology.cpus_per_socket]
-    if cores <= topology.cpus_per_core and not sockets:
+    if (cores <= topology.cpus_per_core and not sockets) or len(topology.numa_nodes) > _MAX_NUMA_NODES:
         return
     firsts, seconds = _requests_for_cores(policy)
     for cpus in sockets:

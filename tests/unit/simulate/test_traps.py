@@ -109,6 +109,10 @@ FINE: list[dict[str, Any]] = [
         "topology": regular(sockets=12, cores=1),
         **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "12"}),
     },
+    {
+        "topology": regular(sockets=16, cores=2, threads=2), "offlined": "63",
+        **kubelet(topologyManagerPolicy="restricted", topologyManagerPolicyOptions={"max-allowable-numa-nodes": "16"}),
+    },
     {"topology": regular(memory=None), **kubelet(topologyManagerPolicy="restricted")},
 ]  # fmt: skip
 
