@@ -146,6 +146,10 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP283-odd-number": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
     "CP284-labels-of-worker": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
     "CP286-two-images": (_snapshot("mg/one/nodes/w0/sysinfo.tgz", 4), _snapshot("mg/two/nodes/w0/sysinfo.tgz", 4)),
+    "CP286-two-snapshots": (
+        _snapshot("mg/one/nodes/w0/sysinfo.tgz", 4),
+        _snapshot("mg/two/nodes/w0/sysinfo.tgz", 8),
+    ),
     "CP601-link": (_link("out", "../elsewhere"),),
     "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "skew_tick=1", "skew_tick=0")),
     "CP604-merge-conflict": (_compiled, _replace(MANIFEST, "{", "<<<<<<< HEAD\n{")),

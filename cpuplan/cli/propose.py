@@ -34,7 +34,9 @@ def _choice(words: tuple[str, ...]) -> "click.Choice[str]":
 @click.option("--per-pod-power", is_flag=True, help="Pods may save power on their CPUs.")
 @click.option("--topology-policy", type=_choice(asked.TOPOLOGY_POLICIES), default="restricted", help="Of the kubelet.")
 @click.option("--user-level-networking", is_flag=True, help="As many queues of network devices as reserved CPUs.")
-@click.option("--hardware-tuning", type=int, nargs=2, metavar="ISOLATED RESERVED", help="Highest frequencies, kHz.")
+@click.option(
+    "--hardware-tuning", type=click.IntRange(1), nargs=2, metavar="ISOLATED RESERVED", help="Highest frequencies, kHz."
+)
 @click.option("--name", default="", help="The Intent's.  [default: the pool's]")
 @click.option("--release", default="", help="Of OpenShift, such as 4.20, where the must-gather does not tell.")
 @click.option("--cluster", default="", help="The cluster's name, where the must-gather does not tell.")
@@ -70,8 +72,8 @@ def command(must_gather: Path, output: Path | None, **options: Any) -> int:
 
 def request_of(**options: Any) -> asked.Request:
     """The request of the command's options. Raises UsageError for missing and contradicting ones, CpuplanError."""
-    if options["pool"] is None or options["reserved"] is None:
-        missing = "--pool" if options["pool"] is None else "--reserved"
+    if not options["pool"] or options["reserved"] is None:
+        missing = "--reserved" if options["pool"] else "--pool"
         raise click.UsageError(f"{missing} is missing; --list shows what pools and nodes there are")
     wanted = asked.Request(
         pool=options["pool"],
@@ -85,10 +87,12 @@ def request_of(**options: Any) -> asked.Request:
         topology_policy=options["topology_policy"],
         user_level_networking=options["user_level_networking"],
         frequencies=options["hardware_tuning"],
-        name=options["name"] or options["pool"],
+        name=options["name"] or options["pool"].replace(".", "-"),
         release=options["release"],
         cluster=options["cluster"],
     )
+    if wanted.release and not re.fullmatch(asked.RELEASE_PATTERN, wanted.release):
+        raise click.UsageError(f"--release is {wanted.release!r}; a release is written like 4.20")
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
     if not re.fullmatch(asked.NAME_PATTERN, wanted.name):

@@ -42,7 +42,9 @@ def read(path: Path) -> Imported:
         tree = FolderTree(image)
         cluster = cluster_name(tree)
         if cluster is None:
-            remarks.append(f"{image} does not tell the cluster's name (no Infrastructure object)")
+            remarks.append(
+                f"{image} does not tell the cluster's name: its Infrastructure object has none, or is missing"
+            )
         for each in _node_objects(tree, cluster, diagnostics):
             objects.setdefault(each.name, each)
         for name in filter(NODE_NAME.fullmatch, tree.names("nodes")):
@@ -77,11 +79,16 @@ def _has_node(folder: Path) -> bool:
         return False
 
 
+def snapshot_path(name: str) -> str:
+    """Where an image has the snapshot of a node."""
+    return f"nodes/{name}/{_SNAPSHOT}"
+
+
 def read_node(
     tree: FolderTree, name: str, cluster: str | None, remarks: list[str], diagnostics: list[Diagnostic]
 ) -> Node | None:
     """The node by its snapshot; what is wrong goes to `remarks` and `diagnostics`."""
-    path = f"nodes/{name}/{_SNAPSHOT}"
+    path = snapshot_path(name)
     snapshot_bytes = tree.read_bytes(path)
     if snapshot_bytes is None:
         remarks.append(f"node {name} has no {_SNAPSHOT}: it is left out")

@@ -9,33 +9,41 @@ from cpuplan.importers.base import Machine
 from cpuplan.importers.documents import fold_names
 
 #: What a layout depends on: architecture, CPUs by NUMA node, cores. Not the kernel's core ids, nor memory or devices.
-_Facts: TypeAlias = tuple[str, tuple[tuple[int, CpuSet], ...], tuple[CpuSet, ...]]
+Facts: TypeAlias = tuple[str, tuple[tuple[int, CpuSet], ...], tuple[CpuSet, ...]]
 
 
 def check(pool: str, machines: Sequence[tuple[str, Machine]]) -> Iterator[Diagnostic]:
     """A diagnostic for each kind of nodes that is unlike the first one."""
-    kinds: dict[_Facts, list[str]] = {}
+    kinds: dict[Facts, list[str]] = {}
     for name, machine in machines:
-        kinds.setdefault(_facts(machine), []).append(name)
+        kinds.setdefault(layout_facts(machine), []).append(name)
     (first, alike), *others = kinds.items()
     for facts, names in others:
         found, wanted = next(_differences(facts, first))
         yield diagnose("CP282", pool=pool, nodes=_names(names), found=found, first=_names(alike), wanted=wanted)
 
 
+def models(machines: Iterable[Machine]) -> set[tuple[str | None, int | None]]:
+    """The CPU models (vendor, model number): boot arguments follow from them, and so documents keep them apart."""
+    return {(machine.vendor, machine.model_number) for machine in machines}
+
+
 def remarks(machines: Sequence[tuple[str, Machine]]) -> Iterator[str]:
-    """Nodes whose cores have other ids than those of the first node."""
+    """Nodes with another CPU model than the first node, and those whose cores have other ids."""
     _, first = machines[0]
+    if names := [name for name, machine in machines if len(models((first, machine))) > 1]:
+        yield f"{_names(names)} and {machines[0][0]} have CPUs of different models; the layout is common to both"
     if names := [name for name, machine in machines if machine.core_ids != first.core_ids]:
         yield f"{_names(names)} and {machines[0][0]} number their cores in different ways; one list of CPUs fits both"
 
 
-def _facts(machine: Machine) -> _Facts:
+def layout_facts(machine: Machine) -> Facts:
+    """What a layout depends on."""
     nodes = tuple((node.id, node.cpus & machine.online) for node in machine.numa_nodes)
     return machine.architecture, nodes, machine.siblings
 
 
-def _differences(one: _Facts, other: _Facts) -> Iterator[tuple[str, str]]:
+def _differences(one: Facts, other: Facts) -> Iterator[tuple[str, str]]:
     """(what `one` has, what `other` has), most telling first."""
     if one[0] != other[0]:
         yield one[0], other[0]

@@ -9,7 +9,7 @@ and nodes without CPUs have none.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Machine
 
@@ -41,7 +41,8 @@ def choose(machine: Machine, wanted: Wanted) -> Choice | Diagnostic:
     if problem:
         return problem
     nodes = _by_numa_node(machine, cores)
-    if not wanted.disable_smt:  # with one thread a core, the creator takes CPUs by number
+    has_nodes = not (machine.kubelet and machine.kubelet.no_numa_nodes)
+    if has_nodes and cores == list(machine.siblings):  # else by number: what nosmt leaves, and where NUMA is not told
         nodes = {node: _in_turns(machine, members) for node, members in nodes.items()}
     reserved = _split(nodes, wanted.reserved) if wanted.split else _first(_all(nodes), wanted.reserved)
     offlined = _offline(_by_socket(machine, cores), reserved, wanted)
@@ -128,15 +129,16 @@ def _offline(sockets: Sequence[Sequence[CpuSet]], reserved: CpuSet, wanted: Want
     """CPUs to switch off: sockets without a reserved CPU, then second threads, then whatever is left.
 
     A socket that sleeps as a whole saves most. A core that keeps its first thread loses little of its throughput.
+    Cores of a socket that share a core id stand together in `sockets`, and count as threads of one for the creator.
     """
     chosen: list[int] = []
     if wanted.save_power:
         for socket in sockets:
             if not union(socket) & reserved and len(union(socket)) <= wanted.offlined - len(chosen):
-                chosen += (cpu for siblings in socket for cpu in siblings)
-    threads = [cpu for socket in sockets for siblings in socket for cpu in siblings]
-    firsts = CpuSet(siblings.first for socket in sockets for siblings in socket)
-    candidates = dict.fromkeys([*chosen, *(cpu for cpu in threads if cpu not in firsts), *threads])
+                chosen += (cpu for threads in socket for cpu in threads)
+    cpus = [cpu for socket in sockets for threads in socket for cpu in threads]
+    firsts = CpuSet(threads.first for socket in sockets for threads in socket)
+    candidates = dict.fromkeys([*chosen, *(cpu for cpu in cpus if cpu not in firsts), *cpus])
     return CpuSet([cpu for cpu in candidates if cpu not in reserved][: wanted.offlined])
 
 
@@ -163,15 +165,17 @@ def _in_turns(machine: Machine, cores: Sequence[CpuSet]) -> list[CpuSet]:
 def _core_id(machine: Machine, siblings: CpuSet) -> int:
     """The kernel's id; where it knows none, one that no other core has."""
     known = machine.core_ids.get(siblings.first, -1)
-    return known if known >= 0 else -1 - siblings.first
+    return known if known >= 0 else siblings.first - MAX_CPU - 1
 
 
 def _by_socket(machine: Machine, cores: Iterable[CpuSet]) -> list[list[CpuSet]]:
-    """Cores by socket, ascending by the kernel's ids of both: this is the order in which the creator switches off."""
-    found: dict[int, list[CpuSet]] = {}
-    for siblings in sorted(cores, key=lambda one: (machine.core_ids.get(one.first, -1), one.first)):
-        found.setdefault(machine.sockets.get(siblings.first, 0), []).append(siblings)
-    return [found[socket] for socket in sorted(found)]
+    """The CPUs of each core id by socket, ascending by both: this is the order in which the creator switches off."""
+    found: dict[int, dict[int, CpuSet]] = {}
+    for siblings in cores:
+        socket = found.setdefault(machine.sockets.get(siblings.first, 0), {})
+        core_id = _core_id(machine, siblings)
+        socket[core_id] = socket.get(core_id, EMPTY) | siblings
+    return [[found[socket][core_id] for core_id in sorted(found[socket])] for socket in sorted(found)]
 
 
 def _all(nodes: dict[int, list[CpuSet]]) -> list[CpuSet]:

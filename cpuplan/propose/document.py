@@ -7,17 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from cpuplan import API_VERSION
+from cpuplan.importers.base import Machine
 from cpuplan.importers.documents import fold_names
 from cpuplan.importers.node_object import kept_labels
 from cpuplan.load.cluster import NODE_ROLE, ClusterNode, MachineConfigPool
+from cpuplan.propose import alike
 from cpuplan.propose.choice import Choice
 from cpuplan.propose.dump import Dump
 from cpuplan.propose.members import own_label
 from cpuplan.propose.request import Request
 
+#: What the topology manager takes by default, nodes without CPUs included (kubelet, topologymanager/policy_options.go).
+MAX_NUMA_NODES = 8
 
-def intent(dump: Dump, request: Request, nodes: Sequence[ClusterNode], choice: Choice) -> dict[str, Any]:
-    """The document's data, keys in reading order."""
+
+def intent(
+    dump: Dump, request: Request, nodes: Sequence[ClusterNode], machines: Sequence[Machine], choice: Choice
+) -> dict[str, Any]:
+    """The document's data, keys in reading order; `machines` are those of `nodes`."""
     pool = next((each for each in dump.pools if each.name == request.pool and not dump.hosted), None)
     hints = {
         "realTime": request.power != "default",
@@ -26,9 +33,9 @@ def intent(dump: Dump, request: Request, nodes: Sequence[ClusterNode], choice: C
     }
     spec = {
         "selector": _selector(dump, request, pool, nodes),
-        "targets": [_target(dump, request, pool)],
+        "targets": [_target(dump, request, pool, nodes, mixed=len(alike.models(machines)) > 1)],
         "pools": _pools(choice),
-        "kubelet": {"topologyManagerPolicy": request.topology_policy},
+        "kubelet": _kubelet(request, machines[0]),
         "kernel": _kernel(request),
         "workloadHints": hints,
         "net": {"userLevelNetworking": True} if request.user_level_networking else {},
@@ -52,18 +59,29 @@ def _selector(
     return chosen
 
 
-def _target(dump: Dump, request: Request, pool: MachineConfigPool | None) -> dict[str, Any]:
+def _target(
+    dump: Dump, request: Request, pool: MachineConfigPool | None, nodes: Sequence[ClusterNode], *, mixed: bool
+) -> dict[str, Any]:
     target: dict[str, Any] = {
         "platform": "openshift",
         "version": request.release or dump.facts.version,
         "mode": "performanceProfile",
         "pool": request.pool,
     }
+    if mixed:
+        target["mixedHardware"] = "common"
     if pool is None:  # the operator of a hosted cluster wants a selector, and looks at the node pool alone
         return target | {"nodeSelector": {f"{NODE_ROLE}worker": ""}, "controlPlaneTopology": "External"}
-    if pool.match_labels:
-        target["nodeSelector"] = dict(pool.match_labels)
+    if selector := pool.match_labels or _fitting_label(pool, nodes):
+        target["nodeSelector"] = dict(selector)
     return target | {"machineConfigPoolSelector": own_label(pool, dump.pools)}
+
+
+def _fitting_label(pool: MachineConfigPool, nodes: Sequence[ClusterNode]) -> dict[str, str]:
+    """A label of all nodes by which the operator finds a pool that has expressions only: roles before others."""
+    shared = set.intersection(*(set(node.labels.items()) for node in nodes))
+    fitting = sorted(item for item in shared if pool.selects(dict([item])))
+    return dict(sorted(fitting, key=lambda item: not item[0].startswith(NODE_ROLE))[:1])
 
 
 def _pools(choice: Choice) -> dict[str, Any]:
@@ -71,6 +89,13 @@ def _pools(choice: Choice) -> dict[str, Any]:
     if choice.offlined:
         pools["offlined"] = {"cpus": str(choice.offlined), "wholeCores": False}
     return pools
+
+
+def _kubelet(request: Request, machine: Machine) -> dict[str, Any]:
+    kubelet: dict[str, Any] = {"topologyManagerPolicy": request.topology_policy}
+    if (count := len(machine.numa_nodes)) > MAX_NUMA_NODES:  # the kubelet does not start without the option
+        kubelet["topologyManagerPolicyOptions"] = {"max-allowable-numa-nodes": str(count)}
+    return kubelet
 
 
 def _kernel(request: Request) -> dict[str, Any]:

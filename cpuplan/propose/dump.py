@@ -10,6 +10,7 @@ from cpuplan.importers.base import Machine
 from cpuplan.importers.folder import FolderTree
 from cpuplan.load import cluster
 from cpuplan.load.cluster import ClusterNode, MachineConfigPool
+from cpuplan.propose import alike
 
 #: On a hosted cluster each node says in this label which node pool it is of (openshift/hypershift, api NodePoolLabel).
 NODE_POOL = "hypershift.openshift.io/nodePool"
@@ -41,9 +42,16 @@ class Dump:
         objects = list(self._objects.values())
         self.pools: list[MachineConfigPool] = sorted(cluster.told_pools(objects), key=lambda pool: pool.name)
         self.nodes: list[ClusterNode] = sorted(cluster.nodes(objects), key=lambda node: node.name)
+        if self._trees and not self.nodes:
+            self.remarks.append(f"there are no Node objects ({must_gather.NODES}): they tell which nodes a pool has")
         self.facts = cluster.facts(objects)
         self.release = self.facts.version if "ClusterVersion" in self._kinds() else None
         self.hosted = self._is_hosted()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no image of a must-gather at all, which is among the diagnostics."""
+        return not self._trees
 
     def machine(self, name: str) -> Machine | None:
         """The machine of a node; None, with an error among its `problems`, if the snapshot is missing or damaged."""
@@ -59,15 +67,20 @@ class Dump:
         return self._machines[name]
 
     def _read_machine(self, name: str) -> tuple[Machine | None, list[Diagnostic]]:
-        """From the first image that has a whole snapshot."""
+        """From the first image that has a whole snapshot; others must tell of the same CPUs."""
         problems: list[Diagnostic] = []
+        first: Machine | None = None
         for tree in self._trees if node_object.NODE_NAME.fullmatch(name) else ():
             found: list[Diagnostic] = []
             node = must_gather.read_node(tree, name, None, [], found)
-            if node is not None:
-                return node.machine, found
-            problems += found
-        return None, problems or [diagnose("CP285", node=name, path=self.path)]
+            if first is None and node is not None:
+                first, problems = node.machine, found
+            elif first is None:
+                problems += found
+            elif node is not None and alike.layout_facts(node.machine) != alike.layout_facts(first):
+                path = f"{tree.name}/{must_gather.snapshot_path(name)}"
+                problems.append(diagnose("CP286", path=path, kind="the CPUs of", name=name))
+        return first, problems or ([] if first else [diagnose("CP285", node=name, path=self.path)])
 
     def _read(self, tree: FolderTree) -> None:
         self.name = self.name or must_gather.cluster_name(tree)
@@ -89,6 +102,10 @@ class Dump:
         name = data.mapping(item.get("metadata")).get("name")
         kind = item.get("kind")
         if not isinstance(kind, str) or not isinstance(name, str):
+            return
+        if not node_object.NODE_NAME.fullmatch(name):
+            problem = f"no {kind} has such a name"
+            self.diagnostics.append(diagnose("CP125", path=path, text=data.clip(name), problem=problem))
             return
         first = self._objects.setdefault((kind, name), item)
         if _meaning(first) != _meaning(item):

@@ -27,7 +27,7 @@ class Proposal(NamedTuple):
 def propose(dump: Dump, request: Request) -> Proposal:
     """The Intent for a pool's nodes. Options that exclude each other are the caller's (`request.contradiction`)."""
     if problem := _unknown_pool(dump, request.pool):
-        return Proposal(None, diagnostics=(*dump.diagnostics, problem))
+        return Proposal(None, None, (), tuple(dump.remarks), (*dump.diagnostics, *([] if dump.is_empty else [problem])))
     found = members(dump, request.pool)
     remarks = [*dump.remarks, *found.remarks]
     machines = [(node.name, machine) for node in found.nodes if (machine := dump.machine(node.name))]
@@ -45,10 +45,11 @@ def propose(dump: Dump, request: Request) -> Proposal:
         return Proposal(None, None, (), tuple(remarks), tuple(problems))
     if not (dump.release or request.release):
         remarks.append(f"the must-gather does not tell OpenShift's release: {dump.facts.version} is taken (--release)")
+    remarks += _guesses(machines[0][1])
     remarks += alike.remarks(machines)
     remarks += _share_remarks(request, choice)
     comments = _comments(request, choice, machines[0][1], found.nodes)
-    intent = document.intent(dump, request, found.nodes, choice)
+    intent = document.intent(dump, request, found.nodes, [machine for _, machine in machines], choice)
     return Proposal(intent, choice, comments, tuple(remarks), tuple(problems))
 
 
@@ -73,6 +74,14 @@ def _check_label(dump: Dump, name: str) -> list[Diagnostic]:
     return [diagnose("CP284", pool=name)] if pool and not dump.hosted and not own_label(pool, dump.pools) else []
 
 
+def _guesses(machine: Machine) -> Iterable[str]:
+    """What the layout depends on and the snapshot does not tell."""
+    if not machine.core_ids:
+        yield "the snapshot does not tell cores: each CPU is taken for one"
+    if machine.kubelet and machine.kubelet.no_numa_nodes:
+        yield "the snapshot does not tell NUMA nodes: all CPUs are taken for node 0"
+
+
 def _share_remarks(request: Request, choice: Choice) -> Iterable[str]:
     counts = {node: len(cpus) for node, cpus in choice.shares.items()}
     if request.split and len(set(counts.values())) > 1:
@@ -92,6 +101,8 @@ def _comments(request: Request, choice: Choice, machine: Machine, nodes: tuple[C
     if choice.offlined:
         sockets = "" if request.power == "ultra-low-latency" else "sockets without reserved CPUs, then "
         told.append(f"offlined: {request.offlined} CPUs: {sockets}second threads of cores, then first ones")
+    if (nodes_count := len(machine.numa_nodes)) > document.MAX_NUMA_NODES:
+        told.append(f"max-allowable-numa-nodes: with {nodes_count} NUMA nodes, the kubelet does not start without it")
     if request.disable_smt and len(machine.siblings) < len(machine.online):
         told.append("nosmt leaves the first thread of each core: the others are in no pool")
     return tuple(told)

@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.importers.base import Machine, NumaFacts, bare_machine
+from cpuplan.importers.base import KubeletFiles, Machine, NumaFacts, bare_machine
 from cpuplan.propose.choice import Choice, Wanted, choose
 
 
@@ -34,6 +34,12 @@ GAP = machine(PAIRS, {0: "4-7,12-15", 8: "0-3,8-11"})
 UNEQUAL = machine([str(cpu) for cpu in range(8)], {0: "0-1", 1: "2-7"})
 #: Both sockets in one NUMA node: their core ids repeat.
 ONE_NODE = machine(PAIRS, {0: "0-15"}, {0: "0-3,8-11", 1: "4-7,12-15"})
+#: The same without SMT.
+ONE_NODE_SINGLE = machine([str(cpu) for cpu in range(8)], {0: "0-7"}, {0: "0-3", 1: "4-7"})
+#: Core ids repeat within the socket, as they do by cluster on some Arm machines.
+CLUSTERS = machine([str(cpu) for cpu in range(8)], {0: "0-7"})._replace(core_ids={cpu: cpu % 4 for cpu in range(8)})
+#: The dump has no folder of NUMA nodes.
+NO_NODES = ONE_NODE._replace(kubelet=KubeletFiles(None, True, CpuSet(), CpuSet(), 2, {}, {}))
 #: Two cores of two threads, four of one.
 HYBRID = machine(["0-1", "2-3", "4", "5", "6", "7"], {0: "0-7"})
 #: A thread of the first core is offline.
@@ -69,6 +75,9 @@ def chosen(one: Machine, wanted: Wanted) -> Choice:
         (ONE_NODE, Wanted(2), "0,8"),
         (ONE_NODE, Wanted(6), "0-1,4,8-9,12"),
         (ONE_NODE, Wanted(2, disable_smt=True), "0-1"),
+        (ONE_NODE_SINGLE, Wanted(3), "0-1,4"),
+        (ONE_NODE_SINGLE, Wanted(3, disable_smt=True), "0-1,4"),
+        (NO_NODES, Wanted(4), "0-1,8-9"),
         (HYBRID, Wanted(3), "0-1,4"),
         (HYBRID, Wanted(7), "0-6"),
         (LAME, Wanted(2), "1,5"),
@@ -89,6 +98,9 @@ def test_reserved(one: Machine, wanted: Wanted, reserved: str) -> None:
         (TWO_SOCKETS, Wanted(4, 8, split=True), "1-2,9-11,13-15"),
         (TWO_SOCKETS, Wanted(1, 4, disable_smt=True), "4-7"),
         (TWO_SOCKETS, Wanted(1, 2, disable_smt=True), "1-2"),
+        (CLUSTERS, Wanted(1, 2), "4-5"),
+        (CLUSTERS, Wanted(1, 5), "1,4-7"),
+        (TWO_SOCKETS._replace(core_ids={}), Wanted(2, 2), "9-10"),
         (TWO_SOCKETS._replace(core_ids={cpu: 9 - cpu % 8 for cpu in range(16)}), Wanted(2, 2), "10-11"),
     ],
 )

@@ -100,3 +100,39 @@ def test_damaged_objects_are_named(tmp_path: Path) -> None:
     gather(tmp_path, [*CLUSTER, node("w0", "worker")], {})
     trees.put({f"image/{POOLS}/odd.yaml": "kind: [\n"}, tmp_path)
     assert codes(Dump(tmp_path)) == ["CP121"]
+
+
+def test_a_snapshot_is_taken_from_the_first_image_that_has_a_whole_one(tmp_path: Path) -> None:
+    for image in ("one", "two"):
+        gather(tmp_path, [*CLUSTER, node("w0", "worker")], {"w0": trees.server()}, image)
+    (tmp_path / "one/nodes/w0/sysinfo.tgz").write_bytes(b"cut short")
+    dump = Dump(tmp_path)
+    assert dump.machine("w0") is not None
+    assert dump.problems("w0") == []
+
+
+def test_snapshots_that_do_not_agree(tmp_path: Path) -> None:
+    gather(tmp_path, [*CLUSTER, node("w0", "worker")], {"w0": trees.server()}, "one")
+    gather(tmp_path, [], {"w0": trees.server(8)}, "two")
+    dump = Dump(tmp_path)
+    machine = dump.machine("w0")
+    assert machine is not None
+    assert str(machine.online) == "0-7"
+    assert [each.code for each in dump.problems("w0")] == ["CP286"]
+    assert dump.problems("w0")[0].message.endswith("is not what an image before it tells of the CPUs of w0")
+
+
+def test_a_must_gather_without_nodes_is_a_remark(tmp_path: Path) -> None:
+    gather(tmp_path, CLUSTER, {"w0": trees.server()})
+    assert Dump(tmp_path).remarks == [
+        "there are no Node objects (cluster-scoped-resources/core/nodes): they tell which nodes a pool has"
+    ]
+
+
+def test_names_that_no_cluster_has_are_left_out(tmp_path: Path) -> None:
+    path = gather(tmp_path, [*CLUSTER, node("w0", "worker")], {}) / "image/cluster-scoped-resources/core/nodes/w0.yaml"
+    path.write_text(path.read_text().replace("name: w0", 'name: "../../\\e[31mw0"'))
+    dump = Dump(tmp_path)
+    assert dump.nodes == []
+    assert codes(dump) == ["CP125"]
+    assert dump.diagnostics[0].message.endswith("no Node has such a name")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cpuplan.document import NAME_PATTERN
+from cpuplan.intent import Target
 from cpuplan.propose import request as asked
 from cpuplan.propose.dump import NODE_POOL, Dump
 from cpuplan.propose.proposal import Proposal, propose
@@ -37,6 +38,7 @@ def codes(found: Proposal) -> list[str]:
 
 
 CNF = Request("worker-cnf", 2)
+CNF_NODES = [node(name, "worker", "worker-cnf") for name in ("w0", "w1", "w2")]
 
 
 def test_the_intent(tmp_path: Path) -> None:
@@ -136,6 +138,54 @@ def test_shares_that_are_not_even_are_a_remark(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("selector", "label"),
+    [
+        ({"matchExpressions": [{"key": f"{ROLE}worker-cnf", "operator": "Exists"}]}, {f"{ROLE}worker-cnf": ""}),
+        ({"matchExpressions": [{"key": "rack", "operator": "In", "values": ["a", "b"]}]}, {"rack": "a"}),
+        ({"matchExpressions": [{"key": "gpu", "operator": "DoesNotExist"}]}, {f"{ROLE}worker": ""}),
+    ],
+)
+def test_a_pool_with_expressions_is_found_by_a_label_of_its_nodes(
+    tmp_path: Path, selector: dict[str, Any], label: dict[str, str]
+) -> None:
+    nodes = [node(name, "worker", "worker-cnf", labels={"rack": "a"}) for name in ("w0", "w1")]
+    objects = [infrastructure(), pool("worker-cnf", selector=selector), *nodes]
+    found = propose(Dump(gather(tmp_path, objects, {"w0": SERVER, "w1": SERVER})), CNF)
+    assert spec_of(found)["targets"][0]["nodeSelector"] == label
+
+
+def test_nodes_with_unlike_processors_get_a_common_layout(tmp_path: Path) -> None:
+    other = SERVER | {"proc/cpuinfo": SERVER["proc/cpuinfo"].replace("GenuineIntel", "AuthenticAMD")}
+    found = proposal(tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other})
+    assert spec_of(found)["targets"][0]["mixedHardware"] == "common"
+    assert found.remarks == ("w[1-2] and w0 have CPUs of different models; the layout is common to both",)
+
+
+def test_more_numa_nodes_than_the_kubelet_takes(tmp_path: Path) -> None:
+    more = {f"sys/devices/system/node/node{number}/cpulist": "\n" for number in range(2, 9)}
+    found = proposal(tmp_path, CNF, machines={"w0": SERVER | more})
+    assert spec_of(found)["kubelet"] == {
+        "topologyManagerPolicy": "restricted",
+        "topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "9"},
+    }
+    assert found.comments[-1] == "max-allowable-numa-nodes: with 9 NUMA nodes, the kubelet does not start without it"
+
+
+def test_what_a_layout_was_guessed_from_is_a_remark(tmp_path: Path) -> None:
+    bare = {path: text for path, text in SERVER.items() if "/node/" not in path and "/topology/" not in path}
+    found = proposal(tmp_path, CNF, machines={"w0": bare})
+    assert spec_of(found)["pools"]["reserved"] == "0-1"
+    assert found.remarks == (
+        "the snapshot does not tell cores: each CPU is taken for one",
+        "the snapshot does not tell NUMA nodes: all CPUs are taken for node 0",
+    )
+
+
+def test_of_a_folder_without_anything_one_thing_is_said(tmp_path: Path) -> None:
+    assert codes(propose(Dump(tmp_path), CNF)) == ["CP124"]
+
+
 def without_core_ids(files: Mapping[str, str]) -> dict[str, str]:
     return {path: "7\n" if path.endswith("core_id") else text for path, text in files.items()}
 
@@ -143,9 +193,6 @@ def without_core_ids(files: Mapping[str, str]) -> dict[str, str]:
 def changed(**texts: str) -> dict[str, str]:
     """The server with other sibling lists, by CPU (`cpu0`)."""
     return SERVER | {f"sys/devices/system/cpu/{cpu}/topology/core_cpus_list": text for cpu, text in texts.items()}
-
-
-CNF_NODES = [node(name, "worker", "worker-cnf") for name in ("w0", "w1", "w2")]
 
 
 def test_nodes_that_differ_in_core_ids_are_alike(tmp_path: Path) -> None:
@@ -219,5 +266,7 @@ def test_contradictions(request_fields: dict[str, Any], word: str | None) -> Non
     assert bool(found) is bool(word)
 
 
-def test_names_follow_the_rule_of_documents() -> None:
+def test_texts_follow_the_rules_of_documents() -> None:
     assert asked.NAME_PATTERN == NAME_PATTERN
+    version = Target.model_json_schema()["properties"]["version"]
+    assert version["pattern"] == asked.RELEASE_PATTERN
