@@ -34,15 +34,18 @@ SWITCHES = {
     # The creator prints a comment that tells how to write frequencies; --hardware-tuning writes them.
     "enable-hardware-tuning": None,
 }
-#: Refusals of numbers: whether a layout exists is computed.
-_NUMBERS = re.compile(
-    r"please specify the \w+ CPU count in|please ensure that reserved-cpu-count|can't allocate odd number"
-)
-#: Refusals that say more of the creator than of what was asked, where the must-gather has the pool and snapshots.
+#: Refusals that say more of the creator than of what was asked.
 _LIMITS = (
+    (
+        re.compile(
+            r"please specify the \w+ CPU count in|please ensure that reserved-cpu-count|can't allocate odd number"
+        ),
+        "whether there is a layout follows from the machine",
+    ),
+    (re.compile(r"CPU core ids in NUMA node \d+ differ"), "one list of CPUs fits (as releases from 4.19 on know)"),
+    (re.compile(r"gzip: invalid header"), "a whole archive is read, whatever it is compressed by"),
     (re.compile(r"no match for .*infrastructures/cluster\.yaml"), "MachineConfigPools tell that it is not hosted"),
-    (re.compile(r"multiple matches for .*suffix: nodes\b"), "a node's name that ends in `nodes` is no second folder"),
-    (re.compile(r"multiple matches for .*infrastructures/cluster\.yaml"), "two images that agree are one cluster"),
+    (re.compile(r"multiple matches for "), "images that agree are one cluster, and a node's name may end in `nodes`"),
     (re.compile(r"missing required flags: --rt-kernel$"), "the usual kernel is the default"),
 )
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -177,20 +180,61 @@ def _uneven_shares(layout: Layout, machine: Machine, cores: Sequence[CpuSet], re
         yield f"reserves {found} cores of the NUMA nodes, not {wanted}"
 
 
-def limit(error: str, call: Asked, must_gather: Path) -> str | None:
-    """Why a refusal of the creator's is none that another program must repeat; None if it is one."""
-    if _NUMBERS.search(error):
-        return "whether there is a layout follows from the machine"
-    has_pool = any(must_gather.rglob(f"machineconfigpools/{call.pool}.yaml"))
-    if has_pool and any(must_gather.rglob("sysinfo.tgz")):
-        return next((why for pattern, why in _LIMITS if pattern.search(error)), None)
-    return None
+def limit(error: str) -> str | None:
+    """Why a refusal is none that another program must repeat where it finds the pool's machines; None if it is one."""
+    return next((why for pattern, why in _LIMITS if pattern.search(error)), None)
+
+
+def are_alike(machines: Sequence[Machine]) -> bool:
+    """Whether one list of CPUs, and one architecture, is right for all (the operator's webhook wants both)."""
+    return len({(machine.architecture, machine.siblings, _online_by_node(machine)) for machine in machines}) == 1
+
+
+def _online_by_node(machine: Machine) -> tuple[tuple[int, CpuSet], ...]:
+    return tuple((node.id, node.cpus & machine.online) for node in machine.numa_nodes)
+
+
+def is_sound(must_gather: Path) -> bool:
+    """Whether the objects that tell pools are YAML, and images have the same bytes in files of the same name."""
+    found: dict[Path, bytes] = {}
+    for image in sorted(path for path in must_gather.iterdir() if path.is_dir()):
+        for path in sorted(path for path in image.rglob("*") if path.is_file()):
+            if found.setdefault(path.relative_to(image), path.read_bytes()) != path.read_bytes():
+                return False
+    return all(_is_yaml(data) for path, data in found.items() if path.suffix == ".yaml" and path.parent.name in _READ)
+
+
+#: The folders whose objects the creator reads.
+_READ = {"nodes", "machineconfigpools", "infrastructures"}
+
+
+def _is_yaml(data: bytes) -> bool:
+    try:
+        return isinstance(yaml.load(data, yaml.CSafeLoader), dict)
+    except yaml.YAMLError:
+        return False
+
+
+def needs_snippet(machine: Machine) -> bool:
+    """Whether the operator's own kubelet settings are wrong, so that the profile must say other ones.
+
+    It reserves memory on NUMA node 0, which may be missing or have no CPUs, and the topology manager takes 8 nodes.
+    """
+    nodes = dict(_online_by_node(machine))
+    return not nodes.get(0) or len(nodes) > 8
+
+
+def forgets_the_mode(call: Asked) -> bool:
+    """Whether the creator does not know the mode again, because it is in capitals, when it switches sockets off."""
+    mode = call.get("power-consumption-mode")
+    return mode.lower() == "ultra-low-latency" != mode
 
 
 def meant(profile: dict[str, Any], call: Asked) -> dict[str, Any]:
     """The spec without CPU sets, nulls and falses; words with capitals mean what they mean without.
 
-    The creator takes them, and then writes a policy that its own webhook refuses, and forgets the power mode.
+    The creator takes them, and then writes a policy that its own webhook refuses, and forgets the power mode. Of a pool
+    that is selected by expressions, it writes no node selector, which its own schema demands.
     """
     spec = {key: value for key, value in profile["spec"].items() if key != "cpu"}
     spec["numa"] = {"topologyPolicy": spec["numa"]["topologyPolicy"].lower()}

@@ -58,13 +58,20 @@ def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
                 yield case["id"], [f"{place}: {what}" for what in _judged(case, dump, compile_intent)]
             info = found.with_name("info.yaml")
             if info.exists():
-                yield f"{found.parent.name}-info", [f"{info}:1: {what}" for what in _judge_list(info, dump)]
+                yield f"{found.parent.name}-info", [f"{info}:1: {what}" for what in _listed(info, dump)]
 
 
 def _must_gather(answers: Path) -> Path:
     """The must-gather of a folder of answers: beside the folder of folders, or in the open vectors."""
     own = answers.parents[1] / "must-gather" / answers.name
     return own if own.is_dir() else FOLDER / "must-gather" / answers.name
+
+
+def _listed(info: Path, dump: Dump) -> list[str]:
+    try:
+        return list(_judge_list(info, dump))
+    except Exception as error:  # as in _judged
+        return [f"cpuplan or its comparison failed: {error!r}"]
 
 
 def _judged(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> list[str]:
@@ -77,18 +84,24 @@ def _judged(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> list[s
 def _failures(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> Iterator[str]:
     call = creator.asked(case["args"])
     answer = _answer(case["args"], dump, compile_intent)
-    machine = _machine(dump, call)
-    if case["exit_code"] == 1 and not creator.limit(case.get("error") or "", call, dump.path):
+    machines = _machines(dump, call)
+    if case["exit_code"] == 1 and not (machines and creator.limit(case.get("error") or "")):
         if answer.manifest:
             yield f"taken, and the creator refuses it: {case.get('error')}"
         return
-    if machine is None or call.contradicts_itself() or not creator.is_possible(machine, call):
+    if not machines or call.contradicts_itself() or not creator.is_possible(machines[0], call):
         if answer.manifest:
             yield "taken, and there is no layout of that number, or the words contradict each other"
         return
-    if answer.manifest is None:
-        yield f"refused: {answer.refusal}; the creator: {case.get('error') or 'takes it'}"
+    if not creator.are_alike(machines):
+        if answer.manifest:
+            yield "taken, and the nodes of the pool are unlike"
         return
+    if answer.manifest is None:
+        if creator.is_sound(dump.path):
+            yield f"refused: {answer.refusal}; the creator: {case.get('error') or 'takes it'}"
+        return
+    machine = machines[0]
     layout = creator.layout_of(answer.manifest)
     yield from creator.broken_rules(layout, machine, call)
     if case["exit_code"] == 0:
@@ -101,19 +114,23 @@ def _compare(
     """What differs from an answer that the creator gave: its sets count if they are right."""
     assert answer.manifest is not None
     theirs = creator.layout_of(case["profile"])
-    if not any(creator.broken_rules(theirs, machine, call)) and layout != theirs:
+    is_wrong = creator.forgets_the_mode(call) or any(creator.broken_rules(theirs, machine, call))
+    if layout != theirs and not is_wrong:
         yield f"has {layout}; the creator's is {theirs}"
     mine, expected = (creator.meant(creator.profile_of(each), call) for each in (answer.manifest, case["profile"]))
+    if "nodeSelector" not in expected:
+        mine.pop("nodeSelector", None)
     if mine != expected:
         yield f"has {mine}; the creator's is {expected}"
     for key in ("kind", "namespace", "name"):
         if _named(answer.manifest, key) != _named(case["profile"], key):
             yield f"{key} is {_named(answer.manifest, key)}; the creator's is {_named(case['profile'], key)}"
     annotations = creator.profile_of(answer.manifest)["metadata"].get("annotations") or {}
-    if own := [name for name in annotations if not name.startswith("argocd.")]:
+    needed = ["kubeletconfig.experimental"] if creator.needs_snippet(machine) else []
+    if own := [name for name in annotations if not name.startswith("argocd.") and name not in needed]:
         yield f"has the annotations {own}"
-    targeted = next((line for line in case["alerts"] if line.startswith("Nodes names targeted")), ":")
-    if tuple(targeted.partition(":")[2].split()) != answer.nodes:
+    targeted = next((line for line in case.get("alerts") or () if line.startswith("Nodes names targeted")), ":")
+    if sorted(targeted.partition(":")[2].split()) != list(answer.nodes):
         yield f"is for {answer.nodes}; {targeted}"
 
 
@@ -139,14 +156,15 @@ def _answer(arguments: list[str], dump: Dump, compile_intent: Compile) -> Answer
         return Answer(None, refusal=str(error))
 
 
-def _machine(dump: Dump, call: creator.Asked) -> Machine | None:
-    """The machine of the pool's first node; None where nothing tells it, or no number was asked for."""
+def _machines(dump: Dump, call: creator.Asked) -> list[Machine]:
+    """The machines of the pool's nodes; empty where one of them is not told, or no number was asked for."""
     try:
-        nodes = members(dump, call.pool).nodes
+        found = [dump.machine(node.name) for node in members(dump, call.pool).nodes]
         _ = call.numbers
     except (StopIteration, ValueError):
-        return None
-    return dump.machine(nodes[0].name) if nodes else None
+        return []
+    known = [machine for machine in found if machine]
+    return known if len(known) == len(found) else []
 
 
 class _Inventory:
@@ -181,7 +199,7 @@ def _judge_list(info: Path, dump: Dump) -> Iterator[str]:
     found = listing.pools(dump)
     if told["exit_code"] != 0:
         return
-    theirs = {pool["name"]: {node["name"]: node for node in pool["nodes"] or ()} for pool in told["json"]}
+    theirs = {pool["name"]: {node["name"]: node for node in pool["nodes"] or ()} for pool in told["json"] or ()}
     names = {pool: list(nodes) for pool, nodes in found.items()}
     if names != {pool: list(nodes) for pool, nodes in theirs.items()}:
         yield f"has {names}; the creator's is { {pool: list(nodes) for pool, nodes in theirs.items()} }"
@@ -191,7 +209,8 @@ def _judge_list(info: Path, dump: Dump) -> Iterator[str]:
         for name, node in nodes.items():
             machine = found[pool][name]
             if machine is None:
-                yield f"{name} cannot be read"
+                if node["numa_cells"]:
+                    yield f"{name} cannot be read"
             elif capacity[name] not in (0, len(machine.online)):
                 yield f"{name} has the CPUs {machine.online}; its capacity is {capacity[name]}"
             else:
@@ -206,5 +225,9 @@ def _compare_node(name: str, node: dict[str, Any], machine: Machine) -> Iterator
     mine = [numa_node.cpus & machine.online for numa_node in machine.numa_nodes]
     if cells != mine:
         yield f"{name} has the NUMA nodes {mine}; the creator's are {cells}"
+    # It counts the sockets' core ids, of the CPUs whose socket has a CPU in /proc/cpuinfo.
+    ids = {(machine.sockets.get(cpu), machine.core_ids.get(cpu)) for cpu in machine.online}
+    if len(ids) != len(machine.siblings) or not machine.vendor:
+        return
     if node["smt_enabled"] != (len(machine.siblings) < len(machine.online)):
         yield f"{name} has the cores {machine.siblings}; SMT is {node['smt_enabled']} for the creator"
