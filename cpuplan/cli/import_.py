@@ -121,6 +121,5 @@ def _write(made: "Update") -> None:
     from cpuplan.write.files import write_file
 
     for path, (before, text) in made.files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, text)
         note(f"{'wrote' if before is None else 'changed'} {path}")

@@ -24,7 +24,6 @@ def write(texts: Mapping[Path, str], *, quiet: bool = False) -> None:
     from cpuplan.write.files import write_file
 
     for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, text)
         if not quiet:
             note(f"wrote {path}")

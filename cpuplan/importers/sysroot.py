@@ -73,9 +73,7 @@ def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
     return machine._replace(kubelet=files), _remarks(reader, machine, info)
 
 
-def _from_sysfs(
-    reader: Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet, cpuinfo_text: str
-) -> Machine:
+def _from_sysfs(reader: Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet, cpuinfo_text: str) -> Machine:
     architecture = info.architecture or _guess_architecture(reader, online)
     core_ids = sysfs.labels(reader, online, "core_id")
     sockets = sysfs.labels(reader, online, "physical_package_id")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuplan.document import NAME_PATTERN
-from cpuplan.intent import Target
+from cpuplan.load.schema import schema
 from cpuplan.propose import request as asked
 from cpuplan.propose.dump import NODE_POOL, Dump
 from cpuplan.propose.proposal import Proposal, propose
@@ -268,5 +268,4 @@ def test_contradictions(request_fields: dict[str, Any], word: str | None) -> Non
 
 def test_texts_follow_the_rules_of_documents() -> None:
     assert asked.NAME_PATTERN == NAME_PATTERN
-    version = Target.model_json_schema()["properties"]["version"]
-    assert version["pattern"] == asked.RELEASE_PATTERN
+    assert schema("Intent")["definitions"]["Target"]["properties"]["version"]["pattern"] == asked.RELEASE_PATTERN
