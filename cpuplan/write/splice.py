@@ -189,7 +189,7 @@ def _end(text: str, node: Any) -> int:
 def _inline(value: Any, in_flow: bool) -> str:
     """A value on one line; between brackets, more must be quoted."""
     data = plain(value)
-    if in_flow or isinstance(data, dict | list):
+    if in_flow or isinstance(data, dict | list) or (isinstance(data, str) and "\n" in data):
         return to_yaml(Flow([data])).strip()[1:-1]
     return to_yaml([data]).strip().removeprefix("- ")
 

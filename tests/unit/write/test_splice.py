@@ -162,6 +162,10 @@ def test_kinds_of_files(text: str, expected: str) -> None:
     assert splice(text, 0, data, {**data, "a": 2}) == expected
 
 
+def test_a_text_of_several_lines_stays_on_the_line_of_the_value_before() -> None:
+    assert changed("a:\n  b: 0\nc: 1\n", lambda data: data["a"].update(b="#\n")) == 'a:\n  b: "#\\n"\nc: 1\n'
+
+
 def test_comment_between_dash_and_value() -> None:
     """Such an item is written anew with its list, which is rather lost than wrong."""
     text = "a:\n-  # odd\n  b: 1\n- b: 2 # two\nc: 3 # three\n"
