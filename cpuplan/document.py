@@ -8,9 +8,9 @@ from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.model import Before, Field, JsonForm, ReadBy, problem
 from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
 
-#: RFC 1123 label: what Kubernetes takes as a name, and what is safe as a file name.
+#: RFC 1123 label: names of clusters, namespaces and partitions.
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-#: RFC 1123 subdomain: names of nodes and MachineConfigPools may have dots.
+#: RFC 1123 subdomain, with dots: names of documents, which become those of objects and files, of nodes and of pools.
 HOST_PATTERN = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from cpuplan.document import CoreType, KernelList, Listed, Name, Quantity, list_pattern
+from cpuplan.document import CoreType, HostName, KernelList, Listed, Name, Quantity, list_pattern
 from cpuplan.model import Field, Model
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
@@ -184,7 +184,7 @@ class NodeGroup(Model):
     """Nodes of one hardware that share all facts."""
 
     name: Annotated[str, Field(min_length=1, description="a node name, ranges allowed", examples=["worker-[00-11]"])]
-    hardware: Name | None = Field(default=None, description="name of a Hardware document")
+    hardware: HostName | None = Field(default=None, description="name of a Hardware document")
     labels: dict[str, str] = {}
     offline: KernelList | None = Field(default=None, description="CPUs that are offline on these nodes only")
     devices: Annotated[tuple[Device, ...], Listed] = ()
@@ -194,6 +194,6 @@ class NodesSpec(Model):
     """Nodes of one cluster; `hardware` and `labels` hold for all of them unless a group says otherwise."""
 
     cluster: Name
-    hardware: Name | None = None
+    hardware: HostName | None = None
     labels: dict[str, str] = {}
     nodes: Annotated[tuple[NodeGroup, ...], Listed, Field(min_length=1)]

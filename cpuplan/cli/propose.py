@@ -9,6 +9,7 @@ import click
 from cpuplan.cli.new_files import HEADER, write_new
 from cpuplan.cli.output import print_diagnostics, print_remarks, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.document import HOST_PATTERN
 from cpuplan.propose import request as asked
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def request_of(**options: Any) -> asked.Request:
         topology_policy=options["topology_policy"],
         user_level_networking=options["user_level_networking"],
         frequencies=options["hardware_tuning"],
-        name=options["name"] or options["pool"].replace(".", "-"),
+        name=options["name"] or options["pool"],
         release=options["release"],
         cluster=options["cluster"],
     )
@@ -95,7 +96,7 @@ def request_of(**options: Any) -> asked.Request:
         raise click.UsageError(f"--release is {wanted.release!r}; a release is written like 4.20")
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
-    if not re.fullmatch(asked.NAME_PATTERN, wanted.name):
+    if not re.fullmatch(HOST_PATTERN, wanted.name):
         raise CpuplanError([diagnose("CP207", name=wanted.name)])
     return wanted
 

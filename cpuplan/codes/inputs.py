@@ -43,8 +43,8 @@ CODES = {
     "CP207": Code(
         "invalid name",
         "{name!r} is no name that Kubernetes takes",
-        "use up to 63 lower-case letters, digits and dashes, beginning and ending with a letter or digit",
-        "Names become names of objects and files: RFC 1123 labels.",
+        "use lower-case letters, digits, dashes and dots, beginning and ending with a letter or digit",
+        "Names become names of objects and files: RFC 1123 subdomains, of up to 253 characters.",
     ),
     "CP208": Code(
         "invalid CPU list",

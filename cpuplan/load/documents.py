@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from cpuplan import API_VERSION
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.document import NAME_PATTERN
+from cpuplan.document import HOST_PATTERN
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
 from cpuplan.model import Model
@@ -154,7 +154,7 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
         yield diagnose("CP202", source.value_at(("metadata",)), field="metadata.name")
         return
     yield from _unknown_keys(source, metadata, ("metadata",), _METADATA)
-    if not isinstance(name, str) or not re.fullmatch(NAME_PATTERN, name):
+    if not isinstance(name, str) or not re.fullmatch(HOST_PATTERN, name):
         yield diagnose("CP207", source.value_at(("metadata", "name")), name=name)
     if "spec" not in data:
         yield diagnose("CP202", source.value_at(()), field="spec")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cpuplan import API_VERSION
-from cpuplan.document import NAME_PATTERN
+from cpuplan.document import HOST_PATTERN
 from cpuplan.load.documents import KINDS
 from cpuplan.model import jsonschema
 
@@ -32,7 +32,7 @@ def schema(kind: str) -> dict[str, Any]:
                 "additionalProperties": False,
                 "required": ["name"],
                 "properties": {
-                    "name": {"type": "string", "pattern": NAME_PATTERN},
+                    "name": {"type": "string", "pattern": HOST_PATTERN},
                     "labels": labels,
                     "annotations": labels,
                 },

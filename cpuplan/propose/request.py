@@ -7,9 +7,6 @@ POWER: tuple[Power, ...] = ("default", "low-latency", "ultra-low-latency")
 #: `none` is left out, as in the creator: it makes a profile for alignment.
 TOPOLOGY_POLICIES = ("single-numa-node", "best-effort", "restricted")
 
-
-#: RFC 1123 label; `document.NAME_PATTERN` stands beside models, which take long to load.
-NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 #: As `intent.Target.version`.
 RELEASE_PATTERN = r"^[1-9][0-9]?\.[0-9]{1,2}$"
 

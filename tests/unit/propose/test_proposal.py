@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from cpuplan.document import NAME_PATTERN
 from cpuplan.load.schema import schema
 from cpuplan.propose import request as asked
 from cpuplan.propose.dump import NODE_POOL, Dump
@@ -267,5 +266,4 @@ def test_contradictions(request_fields: dict[str, Any], word: str | None) -> Non
 
 
 def test_texts_follow_the_rules_of_documents() -> None:
-    assert asked.NAME_PATTERN == NAME_PATTERN
     assert schema("Intent")["definitions"]["Target"]["properties"]["version"]["pattern"] == asked.RELEASE_PATTERN
