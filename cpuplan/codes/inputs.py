@@ -103,8 +103,8 @@ CODES = {
         "sibling of no use",
         "{pool} cannot leave the other threads of its cores to {sibling}",
         "write `idle`, or another pool",
-        "With `sibling` a pool takes one thread of each core and another pool the others. A pool cannot do both, and QoS sets "
-        "lie over the pools.",
+        "With `sibling` a pool takes one thread of each core and another pool the others. A pool cannot do both, not with a "
+        "partition of its own either, and QoS sets lie over the pools.",
     ),
     "CP217": Code(
         "workload outside of isolated",

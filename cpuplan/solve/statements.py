@@ -54,6 +54,11 @@ def _two_rests(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
             yield diagnose("CP213", at(f"{rests[0].field}.rest"), label=label, labels=labels, pools=names)
 
 
+def _has_no_use(host: str, target: str) -> bool:
+    """Whether the threads of a core cannot be in both: they are one pool, a pool and its part, or QoS sets."""
+    return host in QOS_SETS or target in (host, *QOS_SETS) or (host == "isolated" and target.startswith(PARTITION))
+
+
 def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
     """Names of pools that the intent has not, and siblings that no pool could have."""
     known = statements.sets
@@ -64,7 +69,7 @@ def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
         sibling = each.pool.sibling
         if sibling not in (None, IDLE):
             named.append((f"{each.field}.sibling", sibling or ""))
-        if sibling is not None and (each.name in QOS_SETS or sibling_of(each.pool) in (each.name, *QOS_SETS)):
+        if sibling is not None and _has_no_use(each.name, sibling_of(each.pool) or ""):
             yield diagnose("CP216", at(f"{each.field}.sibling"), pool=each.name, sibling=sibling)
     for index, workload in enumerate(statements.node_class.spec.workloads):
         named.append((f"workloads.{index}.pool", workload.pool))

@@ -82,7 +82,11 @@ class Counts:
         return self.cp_model.LinearExpr.sum(list(parts))
 
     def between(self, expression: Expression, least: int, most: int) -> None:
-        self.model.add_linear_constraint(expression, least, most)
+        """Have an expression in a range; in one that holds nothing it never is."""
+        if least > most:
+            self.model.add_bool_or([])  # CP-SAT takes an empty sum for one in an empty range
+        else:
+            self.model.add_linear_constraint(expression, least, most)
 
     def minimise(self, expression: Expression) -> bool:
         """Make an expression as small as it can be, and keep it there; False if the rules contradict each other."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import CpuplanError
 from cpuplan.solve import solver
 from cpuplan.topology import Topology
 from tests.unit.solve.problems import locate, machine, node_class
@@ -135,3 +136,12 @@ def test_verify_accepts_another_layout_than_the_best() -> None:
 def test_only_solving_imports_the_solver() -> None:
     code = "import sys; from cpuplan.solve import solver; sys.exit('ortools' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_range_that_holds_nothing_is_no_range() -> None:
+    """More CPUs than there are, of a set that can have none: the solver takes such a sum for one that fits."""
+    qos = {"bestEffort": {"min": 2, "apart": {"reserved": "core"}}}
+    rules = [{"disable": name, "because": "-"} for name in ("cpu0-reserved", "reserved-not-empty")]
+    node = node_class(machine(1), {"reserved": "rest"}, "none", qos=qos, rules=rules)
+    with pytest.raises(CpuplanError, match="bestEffort"):
+        solver.solve(node, locate)

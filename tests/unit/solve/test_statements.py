@@ -60,6 +60,11 @@ def test_siblings_that_no_other_pool_can_have(name: str, sibling: str) -> None:
     assert [problem.code for problem in statements.check(node, locate)] == ["CP216"]
 
 
+def test_threads_of_isolated_cannot_be_its_partitions_alone() -> None:
+    pools = {"reserved": "rest", "isolated": {"sibling": "isolated.a", "partitions": {"a": {"cores": 1}}}}
+    assert [each[:5] for each in found(pools)] == ["CP216"]
+
+
 def test_everything_is_said_at_once() -> None:
     codes = [each[:5] for each in found({"reserved": "1,9", "shared": "1,7", "isolated": "rest", "offlined": "rest"})]
     assert codes == ["CP213", "CP211", "CP350", "CP351", "CP352", "CP352", "CP214"]
