@@ -17,13 +17,14 @@ def make_root(plan: NodePlan, root: Path) -> Path:
     settings = all_settings(plan)
     offlined = plan.pool("offlined").cpus
     online = plan.topology.online - offlined
-    isolated = plan.pool("isolated").cpus
+    isolcpus = plan.pool("isolcpus").cpus
+    isolated = plan.pool("isolated").cpus | isolcpus
     line = kernel.render(of_component(settings, kernel.NAME))
     files = {
         "proc/cmdline": f"BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro {line}\n",
         f"{CPU}/online": f"{online}\n",
         f"{CPU}/present": f"{plan.topology.online | plan.topology.offline}\n",
-        f"{CPU}/isolated": f"{isolated if plan.spec.isolation.domain else EMPTY}\n",
+        f"{CPU}/isolated": f"{isolated if plan.spec.isolation.domain else isolcpus}\n",
         f"{CPU}/nohz_full": f"{isolated if plan.spec.isolation.nohz_full else EMPTY}\n",
     }
     for cpu in online:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from cpuplan.check.machine import SYSTEM, cpu_file
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
-from cpuplan.components.cmdline import Occurrence, canonical
+from cpuplan.components.cmdline import Occurrence, canonical, effective, lists
 from cpuplan.components.setting import Setting, of_component
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -39,9 +39,9 @@ def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], p
     labels = subject.labels(setting.reasons)
     last = found[-1]
     place = Position(path, 1, last.column, last.column + len(last.text))
-    if last.value != setting.value:
+    if effective(found) != setting.value:
         yield diagnose("CP812", place, labels=labels, found=last.text, wanted=wanted)
-    elif any(other.value != last.value for other in found):
+    elif not all(each.value in lists(setting.value) for each in found):
         values = " and ".join(dict.fromkeys(each.text for each in found))
         yield diagnose("CP813", place, labels=labels, key=setting.key, count=len(found), values=values)
 
@@ -50,19 +50,18 @@ def _is_as_planned(subject: Subject, key: str) -> bool:
     """Whether `arguments` has nothing to say of `key`: an argument that is wrong has the wrong effect too."""
     planned = next((each.value for each in of_component(subject.settings, kernel.NAME) if each.key == key), None)
     found = kernel.occurrences(subject.root.read(CMDLINE) or "").get(key, ())
-    return planned is None or (bool(found) and all(each.value == planned for each in found))
+    return planned is None or (bool(found) and all(each.value in lists(planned) for each in found))
 
 
 def effects(subject: Subject) -> Iterator[Diagnostic]:
     """What the kernel made of them: it drops a whole list for one CPU that it does not have."""
-    isolation = subject.plan.spec.isolation
-    isolated = subject.plan.pool("isolated").cpus | subject.plan.pool("isolcpus").cpus
-    effects = (("isolated", "isolcpus", isolation.domain), ("nohz_full", "nohz_full", isolation.nohz_full))
-    for name, key, wanted in effects:
+    plan = subject.plan
+    ticking = plan.pool("isolated").cpus | plan.pool("isolcpus").cpus if plan.spec.isolation.nohz_full else EMPTY
+    effects = (("isolated", "isolcpus", kernel.without_balancing(plan)), ("nohz_full", "nohz_full", ticking))
+    for name, key, expected in effects:
         found = cpu_file(subject, name)
         if found is None or not _is_as_planned(subject, key):
             continue
-        expected = isolated if wanted else EMPTY
         if found != expected:
             place = Position(subject.root.shown(f"{SYSTEM}/{name}"), 1, 1)
             yield diagnose("CP814", place, file=name, found=found or "empty", wanted=expected or "empty")

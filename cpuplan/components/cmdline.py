@@ -1,6 +1,6 @@
 """The syntax of kernel command lines: words, quotes, lists (kernel: lib/cmdline.c, kernel/params.c)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.components.setting import Value
@@ -76,12 +76,34 @@ def canonical(key: str) -> str:
 
 
 def keyed(text: str) -> dict[str, Value]:
-    """Values by argument name, in order; of a repeated argument the last value, as the kernel does.
+    """Values by argument name, in order; of a repeated argument what the kernel takes.
 
     Arguments that add up (`console=`) are keys by themselves, `console=tty0`: True. A number of pages belongs to the
     size before it, `hugepagesz=2M`: 64.
     """
-    return {key: found[-1].value for key, found in occurrences(text).items()}
+    return {key: effective(found) for key, found in occurrences(text).items()}
+
+
+def effective(found: Sequence[Occurrence]) -> Value:
+    """What the kernel makes of an argument that is given so often: the last value.
+
+    isolcpus= is taken with each list whose flags no earlier one has (kernel/sched/isolation.c): several make a tuple.
+    """
+    flags: set[Value] = set()
+    taken: list[Value] = []
+    for each in found:
+        if not isinstance(each.value, tuple):
+            return found[-1].value
+        *own, _ = each.value
+        if flags.isdisjoint(own):
+            flags.update(own)
+            taken.append(each.value)
+    return taken[0] if len(taken) == 1 else tuple(taken)
+
+
+def lists(value: Value) -> tuple[Value, ...]:
+    """The values of the words that say `value`: more than one where isolcpus= has a list for each flag."""
+    return value if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value) else (value,)
 
 
 def occurrences(text: str) -> dict[str, list[Occurrence]]:
@@ -155,5 +177,5 @@ def words(key: str, value: Value) -> list[str]:
         forms = {"tuned.non_isolcpus": CpuSet.mask, "systemd.cpu_affinity": CpuSet.expanded}
         return [f"{key}={forms.get(key, str)(value)}"]
     if isinstance(value, tuple):
-        return [f"{key}={','.join(map(str, value))}"]
+        return [f"{key}={','.join(map(str, each))}" for each in lists(value) if isinstance(each, tuple)]
     return [f"{key}={value}"]

@@ -178,9 +178,20 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
         flags.append(("domain", stated(plan, "no load balancing", "isolation.domain")))
     if switches.managed_irq:
         flags.append(("managed_irq", stated(plan, "managed interrupts stay off", "isolation.managedIrq")))
-    if flags:  # isolcpus= without a flag would mean domain
-        names: tuple[Value, ...] = tuple(flag for flag, _ in flags)
-        yield "isolcpus", (*names, isolated.cpus), (*isolated.because, *(reason for _, reason in flags))
+    reasons = tuple(reason for _, reason in flags)
+    both: list[tuple[Value, ...]] = [(*(flag for flag, _ in flags), isolated.cpus)] if flags else []
+    if (apart := without_balancing(plan)) and not switches.domain:
+        both.append(("domain", apart))
+        reasons = (*reasons, Reason("the scheduler leaves the pool isolcpus alone", "default"))
+    if both:
+        # A list of its own comes last: kernels before 5.18 know one list only, and drop each later one that differs.
+        yield "isolcpus", both[0] if len(both) == 1 else tuple(both), (*isolated.because, *reasons)
+
+
+def without_balancing(plan: NodePlan) -> CpuSet:
+    """The CPUs that the scheduler leaves alone by `isolcpus=domain`; a cgroup of its own does it for Open vSwitch."""
+    apart = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
+    return _isolated(plan).cpus if plan.spec.isolation.domain else apart
 
 
 def _huge_pages(plan: NodePlan) -> Iterator[Argument]:

@@ -184,7 +184,7 @@ def _value(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return ",".join(map(_value, value))
+        return (" and " if any(isinstance(each, tuple) for each in value) else ",").join(map(_value, value))
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_value(item)}" for key, item in value.items())
     return str(value)

@@ -120,3 +120,23 @@ def test_links_stay_inside_the_root(tmp_path: Path) -> None:
     assert root.read("etc/absolute") == "inside"
     assert root.read("etc/climbing") == "inside"
     assert root.read("etc/loop") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        (replace("proc/cmdline", "isolcpus=managed_irq,", "isolcpus=managed_irq,0,"), ["CP812"]),
+        (replace("proc/cmdline", " isolcpus=domain,", " x="), ["CP812"]),
+        (replace("proc/cmdline", " isolcpus=domain,", " isolcpus=domain,1 isolcpus=domain,"), ["CP812"]),
+        (replace("proc/cmdline", "ro ", "ro isolcpus=nohz,1 "), ["CP812"]),
+        (write(f"{CPU}/isolated", "\n"), ["CP814"]),
+    ],
+)
+def test_isolcpus_has_a_list_for_each_flag(tmp_path: Path, change: Callable[[Path], None], codes: list[str]) -> None:
+    project = pipeline.load(REPOSITORY / "tests/cases/kernel-isolated")
+    plan, _ = pipeline.solve(project)
+    node = plan.nodes[0]
+    root = make_root(node, tmp_path)
+    assert check(Root(root), node, project.locate) == []
+    change(root)
+    assert [each.code for each in check(Root(root), node, project.locate)] == codes

@@ -31,6 +31,20 @@ def test_switches_of_isolation(isolation: dict[str, Any], present: list[str], ab
     assert not set(absent) & set(found)
 
 
+@pytest.mark.parametrize(
+    ("isolation", "wanted"),
+    [
+        ({}, ["isolcpus=managed_irq,2-7", "isolcpus=domain,2-3"]),
+        ({"managedIrq": False}, ["isolcpus=domain,2-3"]),
+        ({"domain": True}, ["isolcpus=domain,managed_irq,2-7"]),
+    ],
+)
+def test_the_scheduler_leaves_the_pool_isolcpus_alone(isolation: dict[str, Any], wanted: list[str]) -> None:
+    node = plan(isolated="4-7", isolcpus="2-3", spec={"isolation": isolation})
+    assert [word for word in line(node) if word.startswith("isolcpus=")] == wanted
+    assert kernel.parse(" ".join(wanted))["isolcpus"] == values(kernel.settings(node), kernel.NAME)["isolcpus"]
+
+
 def test_interrupts_go_to_reserved_cpus_on_kubernetes() -> None:
     assert "irqaffinity=0-1" in line(plan(shared="2", platform="kubernetes", version="1.33"))
 
@@ -92,6 +106,11 @@ def test_extra_arguments_come_last_and_once(extra: list[str], wanted: list[str])
         ("rcu-nocbs=0-3:1/2", {"rcu_nocbs": CpuSet.parse("0,2")}),
         ("isolcpus=4-7", {"isolcpus": ("domain", CpuSet.parse("4-7"))}),
         ("isolcpus=managed_irq,domain,4,5", {"isolcpus": ("domain", "managed_irq", CpuSet.parse("4-5"))}),
+        (
+            "isolcpus=managed_irq,4-7 isolcpus=domain,6-7",
+            {"isolcpus": (("managed_irq", CpuSet.parse("4-7")), ("domain", CpuSet.parse("6-7")))},
+        ),
+        ("isolcpus=4-7 isolcpus=domain,managed_irq,6", {"isolcpus": ("domain", CpuSet.parse("4-7"))}),
         ("nohz_full=all", {"nohz_full": "all"}),
         ("tuned.non_isolcpus=00000001,00000003", {"tuned.non_isolcpus": CpuSet.parse("0-1,32")}),
         ("systemd.cpu_affinity=0,1,2", {"systemd.cpu_affinity": CpuSet.parse("0-2")}),
