@@ -175,7 +175,8 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _write(f"node/{CPU}/nohz_full", "\n"),
     ),
     "CP812-other-list": (_node, _replace("node/proc/cmdline", "nohz_full=1-3,5-7", "nohz_full=2-3,5-7")),
-    "CP813-second-tool": (_node, _replace("node/proc/cmdline", " ro ", " ro isolcpus=2-7 ")),
+    "CP812-further-list": (_node, _replace("node/proc/cmdline", " ro ", " ro isolcpus=2-7 ")),
+    "CP813-second-tool": (_node, _replace("node/proc/cmdline", " ro ", " ro nohz_full=2-7 ")),
     "CP814-dropped": (_node, _write(f"node/{CPU}/nohz_full", "\n")),
     "CP820-no-kubelet": (_node, _remove(KUBELET), _remove(f"{KUBELET_DROP_INS}/90-cpuplan.conf")),
     "CP821-damaged-drop-in": (

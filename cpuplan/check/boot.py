@@ -39,10 +39,11 @@ def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], p
     labels = subject.labels(setting.reasons)
     last = found[-1]
     place = Position(path, 1, last.column, last.column + len(last.text))
-    if effective(found) != setting.value:
-        yield diagnose("CP812", place, labels=labels, found=last.text, wanted=wanted)
+    values = " and ".join(dict.fromkeys(each.text for each in found))
+    if (taken := effective(found)) != setting.value:
+        shown = last.text if taken == last.value else values
+        yield diagnose("CP812", place, labels=labels, found=shown, wanted=wanted)
     elif not all(each.value in lists(setting.value) for each in found):
-        values = " and ".join(dict.fromkeys(each.text for each in found))
         yield diagnose("CP813", place, labels=labels, key=setting.key, count=len(found), values=values)
 
 
