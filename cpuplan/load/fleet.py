@@ -1,17 +1,16 @@
 """Documents to classes: which nodes there are, which intent claims each, and which of them are the same."""
 
-import re
-from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
-from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.document import HOST_PATTERN, expand_names
-from cpuplan.intent import IntentSpec, Selector, Target
-from cpuplan.inventory import Device, HardwareSpec, NodeGroup, NodesSpec
-from cpuplan.load import hardware, targets
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.intent import IntentSpec, Target
+from cpuplan.inventory import Device, HardwareSpec
+from cpuplan.load import claims, groups, hardware, targets
+from cpuplan.load.claims import Claim
 from cpuplan.load.documents import Document, Documents
+from cpuplan.load.groups import Group
 from cpuplan.plan import NodeClass
 from cpuplan.pools import Pool
 from cpuplan.source import Position
@@ -19,20 +18,6 @@ from cpuplan.topology import Topology
 
 #: Characters of the name of a label (Kubernetes, labels and selectors).
 MOST_LABEL = 63
-_HOST = re.compile(HOST_PATTERN)
-
-
-class Group(NamedTuple):
-    """Nodes of one group of a Nodes document: the same hardware, labels and facts."""
-
-    document: Document
-    number: int  # of the group in its document
-    cluster: str
-    names: tuple[str, ...]
-    hardware: str
-    labels: dict[str, str]
-    offline: CpuSet
-    devices: tuple[Device, ...]
 
 
 class Fleet(NamedTuple):
@@ -44,73 +29,14 @@ class Fleet(NamedTuple):
 def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     """Expand names, check what documents say of each other, match selectors, group into classes."""
     diagnostics: list[Diagnostic] = []
-    groups = list(_groups(documents, diagnostics))
-    _check_unique(groups, diagnostics)
+    found = groups.build(documents, diagnostics)
     topologies = _Topologies(documents, diagnostics)
-    for group in groups:
+    for group in found:
         topologies.of(group)
-    claimed = _claim(documents, groups, diagnostics)
+    claimed = claims.build(documents, found, diagnostics)
     classes = list(_classes(documents, claimed, topologies, diagnostics))
     diagnostics += targets.check(documents, classes)
     return Fleet(tuple(sorted(classes, key=lambda each: (each.cluster, each.name)))), diagnostics
-
-
-def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Group]:
-    known = {document.name for document in documents.of_kind("Hardware")}
-    for document in documents.of_kind("Nodes"):
-        spec: NodesSpec = document.spec
-        for index, group in enumerate(spec.nodes):
-            names = _names(document, index, group, diagnostics)
-            named = group.hardware or spec.hardware
-            if named is None:
-                diagnostics.append(diagnose("CP223", document.at("nodes", index, "name"), name=group.name))
-            elif named not in known and not documents.may_define("Hardware", named):
-                place = document.at("nodes", index, "hardware") if group.hardware else document.at("hardware")
-                diagnostics.append(diagnose("CP222", place, hardware=named, hint=_hardware_hint(named, known)))
-            labels = {**spec.labels, **group.labels}
-            yield Group(
-                document, index, spec.cluster, names, named or "", labels, group.offline or EMPTY, group.devices
-            )
-
-
-def _hardware_hint(name: str, known: set[str]) -> str:
-    from cpuplan.load import catalog
-    from cpuplan.load.mistakes import did_you_mean
-
-    if catalog.find(name):
-        return f"`cpuplan catalog {name}` copies it from the catalogue into inventories/"
-    return did_you_mean(name, known) if known else "define it in a Hardware document under inventories/"
-
-
-def _names(document: Document, index: int, group: NodeGroup, diagnostics: list[Diagnostic]) -> tuple[str, ...]:
-    place = document.at("nodes", index, "name")
-    try:
-        names = tuple(expand_names(group.name))
-    except ValueError as error:
-        diagnostics.append(diagnose("CP228", place, name=group.name, problem=error))
-        return ()
-    if wrong := next((name for name in names if not _HOST.match(name)), None):
-        diagnostics.append(diagnose("CP228", place, name=group.name, problem=f"{wrong!r} is no RFC 1123 name"))
-        return ()
-    return names
-
-
-def _check_unique(groups: Iterable[Group], diagnostics: list[Diagnostic]) -> None:
-    seen: dict[tuple[str, str], Group] = {}
-    for group in groups:
-        for name in group.names:
-            first = seen.setdefault((group.cluster, name), group)
-            if first is not group:
-                diagnostics.append(
-                    diagnose(
-                        "CP224",
-                        group.document.at("nodes", group.number, "name"),
-                        labels=[Label(first.document.at("nodes", first.number, "name"), "the first one")],
-                        node=name,
-                        cluster=group.cluster,
-                    )
-                )
-                break
 
 
 class _Topologies:
@@ -150,76 +76,6 @@ class _Topologies:
                 where = place or document.at(*problem.field)
                 self._diagnostics.append(diagnose(problem.code, where, **problem.values))
         return self._built[key]
-
-
-def selects(selector: Selector, group: Group) -> tuple[str, ...]:
-    """The nodes of `group` that fit everything in `selector`; all of them for an empty one."""
-    if selector.clusters and group.cluster not in selector.clusters:
-        return ()
-    if any(group.labels.get(key) != value for key, value in selector.match_labels.items()):
-        return ()
-    if not selector.nodes:
-        return group.names
-    wanted = {name for pattern in selector.nodes if "*" not in pattern for name in expand_names(pattern)}
-    globs = [pattern for pattern in selector.nodes if "*" in pattern]
-    return tuple(name for name in group.names if name in wanted or any(fnmatchcase(name, glob) for glob in globs))
-
-
-def _claim(
-    documents: Documents, groups: list[Group], diagnostics: list[Diagnostic]
-) -> list[tuple[Document, Group, tuple[str, ...]]]:
-    """(intent, group, names) for all nodes that exactly one intent selects."""
-    claims = []
-    owner: dict[tuple[str, str], Document] = {}
-    for intent in documents.of_kind("Intent"):
-        spec: IntentSpec = intent.spec
-        found = False
-        for group in groups:
-            names = _selected(intent, spec.selector, group, diagnostics)
-            found = found or bool(names)
-            mine = tuple(name for name in names if owner.setdefault((group.cluster, name), intent) is intent)
-            if clash := [name for name in names if name not in mine]:
-                first = owner[group.cluster, clash[0]]
-                diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
-            if mine:
-                claims.append((intent, group, mine))
-        # Names that could not be read (CP228) may be the ones that are selected.
-        if not found and all(group.names for group in groups) and not documents.may_define("Nodes"):
-            code = "CP225" if groups or not intent.written_as else "CP233"
-            diagnostics.append(diagnose(code, intent.at("selector"), intent=intent.name))
-    for group in groups if not documents.may_define("Intent") else ():
-        free = [name for name in group.names if (group.cluster, name) not in owner]
-        if free:
-            diagnostics.append(_unselected(group, free))
-    return claims
-
-
-def _selected(intent: Document, selector: Selector, group: Group, diagnostics: list[Diagnostic]) -> tuple[str, ...]:
-    try:
-        return selects(selector, group)
-    except ValueError as error:
-        problem = diagnose("CP228", intent.at("selector", "nodes"), name=", ".join(selector.nodes), problem=error)
-        if problem not in diagnostics:
-            diagnostics.append(problem)
-        return ()
-
-
-def _claimed_twice(intent: Document, first: Document, cluster: str, names: list[str]) -> Diagnostic:
-    return diagnose(
-        "CP220",
-        intent.at("selector"),
-        labels=[Label(first.at("selector"), f"{first.name} selects it here")],
-        node=names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)",
-        cluster=cluster,
-        first=first.name,
-        second=intent.name,
-    )
-
-
-def _unselected(group: Group, names: list[str]) -> Diagnostic:
-    shown = f"node {names[0]}" if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]})"
-    place = group.document.at("nodes", group.number, "name")
-    return diagnose("CP221", place, nodes=shown, cluster=group.cluster, they="it" if len(names) == 1 else "they")
 
 
 #: What nodes of one class have in common: intent, cluster, hardware, offline CPUs, devices of their own.
@@ -277,14 +133,14 @@ def _unlabelled(
 
 def _classes(
     documents: Documents,
-    claims: list[tuple[Document, Group, tuple[str, ...]]],
+    claimed: list[Claim],
     topologies: _Topologies,
     diagnostics: list[Diagnostic],
 ) -> Iterator[NodeClass]:
     merged: dict[_Key, list[str]] = {}
     first: dict[_Key, tuple[Document, Group]] = {}
     members: dict[_Key, list[tuple[Group, tuple[str, ...]]]] = {}
-    for intent, group, names in claims:
+    for intent, group, names in claimed:
         key = (intent.name, group.cluster, group.hardware, group.offline, _devices_that_matter(intent.spec, group))
         merged.setdefault(key, []).extend(names)
         members.setdefault(key, []).append((group, names))

@@ -22,10 +22,11 @@ from yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
-from yaml.reader import ReaderError
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.load import yaml_text
 from cpuplan.load.scalars import WORDS, Refusal, clip, read_plain
+from cpuplan.load.yaml_text import BREAK, Place, Problem
 from cpuplan.source import Mark, Marks, Position, Source
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -39,11 +40,7 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NOWHERE = (-1, -1, -1)
 _ITEM: Any = object()  # the "key" of whatever comes next in a list
-_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # what libyaml counts as the end of a line
-_CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _PROPERTY = re.compile(r"[ \t]*([&!][^\s,\[\]{}]*)")
-
-Place = tuple[int, int, int]
 
 
 class _Stop(Exception):  # noqa: N818  not an error of the program: the rest of the file is not read
@@ -63,7 +60,7 @@ def read(path: Path, name: str) -> tuple[list[Source], list[Diagnostic]]:
         data = data.removeprefix(codecs.BOM_UTF8)
         text = data.decode()
     except UnicodeDecodeError as error:
-        lines = _BREAK.split(data[: error.start].decode())
+        lines = BREAK.split(data[: error.start].decode())
         problem = f"byte 0x{data[error.start]:02x} is not UTF-8"
         position = Position(name, len(lines), len(lines[-1]) + 1)
         return [], [diagnose("CP108", position, path=name, problem=problem)]
@@ -82,11 +79,11 @@ def parse(path: str, text: str) -> tuple[list[Source], list[Diagnostic]]:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        reader.check_text()
+        reader.report(*yaml_text.oddities(reader.text))
         loader = LOADER(reader.text)
         reader.compose(iter(loader.get_event, None))
     except yaml.YAMLError as error:
-        reader.report_syntax(error)
+        reader.report(yaml_text.syntax_problem(reader.text, error))
     except _Stop:
         pass
     finally:
@@ -253,50 +250,13 @@ class _Reader:
         self._report("CP105", place, what="alias", text=clip(f"*{event.anchor}"))
         return place
 
-    def check_text(self) -> None:
-        """Report what libyaml lets pass: byte order marks, and line ends of YAML 1.1 (section 4.2) that 1.2 has not."""
-        if self.text.isascii():
-            return
-        line = start = 0
-        for match in re.finditer("\r\n|[\n\r\x85\u2028\u2029\ufeff\ud800-\udfff]", self.text):
-            code = ord(match[0][0])
-            shown, column = f"U+{code:04X}", match.start() - start
-            place = (line, column, column + 1)
-            if 0xD800 <= code <= 0xDFFF:
-                self._report("CP101", place, problem=f"{shown} is half of a character")
+    def report(self, *problems: Problem) -> None:
+        """Report what is wrong with the text; half of a character ends the reading."""
+        for each in problems:
+            labels = [Label(self._position(place), text) for place, text in each.labels]
+            self._report(each.code, each.place, labels, **each.values)
+            if each.ends_reading:
                 raise _Stop
-            if code == 0xFEFF:
-                self._report("CP101", place, problem=f"{shown}, a byte order mark, belongs to the start of a file only")
-                continue
-            if code > 0x7F:
-                meant: dict[str, Any] = {"quoted": f'"\\u{code:04x}"', "otherwise": ", else end the line as usual"}
-                self._report("CP103", place, text=shown, first="the end of a line", second="text", **meant)
-            line, start = line + 1, match.end()
-
-    def report_syntax(self, error: yaml.YAMLError) -> None:
-        """Report what stopped the parser."""
-        if conflict := _CONFLICT.search(self.text):
-            self._report("CP101", self._place(conflict.start()), problem="Git left a merge conflict here")
-            return
-        if isinstance(error, ReaderError):
-            index = error.position
-            if error.encoding != "unicode":  # libyaml counts bytes
-                index = len(self.text.encode()[:index].decode(errors="ignore"))
-            self._report("CP101", self._place(index), problem=f"{error.reason} (U+{error.character:04X})")
-            return
-        if not isinstance(error, yaml.MarkedYAMLError) or (mark := error.problem_mark or error.context_mark) is None:
-            self._report("CP101", (0, 0, 0), problem=str(error))
-            return
-        labels = []
-        context = re.sub("^while (parsing|scanning) ", "", error.context or "")
-        if error.context_mark and error.context_mark.index < mark.index:
-            labels.append(Label(self._position(self._place(error.context_mark.index)), f"{context} starts here"))
-        problem = error.problem or context
-        if "cannot start any token" in problem:
-            character = self.text[mark.index : mark.index + 1]
-            problem = "a tab cannot indent" if character == "\t" else f"no value starts with {character!r} unquoted"
-        index = min(mark.index, len(self.text.rstrip()))
-        self._report("CP101", self._place(index), labels=labels, problem=problem)
 
     def _report(self, code: str, place: Place, labels: Iterable[Label] = (), **values: Any) -> None:
         if len(self.diagnostics) >= MAX_ERRORS and code != "CP101":
@@ -310,14 +270,9 @@ class _Reader:
     def _position(self, place: Place) -> Position:
         return Position(self.path, place[0] + 1, place[1] + 1, place[2] + 1)
 
-    def _place(self, index: int) -> Place:
-        """The place of the character at `index` of the text."""
-        lines = _BREAK.split(self.text[:index])
-        return len(lines) - 1, len(lines[-1]), len(lines[-1]) + 1
-
     def _first_line(self, start: Any) -> Place:
         """The place of a scalar of several lines: its first."""
-        end = _BREAK.search(self.text, start.index)
+        end = BREAK.search(self.text, start.index)
         return start.line, start.column, start.column + (end.start() if end else len(self.text)) - start.index
 
 
