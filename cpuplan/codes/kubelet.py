@@ -156,4 +156,11 @@ CODES = {
         "write evictionSoftGracePeriod: {{{signal}: 1m30s}} beside it",
         "The kubelet does not start with a soft threshold that it does not know how long to wait for.",
     ),
+    "CP559": Code(
+        "reserved memory beyond what huge pages leave",
+        "reservedMemory takes {asked} on NUMA node {node} of hardware {hardware}, which has {room} beside its huge pages",
+        "reserve at most {room} there, and the rest on other nodes",
+        "The memory manager subtracts both from the node's memory without looking: what is left is less than nothing, which it "
+        "takes for a huge number, so that it promises memory that nobody has.",
+    ),
 }

@@ -1,7 +1,7 @@
 """What a kubelet would refuse at its start, or silently not do: said before a node has to find out."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cpuplan.components import eviction, hugepages, kubelet, kubelet_fields, memory, versions
 from cpuplan.cpuset import cpus_text, union
@@ -216,3 +216,22 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
             known = ", ".join(map(str, nodes)) or "none"
             position = at(f"reservedMemory.{index}.numaNode")
             yield diagnose("CP542", position, node=entry.numa_node, hardware=plan.node_class.hardware, nodes=known)
+    yield from _check_room(plan, at, given)
+
+
+def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Diagnostic]:
+    """A reservation that does not fit beside the huge pages of its NUMA node; pages that do not fit are CP543."""
+    memory_of, pages = hugepages.memory_nodes(plan.topology), hugepages.per_node(plan)
+    listed = [entry.numa_node for entry in plan.spec.kubelet.reserved_memory]
+    for node, asked in given.items():
+        size = memory_of.get(node)
+        room = asked if size is None else size - hugepages.bytes_of(pages.get(node, {}))
+        if 0 <= room < asked:
+            yield diagnose(
+                "CP559",
+                at(f"reservedMemory.{listed.index(node)}.memory"),
+                asked=to_text(asked),
+                node=node,
+                room=to_text(room // memory.MIB * memory.MIB),
+                hardware=plan.node_class.hardware,
+            )

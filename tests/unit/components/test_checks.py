@@ -124,6 +124,20 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP514", further(evictionMinimumReclaim={"memory.available": "0%"}), ["evictionMinimumReclaim.memory.available"]),
     ("CP515", kubelet(evictionHard={"memory.avail": "1Gi"}), ["evictionHard", "'memory.avail'"]),
     ("CP515", further(evictionMinimumReclaim={"disk": "1Gi"}), ["evictionMinimumReclaim", "'disk'"]),
+    (
+        "CP559",
+        {
+            "topology": regular(sockets=2, cores=4),
+            "spec": {
+                "kubelet": {
+                    "topologyManagerPolicy": "restricted",
+                    "reservedMemory": [{"numaNode": 0, "memory": "100Mi"}, {"numaNode": 1, "memory": "1000Mi"}],
+                },
+                "hugePages": {"pages": [{"size": "1G", "count": 64, "numaNode": 1}]},
+            },
+        },
+        ["1000Mi", "NUMA node 1", "0 beside"],
+    ),
     ("CP558", further(evictionSoft={"memory.available": "1Gi"}), ["memory.available"]),
     (
         "CP516",
