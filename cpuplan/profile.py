@@ -1,7 +1,7 @@
 """The PerformanceProfile of OpenShift's node tuning operator (performance.openshift.io/v2), as its CRD has it.
 
 Unknown keys are refused, where an API server drops them in silence. What only its webhook refuses is in
-`load.profile_rules`.
+`load.openshift.rules`.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """OpenShift, mode `performanceProfile`: the profile from which the node tuning operator makes everything else.
 
-`load.profiles` reads it back: both ways lead to the same outputs. What an Intent can say and a profile cannot is a
+`load.openshift` reads it back: both ways lead to the same outputs. What an Intent can say and a profile cannot is a
 diagnostic, since the operator would do something else.
 """
 

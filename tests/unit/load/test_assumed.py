@@ -1,7 +1,7 @@
 """Machines that nobody described."""
 
 from cpuplan.load import assumed
-from tests.unit.load.test_profiles import profile, read
+from tests.unit.load.openshift.test_intents import profile, read
 
 
 def test_numa_nodes_are_those_that_are_named() -> None:

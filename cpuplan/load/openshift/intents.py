@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from cpuplan import API_VERSION
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.load import profile_kubelet
 from cpuplan.load.cluster import NODE_ROLE, Cluster
-from cpuplan.load.retelling import Retelling
+from cpuplan.load.openshift import kubelet
+from cpuplan.load.openshift.retelling import Retelling
 from cpuplan.profile import ANNOTATION_PREFIX, PerformanceProfileSpec
 from cpuplan.source import Field, Source
 
@@ -52,7 +52,7 @@ def intent(name: str, spec: PerformanceProfileSpec, source: Source, cluster: Clu
     _hints(made, spec)
     _network(made, spec)
     _annotations(made)
-    profile_kubelet.add(made, spec)
+    kubelet.add(made, spec)
     data = {"apiVersion": API_VERSION, "kind": "Intent", "metadata": {"name": name}, "spec": made.spec}
     return Translation(data, made.places, made.diagnostics)
 

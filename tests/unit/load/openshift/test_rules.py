@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.load.test_profiles import profile, read_all
+from tests.unit.load.openshift.test_intents import profile, read_all
 
 
 def node(name: str, architecture: str = "amd64", cpus: str = "8", **labels: str) -> dict[str, Any]:

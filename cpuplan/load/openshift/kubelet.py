@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.load.retelling import Retelling
-from cpuplan.load.snippet import Snippet
+from cpuplan.load.openshift.retelling import Retelling
+from cpuplan.load.openshift.snippet import Snippet
 from cpuplan.profile import SNIPPET, PerformanceProfileSpec
 from cpuplan.source import Position
 
