@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cpuplan.components import cmdline, hugepages, ovsdpdk, versions
 from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan, Pool
 
@@ -219,7 +219,8 @@ def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
         wanted = plan.node_class.target.platform == "kubernetes"
     reserved = plan.pool("reserved")
     if dpdk := ovsdpdk.cpus(plan):
-        others = plan.topology.online - dpdk - plan.pool("offlined").cpus
+        # Those of the pools, as the node tuning operator adds them up; a CPU in no pool gets no interrupts.
+        others = union(pool.cpus for pool in plan.pools if pool.name != "offlined") - dpdk
         yield "irqaffinity", others, (*plan.pool("isolcpus").because, ovsdpdk.reason(plan))
     elif wanted and reserved.cpus:
         reason = stated(plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity")

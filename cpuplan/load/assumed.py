@@ -7,6 +7,8 @@ from cpuplan.pools import POOLS
 from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 
 _MEMORY = 1024**7  # bytes
+#: NUMA nodes of ordinary machines, whose ids have no gaps; larger ids are also those of memory without CPUs.
+_ORDINARY_NODES = 8
 
 
 def plan(
@@ -15,7 +17,7 @@ def plan(
     """The layout of an intent whose pools are lists: one socket without siblings, up to the highest CPU that is listed.
 
     NUMA node 0 has all CPUs; beside it there are the nodes for which huge pages or memory are asked, each with more
-    memory than anybody asks for. An `architecture` of no characters is not known.
+    memory than anybody asks for, and those between them. An `architecture` of no characters is not known.
     """
     lists: dict[str, CpuSet] = {
         pool: value.cpus
@@ -42,5 +44,6 @@ def plan(
 def _topology(listed: CpuSet, spec: IntentSpec) -> Topology:
     named = {page.numa_node or 0 for page in spec.huge_pages.pages}
     named |= {entry.numa_node for entry in spec.kubelet.reserved_memory}
-    facts = [NumaNodeFacts(node, _MEMORY) for node in sorted({0, *named})]
+    named |= set(range(max((node for node in named if node < _ORDINARY_NODES), default=0) + 1))
+    facts = [NumaNodeFacts(node, _MEMORY) for node in sorted(named)]
     return Topology([Cpu(cpu, cpu, 0, 0, 0, 0, cpu) for cpu in range(listed.last + 1 if listed else 0)], facts)

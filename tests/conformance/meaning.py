@@ -26,6 +26,7 @@ _RELATIONS = frozenset(
     {"Before", "After", "Requires", "Wants", "WantedBy", "RequiredBy", "BindsTo", "PartOf", "Conflicts"}
 )
 _OWN_TEXT = frozenset({"Description", "Documentation", "ExecStartPre"})
+_MASK = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8})+")
 _CPU_KEY = re.compile(r"(cpuset|CPUs|CPUS|cpu_affinity)$")
 _MEMORY_KEY = re.compile(r"(^memory(\.|$)|storage$|^hugepages-)")
 #: Kernel arguments of which every occurrence counts.
@@ -222,7 +223,10 @@ def _unit_values(key: str, value: str) -> list[str]:
 
 
 def _environment(word: str) -> str:
+    """A list of CPUs as a set; a mask without the commas between its words of 32 bits."""
     name, _, value = word.partition("=")
+    if _MASK.fullmatch(value):
+        value = value.replace(",", "").lstrip("0")
     return f"{name}={cpu_list(value) if _CPU_KEY.search(name) else value}"
 
 

@@ -101,6 +101,14 @@ def test_dpdk_threads_have_their_cpus_to_themselves() -> None:
     assert "Delegate=cpuset cpu pids\n" in units.files(node)[units.OVS_VSWITCHD][1]
 
 
+def test_cpus_in_no_pool_get_no_interrupts_beside_dpdk() -> None:
+    """The operator adds up the lists of its profile (facts/nto.md 2, cpu.ovsDpdk)."""
+    options = {"cpuManagerPolicyOptions": {"strict-cpu-reservation": "true"}}
+    given = {"openVSwitch": {"dpdk": True}, "kubelet": options}
+    node = plan(regular(cores=10), isolated="5-7", isolcpus="2-3", offlined="9", spec=given, **OPENSHIFT)
+    assert values(kernel.settings(node), kernel.NAME)["irqaffinity"] == CpuSet.parse("0-1,5-7")
+
+
 @pytest.mark.parametrize(("balanced", "partition"), [(True, "member"), (False, "isolated")])
 def test_dpdk_unit(balanced: bool, partition: str) -> None:
     settings = list(ovsdpdk.settings(dpdk(loadBalancing=balanced)))
