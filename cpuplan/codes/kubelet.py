@@ -41,7 +41,8 @@ CODES = {
         "policy options without the static policy",
         "cpuManagerPolicy none takes no options; there are {options}",
         "take out cpuManagerPolicyOptions, or use the policy static",
-        "The kubelet's none policy refuses every option: `None policy: received unsupported options`.",
+        "The kubelet's none policy refuses every option: `None policy: received unsupported options`. It is also the "
+        "policy beside DRA drivers (kubelet.dynamicResourceAllocation).",
     ),
     "CP509": Code(
         "policy options that exclude each other",

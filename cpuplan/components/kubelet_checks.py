@@ -132,13 +132,13 @@ def _is_on(options: dict[str, str], option: str) -> bool:
 
 
 def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    """Rules of the CPU manager's policies."""
+    """Rules of the CPU manager's policies; beside DRA drivers it has none."""
     spec, field = plan.spec.kubelet, "cpuManagerPolicyOptions"
-    options = {option: value for option, (value, _) in kubelet.cpu_options(plan).items()}
-    if spec.cpu_manager_policy == "none":
-        if options:
-            yield diagnose("CP507", at(field), options=", ".join(sorted(options)))
+    if spec.dynamic_resource_allocation or spec.cpu_manager_policy == "none":
+        if given := spec.cpu_manager_policy_options:
+            yield diagnose("CP507", at(field), options=", ".join(sorted(given)))
         return
+    options = {option: value for option, (value, _) in kubelet.cpu_options(plan).items()}
     for first, second in EXCLUSIVE:
         if _is_on(options, first) and _is_on(options, second):
             yield diagnose("CP509", at(f"{field}.{second}"), first=first, second=second)

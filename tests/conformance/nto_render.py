@@ -54,6 +54,7 @@ SENSIBLE = (
         "CP278": "the static memory manager without reservation (facts/nto.md 8.1): the kubelet does not start",
         "CP503": "a policy option that no kubelet has: it does not start",
         "CP506": "a value that a policy option does not take: the kubelet does not start",
+        "CP507": "policy options without a CPU manager: the kubelet does not start",
         "CP509": "policy options that exclude each other: the kubelet does not start",
         "CP512": "more NUMA nodes than the topology manager takes: the kubelet does not start",
         "CP514": "an amount that is none: the kubelet does not start",

@@ -76,6 +76,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP506", kubelet(cpuManagerPolicyOptions={"full-pcpus-only": "yes"}), ["'yes'"]),
     ("CP506", kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "7"}), ["from 8 up"]),
     ("CP507", cpu_options("full-pcpus-only", cpuManagerPolicy="none"), ["full-pcpus-only"]),
+    ("CP507", cpu_options("full-pcpus-only", dynamicResourceAllocation=True), ["full-pcpus-only"]),
     (
         "CP509",
         {
