@@ -54,6 +54,7 @@ def config_map(plan: NodePlan) -> dict[str, Any]:
 
 def _spec(plan: NodePlan) -> dict[str, Any]:
     target, spec = plan.node_class.target, plan.spec
+    pool_labels = target.machine_config_pool_selector
     body = {
         "cpu": _cpu(plan),
         "hardwareTuning": spec.hardware_tuning and spec.hardware_tuning.model_dump(by_alias=True),
@@ -66,7 +67,8 @@ def _spec(plan: NodePlan) -> dict[str, Any]:
         "globallyDisableIrqLoadBalancing": spec.isolation.globally_disable_irq_load_balancing,
         "workloadHints": _hints(plan),
         "machineConfigLabel": target.machine_config_label,
-        "machineConfigPoolSelector": target.machine_config_pool_selector,
+        # The operator refuses several labels here, and takes all those of the pool by itself.
+        "machineConfigPoolSelector": pool_labels if len(pool_labels) == 1 else {},
         "nodeSelector": target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""},
     }
     return {key: value for key, value in body.items() if value not in (None, False, [], {})}
@@ -170,8 +172,17 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
         ("runtime.containersLimit", spec.runtime.containers_limit, 256),
         ("pools.isolcpus", str(plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)), ""),
     )
-    for field, value, only in rows:
+    for field, value, only in (*rows, *_labels(plan)):
         if value != only and not (drivers and field.startswith("kubelet.")):
             position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
             shown, wanted = (str(item).lower() if isinstance(item, bool) else item for item in (value, only))
             yield diagnose("CP548", position, field=field, value=shown, only=wanted)
+
+
+def _labels(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
+    """(field, labels, what a profile has) of labels of which the operator's webhook takes one."""
+    target = plan.node_class.target
+    index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
+    for name, labels in (("nodeSelector", target.node_selector), ("machineConfigLabel", target.machine_config_label)):
+        if len(labels) > 1:
+            yield f"targets.{index}.{name}", ", ".join(f"{key}={value}" for key, value in labels.items()), "one label"

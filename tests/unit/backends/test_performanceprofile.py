@@ -87,3 +87,21 @@ def test_no_place(given: dict[str, Any], field: str) -> None:
     assert field in found.message
     other = {**TARGET, "target": {"mode": "mco"}}
     assert list(performanceprofile.check(plan(spec=given, **other), no_position)) == []
+
+
+def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
+    """The webhook takes one label; without any, the operator selects by all labels of the pool that it finds."""
+    for labels, is_written in (({"a/b": "c"}, True), ({"a/b": "c", "d": ""}, False)):
+        target = {**TARGET["target"], "pool": "ran", "machineConfigPoolSelector": labels}
+        node = plan(platform="openshift", version="5.1", target=target)
+        pool, made = (each.data for each in openshift.manifests(node))
+        assert pool["metadata"]["labels"].items() >= labels.items()
+        assert made["spec"].get("machineConfigPoolSelector") == (labels if is_written else None)
+        assert list(performanceprofile.check(node, no_position)) == []
+
+
+@pytest.mark.parametrize("field", ["nodeSelector", "machineConfigLabel"])
+def test_a_profile_has_one_label(field: str) -> None:
+    target = {**TARGET["target"], field: {"a/b": "c", "d": ""}}
+    (found,) = performanceprofile.check(plan(platform="openshift", version="5.1", target=target), no_position)
+    assert (found.code, f"targets.0.{field} is a/b=c, d=; with" in found.message) == ("CP548", True)
