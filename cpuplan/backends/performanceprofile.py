@@ -21,8 +21,9 @@ MODE = "performanceProfile"
 #: Topology of a cluster whose control plane is in another one.
 HOSTED = "External"
 _NAMESPACE = "clusters"
-#: Fields of the kubelet that the operator sets by itself, whatever the snippet says.
-_OPERATORS = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManagerPolicy", kubelet.RESERVED_CPUS)
+#: Fields of the kubelet that the operator sets by itself, whatever the snippet says; the others not beside DRA drivers.
+_POLICIES = ("cpuManagerPolicy", "topologyManagerPolicy")
+_OPERATORS = (*_POLICIES, "cpuManagerReconcilePeriod", kubelet.RESERVED_CPUS)
 
 
 def _object(plan: NodePlan, own: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +146,8 @@ def _snippet(plan: NodePlan) -> dict[str, Any]:
     if plan.spec.kubelet.topology_manager_policy in ("restricted", "single-numa-node"):
         reservation = {"memory": to_text(memory.reservation(plan))}
         usual["reservedMemory"] = [{"numaNode": 0, "limits": reservation}]
-    return {name: value for name, value in fields.items() if usual.get(name) != value and name not in _OPERATORS}
+    operators = _POLICIES if plan.spec.kubelet.dynamic_resource_allocation else _OPERATORS
+    return {name: value for name, value in fields.items() if usual.get(name) != value and name not in operators}
 
 
 def _usual(plan: NodePlan) -> NodePlan:

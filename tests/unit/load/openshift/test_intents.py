@@ -138,7 +138,9 @@ def test_there_and_back(policy: str, drivers: bool) -> None:
     annotations = dict(ANNOTATIONS)
     if drivers:
         annotations["performance.openshift.io/dra-resource-management"] = "true"
-        annotations["kubeletconfig.experimental"] = '{"maxPods": 300}'
+        # The operator leaves all of a snippet alone there, but for the three policies.
+        snippet = '{"maxPods": 300, "cpuManagerReconcilePeriod": "10s", "reservedSystemCPUs": "0-1"}'
+        annotations["kubeletconfig.experimental"] = snippet
         spec["workloadHints"] = {"realTime": True}
     first = read(profile(spec, annotations=annotations))
     written = performanceprofile.profile(assumed.plan(first.name, first.spec))
