@@ -19,6 +19,18 @@ class Flow:
         self.data = data
 
 
+class Noted(str):
+    """A text of a dict that people cannot read, base64 say: YAML has `note` above it in comment lines."""
+
+    __slots__ = ("note",)
+    note: str
+
+    def __new__(cls, text: str, note: str) -> "Noted":
+        made = super().__new__(cls, text)
+        made.note = note
+        return made
+
+
 #: What may stand unquoted: printable ASCII from a letter, digit, `_` or path on, without `: `, ` #` or an end blank.
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])(?:[!-9;-~]|:(?=[!-~])| (?=[ !\"$-~]))*")
 #: The same inside brackets, where commas, brackets and colons have a meaning.
@@ -97,6 +109,8 @@ def _write_dict(lines: list[str], data: dict[str, Any], lead: str, indent: str) 
     """`lead` is what stands before the first key: the indent, or the dashes of the lists that the dict is first in."""
     for key, value in data.items():
         start = f"{lead}{_key(key, indent)}:"
+        if isinstance(value, Noted) and lead == indent:  # not between the dash of a list and its first key
+            lines += [f"{indent}{line}" for line in _comment(value.note)]
         lead = indent
         if isinstance(value, dict) and value:
             lines.append(start)

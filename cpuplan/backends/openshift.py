@@ -25,6 +25,7 @@ from cpuplan.components import (
     units,
 )
 from cpuplan.components.setting import of_component
+from cpuplan.emit import Noted
 from cpuplan.intent import Target
 from cpuplan.plan import NodePlan
 
@@ -163,7 +164,7 @@ def _units(plan: NodePlan) -> Iterator[dict[str, Any]]:
 def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
     mode, text = content
     source = "data:text/plain;charset=utf-8;base64," + b64encode(text.encode()).decode()
-    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": source}}
+    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": Noted(source, text)}}
 
 
 def runtime_class(plan: NodePlan) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from cpuplan.emit import Flow, to_json, to_toml, to_yaml, to_yaml_documents
+from cpuplan.emit import Flow, Noted, to_json, to_toml, to_yaml, to_yaml_documents
 from cpuplan.load.yaml import parse
 
 WORDS = """
@@ -268,3 +268,10 @@ def test_json_and_toml_refuse_other_types() -> None:
 def test_half_a_character_is_refused() -> None:
     with pytest.raises(ValueError, match="half of a character"):
         to_yaml({"key": "\ud800"})
+
+
+def test_a_note_stands_above_its_text() -> None:
+    data = {"contents": {"source": Noted("aGk=", "hi\n\n# there\x1b\n")}, "files": [{"source": Noted("aGk=", "hi")}]}
+    text = to_yaml(data)
+    assert text == ("contents:\n  # hi\n  #\n  # # there\\x1b\n  source: aGk=\nfiles:\n- source: aGk=\n")
+    assert yaml.safe_load(text) == data
