@@ -35,7 +35,14 @@ class Project(NamedTuple):
 
 def load(root: Path, also: Sequence[Path] = ()) -> Project:
     """Read inventories/, intents/ and the lock, and the files `also`; never raises for what is written in them."""
-    found, diagnostics = project.read(root, [*files.input_files(root), *also])
+    # A file may be named that is the project's anyway, or twice.
+    paths = files.input_files(root)
+    if also:
+        named: dict[Path, Path] = {}
+        for path in (*paths, *also):
+            named.setdefault(path.resolve(), path)
+        paths = [*named.values()]
+    found, diagnostics = project.read(root, paths)
     built, problems = fleet.build(found)
     locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH)
     for second in found.of_kind("Delivery")[1:]:

@@ -63,6 +63,13 @@ class Source:
             data = data[name]  # type: ignore[index]
         return found
 
+    def part(self, field: Field) -> "Source":
+        """The value of `field` as a document of its own, at its places here."""
+        data = self.data
+        for name in field:
+            data = data[name]  # type: ignore[index]
+        return Source(self.path, data, self.marks, self.mark_of(field).value[:2])
+
     def retold(self, data: Data, places: Mapping[Field, Field]) -> "Source":
         """A document made from this one: each value is where the field that `places` names for it was written.
 

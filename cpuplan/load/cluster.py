@@ -24,6 +24,7 @@ class Cluster(NamedTuple):
     pool: str = ""
     pool_labels: Mapping[str, str] = {}
     pools: tuple[str, ...] = ()
+    hosted: bool = False
 
 
 class ClusterNode(NamedTuple):

@@ -18,6 +18,8 @@ from cpuplan.simulate.traps import field_of
 from cpuplan.source import Field, Position, Source
 
 _KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
+#: A KubeletConfig of OpenShift holds one: the file itself is none.
+_MACHINE_CONFIG_API = re.compile(r"""["']?apiVersion["']?\s*:\s*["']?machineconfiguration\.openshift\.io/""")
 _LINE = re.compile(r"\bline ([0-9]+):")
 _UNKNOWN = re.compile('unknown field "(.*)"')
 _STRUCT_FIELD = re.compile(r"Go struct field \w+\.(\S+) of type")
@@ -36,7 +38,8 @@ class Finding(NamedTuple):
 
 def is_kubelet_configuration(text: str) -> bool:
     """Whether a file says so of itself."""
-    return API_VERSION.partition("/")[0] in text and bool(_KIND.search(text))
+    named = API_VERSION.partition("/")[0] in text and bool(_KIND.search(text))
+    return named and not _MACHINE_CONFIG_API.search(text)
 
 
 def check(path: str, text: str, version: Version, *, openshift: bool = False) -> list[Diagnostic]:

@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose, errors
 from cpuplan.intent import IntentSpec
 from cpuplan.load import cluster
 from cpuplan.load.documents import Document, validate
-from cpuplan.load.openshift import crd, intents, rules
+from cpuplan.load.openshift import bundles, crd, intents, rules
 from cpuplan.load.openshift.crd import Read
 from cpuplan.load.openshift.rules import Profile
 from cpuplan.profile import KIND
@@ -28,7 +28,7 @@ def read(sources: Iterable[Source]) -> Profiles:
     broken: set[tuple[str, str]] = set()
     found: list[Read] = []
     objects: list[Any] = []
-    for source in sources:
+    for source, hosted in bundles.objects(sources, diagnostics):
         data: Any = source.data
         if data.get("kind") != KIND:
             objects.append(data)
@@ -41,7 +41,7 @@ def read(sources: Iterable[Source]) -> Profiles:
         if one is None:
             broken.add(("Intent", ""))
         else:
-            found.append(one)
+            found.append(one._replace(hosted=hosted))
     made = []
     for one in found:
         document, problems = _intent(one, objects, found)
@@ -55,14 +55,15 @@ def read(sources: Iterable[Source]) -> Profiles:
 
 def _intent(one: Read, objects: list[Any], found: list[Read]) -> tuple[Document | None, list[Diagnostic]]:
     """The Intent of a profile that breaks no rule."""
-    profile, source, whole = one
-    others = [other.profile for other in found if other is not one]
+    profile, source, whole, hosted = one
+    # Each NodePool of a hosted cluster names its own profile, and all of these select the workers.
+    others = [other.profile for other in found if other is not one and not (hosted or other.hosted)]
     diagnostics = rules.check(profile, cluster.nodes(objects), others, whole=whole)
     pools = cluster.matching(cluster.pools(objects), profile.spec.node_selector)
-    diagnostics += _check_pool(profile, pools, objects)
+    diagnostics += _check_pool(profile, pools, objects) if not hosted else ()
     if not whole:
         return None, diagnostics
-    facts = cluster.facts(objects)._replace(pools=tuple(pool.name for pool in cluster.pools(objects)))
+    facts = cluster.facts(objects)._replace(hosted=hosted, pools=tuple(pool.name for pool in cluster.pools(objects)))
     if len(pools) == 1 and any(item.get("kind") == "MachineConfigPool" for item in objects):
         facts = facts._replace(pool=pools[0].name, pool_labels=pools[0].labels)
     translation = intents.intent(profile.name, profile.spec, source, facts)

@@ -7,12 +7,17 @@ from typing import Any, NamedTuple
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.document import HOST_PATTERN, list_pattern
-from cpuplan.load.documents import validate
+from cpuplan.load.documents import validate, written
 from cpuplan.load.openshift.rules import CPU_SETS, Profile
 from cpuplan.profile import API_VERSION, PerformanceProfileSpec
 from cpuplan.source import Position, Source
 
 _LIST = re.compile(list_pattern(r"[0-9]{1,19}(-[0-9]{1,19})?"))
+
+
+#: The operator's webhook converts these, and adds the field.
+_OLD_VERSIONS = ("performance.openshift.io/v1", "performance.openshift.io/v1alpha1")
+_CONVERTED = ", and globallyDisableIrqLoadBalancing: true under spec, as the operator does when it converts the profile"
 
 
 class Read(NamedTuple):
@@ -21,14 +26,16 @@ class Read(NamedTuple):
     profile: Profile
     source: Source
     whole: bool
+    hosted: bool = False  # in a ConfigMap of the cluster that hosts its own
 
 
 def profile(source: Source) -> tuple[Read | None, list[Diagnostic]]:
     """The profile by its CRD."""
     data: Any = source.data
-    if data.get("apiVersion") != API_VERSION:
+    if (version := data.get("apiVersion")) != API_VERSION:
+        expected = API_VERSION + (_CONVERTED if version in _OLD_VERSIONS else "")
         place = source.value_at(("apiVersion",))
-        return None, [diagnose("CP204", place, found=data.get("apiVersion"), expected=API_VERSION)]
+        return None, [diagnose("CP204", place, found=written(version), expected=expected)]
     metadata = data.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     problems = list(_text_problems(source))

@@ -54,6 +54,7 @@ def intent(name: str, spec: PerformanceProfileSpec, source: Source, cluster: Clu
     _annotations(made)
     kubelet.add(made, spec)
     data = {"apiVersion": API_VERSION, "kind": "Intent", "metadata": {"name": name}, "spec": made.spec}
+    made.places["metadata", "name"] = ("metadata", "name")
     return Translation(data, made.places, made.diagnostics)
 
 
@@ -76,7 +77,10 @@ def _nodes(made: Retelling, spec: PerformanceProfileSpec, cluster: Cluster) -> N
     made.put("targets", [{key: value for key, value in target.items() if value}], "nodeSelector")
     made.places["spec", "targets", 0, "machineConfigLabel"] = ("spec", "machineConfigLabel")
     made.places["spec", "targets", 0, "machineConfigPoolSelector"] = ("spec", "machineConfigPoolSelector")
-    if cluster.partitioned:
+    if cluster.hosted:
+        made.spec["targets"][0]["controlPlaneTopology"] = "External"
+        made.spec["targets"][0]["mode"] = "performanceProfile"
+    elif cluster.partitioned:
         topology: dict[str, Any] = {"cpuPartitioning": True}
         # Of other topologies the operator asks nothing.
         if cluster.control_plane_topology in ("HighlyAvailableArbiter", "SingleReplica"):
