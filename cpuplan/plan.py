@@ -37,6 +37,7 @@ class NodeClass:
         architecture: str = "x86_64",
         cpu_model_number: int | None = None,
         devices: tuple[Device, ...] = (),
+        written_as: str = "",
     ) -> None:
         self.name = name  # unique within the cluster, stable: <intent>-<hardware>
         self.intent = intent
@@ -50,6 +51,7 @@ class NodeClass:
         self.architecture = architecture
         self.cpu_model_number = cpu_model_number
         self.devices = devices
+        self.written_as = written_as  # the kind of the object that the intent was made from
 
     @property
     def profile(self) -> str:

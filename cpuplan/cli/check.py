@@ -29,7 +29,7 @@ def command(node: str, root: Path, output_format: str) -> int:
     if loaded is None:
         return 1
     project, plan = loaded
-    found, name = find_node(plan, node)
+    found, name = find_node(plan, node, project)
     findings = check(Root(root), found, project.locate)
     print_diagnostics(findings, output_format)
     if findings:

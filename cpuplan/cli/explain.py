@@ -81,7 +81,7 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
     if loaded is None:
         return 1
     project, plan = loaded
-    found, node = find_node(plan, subject)
+    found, node = find_node(plan, subject, project)
     one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
     texts = list(one(found, node, what, project.locate, only_why=only_why))
     click.echo("\n".join(texts), nl=False)
@@ -117,7 +117,8 @@ def _named(found: "NodePlan", node: str, what: str, locate: "Locate", *, only_wh
         from cpuplan.load.mistakes import nearest
 
         near = nearest(what, [*names, *(each.key for each in every)])
-        hint = f"did you mean {near!r}?" if near else f"its pools are {', '.join(names)}"
+        pools = f"its pools are {', '.join(names)}; `settings` in out/.cpuplan/plan.json has the keys of settings"
+        hint = f"did you mean {near!r}?" if near else pools
         raise CpuplanError([diagnose("CP253", node=node, name=what, hint=hint)])
 
 

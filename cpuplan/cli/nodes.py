@@ -27,7 +27,7 @@ def solve_plan(project: Project) -> Plan | None:
     return plan
 
 
-def find_nodes(plan: Plan, wanted: str | None) -> list[tuple[NodePlan, tuple[str, ...]]]:
+def find_nodes(plan: Plan, wanted: str | None, project: Project) -> list[tuple[NodePlan, tuple[str, ...]]]:
     """A node, the nodes of a class or of an intent, or (None) all; `cluster/name` too. Raises CpuplanError (CP250)."""
     if wanted is None:
         return [(each, each.node_class.nodes) for each in plan.nodes]
@@ -36,11 +36,11 @@ def find_nodes(plan: Plan, wanted: str | None) -> list[tuple[NodePlan, tuple[str
     classes = [each for each in classes if not cluster or each.node_class.cluster == cluster]
     if classes and not any(node == name for _, node in plan.by_node):
         return [(each, each.node_class.nodes) for each in classes]
-    found, node = find_node(plan, wanted, {each.node_class.intent for each in plan.nodes})
+    found, node = find_node(plan, wanted, project, {each.node_class.intent for each in plan.nodes})
     return [(found, (node,))]
 
 
-def find_node(plan: Plan, wanted: str, others: Iterable[str] = ()) -> tuple[NodePlan, str]:
+def find_node(plan: Plan, wanted: str, project: Project, others: Iterable[str] = ()) -> tuple[NodePlan, str]:
     """The plan of `name` or `cluster/name`, and the node's name. Raises CpuplanError (CP250).
 
     `others` are names that the command would take too.
@@ -53,10 +53,23 @@ def find_node(plan: Plan, wanted: str, others: Iterable[str] = ()) -> tuple[Node
     ]
     if len(matches) == 1:
         return matches[0]
+    what = f"there is no node {wanted!r}"
     if matches:
+        what = f"there are {len(matches)} nodes {wanted!r}"
         hint = "write " + " or ".join(f"{each.node_class.cluster}/{node}" for each, node in matches)
+    elif name in _nodes(project):
+        what = f"no intent selects node {wanted!r}, so it has no plan"
+        hint = "let the selector of an intent fit its labels or its name"
     else:
         from cpuplan.load.mistakes import did_you_mean
 
         hint = did_you_mean(wanted, [*(node for _, node in plan.by_node), *others])
-    raise CpuplanError([diagnose("CP250", node=wanted, hint=hint)])
+    raise CpuplanError([diagnose("CP250", what=what, hint=hint)])
+
+
+def _nodes(project: Project) -> set[str]:
+    """The nodes of the inventory, planned or not."""
+    from cpuplan.document import expand_names
+
+    groups = [group for document in project.documents.of_kind("Nodes") for group in document.spec.nodes]
+    return {name for group in groups for name in expand_names(group.name)}

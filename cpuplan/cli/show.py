@@ -51,7 +51,7 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     from cpuplan.render.machine import plan_map
 
     hardware = [document.name for document in project.documents.of_kind("Hardware")]
-    return _print([plan_map(*find_node(plan, name, hardware))], svg)
+    return _print([plan_map(*find_node(plan, name, project, hardware))], svg)
 
 
 def _print(maps: "list[Map]", svg: Path | None) -> int:

@@ -56,7 +56,7 @@ def command(
         return 1
     project, plan = loaded
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
-    chosen = find_nodes(plan, first)
+    chosen = find_nodes(plan, first, project)
     items, diagnostics = _read([Path(name) for name in files])
     traps = _traps(chosen, project)
     diagnostics += [each for each in traps if each.code in _NOT_STARTED]

@@ -18,19 +18,19 @@ CODES = {
     ),
     "CP203": Code(
         "wrong value",
-        "{field} is {value!r}; it must be {expected}",
+        "{field} is {value}; it must be {expected}",
         "{hint}",
         "The value has another type or range than the field takes. The JSON Schemas in `schemas/` say the same to editors.",
     ),
     "CP204": Code(
         "unknown apiVersion",
-        "apiVersion is {found!r}",
+        "apiVersion is {found}",
         "write {expected}",
         "Documents of this release are of `cpuplan.io/v1alpha1`.",
     ),
     "CP205": Code(
         "unknown kind",
-        "kind is {found!r}, which is none of Delivery, Hardware, Intent and Nodes",
+        "kind is {found}; it must be one of Delivery, Hardware, Intent and Nodes",
         "{hint}",
         "Every document under `inventories/` and `intents/` is one of these kinds. Other objects belong elsewhere.",
     ),
@@ -238,9 +238,9 @@ CODES = {
     ),
     "CP250": Code(
         "unknown node",
-        "there is no node {node!r}",
+        "{what}",
         "{hint}",
-        "A node is named by its name, or by cluster/name where two clusters have a node of that name.",
+        "A node is planned if an intent selects it. It is named by its name, or by cluster/name where two clusters have a node of that name.",
     ),
     "CP252": Code(
         "unknown CPU",

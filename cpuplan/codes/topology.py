@@ -91,6 +91,15 @@ CODES = {
         "Two threads of a core share its execution units and caches, so that a pool is heard by the pool of its siblings. "
         "CPU numbers of siblings are often far apart: 0 and 32, say.",
     ),
+    "CP355": Code(
+        "profile that splits a core",
+        "{pool} lists {cpus}, and other pools list {siblings} of the same {cores}",
+        "move {moved} to {pool}",
+        "The node tuning operator takes such a profile. But two threads of a core share its execution units and caches, so "
+        "that pods with exclusive CPUs are disturbed by what runs on the sibling; and with full-pcpus-only, which the "
+        "operator sets for single-numa-node, the kubelet counts such cores as room that no pod gets.",
+        severity="warning",
+    ),
     "CP360": Code(
         "cores that the kubelet sees otherwise",
         "hardware {hardware} has {cores}, and to the kubelet {found}: {example}",

@@ -111,11 +111,15 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diag
     target = plan.node_class.target
     if kubernetes_version(target):
         return []
-    known = list(RELEASES[target.platform])
     index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
     position = locate(f"Intent/{plan.node_class.intent}:spec.targets.{index}.version")
-    first, last = known[0], known[-1]
-    return [diagnose("CP501", position, platform=target.platform, version=target.version, first=first, last=last)]
+    return [unknown(target.platform, target.version, position)]
+
+
+def unknown(platform: str, version: str, position: Position | None = None) -> Diagnostic:
+    """That the table has no such release."""
+    known = list(RELEASES[platform])
+    return diagnose("CP501", position, platform=platform, version=version, first=known[0], last=known[-1])
 
 
 def lacking(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:

@@ -110,7 +110,8 @@ def by_name(found: Iterable[Document]) -> tuple[Documents, list[Diagnostic]]:
         if first is not document:
             place, other = (each.source.value_at(("metadata", "name")) for each in (document, first))
             labels = [Label(other, "the first one")]
-            diagnostics.append(diagnose("CP206", place, labels=labels, kind=document.kind, name=document.name))
+            kind = document.written_as if document.written_as == first.written_as else ""
+            diagnostics.append(diagnose("CP206", place, labels=labels, kind=kind or document.kind, name=document.name))
     return Documents(named), diagnostics
 
 
@@ -144,9 +145,12 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
 
     kind = data.get("kind")
     if data.get("apiVersion") != API_VERSION:
-        yield diagnose("CP204", source.value_at(("apiVersion",)), found=data.get("apiVersion"), expected=API_VERSION)
+        version = written(data.get("apiVersion"))
+        yield diagnose("CP204", source.value_at(("apiVersion",)), found=version, expected=API_VERSION)
     if not isinstance(kind, str) or kind not in KINDS:
-        yield diagnose("CP205", source.value_at(("kind",)), found=kind, hint=_did_you_mean(str(kind), KINDS))
+        yield diagnose(
+            "CP205", source.value_at(("kind",)), found=written(kind), hint=_did_you_mean(str(kind or ""), KINDS)
+        )
     yield from _unknown_keys(source, data, (), _ENVELOPE)
     metadata = data.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
@@ -158,6 +162,11 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
         yield diagnose("CP207", source.value_at(("metadata", "name")), name=name)
     if "spec" not in data:
         yield diagnose("CP202", source.value_at(()), field="spec")
+
+
+def written(value: object) -> str:
+    """What a document says it is, for a message."""
+    return "missing" if value is None else repr(value)
 
 
 def _unknown_keys(source: Source, data: dict[str, Any], field: Field, known: set[str]) -> Iterator[Diagnostic]:

@@ -180,4 +180,5 @@ def _classes(
             architecture=facts.architecture,
             cpu_model_number=facts.model_number,
             devices=(*facts.devices, *own),
+            written_as=intent.written_as,
         )

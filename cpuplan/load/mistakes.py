@@ -77,7 +77,7 @@ def _diagnostic(detail: ErrorDetails, model: type[Model], source: Source, top: F
         case "extra_forbidden":
             parent = ".".join(map(str, field[:-1]))
             known = _known_keys(model, location[:-1])
-            hint = did_you_mean(str(location[-1]), known)
+            hint = _under(model, top, str(location[-1])) or did_you_mean(str(location[-1]), known)
             return diagnose("CP201", source.key_at(field), key=location[-1], where=parent, hint=hint)
         case "missing":
             return diagnose("CP202", source.key_at(field), field=shown)
@@ -88,13 +88,18 @@ def _diagnostic(detail: ErrorDetails, model: type[Model], source: Source, top: F
         case "literal_error" | "enum":
             hint = did_you_mean(str(value), _choices(context))
             return diagnose(
-                "CP203", source.value_at(field), field=shown, value=value, expected=context["expected"], hint=hint
+                "CP203",
+                source.value_at(field),
+                field=shown,
+                value=_said(value),
+                expected=context["expected"],
+                hint=hint,
             )
         case kind:
             expected = _EXPECTED.get(kind) or _bounds(detail, model, location)
-            hint = f"write {expected}"
+            hint = _quotes(kind, value) or f"write {expected}"
             return diagnose(
-                "CP203", source.value_at(field), field=shown, value=_short(value), expected=expected, hint=hint
+                "CP203", source.value_at(field), field=shown, value=_said(value), expected=expected, hint=hint
             )
 
 
@@ -119,10 +124,46 @@ def _layout_mistake(kind: str, source: Source, field: Field, context: dict[str, 
             return diagnose("CP202", source.value_at(field), field=".".join(map(str, (*field, "class"))))
 
 
-def _short(value: object) -> object:
-    if isinstance(value, dict | list | tuple):
-        return "a mapping" if isinstance(value, dict) else "a list"
-    return value
+def _said(value: object) -> str:
+    """A value in YAML's words; texts in quotes."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return str(value).lower()
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return repr(value)
+
+
+def _quotes(kind: str, value: object) -> str | None:
+    """The remedy where the value is right but for its quotes."""
+    if kind == "bool_type" and value in ("true", "false"):
+        return f"take the quotes away: {value}"
+    if kind == "cpu_list_type" and isinstance(value, int) and not isinstance(value, bool):
+        return f'put it in quotes: "{value}"'
+    return None
+
+
+def _under(model: type[Model], top: Field, key: str) -> str | None:
+    """The remedy for a key that is known elsewhere in the document, in one or two places."""
+    if key.lower() in _FOLLOWS_FROM:
+        return None
+    from cpuplan.model import jsonschema
+
+    whole = jsonschema.of_model(model)
+    found: list[str] = []
+    todo: list[tuple[Field, dict[str, Any]]] = [(top, whole)]
+    for path, schema in todo:
+        known = _resolve(schema, whole).get("properties", {})
+        if key in known:
+            found.append(".".join(map(str, path)))
+        if len(path) <= len(top) + 1:
+            todo += [((*path, name), each) for name, each in known.items()]
+    return f"write it under {' or '.join(found)}" if len(found) in (1, 2) else None
 
 
 def _choices(context: dict[str, Any]) -> list[str]:

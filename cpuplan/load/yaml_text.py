@@ -62,8 +62,10 @@ def syntax_problem(text: str, error: yaml.YAMLError) -> Problem:
     if error.context_mark and error.context_mark.index < mark.index:
         labels.append((_place(text, error.context_mark.index), f"{context} starts here"))
     problem = error.problem or context
+    character = text[mark.index : mark.index + 1]
+    if "flow" in context and character in ("[", "{"):
+        problem += f"; a text with {character} in it, such as a range of names, needs quotes here"
     if "cannot start any token" in problem:
-        character = text[mark.index : mark.index + 1]
         problem = "a tab cannot indent" if character == "\t" else f"no value starts with {character!r} unquoted"
     index = min(mark.index, len(text.rstrip()))
     return Problem("CP101", _place(text, index), {"problem": problem}, labels)

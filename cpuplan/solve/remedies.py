@@ -1,10 +1,10 @@
 """Changes of an intent that would make its pools fit; each one is tried before it is proposed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import errors
 from cpuplan.plan import NodeClass
 from cpuplan.pools import SIZES, Isolated, RuleSwitch
@@ -26,6 +26,9 @@ _REMOVABLE: dict[str, dict[str, Any]] = {
     "never": {"never": None},
     "sibling": {"sibling": None},
 }
+
+#: Pools that a PerformanceProfile calls otherwise.
+_PROFILE_NAMES = {"isolcpus": "ovsDpdk"}
 
 
 class Change(NamedTuple):
@@ -110,6 +113,9 @@ def _other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
         yield [Change(f"switch off the rule {key} and say why", _without_rule(node_class, key))]
     if each is None:
         return
+    if node_class.written_as:  # a PerformanceProfile, which has lists and nothing else
+        yield [_left_for_lists(node_class, sets)] if rule.name == "isolated" and key == "cpus" else []
+        return
     if rule.name == "isolated" and key in SIZES and not any(other.pool.rest for other in sets.values()):
         given = dict.fromkeys((*SIZES, "min", "max")) | {"rest": True, "per": "machine"}
         yield [Change("write isolated: rest", edited(node_class, "pools.isolated", **given))]
@@ -127,6 +133,20 @@ def _other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
             pairs = {name: level for name, level in getattr(each.pool, relation).items() if name != other}
             text = f"take out {_short(each.field)}.{relation}.{other}"
             yield [Change(text, edited(node_class, each.field, **{relation: pairs}))]
+
+
+def _left_for_lists(node_class: NodeClass, sets: Mapping[str, Said]) -> Change:
+    """Longer lists for a profile: CPUs that no list has go to the pools of their siblings, the others to isolated."""
+    lists = {name: each.pool.cpus or EMPTY for name, each in sets.items()}
+    left = node_class.topology.online - union(lists.values())
+    changes, changed = [], node_class
+    for name, cpus in sorted(lists.items(), key=lambda item: item[0] == "isolated"):
+        more = left if name == "isolated" else node_class.topology.whole_cores(cpus) & left
+        left -= more
+        if more:
+            changes.append(f'{_PROFILE_NAMES.get(name, name)}: "{cpus | more}"')
+            changed = edited(changed, f"pools.{name}", cpus=cpus | more)
+    return Change(f"write {' and '.join(changes)}", changed)
 
 
 def _splits(node_class: NodeClass, each: Said) -> Iterator[Change]:

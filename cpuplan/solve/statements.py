@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
-from cpuplan.cpuset import CpuSet, cpus_text, union
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.plan import NodeClass
 from cpuplan.pools import IDLE, PARTITION, QOS_SETS
@@ -31,6 +31,7 @@ def check(node_class: NodeClass, locate: Locate) -> list[Diagnostic]:
         *_absent_places(statements, at),
         *_absent_devices(statements, at),
         *_split_cores(statements, at),
+        *_cores_split_by_profile(statements, at),
         *_boot_cpu(statements, at),
     ]
 
@@ -196,6 +197,30 @@ def _split_cores(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
                 siblings=cpus_text(cores - cpus),
                 cores="core" if len(split) == 1 else "cores",
                 whole=(cpus & topology.online) | cores,
+            )
+
+
+def _cores_split_by_profile(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
+    """Cores with threads in two pools of a PerformanceProfile, which the operator takes. Told at the first pool."""
+    if not statements.node_class.written_as:
+        return
+    pools = {each.name: each for each in _lists(statements) if each.is_pool and each.name != "offlined"}
+    told = EMPTY
+    for name, each in pools.items():
+        cpus = _cpus(each)
+        used = union(_cpus(other) for other in pools.values() if other is not each)
+        split = [core for core in statements.topology.split_cores(cpus - told) if core & used]
+        if split:
+            cores = union(split)
+            told |= cores
+            yield diagnose(
+                "CP355",
+                at(f"{each.field}.cpus"),
+                pool=name,
+                cpus=cpus_text(cores & cpus),
+                siblings=cpus_text((cores & used) - cpus),
+                moved=(cores & used) - cpus,
+                cores="core" if len(split) == 1 else "cores",
             )
 
 

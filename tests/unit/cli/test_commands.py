@@ -372,3 +372,34 @@ def test_a_copy_that_was_edited_is_kept(tmp_path: Path, capsys: Capture) -> None
     assert "error[CP621]: inventories/gh200-1s.yaml is there already" in err
     assert run_in(tmp_path, ["catalog", "gh200-1s", "--force"], capsys)[0] == 0
     assert "coresPerSocket: 72" in (tmp_path / "inventories/gh200-1s.yaml").read_text()
+
+
+def test_an_inventorys_node_without_an_intent(project: Path, capsys: Capture) -> None:
+    site = (project / "inventories/site.yaml").read_text()
+    nodes = site[site.index("---\n") :].replace("name: lab", "name: spare").replace("worker-[0-1]", "spare")
+    spare = nodes.replace("    labels: {role: worker}\n", "")
+    (project / "inventories/spare.yaml").write_text(spare)
+    for arguments in (["show", "spare"], ["check", "spare"], ["simulate", "spare", "pods.yaml"]):
+        (project / "pods.yaml").write_text("")
+        code, _, err = run_in(project, arguments, capsys)
+        assert code == 2
+        assert "error[CP250]: no intent selects node 'spare'" in err
+
+
+def test_a_folder_without_profiles(project: Path, capsys: Capture) -> None:
+    (project / "profiles").mkdir()
+    code, _, err = run_in(project, ["import", "performanceprofile", "profiles"], capsys)
+    assert code == 1
+    assert "error[CP127]: there is no PerformanceProfile in profiles" in err
+    assert "CP109" not in err
+
+
+def test_a_kubeletconfig_of_openshift_is_no_kubelets_file(project: Path, capsys: Capture) -> None:
+    (project / "kc.yaml").write_text(
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nmetadata: {name: a}\nspec:\n"
+        "  kubeletConfig:\n    apiVersion: kubelet.config.k8s.io/v1beta1\n    kind: KubeletConfiguration\n"
+    )
+    code, _, err = run_in(project, ["validate", "kc.yaml"], capsys)
+    assert code == 0
+    assert "CP275" in err
+    assert "CP710" not in err
