@@ -218,4 +218,12 @@ CODES = {
         "A MachineConfigPool has one set of files. Beside the layout, these follow the vendor and model of the CPUs and the "
         "NUMA nodes of the reserved CPUs.",
     ),
+    "CP291": Code(
+        "nodes outside their pool",
+        "in the inventory, {nodes} no label {wanted}, by which pool {pool} of cluster {cluster} finds its nodes",
+        "{hint}`kubectl label node {node} {wanted}`, and the same in inventories/",
+        "A MachineConfigPool has the nodes that carry its labels. Others that the intent selects stay in the pool where they are, "
+        "with its settings; a pool whose name is misspelt is a new one without nodes.",
+        "warning",
+    ),
 }

@@ -35,7 +35,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
         topologies.of(group)
     claimed = claims.build(documents, found, diagnostics)
     classes = list(_classes(documents, claimed, topologies, diagnostics))
-    diagnostics += targets.check(documents, classes)
+    diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
     return Fleet(tuple(sorted(classes, key=lambda each: (each.cluster, each.name)))), diagnostics
 
 

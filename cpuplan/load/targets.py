@@ -1,9 +1,10 @@
 """Which target a cluster's nodes have, and whether it can carry what its intent says."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.intent import IntentSpec, Target
+from cpuplan.load.claims import Claim
 from cpuplan.load.documents import Document, Documents
 from cpuplan.plan import NodeClass
 from cpuplan.source import Position
@@ -12,6 +13,7 @@ from cpuplan.source import Position
 _POOL_KEYS = ("pool", "mixed_hardware", "node_selector", "machine_config_label", "machine_config_pool_selector", "mode")
 #: Keys of `kernel` that choose a kernel, which nobody but the machine config operator installs.
 _KERNEL_KEYS = ("real_time", "page_size")
+_ROLE = "node-role.kubernetes.io/"
 
 
 def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
@@ -28,6 +30,51 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic
     for intent in documents.of_kind("Intent"):
         found += _check_targets(intent)
     return found + list(_check_pools(documents, classes))
+
+
+def check_labels(claimed: Iterable[Claim]) -> Iterator[Diagnostic]:
+    """CP291: nodes whose labels, as the inventory has them, are not those by which their pool finds its nodes."""
+    outside: dict[tuple[str, int, str], list[Claim]] = {}
+    for claim in claimed:
+        found = target_for(claim.intent.spec, claim.group.cluster)
+        # Of nodes without a role the inventory tells nothing; split pools have CP289, and NodePools other labels.
+        if found and _needs_labels(found[1]) and any(label.startswith(_ROLE) for label in claim.group.labels):
+            index, target = found
+            if not _selected(target).items() <= claim.group.labels.items():
+                outside.setdefault((claim.intent.name, index, claim.group.cluster), []).append(claim)
+    for (_, index, cluster), claims in outside.items():
+        yield _outside(claims, index, cluster)
+
+
+def _needs_labels(target: Target) -> bool:
+    hosted = target.control_plane_topology == "External"
+    return target.platform == "openshift" and target.pool is not None and not is_split(target) and not hosted
+
+
+def _selected(target: Target) -> dict[str, str]:
+    """The labels of the pool's nodes."""
+    return target.node_selector or {role(target.pool or ""): ""}
+
+
+def _outside(claims: Sequence[Claim], index: int, cluster: str) -> Diagnostic:
+    from cpuplan.load.mistakes import nearest
+
+    intent = claims[0].intent
+    target: Target = intent.spec.targets[index]
+    names = sorted(name for claim in claims for name in claim.names)
+    roles = {label.removeprefix(_ROLE) for claim in claims for label in claim.group.labels if label.startswith(_ROLE)}
+    near = nearest(target.pool or "", roles - {target.pool})
+    labels = " ".join(f"{key}={value}" for key, value in _selected(target).items())
+    return diagnose(
+        "CP291",
+        intent.at("targets", index, "pool"),
+        nodes=f"node {names[0]} has" if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]}) have",
+        wanted=labels,
+        pool=target.pool,
+        cluster=cluster,
+        hint=f"did you mean {near!r}? Else " if near else "",
+        node=names[0],
+    )
 
 
 def _check_targets(intent: Document) -> Iterator[Diagnostic]:
@@ -64,7 +111,7 @@ def _unsplittable(target: Target) -> str:
 
 def role(pool: str) -> str:
     """The label of the nodes of a custom pool."""
-    return f"node-role.kubernetes.io/{pool}"
+    return _ROLE + pool
 
 
 def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:

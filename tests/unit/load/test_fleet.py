@@ -147,3 +147,57 @@ def test_nodes_of_a_pool_must_get_the_same_files(tmp_path: Path, vendor: str, me
     (project / INTENT).write_text(head + POOL + restricted)
     compiled = pipeline.compile_project(pipeline.load(project))
     assert [found.code for found in compiled.diagnostics if found.severity.value == "error"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("labels", "target", "said"),
+    [
+        (
+            {"worker": "", "worker-cnf": ""},
+            "pool: worker-cnff",
+            ["did you mean 'worker-cnf'? Else `kubectl label node w-0"],
+        ),
+        (
+            {"worker": ""},
+            "pool: gpu",
+            ["`kubectl label node w-0 node-role.kubernetes.io/gpu=`, and the same in inventories/"],
+        ),
+        ({"worker": "", "worker-cnf": ""}, "pool: worker-cnf", []),
+        ({"worker": ""}, "pool: gpu, nodeSelector: {site: a}", []),
+        ({"worker": ""}, "pool: gpu, nodeSelector: {site: b}", ["`kubectl label node w-0 site=b`"]),
+        ({}, "pool: gpu", []),
+    ],
+)
+def test_nodes_have_the_labels_of_their_pool(
+    tmp_path: Path, labels: dict[str, str], target: str, said: list[str]
+) -> None:
+    """As far as the inventory tells: of nodes without a role it tells nothing."""
+    roles = "".join(f', node-role.kubernetes.io/{role}: "{value}"' for role, value in labels.items())
+    for path, text in {
+        "inventories/site.yaml": f"""\
+apiVersion: cpuplan.io/v1alpha1
+kind: Hardware
+metadata: {{name: small}}
+spec: {{regular: {{coresPerSocket: 8}}}}
+---
+apiVersion: cpuplan.io/v1alpha1
+kind: Nodes
+metadata: {{name: lab}}
+spec: {{cluster: lab, hardware: small, labels: {{site: a{roles}}}, nodes: [{{name: "w-[0-1]"}}]}}
+""",
+        "intents/main.yaml": f"""\
+apiVersion: cpuplan.io/v1alpha1
+kind: Intent
+metadata: {{name: main}}
+spec:
+  selector: {{matchLabels: {{site: a}}}}
+  targets: [{{platform: openshift, version: "4.20", {target}}}]
+  pools: {{reserved: {{cores: 1}}}}
+""",
+    }.items():
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text(text)
+    project = pipeline.load(tmp_path)
+    assert [(each.code, text in each.remedy) for each, text in zip(project.diagnostics, said, strict=True)] == [
+        ("CP291", True) for _ in said
+    ]
