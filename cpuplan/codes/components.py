@@ -102,7 +102,7 @@ CODES = {
     "CP543": Code(
         "huge pages beyond the memory",
         "huge pages take {asked} on NUMA node {node} of hardware {hardware}, which has {memory}",
-        "ask for fewer pages",
+        "{hint}",
         "The kernel sets aside as many pages as it finds memory for and says so only in its log.",
     ),
     "CP548": Code(

@@ -8,6 +8,7 @@ from cpuplan.quantity import to_text
 from cpuplan.source import Position
 from cpuplan.topology import Topology
 
+_MIB = 1024**2
 #: Sizes that the kernel has, by architecture and base page size (Documentation/arch/arm64/hugetlbpage.rst).
 SIZES: dict[tuple[str, str], tuple[str, ...]] = {
     ("x86_64", "4k"): ("2M", "1G"),
@@ -112,6 +113,16 @@ def _check_memory(plan: NodePlan, locate: Callable[[str], Position | None]) -> I
                 locate(f"Intent/{plan.node_class.intent}:spec.hugePages.pages"),
                 node=node,
                 asked=to_text(bytes_of(pages)),
-                memory=to_text(size),
+                memory=to_text(size // _MIB * _MIB),
                 hardware=plan.node_class.hardware,
+                hint=_fewer(pages, size),
             )
+
+
+def _fewer(pages: dict[int, int], size: int) -> str:
+    """The remedy: how many pages would fit, where they are of one size."""
+    if len(pages) > 1:
+        return "ask for fewer pages"
+    (kib,) = pages
+    unit = to_text(kib * 1024).removesuffix("i")
+    return f"ask for fewer than {size // (kib * 1024)} pages of {unit} there: the system needs memory too"
