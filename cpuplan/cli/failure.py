@@ -1,5 +1,7 @@
 """The end of a command that could not do its work."""
 
+import errno
+
 import click
 
 from cpuplan.diagnostics import CpuplanError, diagnose
@@ -16,6 +18,9 @@ def report(error: Exception, arguments: list[str]) -> int:
             return 5
         # Files that cannot be read or written, and names on the command line that nobody has.
         return 2 if all(found.code.startswith(("CP1", "CP25", "CP6")) for found in error.diagnostics) else 1
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        print_diagnostics([diagnose("CP607", path="standard output", problem=error.strerror)])
+        return 2
     path = _save_traceback(error, arguments)
     print_diagnostics([diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)])
     return 70

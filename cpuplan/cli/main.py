@@ -85,13 +85,9 @@ def cli(context: click.Context, root: Path, colour: str) -> None:
     context.obj = Settings(root, None if colour == "auto" else colour == "always")
 
 
-def main() -> None:
-    """The console script: every end of a command becomes an exit code, never a traceback."""
-    sys.exit(run(sys.argv[1:]))
-
-
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code: every end is one, never a traceback."""
+    output = sys.stdout
     try:
         result = cli.main(args=arguments, prog_name="cpuplan", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -101,6 +97,9 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; what was written before is as it was", err=True)
         return 130
+    except SystemExit as end:
+        # click ends by itself after a completion, and where the reader of our output has seen enough, with another one.
+        return int(end.code or 0) if sys.stdout is output else 0
     except BrokenPipeError:
         # The reader of our output (`head`, a pager) has seen enough.
         sys.stdout = None
