@@ -20,7 +20,7 @@ def leave(code: int) -> None:
     Python would first take every module and object apart, a fifth of a compilation's time. Nothing waits for that: what
     is written is closed already. Under a debugger or profiler, which has its say at the end, it goes the usual way.
     """
-    if sys.gettrace() or sys.getprofile():
+    if _is_watched():
         sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -31,6 +31,13 @@ def leave(code: int) -> None:
         except OSError:
             code = code or 1  # a full disk: what was said is not there
     os._exit(code)
+
+
+def _is_watched() -> bool:
+    """Whether a debugger, profiler or measure of coverage is at work; from Python 3.12 on they register as tools."""
+    if sys.gettrace() or sys.getprofile():
+        return True
+    return sys.version_info >= (3, 12) and any(map(sys.monitoring.get_tool, range(6)))
 
 
 if __name__ == "__main__":
