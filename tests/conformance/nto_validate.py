@@ -14,6 +14,8 @@ import yaml
 from cpuplan.codes import profiles
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.load import project
+from cpuplan.load import yaml as reader
+from cpuplan.source import Position
 
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "validate"
 #: Rules that the operator does not have, among those for profiles.
@@ -46,8 +48,19 @@ def _failures(case: Path) -> Iterator[str]:
     if not refused:
         yield f"{case}/profile.yaml:1: taken, and the operator refuses it"
     for field in _fields(expected):
-        if not any(_names(field, each) for each in refused):
+        places = _places(case / "profile.yaml", field)
+        if not any(_names(field, each) or each.position in places for each in refused):
             yield f"{case}/profile.yaml:1: no refusal names {field}: {codes}"
+
+
+def _places(path: Path, field: str) -> set[Position]:
+    """Where the values of a field stand: a scalar that YAML versions read differently is shown there, and not named."""
+    sources, _ = reader.read(path, path.name)
+    data: Any = sources[0].data if sources else None
+    for name in (names := field.split(".")):
+        data = data.get(name) if isinstance(data, dict) else None
+    below = [(*names, key) for key in data] if isinstance(data, dict) else []
+    return {sources[0].value_at(tuple(each)) for each in (names, *below)} if data is not None else set()
 
 
 def _fields(expected: dict[str, Any]) -> list[str]:
