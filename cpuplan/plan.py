@@ -59,6 +59,11 @@ class NodeClass:
         split = self.target.platform == "openshift" and self.target.mixed_hardware == "split"
         return self.name if split else self.intent
 
+    def target_field(self, name: str) -> str:
+        """The path of a field of its target, below `spec` of the intent."""
+        targets = self.spec.targets
+        return f"targets.{targets.index(self.target) if self.target in targets else 0}.{name}"
+
     def saying(self, spec: IntentSpec) -> "NodeClass":
         """The same nodes with another intent."""
         other = copy(self)

@@ -48,10 +48,9 @@ def _unlike_files(first: NodePlan, second: NodePlan, locate: Callable[[str], Pos
     )
     differing = sorted(key for key in of_first.keys() | of_second.keys() if of_first.get(key) != of_second.get(key))
     node_class = first.node_class
-    index = node_class.spec.targets.index(node_class.target)
     return diagnose(
         "CP290",
-        locate(f"Intent/{node_class.intent}:spec.targets.{index}.mixedHardware"),
+        locate(f"Intent/{node_class.intent}:spec.{node_class.target_field('mixedHardware')}"),
         pool=node_class.target.pool,
         cluster=node_class.cluster,
         first=node_class.hardware,
@@ -99,7 +98,7 @@ def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
 def _node_labels(cluster: str, plans: list[NodePlan]) -> Files:
     """The labels that nodes of split pools must carry, by node; nobody but people or their tools set them."""
     labels = {
-        node: openshift.node_selector(plan.node_class.target)
+        node: targets.node_selector(plan.node_class.target)
         for plan in plans
         if plan.node_class.target.mixed_hardware == "split" and plan.node_class.target.platform == openshift.NAME
         for node in plan.node_class.nodes

@@ -27,6 +27,7 @@ from cpuplan.components import (
 from cpuplan.components.setting import of_component
 from cpuplan.emit import Noted
 from cpuplan.intent import Target
+from cpuplan.load import targets
 from cpuplan.plan import NodePlan
 
 NAME = "openshift"
@@ -81,7 +82,7 @@ def machine_config_pool(target: Target) -> dict[str, Any]:
             "machineConfigSelector": {
                 "matchExpressions": [{"key": ROLE, "operator": "In", "values": list(dict.fromkeys(roles))}],
             },
-            "nodeSelector": {"matchLabels": node_selector(target)},
+            "nodeSelector": {"matchLabels": targets.node_selector(target)},
         },
     }
 
@@ -93,11 +94,6 @@ def pool_labels(target: Target) -> dict[str, str]:
     if target.pool in BUILT_IN_POOLS:
         return {f"pools.operator.machineconfiguration.openshift.io/{target.pool}": ""}
     return {ROLE: target.pool or ""}
-
-
-def node_selector(target: Target) -> dict[str, str]:
-    """The labels of the pool's nodes."""
-    return target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""}
 
 
 def kubelet_config(plan: NodePlan) -> dict[str, Any]:
@@ -169,7 +165,7 @@ def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
 
 def runtime_class(plan: NodePlan) -> dict[str, Any]:
     """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's nodes."""
-    return runtimeclass.runtime_class(plan, node_selector(plan.node_class.target)) | {
+    return runtimeclass.runtime_class(plan, targets.node_selector(plan.node_class.target)) | {
         "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE)
     }
 

@@ -13,6 +13,7 @@ from cpuplan.components.setting import of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.intent import IntentSpec, Kubelet
+from cpuplan.load import targets
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.source import Position
@@ -70,7 +71,7 @@ def _spec(plan: NodePlan) -> dict[str, Any]:
         "machineConfigLabel": target.machine_config_label,
         # The operator refuses several labels here, and takes all those of the pool by itself.
         "machineConfigPoolSelector": pool_labels if len(pool_labels) == 1 else {},
-        "nodeSelector": target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""},
+        "nodeSelector": targets.node_selector(target),
     }
     return {key: value for key, value in body.items() if value not in (None, False, [], {})}
 
@@ -184,7 +185,7 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
 def _labels(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
     """(field, labels, what a profile has) of labels of which the operator's webhook takes one."""
     target = plan.node_class.target
-    index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
     for name, labels in (("nodeSelector", target.node_selector), ("machineConfigLabel", target.machine_config_label)):
         if len(labels) > 1:
-            yield f"targets.{index}.{name}", ", ".join(f"{key}={value}" for key, value in labels.items()), "one label"
+            shown = ", ".join(f"{key}={value}" for key, value in labels.items())
+            yield plan.node_class.target_field(name), shown, "one label"

@@ -32,7 +32,7 @@ def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
         return 0
     known = {document.name: document for document in entries}
     if wrong := [name for name in names if name not in known]:
-        from cpuplan.load.mistakes import did_you_mean
+        from cpuplan.load.names import did_you_mean
 
         raise CpuplanError([diagnose("CP254", name=name, hint=did_you_mean(name, known)) for name in wrong])
     folder = output or settings().root / "inventories"

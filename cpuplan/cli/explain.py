@@ -114,7 +114,7 @@ def _named(found: "NodePlan", node: str, what: str, locate: "Locate", *, only_wh
     for setting in wanted:
         yield _setting(found, node, setting, locate, only_why=only_why)
     if what not in names and not wanted:
-        from cpuplan.load.mistakes import nearest
+        from cpuplan.load.names import nearest
 
         near = nearest(what, [*names, *(each.key for each in every)])
         pools = f"its pools are {', '.join(names)}; `settings` in out/.cpuplan/plan.json has the keys of settings"

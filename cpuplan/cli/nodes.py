@@ -61,7 +61,7 @@ def find_node(plan: Plan, wanted: str, project: Project, others: Iterable[str] =
         what = f"no intent selects node {wanted!r}, so it has no plan"
         hint = "let the selector of an intent fit its labels or its name"
     else:
-        from cpuplan.load.mistakes import did_you_mean
+        from cpuplan.load.names import did_you_mean
 
         hint = did_you_mean(wanted, [*(node for _, node in plan.by_node), *others])
     raise CpuplanError([diagnose("CP250", what=what, hint=hint)])

@@ -6,6 +6,7 @@ from typing import Any
 
 from cpuplan.components import memory
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.load.names import did_you_mean
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import DURATION
 from cpuplan.source import Position
@@ -51,7 +52,8 @@ def _check_amounts(
 ) -> Iterator[Diagnostic]:
     for signal, value in given.items():
         if signal not in SIGNALS:
-            yield diagnose("CP515", at(f"{field}.{signal}:"), field=field, signal=signal, hint=_did_you_mean(signal))
+            hint = did_you_mean(signal, SIGNALS)
+            yield diagnose("CP515", at(f"{field}.{signal}:"), field=field, signal=signal, hint=hint)
         elif not is_right(value):
             yield diagnose("CP514", at(f"{field}.{signal}"), field=f"{field}.{signal}", value=value)
 
@@ -72,9 +74,3 @@ def _is_share(text: str) -> bool:
 
 def _is_period(text: str) -> bool:
     return bool(DURATION.fullmatch(text)) and not text.startswith("-")
-
-
-def _did_you_mean(signal: str) -> str:
-    from cpuplan.load.mistakes import did_you_mean
-
-    return did_you_mean(signal, SIGNALS)

@@ -8,7 +8,7 @@ from cpuplan.quantity import to_text
 from cpuplan.source import Position
 from cpuplan.topology import Topology
 
-_MIB = 1024**2
+MIB = 1024**2
 #: Sizes that the kernel has, by architecture and base page size (Documentation/arch/arm64/hugetlbpage.rst).
 SIZES: dict[tuple[str, str], tuple[str, ...]] = {
     ("x86_64", "4k"): ("2M", "1G"),
@@ -66,6 +66,15 @@ def bytes_of(pages: dict[int, int]) -> int:
     return sum(kib * 1024 * count for kib, count in pages.items())
 
 
+def room(plan: NodePlan) -> dict[int, int | None]:
+    """What pages leave of each NUMA node's memory, in bytes; below 0 where they do not fit, None where nobody knows."""
+    pages = per_node(plan)
+    return {
+        node: None if size is None else size - bytes_of(pages.get(node, {}))
+        for node, size in memory_nodes(plan.topology).items()
+    }
+
+
 def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
     """Sizes that the machine lacks, pages asked for twice, nodes without memory or without enough."""
     return [*_check_sizes(plan, locate), *_check_pages(plan, locate), *_check_memory(plan, locate)]
@@ -113,7 +122,7 @@ def _check_memory(plan: NodePlan, locate: Callable[[str], Position | None]) -> I
                 locate(f"Intent/{plan.node_class.intent}:spec.hugePages.pages"),
                 node=node,
                 asked=to_text(bytes_of(pages)),
-                memory=to_text(size // _MIB * _MIB),
+                memory=to_text(size // MIB * MIB),
                 hardware=plan.node_class.hardware,
                 hint=_fewer(pages, size),
             )

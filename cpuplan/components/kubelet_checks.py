@@ -1,11 +1,13 @@
 """What a kubelet would refuse at its start, or silently not do: said before a node has to find out."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from cpuplan.components import eviction, hugepages, kubelet, kubelet_fields, memory, versions
+from cpuplan.components.eviction import At
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.load.names import did_you_mean
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.source import Position
@@ -47,14 +49,10 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     ]
 
 
-At = Callable[[str], Position | None]
-
-
 def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     target = plan.node_class.target
     if target.platform == "kubernetes" and not versions.has(target, "kubelet.config_dir"):
-        index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
-        position = locate(f"Intent/{plan.node_class.intent}:spec.targets.{index}.version")
+        position = locate(f"Intent/{plan.node_class.intent}:spec.{plan.node_class.target_field('version')}")
         yield diagnose("CP502", position, version=target.version, path=f"/{kubelet.DROP_IN}")
 
 
@@ -74,7 +72,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         if (name in own or name in _FROM_ELSEWHERE) and not drivers:
             yield diagnose("CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}"))
         elif name not in kubelet_fields.NAMES:
-            yield diagnose("CP545", position, field=name, hint=_did_you_mean(name, kubelet_fields.NAMES))
+            yield diagnose("CP545", position, field=name, hint=did_you_mean(name, kubelet_fields.NAMES))
         elif not kubelet_fields.fits(name, value):
             place, expected = at(f"configuration.{name}"), kubelet_fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
@@ -100,7 +98,7 @@ def _check_options(
         position = at(f"{field}.{option}:")
         levels = table.get(option)
         if levels is None:
-            yield diagnose("CP503", position, field=field, option=option, hint=_did_you_mean(option, table))
+            yield diagnose("CP503", position, field=field, option=option, hint=did_you_mean(option, table))
             continue
         level = versions.maturity(levels, version)
         if level is None:
@@ -110,12 +108,6 @@ def _check_options(
             gate = "CPUManagerPolicyAlphaOptions" if field.startswith("cpu") else "TopologyManagerPolicyAlphaOptions"
             yield diagnose("CP505", position, option=option, version=versions.to_text(version), gate=gate)
         yield from _check_value(at(f"{field}.{option}"), option, value)
-
-
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    from cpuplan.load.mistakes import did_you_mean
-
-    return did_you_mean(word, known)
 
 
 def _check_value(position: Position | None, option: str, value: str) -> Iterator[Diagnostic]:
@@ -221,17 +213,16 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
 
 def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Diagnostic]:
     """A reservation that does not fit beside the huge pages of its NUMA node; pages that do not fit are CP543."""
-    memory_of, pages = hugepages.memory_nodes(plan.topology), hugepages.per_node(plan)
+    rooms = hugepages.room(plan)
     listed = [entry.numa_node for entry in plan.spec.kubelet.reserved_memory]
     for node, asked in given.items():
-        size = memory_of.get(node)
-        room = asked if size is None else size - hugepages.bytes_of(pages.get(node, {}))
-        if 0 <= room < asked:
+        room = rooms.get(node)
+        if room is not None and 0 <= room < asked:
             yield diagnose(
                 "CP559",
                 at(f"reservedMemory.{listed.index(node)}.memory"),
                 asked=to_text(asked),
                 node=node,
-                room=to_text(room // memory.MIB * memory.MIB),
+                room=to_text(room // hugepages.MIB * hugepages.MIB),
                 hardware=plan.node_class.hardware,
             )

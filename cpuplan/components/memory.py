@@ -4,8 +4,6 @@ from cpuplan import quantity
 from cpuplan.components import hugepages
 from cpuplan.plan import NodePlan
 
-MIB = 1024**2
-
 
 def uses_memory_manager(plan: NodePlan) -> bool:
     """Whether the memory manager has the Static policy; by default where alignment is demanded, as on OpenShift."""
@@ -57,13 +55,11 @@ def placed(plan: NodePlan) -> tuple[dict[int, int], int]:
     order. A node takes what it has beside its huge pages, in whole MiB.
     """
     wanted = reservation(plan)
-    memory = hugepages.memory_nodes(plan.topology)
-    pages = hugepages.per_node(plan)
+    rooms = hugepages.room(plan)
     found: dict[int, int] = {}
     for node in _preferred(plan):
-        size = memory.get(node, 0)
-        room = wanted if size is None else (size - hugepages.bytes_of(pages.get(node, {}))) // MIB * MIB
-        taken = max(0, min(wanted, room))
+        room = rooms.get(node, 0)
+        taken = wanted if room is None else max(0, min(wanted, room // hugepages.MIB * hugepages.MIB))
         if taken:
             found[node] = taken
             wanted -= taken

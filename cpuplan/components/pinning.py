@@ -23,8 +23,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """The CPUs of platform pods: the reserved ones."""
     target, reserved = plan.node_class.target, plan.pool("reserved")
     if target.platform == "openshift" and target.cpu_partitioning and reserved.cpus:
-        index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
-        reason = plan.node_class.reason("the platform's own pods are pinned", f"targets.{index}.cpuPartitioning")
+        field = plan.node_class.target_field("cpuPartitioning")
+        reason = plan.node_class.reason("the platform's own pods are pinned", field)
         yield Setting(NAME, _CPUS, reserved.cpus, (*reserved.because, reason))
 
 

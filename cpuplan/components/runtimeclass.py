@@ -7,6 +7,7 @@ from cpuplan.components.reasons import stated
 from cpuplan.components.setting import Setting, Value
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
+from cpuplan.load import targets
 from cpuplan.plan import NodePlan
 
 NAME = "runtimeclass"
@@ -30,7 +31,7 @@ def node_selector(plan: NodePlan) -> dict[str, str]:
     """The labels of the nodes: on OpenShift of the pool, elsewhere those by which the intent selects nodes."""
     target = plan.node_class.target
     if target.platform == "openshift":
-        return target.node_selector or {f"node-role.kubernetes.io/{target.pool}": ""}
+        return targets.node_selector(target)
     return plan.spec.selector.match_labels
 
 
@@ -38,8 +39,7 @@ def _selector_field(plan: NodePlan) -> str:
     target = plan.node_class.target
     if target.platform != "openshift":
         return "selector.matchLabels"
-    index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
-    return f"targets.{index}." + ("nodeSelector" if target.node_selector else "pool")
+    return plan.node_class.target_field("nodeSelector" if target.node_selector else "pool")
 
 
 def runtime_class(plan: NodePlan, node_selector: Mapping[str, str]) -> dict[str, Any]:

@@ -111,8 +111,7 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diag
     target = plan.node_class.target
     if kubernetes_version(target):
         return []
-    index = plan.spec.targets.index(target) if target in plan.spec.targets else 0
-    position = locate(f"Intent/{plan.node_class.intent}:spec.targets.{index}.version")
+    position = locate(f"Intent/{plan.node_class.intent}:spec.{plan.node_class.target_field('version')}")
     return [unknown(target.platform, target.version, position)]
 
 

@@ -9,6 +9,7 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import HOST_PATTERN
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
+from cpuplan.load.names import did_you_mean
 from cpuplan.model import Model
 from cpuplan.source import Field, Position, Source
 
@@ -149,7 +150,7 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
         yield diagnose("CP204", source.value_at(("apiVersion",)), found=version, expected=API_VERSION)
     if not isinstance(kind, str) or kind not in KINDS:
         yield diagnose(
-            "CP205", source.value_at(("kind",)), found=written(kind), hint=_did_you_mean(str(kind or ""), KINDS)
+            "CP205", source.value_at(("kind",)), found=written(kind), hint=did_you_mean(str(kind or ""), KINDS)
         )
     yield from _unknown_keys(source, data, (), _ENVELOPE)
     metadata = data.get("metadata")
@@ -177,7 +178,7 @@ def _unknown_keys(source: Source, data: dict[str, Any], field: Field, known: set
                 source.key_at((*field, key)),
                 key=key,
                 where=".".join(map(str, field)) or "the document",
-                hint=_did_you_mean(key, known),
+                hint=did_you_mean(key, known),
             )
 
 
@@ -194,9 +195,3 @@ def validate(model: type[Spec], source: Source, field: Field) -> tuple[Spec | No
         from cpuplan.load.mistakes import diagnostics_of
 
         return None, diagnostics_of(error, model, source, field)
-
-
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    from cpuplan.load.mistakes import did_you_mean
-
-    return did_you_mean(word, known)

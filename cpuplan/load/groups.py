@@ -9,6 +9,7 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.document import HOST_PATTERN, expand_names
 from cpuplan.inventory import Device, NodeGroup, NodesSpec
 from cpuplan.load.documents import Document, Documents
+from cpuplan.load.names import did_you_mean
 
 _HOST = re.compile(HOST_PATTERN)
 
@@ -53,7 +54,6 @@ def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Gro
 
 def _hardware_hint(name: str, known: set[str]) -> str:
     from cpuplan.load import catalog
-    from cpuplan.load.mistakes import did_you_mean
 
     if catalog.find(name):
         return f"`cpuplan catalog {name}` copies it from the catalogue into inventories/"

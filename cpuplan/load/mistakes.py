@@ -1,11 +1,11 @@
 """What pydantic found wrong, in cpuplan's words: only imported when something is."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from pydantic_core import ErrorDetails, ValidationError
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.load.names import FOLLOWS_FROM, did_you_mean
 from cpuplan.model import Model
 from cpuplan.source import Field, Source
 
@@ -22,38 +22,6 @@ _EXPECTED = {
     "cpu_list_type": "a CPU list such as 0-3,8",
     "none_required": "left out",
 }
-
-
-#: Keys that people know from the targets, and the fields of an intent that they follow from.
-_FOLLOWS_FROM = {
-    "reservedcpus": "pools.reserved and pools.shared",
-    "reservedsystemcpus": "pools.reserved and pools.shared",
-    "isolcpus": "pools.isolated and isolation",
-    "nohz_full": "pools.isolated and isolation.nohzFull",
-    "rcu_nocbs": "pools.isolated and isolation.rcuNocbs",
-    "irqaffinity": "isolation.irqAffinity",
-    "shared_cpuset": "pools.shared",
-    "infra_ctr_cpuset": "pools.reserved",
-}
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a remedy: the nearest known name, or all of them."""
-    if follows := _FOLLOWS_FROM.get(word.lower()):
-        return f"take it out: it follows from {follows}"
-    names = sorted(known)
-    if near := nearest(word, names):
-        return f"did you mean {near!r}?"
-    return "known here: " + ", ".join(names) if names else "take it out"
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like a word, if one is."""
-    from difflib import get_close_matches
-
-    lowered = {name.lower(): name for name in sorted(known)}
-    near = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    return lowered[near[0]] if near else None
 
 
 def diagnostics_of(error: ValidationError, model: type[Model], source: Source, field: Field) -> list[Diagnostic]:
@@ -150,7 +118,7 @@ def _quotes(kind: str, value: object) -> str | None:
 
 def _under(model: type[Model], top: Field, key: str) -> str | None:
     """The remedy for a key that is known elsewhere in the document, in one or two places."""
-    if key.lower() in _FOLLOWS_FROM:
+    if key.lower() in FOLLOWS_FROM:
         return None
     from cpuplan.model import jsonschema
 

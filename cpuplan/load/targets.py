@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.intent import IntentSpec, Target
 from cpuplan.load.claims import Claim
+from cpuplan.load.cluster import NODE_ROLE
 from cpuplan.load.documents import Document, Documents
+from cpuplan.load.names import nearest
 from cpuplan.plan import NodeClass
 from cpuplan.source import Position
 
@@ -13,7 +15,6 @@ from cpuplan.source import Position
 _POOL_KEYS = ("pool", "mixed_hardware", "node_selector", "machine_config_label", "machine_config_pool_selector", "mode")
 #: Keys of `kernel` that choose a kernel, which nobody but the machine config operator installs.
 _KERNEL_KEYS = ("real_time", "page_size")
-_ROLE = "node-role.kubernetes.io/"
 
 
 def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
@@ -38,9 +39,9 @@ def check_labels(claimed: Iterable[Claim]) -> Iterator[Diagnostic]:
     for claim in claimed:
         found = target_for(claim.intent.spec, claim.group.cluster)
         # Of nodes without a role the inventory tells nothing; split pools have CP289, and NodePools other labels.
-        if found and _needs_labels(found[1]) and any(label.startswith(_ROLE) for label in claim.group.labels):
+        if found and _needs_labels(found[1]) and any(label.startswith(NODE_ROLE) for label in claim.group.labels):
             index, target = found
-            if not _selected(target).items() <= claim.group.labels.items():
+            if not node_selector(target).items() <= claim.group.labels.items():
                 outside.setdefault((claim.intent.name, index, claim.group.cluster), []).append(claim)
     for (_, index, cluster), claims in outside.items():
         yield _outside(claims, index, cluster)
@@ -51,20 +52,20 @@ def _needs_labels(target: Target) -> bool:
     return target.platform == "openshift" and target.pool is not None and not is_split(target) and not hosted
 
 
-def _selected(target: Target) -> dict[str, str]:
-    """The labels of the pool's nodes."""
+def node_selector(target: Target) -> dict[str, str]:
+    """The labels of the nodes of an OpenShift target's pool."""
     return target.node_selector or {role(target.pool or ""): ""}
 
 
 def _outside(claims: Sequence[Claim], index: int, cluster: str) -> Diagnostic:
-    from cpuplan.load.mistakes import nearest
-
     intent = claims[0].intent
     target: Target = intent.spec.targets[index]
     names = sorted(name for claim in claims for name in claim.names)
-    roles = {label.removeprefix(_ROLE) for claim in claims for label in claim.group.labels if label.startswith(_ROLE)}
+    roles = {
+        label.removeprefix(NODE_ROLE) for claim in claims for label in claim.group.labels if label.startswith(NODE_ROLE)
+    }
     near = nearest(target.pool or "", roles - {target.pool})
-    labels = " ".join(f"{key}={value}" for key, value in _selected(target).items())
+    labels = " ".join(f"{key}={value}" for key, value in node_selector(target).items())
     return diagnose(
         "CP291",
         intent.at("targets", index, "pool"),
@@ -111,7 +112,7 @@ def _unsplittable(target: Target) -> str:
 
 def role(pool: str) -> str:
     """The label of the nodes of a custom pool."""
-    return _ROLE + pool
+    return NODE_ROLE + pool
 
 
 def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, cpus_text
-from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, Reason, diagnose, errors
+from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, goals, solver, statements
 from cpuplan.solve.constraints import Cores, on_cores
@@ -110,10 +110,9 @@ def _diagnostic(
     classes: Sequence[NodeClass], labels: Sequence[Label], facts: str, locate: Callable[[str], Position | None]
 ) -> Diagnostic:
     first = classes[0]
-    index = first.spec.targets.index(first.target)
     return diagnose(
         "CP403",
-        locate(Reason("", f"Intent/{first.intent}:spec.targets.{index}.mixedHardware").origin),
+        locate(first.reason("", first.target_field("mixedHardware")).origin),
         labels=labels,
         machines=joined([f"{each.hardware} ({len(each.nodes)})" for each in classes]),
         pool=first.target.pool,
