@@ -87,6 +87,10 @@ class Isolation(Model):
 Resource = Literal["cpu", "memory", "ephemeral-storage", "pid"]
 
 
+#: Policies of the topology manager that refuse what is not aligned. With them memory is too, as on OpenShift.
+ALIGNING = ("restricted", "single-numa-node")
+
+
 class ReservedMemory(Model):
     """Memory that the memory manager leaves alone on a NUMA node."""
 

@@ -189,10 +189,14 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
     }
 
 
-def tuned_object(plan: NodePlan) -> dict[str, Any]:
-    """Tuned: the profile, and the pool whose nodes get it from the node tuning operator."""
+def tuned_object(plan: NodePlan, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Tuned: the profile, and the pool whose nodes get it from the node tuning operator.
+
+    Options whose keys begin like one of `without` are left out.
+    """
     target, name = plan.node_class.target, f"openshift-node-performance-{plan.node_class.profile}"
-    profile = tuned.render(of_component(all_settings(plan), tuned.NAME))
+    settings = of_component(all_settings(plan), tuned.NAME)
+    profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
         "machineConfigLabels": target.machine_config_label or {ROLE: target.pool or ""},
         "priority": TUNED_PRIORITY,

@@ -12,7 +12,7 @@ from cpuplan.components import kubelet, memory, mixedcpus, ovsdpdk, versions
 from cpuplan.components.setting import of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
-from cpuplan.intent import IntentSpec, Kubelet
+from cpuplan.intent import ALIGNING, IntentSpec, Kubelet
 from cpuplan.load import targets
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
@@ -144,7 +144,7 @@ def _snippet(plan: NodePlan) -> dict[str, Any]:
     fields = kubelet.configuration(of_component(kubelet.settings(plan), kubelet.NAME))
     usual = kubelet.configuration(of_component(kubelet.settings(_usual(plan)), kubelet.NAME))
     # The operator reserves memory on NUMA node 0 only, where it reserves any.
-    if plan.spec.kubelet.topology_manager_policy in ("restricted", "single-numa-node"):
+    if plan.spec.kubelet.topology_manager_policy in ALIGNING:
         reservation = {"memory": to_text(memory.reservation(plan))}
         usual["reservedMemory"] = [{"numaNode": 0, "limits": reservation}]
     operators = _POLICIES if plan.spec.kubelet.dynamic_resource_allocation else _OPERATORS

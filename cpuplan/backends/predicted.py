@@ -10,8 +10,6 @@ from typing import Any
 
 from cpuplan.backends import openshift, performanceprofile
 from cpuplan.backends.base import Manifest
-from cpuplan.components import all_settings, tuned
-from cpuplan.components.setting import of_component
 from cpuplan.components.units import BIN
 from cpuplan.plan import NodePlan
 
@@ -32,7 +30,7 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     yield Manifest(f"machineconfig-50-performance-{name}.yaml", machine_config)
     yield Manifest(f"runtimeclass-{name}.yaml", _bare(openshift.runtime_class(plan)))
     if plan.pool("isolated").cpus:
-        yield Manifest(f"tuned-{name}.yaml", _tuned(plan))
+        yield Manifest(f"tuned-{name}.yaml", _bare(openshift.tuned_object(plan, without=_OWN_WORDS)))
 
 
 def _bare(data: dict[str, Any]) -> dict[str, Any]:
@@ -57,11 +55,3 @@ def _machine_configs(plan: NodePlan) -> tuple[dict[str, Any], dict[str, Any]]:
             "spec": {"config": second, "kernelArguments": spec["kernelArguments"]},
         },
     )
-
-
-def _tuned(plan: NodePlan) -> dict[str, Any]:
-    made = _bare(openshift.tuned_object(plan))
-    settings = of_component(all_settings(plan), tuned.NAME)
-    data = tuned.render([setting for setting in settings if not setting.key.startswith(_OWN_WORDS)])
-    profiles = [{**profile, "data": data} for profile in made["spec"]["profile"]]
-    return {**made, "spec": {**made["spec"], "profile": profiles}}

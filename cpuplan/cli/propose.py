@@ -8,7 +8,6 @@ import click
 
 from cpuplan.cli.new_files import HEADER, write_new
 from cpuplan.cli.output import print_diagnostics, print_remarks, settings
-from cpuplan.components import versions
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.document import HOST_PATTERN
 from cpuplan.propose import request as asked
@@ -95,8 +94,11 @@ def request_of(**options: Any) -> asked.Request:
     )
     if wanted.release and not re.fullmatch(asked.RELEASE_PATTERN, wanted.release):
         raise click.UsageError(f"--release is {wanted.release!r}; a release is written like 4.20")
-    if wanted.release and wanted.release not in versions.OPENSHIFT:
-        raise CpuplanError([versions.unknown("openshift", wanted.release)])
+    if wanted.release:
+        from cpuplan.components import versions
+
+        if wanted.release not in versions.OPENSHIFT:
+            raise CpuplanError([versions.unknown("openshift", wanted.release)])
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
     if not re.fullmatch(HOST_PATTERN, wanted.name):

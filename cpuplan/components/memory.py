@@ -2,6 +2,7 @@
 
 from cpuplan import quantity
 from cpuplan.components import hugepages
+from cpuplan.intent import ALIGNING
 from cpuplan.plan import NodePlan
 
 
@@ -12,7 +13,7 @@ def uses_memory_manager(plan: NodePlan) -> bool:
         return False
     if spec.memory_manager_policy:
         return spec.memory_manager_policy == "Static"
-    return spec.topology_manager_policy in ("restricted", "single-numa-node")
+    return spec.topology_manager_policy in ALIGNING
 
 
 def reservation(plan: NodePlan) -> int:

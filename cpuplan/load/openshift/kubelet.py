@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.intent import ALIGNING
 from cpuplan.load.openshift.retelling import Retelling
 from cpuplan.load.openshift.snippet import Snippet
 from cpuplan.profile import SNIPPET, PerformanceProfileSpec
 from cpuplan.source import Position
 
 _FIELD = f"metadata.annotations.{SNIPPET}"
-#: With these topology policies the operator sets the Static memory manager, and reserves memory for it.
-_STATIC_MEMORY = ("restricted", "single-numa-node")
 _LEFT_TO_DRIVERS = dict.fromkeys(
     ("cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy"), "DRA drivers give out CPUs and memory"
 )
@@ -43,8 +42,8 @@ def add(made: Retelling, spec: PerformanceProfileSpec) -> None:
 
 def _without_reservation(fields: dict[str, Any], policy: str | None, place: Position) -> Iterator[Diagnostic]:
     """The Static memory manager where the operator reserves nothing for it: it does so by the topology policy alone."""
-    reserves = policy in _STATIC_MEMORY and "reservedMemory" not in fields
-    static = policy in _STATIC_MEMORY or fields.get("memoryManagerPolicy") == "Static"
+    reserves = policy in ALIGNING and "reservedMemory" not in fields
+    static = policy in ALIGNING or fields.get("memoryManagerPolicy") == "Static"
     if static and not reserves and not fields.get("reservedMemory"):
         yield diagnose("CP278", place, field=_FIELD)
 
@@ -64,6 +63,6 @@ def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
         "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
         "reservedSystemCPUs": "it comes from spec.cpu.reserved",
     }
-    if spec.numa and spec.numa.topology_policy in _STATIC_MEMORY:
+    if spec.numa and spec.numa.topology_policy in ALIGNING:
         found["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
     return found
