@@ -90,11 +90,11 @@ def _empty_reserved(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
 
 
 def _overlaps(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
-    """Lists of two pools, or of two partitions, that have a CPU in common."""
+    """Lists of pools and partitions that have a CPU in common, but for those of isolated and its partitions."""
     for first, second in combinations(_lists(statements), 2):
-        alike = first.is_pool == second.is_pool and not {first.name, second.name} & set(QOS_SETS)
         both = _cpus(first) & _cpus(second)
-        if alike and both:
+        is_part = first.name == "isolated" and second.name.startswith(PARTITION)
+        if both and not is_part and not {first.name, second.name} & set(QOS_SETS):
             other = at(f"{first.field}.cpus")
             yield diagnose(
                 "CP211",
@@ -185,9 +185,10 @@ def _split_cores(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
     topology = statements.topology
     for each in _lists(statements):
         cpus = _cpus(each)
-        whole = each.pool.whole_cores and not each.pool.sibling and each.is_pool and statements.is_on("whole-cores")
+        if each.name in QOS_SETS or not each.pool.whole_cores or each.pool.sibling:
+            continue
         split = topology.split_cores(cpus)
-        if split and whole and not _may_share(statements, each.name):
+        if split and statements.is_on("whole-cores") and not _may_share(statements, each.name):
             cores = union(split)
             yield diagnose(
                 "CP352",
@@ -230,16 +231,15 @@ def _may_share(statements: Statements, name: str) -> bool:
 
 
 def _boot_cpu(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
-    """CPU 0 where reserved is a list without it, or where the list of another pool has it."""
+    """CPU 0 where the list of another pool or of a partition has it, or where reserved is a list without it."""
     if 0 not in statements.topology.online or not statements.is_on("cpu0-reserved"):
         return
-    lists = {each.name: each for each in _lists(statements) if each.is_pool}
-    if "reserved" in lists and 0 not in _cpus(lists["reserved"]):
-        yield diagnose("CP214", at("pools.reserved.cpus"), cpu=0)
-        return
-    for name, each in lists.items():
-        if name != "reserved" and 0 in _cpus(each) and "reserved" not in lists:
-            yield diagnose("CP214", at(f"{each.field}.cpus"), label=f"{name} lists it", cpu=0)
+    lists = {each.name: each for each in _lists(statements) if each.name not in QOS_SETS}
+    if "reserved" in lists:
+        if 0 not in _cpus(lists["reserved"]):
+            yield diagnose("CP214", at("pools.reserved.cpus"), cpu=0)
+    elif elsewhere := next((each for each in lists.values() if 0 in _cpus(each)), None):
+        yield diagnose("CP214", at(f"{elsewhere.field}.cpus"), label=f"{elsewhere.name} lists it", cpu=0)
 
 
 def _lists(statements: Statements) -> list[Said]:

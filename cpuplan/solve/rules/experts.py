@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.pools import QOS_SETS
 from cpuplan.solve.constraints import Amount, Has, Together
 from cpuplan.solve.rules.rule import Rule, Statements, built_in, machine, scopes_of
 from cpuplan.solve.said import is_empty
@@ -38,7 +39,7 @@ def cpu0_reserved(statements: Statements) -> Iterator[Rule]:
     Lists say what they say: of one that puts CPU 0 elsewhere, or reserved without it, there is a warning (CP214).
     """
     lists = {name: each.pool.cpus for name, each in statements.sets.items() if each.pool.cpus is not None}
-    elsewhere = any(0 in cpus for name, cpus in lists.items() if statements.sets[name].is_pool)
+    elsewhere = any(0 in cpus for name, cpus in lists.items() if name not in QOS_SETS)
     if 0 not in statements.topology.online or not statements.is_on("cpu0-reserved"):
         return
     if not elsewhere and "reserved" not in lists and not is_empty(statements.sets["reserved"].pool):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.solve import statements
+from cpuplan.solve import solver, statements
 from tests.unit.solve.problems import locate, machine, node_class
 
 
@@ -45,6 +45,27 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
         ({"reserved": "0-1"}, ["CP352: reserved lists CPUs 0-1 without CPUs 4-5 of the same cores"]),
         ({"reserved": {"cpus": "0", "wholeCores": False}}, []),
         ({"reserved": "0,3-4"}, []),  # CPU 7, the sibling of 3, is offline
+        (
+            {"reserved": {"cores": 1}, "isolated": {"rest": True, "partitions": {"dpdk": "0,4"}}},
+            ["CP214: CPU 0 is not in reserved"],
+        ),
+        (
+            {"reserved": "1,5", "isolated": {"partitions": {"dpdk": "0,4"}}},
+            ["CP214: CPU 0 is not in reserved"],
+        ),
+        (
+            {"reserved": {"cores": 1}, "isolated": {"cpus": "0-2,4-6", "partitions": {"dpdk": "0,4"}}},
+            ["CP214: CPU 0 is not in reserved"],
+        ),
+        (
+            {"reserved": "0,4", "isolated": {"partitions": {"dpdk": "0-1,4-5"}}},
+            ["CP211: CPUs 0,4 are listed for reserved and for isolated.dpdk"],
+        ),
+        ({"reserved": "0,4", "isolated": {"cpus": "1-2,5-6", "partitions": {"dpdk": "1,5"}}}, []),
+        (
+            {"reserved": "0,4", "isolated": {"partitions": {"dpdk": "1"}}},
+            ["CP352: isolated.dpdk lists CPU 1 without CPU 5 of the same core"],
+        ),
     ],
 )
 def test_check(pools: dict[str, Any], messages: list[str]) -> None:
@@ -82,3 +103,18 @@ def test_both_places_are_shown() -> None:
     assert [(label.position, label.text) for label in overlap.labels] == [
         (locate("Intent/ran:spec.pools.reserved.cpus"), "reserved lists CPUs 0-1")
     ]
+
+
+def test_a_partition_with_cpu_0_is_compiled_with_the_warning_at_its_list() -> None:
+    pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "partitions": {"dpdk": "0,4"}}}
+    node = node_class(machine(4, 2), pools)
+    (warning,) = statements.check(node, locate)
+    assert (warning.code, warning.label) == ("CP214", "isolated.dpdk lists it")
+    assert warning.position == locate("Intent/ran:spec.pools.isolated.partitions.dpdk.cpus")
+    assert solver.solve(node, locate).pool("isolated.dpdk").cpus == CpuSet([0, 4])
+
+
+def test_switched_off_the_rule_says_nothing_of_partitions() -> None:
+    pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "partitions": {"dpdk": "0,4"}}}
+    node = node_class(machine(4, 2), pools, rules=[{"disable": "cpu0-reserved", "because": "-"}])
+    assert statements.check(node, locate) == []
