@@ -68,7 +68,8 @@ class Pool(Model):
     count: Annotated[int, Field(ge=0)] | None = Field(default=None, description="this many CPUs (hardware threads)")
     cores: Annotated[int, Field(ge=0)] | None = Field(default=None, description="this many whole cores")
     percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        default=None, description="this share of the online CPUs, rounded up to whole cores"
+        default=None,
+        description="this share of the online CPUs, rounded up to whole cores, or down where that would pass max",
     )
     rest: Literal[True] | None = Field(default=None, description="all CPUs that no other pool takes")
     min: Annotated[int, Field(ge=0)] | None = Field(
@@ -76,7 +77,7 @@ class Pool(Model):
     )
     max: Annotated[int, Field(ge=0)] | None = Field(default=None, description="at most this many CPUs; likewise")
     per: Literal["machine", "socket", "numaNode", "cache"] = Field(
-        default="machine", description="what the size is meant for: each of these; cache is the last-level cache"
+        default="machine", description="what the size is meant for: each of these that the pool may be on; cache is the last-level cache"
     )
     numa_nodes: NumberList | None = Field(default=None, description="only on these NUMA nodes")
     sockets: NumberList | None = Field(default=None, description="only on these sockets")

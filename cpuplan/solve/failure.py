@@ -10,7 +10,7 @@ from cpuplan.solve import conflict, model, remedies
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
-from cpuplan.solve.rules.rule import Problem, Rule, counted, joined, machine
+from cpuplan.solve.rules.rule import Problem, Rule, counted, joined, machine, named
 from cpuplan.solve.statements import Locate
 from cpuplan.topology import Topology
 
@@ -98,7 +98,7 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule) -> str:
     text = rule.reason.text
     if exact:
         scopes = _together((counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts)
-        text = f"{rule.name} takes " + joined([f"{many} of {_named(names)}" for many, names in scopes.items()])
+        text = f"{rule.name} takes " + joined([f"{many} of {named(names)}" for many, names in scopes.items()])
     if remedies.leaves_over(conflict) or len(conflict) == 1:
         return text
     others = problem.having(other for other in conflict if other != rule)
@@ -114,7 +114,7 @@ def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
     parts = dict.fromkeys(amount.scope for amount in amounts if amount.scope.cpus != topology.online)
     scopes = list(parts) or [machine(topology)]
     alike = _together((_cores(topology, scope.cpus), scope.name) for scope in scopes)
-    return joined([f"{_named(names)} has {cores}" for cores, names in alike.items()])
+    return joined([f"{named(names)} has {cores}" for cores, names in alike.items()])
 
 
 def _cores(topology: Topology, cpus: CpuSet) -> str:
@@ -130,14 +130,3 @@ def _together(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for first, second in pairs:
         found.setdefault(first, []).append(second)
     return found
-
-
-def _named(names: Sequence[str]) -> str:
-    """`NUMA node 1`, `each of NUMA nodes 0-3`."""
-    numbers: dict[str, list[int]] = {}
-    for name in names:
-        word, _, number = name.rpartition(" ")
-        if len(names) == 1 or not number.isdigit():
-            return joined(names)
-        numbers.setdefault(word, []).append(int(number))
-    return joined([f"each of {word}s {CpuSet(found)}" for word, found in numbers.items()])

@@ -65,11 +65,15 @@ def sibling_of(pool: Pool) -> str | None:
     return "offlined" if pool.sibling == IDLE else pool.sibling
 
 
+def hosts_of(name: str, sets: dict[str, Said]) -> list[str]:
+    """The sets that leave the other threads of their cores to this one."""
+    return [each.name for each in sets.values() if sibling_of(each.pool) == name]
+
+
 def beside(name: str, sets: dict[str, Said]) -> tuple[str, ...]:
     """The sets that may share cores with a set of whole cores: a sibling statement says so, or pods cannot be there."""
     if name in QOS_SETS:
         return HIDDEN
     pairs = [(each.name, target) for each in sets.values() if (target := sibling_of(each.pool))]
-    hosts = [host for host, target in pairs if target == name]
     targets = [target for host, target in pairs if host == name or host.startswith(f"{name}.")]
-    return tuple(dict.fromkeys((*hosts, *targets)))
+    return tuple(dict.fromkeys((*hosts_of(name, sets), *targets)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.pools import QOS_SETS
 from cpuplan.solve.constraints import OneThread, Together, WholeCores
 from cpuplan.solve.rules.rule import Rule, Statements, built_in, joined
-from cpuplan.solve.said import beside, sibling_of
+from cpuplan.solve.said import Said, beside, sibling_of
 
 
 def siblings(statements: Statements) -> Iterator[Rule]:
@@ -31,18 +31,24 @@ def whole_cores(statements: Statements) -> Iterator[Rule]:
     if statements.topology.threads_per_core == 1:
         return
     sets = statements.sets
-    may_split = any(not each.pool.whole_cores for each in sets.values() if each.name not in QOS_SETS)
     for name, each in sets.items():
-        pool = each.pool
-        written = "whole_cores" in pool.model_fields_set
-        by_rule = statements.is_on("whole-cores") and not (pool.rest and may_split)
-        if sibling_of(pool) or not (pool.whole_cores and (written or by_rule)):
+        if not has_whole_cores(statements, each):
             continue
+        written = "whole_cores" in each.pool.model_fields_set
         whole = WholeCores(name, beside(name, sets))
         text = f"{name} takes whole cores: siblings stay in one {'set' if name in QOS_SETS else 'pool'}"
         field = f"{each.field}.wholeCores"
         rule = statements.rule(name, field, text, whole) if written else built_in(name, "whole-cores", text, whole)
         yield rule._replace(field=field)
+
+
+def has_whole_cores(statements: Statements, each: Said) -> bool:
+    """Does the set take whole cores, as it says itself or by the rule?"""
+    pool = each.pool
+    others = (other for other in statements.sets.values() if other.name not in QOS_SETS)
+    left_to_it = pool.rest and any(not other.pool.whole_cores for other in others)
+    by_rule = statements.is_on("whole-cores") and not left_to_it
+    return not sibling_of(pool) and pool.whole_cores and ("whole_cores" in pool.model_fields_set or by_rule)
 
 
 def nothing_else_idle(statements: Statements) -> Iterator[Rule]:

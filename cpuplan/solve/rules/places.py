@@ -7,7 +7,9 @@ from cpuplan.inventory import Device
 from cpuplan.plan import NodeClass
 from cpuplan.pools import Near
 from cpuplan.solve.constraints import Within
-from cpuplan.solve.rules.rule import Rule, Statements, joined
+from cpuplan.solve.layout import Scope
+from cpuplan.solve.rules.rule import Rule, Statements, joined, scopes_of
+from cpuplan.solve.said import Said
 from cpuplan.topology import Topology
 
 #: Key of a pool, attribute, and the words for one and for several.
@@ -32,25 +34,47 @@ def parts_of(topology: Topology, key: str) -> dict[int, CpuSet]:
 def numbered_places(statements: Statements) -> Iterator[Rule]:
     """The NUMA nodes, sockets, dies and caches that a statement names are the only ones."""
     for each in statements.sets.values():
-        for key, attribute, word in PLACES:
-            numbers: CpuSet | None = getattr(each.pool, attribute)
-            if numbers is not None:
-                parts = parts_of(statements.topology, key)
-                cpus = union(parts[number] for number in numbers if number in parts)
-                text = f"{each.name} is on {word}{'s' if len(numbers) > 1 else ''} {numbers} only"
-                yield statements.rule(each.name, f"{each.field}.{key}", text, Within(each.name, cpus))
+        yield from _numbered(statements, each)
+
+
+def _numbered(statements: Statements, each: Said) -> Iterator[Rule]:
+    for key, attribute, word in PLACES:
+        numbers: CpuSet | None = getattr(each.pool, attribute)
+        if numbers is not None:
+            parts = parts_of(statements.topology, key)
+            cpus = union(parts[number] for number in numbers if number in parts)
+            text = f"{each.name} is on {word}{'s' if len(numbers) > 1 else ''} {numbers} only"
+            yield statements.rule(each.name, f"{each.field}.{key}", text, Within(each.name, cpus))
 
 
 def near_devices(statements: Statements) -> Iterator[Rule]:
     """A set near devices is on their NUMA nodes."""
     for each in statements.sets.values():
-        if each.pool.near:
-            found = matching(statements.node_class, each.pool.near)
-            nodes = CpuSet(device.numa_node for device in found if device.numa_node is not None)
-            parts = statements.topology.numa_nodes
-            cpus = union(parts[node] for node in nodes if node in parts)
-            text = f"{each.name} is near {device_words(each.pool.near)}, on NUMA node{'s' * (len(nodes) > 1)} {nodes}"
-            yield statements.rule(each.name, f"{each.field}.near", text, Within(each.name, cpus))
+        yield from _near(statements, each)
+
+
+def _near(statements: Statements, each: Said) -> Iterator[Rule]:
+    if each.pool.near:
+        found = matching(statements.node_class, each.pool.near)
+        nodes = CpuSet(device.numa_node for device in found if device.numa_node is not None)
+        parts = statements.topology.numa_nodes
+        cpus = union(parts[node] for node in nodes if node in parts)
+        text = f"{each.name} is near {device_words(each.pool.near)}, on NUMA node{'s' * (len(nodes) > 1)} {nodes}"
+        yield statements.rule(each.name, f"{each.field}.near", text, Within(each.name, cpus))
+
+
+def sized_parts(statements: Statements, each: Said) -> list[Scope]:
+    """What a size is meant for: the machine, or each of those sockets, NUMA nodes or caches that the set may be on.
+
+    A set that is on sockets 2 and 3 only has its size `per` socket in these two. Places that leave nothing at all
+    contradict each other, and take nothing away here.
+    """
+    scopes = scopes_of(statements.topology, each.pool.per)
+    allowed = statements.topology.online
+    for rule in (*_numbered(statements, each), *_near(statements, each)):
+        for constraint in rule.constraints:
+            allowed &= constraint.cpus if isinstance(constraint, Within) else allowed
+    return [scope for scope in scopes if scope.cpus & allowed] or scopes
 
 
 def matching(node_class: NodeClass, near: Near) -> list[Device]:

@@ -85,3 +85,14 @@ def counted(number: int, noun: str) -> str:
 def joined(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def named(scopes: Sequence[str]) -> str:
+    """`NUMA node 1`, `each of NUMA nodes 0-3`: the names of scopes in words."""
+    numbers: dict[str, list[int]] = {}
+    for name in scopes:
+        word, _, number = name.rpartition(" ")
+        if len(scopes) == 1 or not number.isdigit():
+            return joined(scopes)
+        numbers.setdefault(word, []).append(int(number))
+    return joined([f"each of {word}s {CpuSet(found)}" for word, found in numbers.items()])

@@ -1,21 +1,17 @@
 """How many CPUs each set has."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cpuplan.cpuset import cpus_text
 from cpuplan.pools import HIDDEN, PARTITION, POOLS, Pool
 from cpuplan.solve.constraints import Amount, Constraint, Has, OneOf, WholeCores, Within
 from cpuplan.solve.layout import Scope
-from cpuplan.solve.rules.rule import Rule, Statements, built_in, counted, scopes_of
-from cpuplan.solve.said import Said, beside, has_size
+from cpuplan.solve.rules.cores import has_whole_cores
+from cpuplan.solve.rules.neighbours import WORDS
+from cpuplan.solve.rules.places import sized_parts
+from cpuplan.solve.rules.rule import Rule, Statements, built_in, counted, named, scopes_of
+from cpuplan.solve.said import Said, beside, has_size, hosts_of
 from cpuplan.topology import Topology
-
-_WHERE = {
-    "machine": "",
-    "socket": " of each socket",
-    "numaNode": " of each NUMA node",
-    "cache": " of each last-level cache",
-}
 
 
 def sizes(statements: Statements) -> Iterator[Rule]:
@@ -43,8 +39,9 @@ def size(statements: Statements, each: Said) -> Iterator[Rule]:
 
 def _size(statements: Statements, each: Said) -> tuple[str, str, tuple[Constraint, ...]]:
     """(field, the statement in words, its constraints)."""
-    name, pool, topology = each.name, each.pool, statements.topology
-    scopes, where = scopes_of(topology, pool.per), _WHERE[pool.per]
+    name, pool = each.name, each.pool
+    scopes = sized_parts(statements, each)
+    where = _where(statements, each, scopes)
     if pool.cpus is not None:
         listed = f"takes {cpus_text(pool.cpus)}, which {'is' if len(pool.cpus) == 1 else 'are'} listed"
         return "cpus", listed, (Within(name, pool.cpus), Has(name, pool.cpus))
@@ -59,9 +56,10 @@ def _size(statements: Statements, each: Said) -> tuple[str, str, tuple[Constrain
         whole = WholeCores(name, beside(name, statements.sets))
         return "cores", f"takes {counted(number, 'whole core')}{where}", (*amounts, whole)
     if pool.percent is not None:
-        amounts = tuple(_share(topology, each, scope) for scope in scopes)
-        text = f"takes {pool.percent}% of the CPUs{where}" + ("" if pool.sibling else ", rounded up to whole cores")
-        return "percent", text + (f", {_bounds(pool)}" if _bounds(pool) else ""), amounts
+        amounts = tuple(_share(statements, each, scope) for scope in scopes)
+        rounded = ", rounded up to whole cores" if pool.max is None else ", rounded to whole cores"
+        text = f"takes {pool.percent}% of the CPUs{where}" + ("" if pool.sibling else rounded)
+        return "percent", text + (f", {_bounds(pool)}{where}" if _bounds(pool) else ""), amounts
     ranges = tuple(_range(name, scope, pool) for scope in scopes) if _bounds(pool) else ()
     if pool.rest:
         parts = tuple(other for other in statements.sets if other.startswith(PARTITION))
@@ -69,6 +67,16 @@ def _size(statements: Statements, each: Said) -> tuple[str, str, tuple[Constrain
         whose = f" of {PARTITION[:-1]}" if name in parts else ""
         return "rest", f"takes the rest{whose}" + (f", {_bounds(pool)}{where}" if ranges else ""), (*rest, *ranges)
     return "max" if pool.min is None else "min", f"takes {_bounds(pool)}{where}", ranges
+
+
+def _where(statements: Statements, each: Said, scopes: Sequence[Scope]) -> str:
+    """` of each NUMA node`, ` of each of sockets 2-3`."""
+    per = each.pool.per
+    if per == "machine":
+        return ""
+    if len(scopes) == len(scopes_of(statements.topology, per)):
+        return f" of each {WORDS[per]}"
+    return f" of {named([scope.name for scope in scopes])}"
 
 
 def _bounds(pool: Pool) -> str:
@@ -85,23 +93,34 @@ def _range(name: str, scope: Scope, pool: Pool) -> Amount:
     return Amount(name, scope, "CPUs", pool.min or 0, most)
 
 
-def _share(topology: Topology, each: Said, scope: Scope) -> Amount:
-    """Percent of the scope's online CPUs, rounded up to the next number of CPUs that whole cores of it can have.
+def _share(statements: Statements, each: Said, scope: Scope) -> Amount:
+    """Percent of the scope's online CPUs, within `min` and `max`, as whole cores: rounded up, else down to below `max`.
 
-    `min` and `max` bound the share before it is rounded; one thread of each core needs no rounding.
+    A set that may split cores has `max` then; so has one with no whole cores between its bounds, which has no layout.
+    One thread of each core needs no rounding.
     """
     pool = each.pool
-    least = -(-(pool.percent or 0) * len(scope.cpus) // 100)
-    least = max(least, pool.min or 0)
-    least = least if pool.max is None else min(least, pool.max)
+    share = max(-(-(pool.percent or 0) * len(scope.cpus) // 100), pool.min or 0)
+    share = share if pool.max is None else min(share, pool.max)
     if not pool.sibling:
-        sums = 1  # bit n is set when some of the cores have n CPUs together
-        for siblings in topology.cores.values():
-            if siblings <= scope.cpus:
-                sums |= sums << len(siblings)
-        above = sums >> least
-        least += (above & -above).bit_length() - 1 if above else 0
-    return Amount(each.name, scope, "CPUs", least, least)
+        sums = _sums(statements.topology, scope)
+        above = next((number for number in range(share, len(scope.cpus) + 1) if sums >> number & 1), share)
+        if pool.max is None or above <= pool.max:
+            share = above
+        else:
+            below = (sums & (1 << share) - 1).bit_length() - 1
+            may_split = not has_whole_cores(statements, each) or hosts_of(each.name, statements.sets)
+            share = below if below >= max(pool.min or 0, 1) and not may_split else pool.max
+    return Amount(each.name, scope, "CPUs", share, share)
+
+
+def _sums(topology: Topology, scope: Scope) -> int:
+    """Bit n is set where some of the scope's cores have n CPUs together."""
+    sums = 1
+    for siblings in topology.cores.values():
+        if siblings <= scope.cpus:
+            sums |= sums << len(siblings)
+    return sums
 
 
 def every_cpu_has_a_pool(statements: Statements) -> Iterator[Rule]:

@@ -194,8 +194,8 @@ def fits(node: NodeClass, layout: Bits) -> bool:
         only_parts = name == "isolated" and parts and not _takes_the_rest(said) and not _sized(pool)
         if (only_parts or (name in parts and pool.rest)) and layout["isolated"] & ~in_parts:
             return False
-        for scope in _scopes(node, pool.per).values():
-            if not _has_its_size(node, pool, layout[name] & scope, scope & online):
+        for scope in _meant(node, pool):
+            if not _has_its_size(node, said, name, layout[name] & scope, scope & online):
                 return False
         for other, level in pool.apart.items():
             if level != "core" and any(layout[name] & s and layout[other] & s for s in _scopes(node, level).values()):
@@ -223,7 +223,16 @@ def _scopes(node: NodeClass, level: str) -> dict[int, int]:
     return {number: cpus.bits for number, cpus in found.items()}
 
 
-def _has_its_size(node: NodeClass, pool: Any, held: int, scope: int) -> bool:
+def _meant(node: NodeClass, pool: Any) -> list[int]:
+    """The parts that a size is for: those where some CPU is in all places that the pool names; all if none is."""
+    parts = list(_scopes(node, pool.per).values())
+    named = pool.model_copy(update={"cpus": None, "core_types": None, "never": None})
+    there = sum(1 << cpu for cpu in node.topology.online if _may_have(node, named, cpu))
+    return [part for part in parts if part & there] or parts
+
+
+def _has_its_size(node: NodeClass, said: Asked, name: str, held: int, scope: int) -> bool:
+    pool = said.said[name]
     many = held.bit_count()
     if pool.count is not None:
         return bool(many == pool.count)
@@ -231,19 +240,28 @@ def _has_its_size(node: NodeClass, pool: Any, held: int, scope: int) -> bool:
         touched = sum(bool(siblings.bits & held) for siblings in node.topology.cores.values())
         return bool(touched == pool.cores)
     if pool.percent is not None:
-        return bool(many == _share(node, pool, scope))
+        return bool(many == _share(node, said, name, scope))
     return bool((pool.min is None or many >= pool.min) and (pool.max is None or many <= pool.max))
 
 
-def _share(node: NodeClass, pool: Any, scope: int) -> int:
-    wanted = -(-pool.percent * scope.bit_count() // 100)
-    wanted = max(wanted, pool.min or 0)
-    wanted = wanted if pool.max is None else min(wanted, pool.max)
+def _share(node: NodeClass, said: Asked, name: str, scope: int) -> int:
+    """Whole cores nearest above the share; those nearest below where these are above max."""
+    pool = said.said[name]
+    wanted = max(-(-pool.percent * scope.bit_count() // 100), pool.min or 0)
     if pool.sibling:
-        return int(wanted)
+        return int(wanted if pool.max is None else min(wanted, pool.max))
     widths = [len(siblings) for siblings in node.topology.cores.values() if siblings.bits & scope]
     sums = {sum(w for w, used in zip(widths, way, strict=True) if used) for way in product((0, 1), repeat=len(widths))}
-    return min((number for number in sums if number >= wanted), default=int(wanted))
+    if pool.max is None or wanted <= pool.max:
+        found = min((number for number in sums if number >= wanted), default=int(wanted))
+        if pool.max is None or found <= pool.max:
+            return found
+    if pool.max in sums:
+        return int(pool.max)
+    written = "whole_cores" in pool.model_fields_set
+    splits = not pool.whole_cores or (not written and "whole-cores" in said.switched_off) or name in said.hosts.values()
+    inside = [number for number in sums if max(pool.min or 0, 1) <= number <= pool.max]
+    return int(pool.max) if splits or not inside else max(inside)
 
 
 def _expert_rules_hold(node: NodeClass, said: Asked, layout: Bits) -> bool:
@@ -256,7 +274,11 @@ def _expert_rules_hold(node: NodeClass, said: Asked, layout: Bits) -> bool:
         for cpus in topology.numa_nodes.values()
     ):
         return False
-    lists = [pool.cpus for name, pool in said.said.items() if name in POOLS and pool and pool.cpus is not None]
+    lists = [
+        pool.cpus
+        for name, pool in said.said.items()
+        if name not in ("bestEffort", "other") and pool and pool.cpus is not None
+    ]
     settled = reserved.cpus is not None or any(0 in cpus for cpus in lists)
     nothing = 0 in (reserved.count, reserved.cores, reserved.max)
     if 0 in topology.online and "cpu0-reserved" not in said.switched_off and not settled and not nothing:

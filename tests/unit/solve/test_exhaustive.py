@@ -58,7 +58,7 @@ def sizes(cpus: int) -> st.SearchStrategy[dict[str, Any]]:
     numbers = st.tuples(one_of("count", "count", "cores"), st.integers(0, 4)).map(lambda pair: dict([pair]))
     ranges = st.fixed_dictionaries({"min": st.integers(0, 2)}, optional={"max": st.integers(2, 4)})
     shares = st.fixed_dictionaries(
-        {"percent": st.integers(1, 100)}, optional={"min": one_of(1, 2), "max": one_of(2, 3)}
+        {"percent": st.integers(1, 100)}, optional={"min": one_of(1, 2), "max": one_of(2, 3, 4, 5, 7)}
     )
     scoped = st.tuples(numbers | numbers | ranges | shares, one_of("machine", "machine", "socket", "numaNode", "cache"))
     size = lists | scoped.map(lambda pair: {**pair[0], "per": pair[1]}) | st.just({"rest": True})
@@ -73,8 +73,8 @@ def places(cpus: int, names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any
         st.sampled_from(names), one_of("core", "cache", "numaNode", "socket"), min_size=1, max_size=1
     )
     keys = {
-        "numaNodes": one_of(0, 1),
-        "sockets": one_of(0, 1),
+        "numaNodes": one_of(0, 1, "0-1", "1-2"),
+        "sockets": one_of(0, 1, "0-1"),
         "caches": one_of(0, 1, "0-2"),
         "never": st.sets(st.integers(0, cpus - 1), min_size=1, max_size=2).map(lambda found: str(CpuSet(found))),
         "near": st.sampled_from([{"class": "network"}, {"driver": "ice"}, {"class": "gpu"}]),

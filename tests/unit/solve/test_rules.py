@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import CpuplanError
+from cpuplan.inventory import Device
+from cpuplan.solve import solver
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.layout import View
 from cpuplan.solve.rules import problem_of
+from cpuplan.solve.rules.rule import scopes_of
 from cpuplan.topology import Topology
-from tests.unit.solve.problems import machine, node_class
+from tests.unit.solve.problems import locate, machine, node_class
 
 TWO_NODES = machine(16, 2, sockets=2, numa_nodes=4)
 
@@ -33,6 +38,82 @@ def amounts(topology: Topology, pool: dict[str, Any]) -> list[tuple[str, int, st
 )
 def test_sizes(pool: dict[str, Any], expected: list[tuple[str, int, str]]) -> None:
     assert amounts(TWO_NODES, pool) == expected
+
+
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        ({"percent": 50, "max": 4}, [4]),
+        ({"percent": 50, "max": 3}, [2]),  # whole cores below the bound
+        ({"percent": 50, "max": 1}, [1]),  # which no whole cores have: a conflict
+        ({"percent": 50, "max": 3, "min": 3}, [3]),
+        ({"percent": 50, "max": 3, "wholeCores": False}, [3]),
+        ({"percent": 1, "max": 3}, [2]),
+        ({"percent": 1, "min": 3}, [4]),
+        ({"percent": 1, "min": 3, "max": 4}, [4]),
+        ({"percent": 50, "max": 3, "per": "socket"}, [2, 2]),
+        ({"percent": 50, "max": 3, "per": "numaNode"}, [2, 2, 2, 2]),
+        ({"percent": 50, "max": 3, "per": "cache"}, [2, 2, 2, 2]),
+        ({"percent": 100, "max": 7, "per": "socket", "sockets": 1}, [6]),
+    ],
+)
+def test_a_share_stays_within_its_bounds(pool: dict[str, Any], expected: list[int]) -> None:
+    four = machine(16, 2, sockets=2, numa_nodes=4, caches=4)
+    assert [number for _, number, _ in amounts(four, pool)] == expected
+
+
+@pytest.mark.parametrize("per", ["machine", "socket", "numaNode", "cache"])
+@pytest.mark.parametrize("most", [1, 2, 3, 5])
+def test_no_share_is_above_max(per: str, most: int) -> None:
+    """16 CPUs, 50 %, max 3: at most 3."""
+    topology = machine(16, sockets=2, numa_nodes=2, caches=4)
+    plan = solver.solve(node_class(topology, {"reserved": {"percent": 50, "max": most, "per": per}}), locate)
+    cpus = plan.pool("reserved").cpus
+    for scope in scopes_of(topology, per):
+        assert len(cpus & scope.cpus) == min(most, len(scope.cpus) // 2)
+
+
+FOUR_SOCKETS = machine(32, 2, sockets=4, numa_nodes=8, caches=8)
+
+
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        ({"cores": 2, "per": "socket", "sockets": [2, 3]}, {"socket": [0, 0, 2, 2]}),
+        ({"cores": 1, "per": "numaNode", "sockets": "1"}, {"numaNode": [0, 0, 1, 1, 0, 0, 0, 0]}),
+        ({"cores": 1, "per": "numaNode", "numaNodes": "2,5"}, {"numaNode": [0, 0, 1, 0, 0, 1, 0, 0]}),
+        ({"cores": 3, "per": "socket", "numaNodes": "0"}, {"socket": [3, 0, 0, 0]}),
+        ({"cores": 1, "per": "cache", "caches": [4, 8]}, {"cache": [0, 1, 1, 0, 0, 0, 0, 0]}),
+        ({"cores": 1, "per": "cache", "sockets": 3}, {"cache": [0, 0, 0, 0, 0, 0, 1, 1]}),
+        ({"percent": 25, "per": "socket", "sockets": "0,3"}, {"socket": [2, 0, 0, 2]}),
+        ({"min": 4, "max": 6, "per": "numaNode", "numaNodes": "1"}, {"numaNode": [0, 2, 0, 0, 0, 0, 0, 0]}),
+        ({"cores": 1, "per": "numaNode", "near": {"class": "gpu"}}, {"numaNode": [0, 0, 0, 1, 0, 0, 0, 0]}),
+    ],
+)
+def test_a_size_of_each_part_is_for_the_parts_that_are_named(
+    pool: dict[str, Any], expected: dict[str, list[int]]
+) -> None:
+    gpu = Device.model_validate({"address": "0000:17:00.0", "class": "gpu", "numaNode": 3})
+    node = node_class(FOUR_SOCKETS, {"reserved": {"cores": 1}, "shared": pool}, devices=(gpu,))
+    view = View(FOUR_SOCKETS, {"shared": solver.solve(node, locate).pool("shared").cpus})
+    for level, cores in expected.items():
+        scopes = scopes_of(FOUR_SOCKETS, level)
+        assert [view.count("shared", scope.cpus, cores=True) for scope in scopes] == cores
+
+
+def test_a_size_of_each_part_says_of_which() -> None:
+    pools = {"reserved": {"cores": 1, "per": "numaNode", "numaNodes": "2-3"}, "shared": {"min": 2, "per": "socket"}}
+    assert [text for text, _ in reasons(pools)][:2] == [
+        "reserved takes 1 whole core of each of NUMA nodes 2-3",
+        "shared takes at least 2 CPUs of each socket",
+    ]
+
+
+def test_places_that_contradict_each_other_take_no_size_away() -> None:
+    pools = {"reserved": {"cores": 1, "per": "socket", "sockets": 0, "numaNodes": 3}}
+    with pytest.raises(CpuplanError) as caught:
+        solver.solve(node_class(TWO_NODES, pools), locate)
+    assert [each.code for each in caught.value.diagnostics] == ["CP401"]
 
 
 def test_percent_of_unlike_cores_is_rounded_to_what_some_cores_have() -> None:
