@@ -59,10 +59,8 @@ def _objects(policy: dict[str, Any], binding: dict[str, Any]) -> Iterator[Manife
 
 
 def _policy(api: str, kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    made = metadata(name, POLICY_WAVE)
-    if api != "v1":
-        # Where its gate is off, this object fails by itself, in its wave, and not the whole sync beforehand.
-        made["annotations"]["argocd.argoproj.io/sync-options"] = "SkipDryRunOnMissingResource=true"
+    # Where its gate is off, this object fails by itself, in its wave, and not the whole sync beforehand.
+    made = metadata(name, POLICY_WAVE, options="" if api == "v1" else "SkipDryRunOnMissingResource=true")
     return {"apiVersion": f"{GROUP}/{api}", "kind": kind, "metadata": made, "spec": spec}
 
 
@@ -112,7 +110,7 @@ def mutating(api: str) -> dict[str, Any]:
 
 
 def namespace(name: str) -> dict[str, Any]:
-    """A namespace whose pods may ask. Deleting it would delete them, so Argo CD asks first."""
-    made = metadata(name, NAMESPACE_WAVE, guarded=True)
+    """A namespace whose pods may ask."""
+    made = metadata(name, NAMESPACE_WAVE)
     made["annotations"][admission.ALLOWED] = ""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": made}

@@ -38,11 +38,17 @@ def to_file(data: dict[str, Any]) -> bytes:
     return to_yaml(data).encode()
 
 
-def metadata(name: str, wave: int, *, labels: Mapping[str, str] | None = None, guarded: bool = False) -> dict[str, Any]:
-    """Object metadata. `guarded`: Argo CD asks before it deletes, since deleting reverts nodes and reboots them."""
-    annotations = {"argocd.argoproj.io/sync-wave": str(wave)}
-    if guarded:
-        annotations["argocd.argoproj.io/sync-options"] = "Prune=confirm,Delete=confirm"
+#: Removing one of our objects reboots nodes, lets pods fail, or opens what a policy closed: Argo CD asks first.
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+CONFIRM = ("Prune=confirm", "Delete=confirm")
+
+
+def metadata(name: str, wave: int, *, labels: Mapping[str, str] | None = None, options: str = "") -> dict[str, Any]:
+    """Metadata of an object that nobody removes without a person's word; `options` are further ones for its sync."""
+    annotations = {
+        "argocd.argoproj.io/sync-wave": str(wave),
+        SYNC_OPTIONS: ",".join((*CONFIRM, options) if options else CONFIRM),
+    }
     made: dict[str, Any] = {"name": name, "annotations": annotations}
     if labels:
         made["labels"] = dict(labels)

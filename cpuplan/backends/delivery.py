@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cpuplan.backends.base import Files, Manifest, to_file
+from cpuplan.backends.base import CONFIRM, Files, Manifest, to_file
 from cpuplan.delivery import DeliverySpec
 from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
@@ -25,6 +25,8 @@ CLUSTER_KINDS = (
     ("node.k8s.io", "RuntimeClass"),
     ("performance.openshift.io", "PerformanceProfile"),
 )
+#: On the set: its Applications stay when it is deleted. They have none themselves, so that neither do their objects go.
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
 
 
 def cluster_files(cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest]) -> Files:
@@ -83,24 +85,18 @@ def _project(delivery: DeliverySpec) -> dict[str, Any]:
 
 def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
     out = f"{delivery.path}/out" if delivery.path else "out"
-    sync: dict[str, Any] = {
-        # Replace and Force would drop what the machine config operator keeps on its objects: finalizers and suffixes.
-        "syncOptions": ["ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true"],
-    }
-    if delivery.automated:
-        sync = {"automated": {"prune": False, "selfHeal": True}, **sync}
-    source = {
-        "repoURL": delivery.repository,
-        "targetRevision": delivery.revision,
-        "path": out + "/clusters/{{.name}}/manifests",
-    }
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "ApplicationSet",
-        "metadata": {"name": "cpuplan", "namespace": delivery.namespace},
+        # With it, Applications outlive the set itself too (argo-cd, Controlling-Resource-Modification.md).
+        "metadata": {"name": "cpuplan", "namespace": delivery.namespace, "finalizers": [_FINALIZER]},
         "spec": {
             "goTemplate": True,
             "goTemplateOptions": ["missingkey=error"],
+            # A cluster that is no longer listed keeps its objects, and its Application, which then fails for all to see.
+            "syncPolicy": {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True},
+            # Else the set's controller may take away a person's word before Argo CD has read it.
+            "preservedFields": {"annotations": ["argocd.argoproj.io/deletion-approved"]},
             "generators": [
                 {
                     "git": {
@@ -117,10 +113,36 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
                 },
                 "spec": {
                     "project": delivery.project,
-                    "source": source,
+                    "source": {
+                        "repoURL": delivery.repository,
+                        "targetRevision": delivery.revision,
+                        "path": out + "/clusters/{{.name}}/manifests",
+                    },
                     "destination": {"name": "{{.name}}"},
-                    "syncPolicy": sync,
+                    "syncPolicy": _sync_policy(delivery),
                 },
             },
         },
     }
+
+
+def _sync_policy(delivery: DeliverySpec) -> dict[str, Any]:
+    """Nothing stays that Git has no more, and nothing goes without a person's word.
+
+    The confirmation is asked of each Application too: the machine config operator takes the annotations away from a
+    KubeletConfig that it sees for the first time, and what is removed is asked on the live object.
+    """
+    policy: dict[str, Any] = {
+        "syncOptions": [
+            # Replace and Force would drop what the machine config operator keeps on its objects: finalizers, suffixes.
+            "ServerSideApply=true",
+            "ApplyOutOfSyncOnly=true",
+            "FailOnSharedResource=true",
+            "PruneLast=true",
+            *CONFIRM,
+        ],
+    }
+    if delivery.automated:
+        # A folder without objects is a mistake, not the wish to lose all of them.
+        return {"automated": {"prune": True, "selfHeal": True, "allowEmpty": False}, **policy}
+    return policy

@@ -77,7 +77,7 @@ def machine_config_pool(target: Target) -> dict[str, Any]:
     return {
         "apiVersion": MCO_API,
         "kind": "MachineConfigPool",
-        "metadata": metadata(pool, POOL_WAVE, labels=pool_labels(target), guarded=True),
+        "metadata": metadata(pool, POOL_WAVE, labels=pool_labels(target)),
         "spec": {
             "machineConfigSelector": {
                 "matchExpressions": [{"key": ROLE, "operator": "In", "values": list(dict.fromkeys(roles))}],
@@ -102,7 +102,7 @@ def kubelet_config(plan: NodePlan) -> dict[str, Any]:
     return {
         "apiVersion": MCO_API,
         "kind": "KubeletConfig",
-        "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE, guarded=True),
+        "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE),
         "spec": {
             "machineConfigPoolSelector": {"matchLabels": pool_labels(target)},
             "kubeletConfig": kubelet.configuration(of_component(all_settings(plan), kubelet.NAME)),
@@ -122,7 +122,6 @@ def machine_config(plan: NodePlan) -> dict[str, Any]:
             f"50-performance-{plan.node_class.profile}",
             NODE_WAVE,
             labels=target.machine_config_label or {ROLE: target.pool or ""},
-            guarded=True,
         ),
         "spec": {
             "config": {
@@ -184,7 +183,7 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
     return {
         "apiVersion": MCO_API,
         "kind": "MachineConfig",
-        "metadata": metadata(f"01-{pool}-cpu-partitioning", POOL_WAVE, labels={ROLE: pool}, guarded=True),
+        "metadata": metadata(f"01-{pool}-cpu-partitioning", POOL_WAVE, labels={ROLE: pool}),
         "spec": {"config": {"ignition": {"version": IGNITION}, "storage": {"files": files}}},
     }
 

@@ -36,7 +36,7 @@ def _object(plan: NodePlan, own: dict[str, Any]) -> dict[str, Any]:
 
 def profile(plan: NodePlan) -> dict[str, Any]:
     """The PerformanceProfile of a plan."""
-    made = metadata(plan.node_class.profile, NODE_WAVE, guarded=True)
+    made = metadata(plan.node_class.profile, NODE_WAVE)
     made["annotations"] |= _annotations(plan)
     return _object(plan, made)
 
@@ -50,7 +50,7 @@ def config_map(plan: NodePlan) -> dict[str, Any]:
     own: dict[str, Any] = {"name": plan.node_class.intent}
     if annotations := _annotations(plan):
         own["annotations"] = annotations
-    made = metadata(plan.node_class.intent, NODE_WAVE, guarded=True) | {"namespace": _NAMESPACE}
+    made = metadata(plan.node_class.intent, NODE_WAVE) | {"namespace": _NAMESPACE}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": to_yaml(_object(plan, own))}}
 
 

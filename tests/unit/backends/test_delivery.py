@@ -3,11 +3,16 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from cpuplan.backends.delivery import CLUSTER_KINDS, NAMESPACED_KINDS
+from cpuplan import backends
+from cpuplan.backends.delivery import CLUSTER_KINDS, NAMESPACED_KINDS, argocd_files
+from cpuplan.delivery import DeliverySpec
+from cpuplan.plan import NodePlan, Plan
+from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY
 
 OUT = REPOSITORY / "out"
@@ -44,3 +49,49 @@ def test_the_project_allows_what_is_written_and_no_more() -> None:
     # The sample has no pool in mode performanceProfile, and no hosted cluster.
     others = {("performance.openshift.io", "PerformanceProfile"), ("", "ConfigMap")}
     assert written | others == {*CLUSTER_KINDS, *NAMESPACED_KINDS}
+
+
+SHARING: dict[str, Any] = {"runtime": {"sharedNamespaces": ["ran"]}}
+#: What makes every kind of object.
+PLANS: dict[str, NodePlan] = {
+    "mco": plan(regular(cores=8), shared="2-3", target={"cpuPartitioning": True}, spec=SHARING),
+    "profile": plan(target={"mode": "performanceProfile"}),
+    "hosted": plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"}),
+    "kubernetes": plan(regular(cores=8), shared="2-3", platform="kubernetes", version="1.34", spec=SHARING),
+}
+
+
+@pytest.mark.parametrize("node", PLANS.values(), ids=PLANS)
+def test_no_object_goes_without_a_word(node: NodePlan) -> None:
+    files = backends.tree(Plan((node,)), DeliverySpec(repository="https://git.example.com/a.git"))
+    made = [yaml.safe_load(data) for path, data in files.items() if "/manifests/" in path]
+    found = [each for each in made if each["kind"] != "Kustomization"]
+    assert found
+    for each in found:
+        options = each["metadata"]["annotations"]["argocd.argoproj.io/sync-options"].split(",")
+        assert {"Prune=confirm", "Delete=confirm"} <= set(options), each["kind"]
+
+
+def application_set(**given: Any) -> dict[str, Any]:
+    files = argocd_files(DeliverySpec(repository="https://git.example.com/a.git", **given))
+    made: dict[str, Any] = yaml.safe_load(files["argocd/applicationset.yaml"])
+    return made
+
+
+def test_a_cluster_that_leaves_the_list_loses_nothing() -> None:
+    made = application_set()
+    assert made["spec"]["syncPolicy"] == {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True}
+    assert made["metadata"]["finalizers"] == ["resources-finalizer.argocd.argoproj.io"]
+    # An Application with a finalizer would take its objects with it.
+    assert "finalizers" not in made["spec"]["template"]["metadata"]
+
+
+def test_what_git_has_no_more_is_removed_when_somebody_says_so() -> None:
+    made = application_set()
+    policy = made["spec"]["template"]["spec"]["syncPolicy"]
+    assert policy["automated"] == {"prune": True, "selfHeal": True, "allowEmpty": False}
+    # The machine config operator drops the annotations of a new KubeletConfig: the Application asks all the same.
+    assert {"Prune=confirm", "Delete=confirm", "PruneLast=true"} <= set(policy["syncOptions"])
+    assert made["spec"]["preservedFields"]["annotations"] == ["argocd.argoproj.io/deletion-approved"]
+    by_hand = application_set(automated=False)["spec"]["template"]["spec"]["syncPolicy"]
+    assert by_hand == {"syncOptions": policy["syncOptions"]}
