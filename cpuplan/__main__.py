@@ -9,6 +9,8 @@ def main() -> None:
     """Run the command that the arguments name, and end the process with its exit code."""
     # It is short, and most of what it makes lives to its end: collecting while modules load would only cost time.
     gc.set_threshold(1_000_000, 50, 100)
+    if sys.stdout:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text stream, as Python makes it
     from cpuplan.cli.main import run
 
     leave(run(sys.argv[1:]))

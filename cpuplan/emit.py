@@ -9,6 +9,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from cpuplan.printable import UNPRINTABLE, escape, printable_lines
+
 
 class Flow:
     """Marks a list or dict to be written on one line: `{id: 0, cpus: 0-55}`. Everything in it is on that line too."""
@@ -42,15 +44,10 @@ _WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null",
 #: Digits that some reader takes for a number or date; beyond the two versions of YAML, Go reads 0X1F and Ruby 1,000.
 _NUMBER_LIKE = re.compile(r"[0-9][0-9A-Fa-fxXoO_.,:]*(?:[eE][-+][0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*")
 
-#: Written as an escape: controls, YAML 1.1's line ends, no characters, what is invisible or turns the text's direction.
-_ESCAPED = re.compile(
-    '[\x00-\x1f"\\\\\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\uffff'
-    "\U000e0000-\U000e0fff]"
-)
-_SHORT_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
-
-#: Not in a literal block: as _ESCAPED, but tabs, line feeds, quotes and backslashes stand for themselves there.
-_NOT_LITERAL = re.compile(_ESCAPED.pattern.replace('\x00-\x1f"\\\\', "\x00-\x08\x0b-\x1f"))
+#: Written as an escape between quotes.
+_ESCAPED = re.compile(rf'[{UNPRINTABLE}"\\]')
+#: Not in a literal block, where tabs, line feeds, quotes and backslashes stand for themselves.
+_NOT_LITERAL = re.compile(rf"(?![\t\n])[{UNPRINTABLE}]")
 
 _MAX_KEY = 1000  # YAML ends the search for the colon of a `key: value` pair after 1024 characters (1.2, section 7.4.2)
 
@@ -78,11 +75,12 @@ def to_yaml_documents(documents: list[Any] | tuple[Any, ...], header: str = "") 
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
-def to_json(data: object) -> str:
-    """`data` as JSON in ASCII, indented by 2, keys sorted."""
+def to_json(data: object, *, sort_keys: bool = True) -> str:
+    """`data` as JSON in printable ASCII, indented by 2."""
     import json
 
-    return json.dumps(data, indent=2, sort_keys=True, default=_flow_data) + "\n"
+    text = json.dumps(data, indent=2, sort_keys=sort_keys, default=_flow_data)
+    return text.replace("\x7f", "\\u007f") + "\n"
 
 
 def to_toml(data: dict[str, Any]) -> str:
@@ -93,7 +91,7 @@ def to_toml(data: dict[str, Any]) -> str:
 
 
 def _comment(header: str) -> list[str]:
-    return [f"# {_NOT_LITERAL.sub(_escape_character, line)}".rstrip() for line in header.splitlines()]
+    return [("# " + printable_lines(line)).rstrip() for line in header.splitlines()]
 
 
 def _write_document(lines: list[str], data: object) -> None:
@@ -203,11 +201,11 @@ def _escape(text: str) -> str:
 
 def _escape_character(match: re.Match[str]) -> str:
     character = match[0]
-    code = ord(character)
-    if 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"U+{code:04X} is half of a character")
-    short = _SHORT_ESCAPES.get(character)
-    return short or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    if character in '"\\':
+        return f"\\{character}"
+    if "\ud800" <= character <= "\udfff":
+        raise ValueError(f"U+{ord(character):04X} is half of a character")
+    return escape(character)
 
 
 def _flow_data(value: object) -> object:

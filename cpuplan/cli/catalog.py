@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from cpuplan.cli.new_files import write_new
-from cpuplan.cli.output import settings
+from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
 
 _HINT = "look at the entry with `cpuplan show Hardware/{name}`, or overwrite the file with --force"
@@ -28,7 +28,7 @@ def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
     if not names:
         from cpuplan.render.overview import catalogue
 
-        click.echo(catalogue(entries), nl=False)
+        echo(catalogue(entries), nl=False)
         return 0
     known = {document.name: document for document in entries}
     if wrong := [name for name in names if name not in known]:

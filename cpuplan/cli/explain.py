@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import settings
+from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _explain_code(code: str) -> int:
 
     if code not in CODES:
         raise click.UsageError(f"there is no code {code}; docs/diagnostics.md lists them")
-    click.echo(explain_code(code), nl=False)
+    echo(explain_code(code), nl=False)
     return 0
 
 
@@ -70,7 +70,7 @@ def _explain_rule(name: str) -> int:
         )
     from cpuplan.render.explain import explain_rule
 
-    click.echo(explain_rule(name), nl=False)
+    echo(explain_rule(name), nl=False)
     return 0
 
 
@@ -84,7 +84,7 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
     found, node = find_node(plan, subject, project)
     one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
     texts = list(one(found, node, what, project.locate, only_why=only_why))
-    click.echo("\n".join(texts), nl=False)
+    echo("\n".join(texts), nl=False)
     return 0
 
 

@@ -2,8 +2,6 @@
 
 import errno
 
-import click
-
 from cpuplan.diagnostics import CpuplanError, diagnose
 
 
@@ -30,11 +28,13 @@ def _save_traceback(error: Exception, arguments: list[str]) -> str:
     import tempfile
     import traceback
 
+    from cpuplan.cli.output import note
+
     try:
         with tempfile.NamedTemporaryFile("w", prefix="cpuplan-", suffix=".txt", delete=False) as file:
             file.write(f"cpuplan {' '.join(arguments)}\n\n")
             traceback.print_exception(error, file=file)
     except OSError as problem:
-        click.echo("".join(traceback.format_exception(error)), err=True)
+        note("".join(traceback.format_exception(error)))
         return f"(could not be saved: {problem})"
     return file.name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.new_files import HEADER
-from cpuplan.cli.output import count, note, print_diagnostics, print_remarks, settings, use_colour
+from cpuplan.cli.output import count, echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import errors
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def command(
     print_remarks(documents.unlike(kinds))
     if to_stdout:
         texts = documents.texts_of(documents.documents_of(kinds), HEADER)
-        click.echo("---\n".join(texts.values()), nl=False)
+        echo("---\n".join(texts.values()), nl=False)
     else:
         made = _update(kinds, output or settings().root / "inventories", force=force)
         if errors(made.diagnostics):
@@ -111,7 +111,7 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
     colour = use_colour()
     for path, (before, after) in made.files.items():
         if before is not None or only_show:
-            click.echo(unified(str(path), before, after, colour=colour), nl=False, color=colour)
+            echo(unified(str(path), before, after, colour=colour), nl=False, colour=colour)
     print_remarks(made.notes)
     nothing = "" if made.files else "; the inventory says all of it already"
     note(f"{count(len(imported.nodes), 'node')} read{nothing}")

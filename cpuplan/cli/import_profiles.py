@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import click
-
 from cpuplan.cli import new_files
-from cpuplan.cli.output import count, note, print_diagnostics
+from cpuplan.cli.output import count, echo, note, print_diagnostics
 from cpuplan.diagnostics import diagnose, errors
 
 _HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
@@ -31,7 +29,7 @@ def run(paths: list[Path], folder: Path, *, to_stdout: bool, force: bool) -> int
     if blocked:
         return 2
     if to_stdout:
-        click.echo("---\n".join(texts.values()), nl=False)
+        echo("---\n".join(texts.values()), nl=False)
         return 0
     new_files.write(texts)
     note(f"{count(len(texts), 'profile')} read; the profiles themselves are not needed here any more")

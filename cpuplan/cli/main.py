@@ -92,10 +92,11 @@ def run(arguments: list[str]) -> int:
         result = cli.main(args=arguments, prog_name="cpuplan", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
-        error.show()
-        return 2
+        return _show(error)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; what was written before is as it was", err=True)
+        from cpuplan.cli.output import note
+
+        note("interrupted; what was written before is as it was")
         return 130
     except SystemExit as end:
         # click ends by itself after a completion, and where the reader of our output has seen enough, with another one.
@@ -108,3 +109,15 @@ def run(arguments: list[str]) -> int:
         from cpuplan.cli.failure import report
 
         return report(error, arguments)
+
+
+def _show(error: click.ClickException) -> int:
+    """What click says of a command line repeats words of it, and names of files."""
+    from io import StringIO
+
+    from cpuplan.cli.output import echo
+
+    text = StringIO()
+    error.show(text)
+    echo(text.getvalue(), err=True, nl=False)
+    return 2

@@ -49,6 +49,13 @@ def format_option(command: Command) -> Command:
     return option(command)
 
 
+def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True) -> None:
+    """The door for all that commands print: no text that others wrote steers a terminal."""
+    from cpuplan.render.ansi import on_terminal
+
+    click.echo(on_terminal(text, colour=colour), err=err, nl=nl, color=colour)
+
+
 def print_diagnostics(diagnostics: Iterable[Diagnostic], output_format: str = "text") -> None:
     """Text goes to standard error; JSON and SARIF to standard output, also when nothing was found."""
     found = list(diagnostics)
@@ -57,12 +64,12 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], output_format: str = "t
     from cpuplan.render import diagnostics as render
 
     if output_format == "json":
-        click.echo(render.to_json(found), nl=False)
+        echo(render.to_json(found), nl=False)
     elif output_format == "sarif":
-        click.echo(render.to_sarif(found), nl=False)
+        echo(render.to_sarif(found), nl=False)
     else:
         colour = use_colour(sys.stderr)
-        click.echo(render.to_text(found, colour=colour, read_lines=_read_lines), err=True, nl=False, color=colour)
+        echo(render.to_text(found, colour=colour, read_lines=_read_lines), err=True, nl=False, colour=colour)
 
 
 def _read_lines(path: str) -> Sequence[str]:
@@ -80,7 +87,7 @@ def shown_path(path: Path) -> str:
 
 def note(text: str) -> None:
     """A line for people beside the result: standard error."""
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
 def print_remarks(sentences: Iterable[str]) -> None:

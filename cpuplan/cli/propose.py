@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cpuplan.cli.new_files import HEADER, write_new
-from cpuplan.cli.output import print_diagnostics, print_remarks, settings
+from cpuplan.cli.output import echo, print_diagnostics, print_remarks, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.document import HOST_PATTERN
 from cpuplan.propose import request as asked
@@ -65,7 +65,7 @@ def command(must_gather: Path, output: Path | None, **options: Any) -> int:
         return 1
     text = render(proposal)
     if options["to_stdout"]:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return 0
     folder = output or settings().root / "intents"
     return write_new({folder / f"{request.name}.yaml": text}, _HINT, force=options["force"])
@@ -117,7 +117,7 @@ def _list(dump: "Dump", *, as_json: bool) -> int:
     from cpuplan.propose import listing
 
     found = listing.pools(dump)
-    click.echo(listing.to_json(found) if as_json else listing.to_text(found), nl=False)
+    echo(listing.to_json(found) if as_json else listing.to_text(found), nl=False)
     problems = [*dump.diagnostics, *(one for nodes in found.values() for name in nodes for one in dump.problems(name))]
     print_diagnostics(problems)
     print_remarks(dump.remarks)

@@ -2,6 +2,7 @@
 
 import click
 
+from cpuplan.cli.output import echo
 from cpuplan.resources import resource
 
 
@@ -9,5 +10,5 @@ from cpuplan.resources import resource
 @click.argument("kind", type=click.Choice(["hardware", "nodes", "intent"], case_sensitive=False))
 def command(kind: str) -> int:
     """Print the JSON Schema of a KIND of document."""
-    click.echo(resource("schemas", f"{kind}.schema.json").read_text(), nl=False)
+    echo(resource("schemas", f"{kind}.schema.json").read_text(), nl=False)
     return 0

@@ -7,7 +7,7 @@ import click
 
 from cpuplan import pipeline
 from cpuplan.cli.nodes import find_node, solve_plan
-from cpuplan.cli.output import screen_width, settings, use_colour
+from cpuplan.cli.output import echo, screen_width, settings, use_colour
 
 if TYPE_CHECKING:
     from cpuplan.render.machine import Map
@@ -46,7 +46,7 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     if name is None:
         from cpuplan.render.overview import overview
 
-        click.echo(overview(plan), nl=False)
+        echo(overview(plan), nl=False)
         return 0
     from cpuplan.render.machine import plan_map
 
@@ -68,5 +68,5 @@ def _print(maps: "list[Map]", svg: Path | None) -> int:
     colour = use_colour()
     width = screen_width()
     text = "\n".join(draw(each, colour=colour, width=width) for each in maps)
-    click.echo(text, nl=False, color=colour)
+    echo(text, nl=False, colour=colour)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cpuplan.cli.nodes import find_nodes, load_plan
-from cpuplan.cli.output import print_diagnostics, screen_width, settings, shown_path, use_colour
+from cpuplan.cli.output import echo, print_diagnostics, screen_width, settings, shown_path, use_colour
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
 
 if TYPE_CHECKING:
@@ -177,20 +177,19 @@ def _print(found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Pat
             write_file(svg, draw_svg(drawn))
         else:
             colour = use_colour()
-            click.echo(draw(drawn, colour=colour, width=screen_width()), color=colour)
-    click.echo(admission.report(found), nl=False)
+            echo(draw(drawn, colour=colour, width=screen_width()), colour=colour)
+    echo(admission.report(found), nl=False)
     for name, answer in answers:
         count = sum(len(node.outcome.outcomes) for node in found.nodes if node.plan.node_class.name == name)
         text = admission.order_text(answer, count)
-        click.echo(f"\n{name}: {text}" if len(answers) > 1 else f"\n{text}", nl=False)
+        echo(f"\n{name}: {text}" if len(answers) > 1 else f"\n{text}", nl=False)
 
 
 def _print_json(found: "Result", answers: "Sequence[tuple[str, Answer]]", diagnostics: Sequence[Diagnostic]) -> None:
-    import json
-
+    from cpuplan.emit import to_json
     from cpuplan.render import admission
     from cpuplan.render import diagnostics as render
 
     data: dict[str, Any] = admission.to_data(found, answers)
     data["diagnostics"] = render.to_data(diagnostics)["diagnostics"]
-    click.echo(json.dumps(data, indent=2))
+    echo(to_json(data, sort_keys=False), nl=False)

@@ -1,5 +1,9 @@
 """Terminal colours (ECMA-48 SGR). They only add: every text must be complete without them."""
 
+import re
+
+from cpuplan.printable import printable_lines
+
 #: The basic sixteen colours, so that a terminal's own theme holds. Pools: blue, yellow and cyan differ to every kind of
 #: colour blindness in hue or in brightness.
 STYLES = {
@@ -20,7 +24,17 @@ STYLES = {
 
 
 def paint(text: str, style: str, colour: bool) -> str:
-    """`text` in a style of STYLES; unchanged without colour, and for a style that is not in the table."""
+    """`text`, printable, in a style of STYLES; without colour, and for a style that is not in the table, plain."""
+    text = printable_lines(text)
     if not colour or not text or style not in STYLES:
         return text
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+
+
+def on_terminal(text: str, *, colour: bool) -> str:
+    """All that is printed passes here: nothing but the colours of STYLES, and these only where asked, steers."""
+    if not colour:
+        return printable_lines(text)
+    codes = "|".join({"0", *STYLES.values()})
+    parts = re.split(f"(\x1b\\[(?:{codes})m)", text)
+    return "".join(part if at % 2 else printable_lines(part) for at, part in enumerate(parts))

@@ -6,8 +6,10 @@ from typing import Any
 from cpuplan import __version__
 from cpuplan.codes import CODES
 from cpuplan.diagnostics import Diagnostic, Label, Severity
+from cpuplan.emit import to_json as data_to_json
+from cpuplan.printable import printable
 from cpuplan.render.ansi import paint
-from cpuplan.render.frame import Mark, draw, printable
+from cpuplan.render.frame import Mark, draw
 from cpuplan.source import Position
 
 #: Diagnostics of one code that are shown as text: the hundredth says nothing that the first did not.
@@ -47,9 +49,7 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> str:
     "summary": {"errors", "warnings", "notes"}}. Lines and columns count from 1, in code points; `endColumn` is the
     column after the last one. Places that are not known are null.
     """
-    import json
-
-    return json.dumps(to_data(diagnostics), indent=2) + "\n"
+    return data_to_json(to_data(diagnostics), sort_keys=False)
 
 
 def to_data(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
@@ -79,8 +79,6 @@ def to_sarif(diagnostics: Iterable[Diagnostic]) -> str:
 
     One run; paths become relative URIs, fingerprints hold when lines move.
     """
-    import json
-
     ordered = _ordered(diagnostics)
     codes = sorted({d.code for d in ordered})
     prints = _fingerprints(ordered)
@@ -99,7 +97,7 @@ def to_sarif(diagnostics: Iterable[Diagnostic]) -> str:
             }
         ],
     }
-    return json.dumps(log, indent=2) + "\n"
+    return data_to_json(log, sort_keys=False)
 
 
 def summarize(diagnostics: Sequence[Diagnostic]) -> str:
@@ -109,8 +107,17 @@ def summarize(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by file, line, column and code, those without a place last; otherwise in the order given."""
-    return sorted(diagnostics, key=lambda d: (d.position is None, (d.position or ())[:3], d.code))
+    """Sorted by file, line, column and code, those without a place last; otherwise in the order given.
+
+    Every format prints these: their texts are printable, and paths are as the file system has them.
+    """
+    return sorted(map(_shown, diagnostics), key=lambda d: (d.position is None, (d.position or ())[:3], d.code))
+
+
+def _shown(d: Diagnostic) -> Diagnostic:
+    message, remedy, label = (printable(text, "\n") for text in (d.message, d.remedy, d.label))
+    labels = tuple(each._replace(text=printable(each.text, "\n")) for each in d.labels)
+    return d._replace(message=message, remedy=remedy, label=label, labels=labels)
 
 
 class _LineReader:
@@ -132,7 +139,7 @@ class _LineReader:
 def _block(diagnostic: Diagnostic, lines_of: ReadLines, colour: bool) -> list[str]:
     severity = diagnostic.severity.value
     head = f"{severity}[{diagnostic.code}]"
-    first, *rest = printable(diagnostic.message).split("\n")
+    first, *rest = diagnostic.message.split("\n")
     rows = [f"{paint(head, severity, colour)}{paint(f': {first}', 'bold', colour)}", *(f"  {line}" for line in rest)]
     far = list(diagnostic.labels)
     if diagnostic.position:
@@ -143,7 +150,7 @@ def _block(diagnostic: Diagnostic, lines_of: ReadLines, colour: bool) -> list[st
     for label in far:
         rows += _frame(":::", label.position, [_mark(label.position, label.text, "place", "-")], lines_of, colour)
     if diagnostic.remedy:
-        first, *rest = printable(diagnostic.remedy).split("\n")
+        first, *rest = diagnostic.remedy.split("\n")
         rows += [f"  {paint('help', 'note', colour)}: {first}", *(f"        {line}" for line in rest)]
     rows.append(f"  {paint('docs', 'note', colour)}: cpuplan explain {diagnostic.code}")
     return rows
@@ -170,13 +177,14 @@ def _frame(arrow: str, position: Position, marks: list[Mark], lines_of: ReadLine
     place = f"  {paint(arrow, 'place', colour)} {printable(str(position))}"
     lost = [mark for mark in marks if not 1 <= mark.line <= len(lines)]
     words = [f"{'' if mark.line == position.line else f'line {mark.line}: '}{mark.text}" for mark in lost if mark.text]
-    return [": ".join([place, *(printable(" ".join(text.split())) for text in words)]), *draw(lines, marks, colour)]
+    return [": ".join([place, *(" ".join(text.split()) for text in words)]), *draw(lines, marks, colour)]
 
 
 def _json_place(position: Position | None) -> dict[str, str | int | None]:
     if position is None:
         return {"file": None, "line": None, "column": None, "endColumn": None}
-    return {"file": position.path, "line": position.line, "column": position.column, "endColumn": position.end or None}
+    path, end = printable(position.path), position.end or None
+    return {"file": path, "line": position.line, "column": position.column, "endColumn": end}
 
 
 def _count(diagnostics: Iterable[Diagnostic], severity: Severity) -> int:

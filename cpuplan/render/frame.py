@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from cpuplan.printable import printable
 from cpuplan.render.ansi import paint
 
 #: Terminal columns of a source line that are shown; of a longer line, a window around the marker.
@@ -42,18 +43,8 @@ def draw(lines: Sequence[str], marks: Iterable[Mark], colour: bool) -> list[str]
     return rows
 
 
-def printable(text: str) -> str:
-    """`text` without what could steer a terminal or reorder what is read: escapes, bidirectional controls, surrogates.
-
-    https://trojansource.codes shows the attack; line breaks stay.
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(char if char == "\n" else _shown_char(char) for char in text)
-
-
 def _marked_line(number: int, line: str, marks: list[Mark], colour: bool) -> list[str]:
-    chars = [_shown_char(char) for char in line.rstrip("\r\n")]
+    chars = ["    " if char == "\t" else printable(char) for char in line.rstrip("\r\n")]
     widths = [_width(text) for text in chars]
     if sum(widths) <= LIMIT:
         source = _row(number, "".join(chars), colour)
@@ -90,32 +81,12 @@ def _marker(mark: Mark, widths: list[int], first: int, last: int, colour: bool) 
     end = min(max(mark.end - 1, start), last)
     before = sum(widths[first:start]) + (1 if first else 0)
     sign = mark.sign * max(1, sum(widths[start:end]))
-    text = f"{sign} {printable(mark.text)}".rstrip().replace("\n", " ")
+    text = f"{sign} {mark.text}".rstrip().replace("\n", " ")
     return f"{paint(' ' * GUTTER + ' |', 'place', colour)} {' ' * before}{paint(text, mark.style, colour)}"
 
 
 def _row(number: int, text: str, colour: bool) -> str:
     return f"{paint(f'{number:>{GUTTER}} |', 'place', colour)} {text}".rstrip()
-
-
-def _shown_char(char: str) -> str:
-    """What stands for one character of a source line: itself, blanks for a tab, a picture for a control character."""
-    if char == "\t":
-        return "    "
-    if char.isprintable():
-        return char
-    if ord(char) < 0x20:
-        return chr(0x2400 + ord(char))
-    import unicodedata
-
-    category = unicodedata.category(char)
-    if category == "Zs":
-        return " "
-    # Joiners and marks of direction: a lone joiner has no width, a change of direction must be seen.
-    return "" if category == "Cf" and char not in _BIDIRECTIONAL else "\ufffd"
-
-
-_BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def _width(text: str) -> int:

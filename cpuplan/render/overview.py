@@ -6,6 +6,7 @@ from cpuplan.inventory import HardwareSpec
 from cpuplan.load.documents import Document
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.pools import POOLS
+from cpuplan.printable import printable_values
 
 _HEAD = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 
@@ -33,6 +34,7 @@ def _model(name: str, spec: HardwareSpec) -> tuple[str, ...]:
 
 def table(rows: Sequence[tuple[str, ...]]) -> str:
     """Columns as wide as they need."""
+    rows = printable_values(tuple(rows))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
     return "\n".join(lines) + "\n"

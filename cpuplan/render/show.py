@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import union
 from cpuplan.plan import NodePlan
+from cpuplan.printable import printable_values
 from cpuplan.render.ansi import paint
 from cpuplan.render.machine import Box, Core, Group, Map, Table, counted, label, letter, plan_map
 from cpuplan.render.svg import draw_svg
@@ -43,6 +44,7 @@ def show_svg(plan: NodePlan, node: str) -> str:
 
 def draw(drawn: Map, *, colour: bool, width: int = 100) -> str:
     """The text of a map, at most `width` wide."""
+    drawn = printable_values(drawn)
     width = max(width, LEAST_WIDTH)
     depth = 2 if any(box.boxes for box in drawn.boxes) else 1
     leaves = [leaf for box in drawn.boxes for leaf in (box.boxes or (box,))]
@@ -236,12 +238,15 @@ def _wrapped(head: Line, text: str, width: int, separator: str = ",") -> Iterato
     used = _length(head)
     indent = used if used <= width // 2 else 2
     line = list(head)
+    room = max(width - indent, 1)
     for item in text.replace(separator, f"{separator}\n").split("\n"):
-        if used + len(item.rstrip()) > width and used > indent:
-            yield line
-            line, used = [Span(" " * indent)], indent
-        line.append(Span(item))
-        used += len(item)
+        for at in range(0, len(item.rstrip()) or 1, room):  # what is longer than a line is broken anywhere
+            part = item if len(item.rstrip()) <= room else item[at : at + room]
+            if used + len(part.rstrip()) > width and used > indent:
+                yield line
+                line, used = [Span(" " * indent)], indent
+            line.append(Span(part))
+            used += len(part)
     yield line
 
 

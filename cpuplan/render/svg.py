@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cpuplan.printable import printable_values
 from cpuplan.render.colours import GROUND, INK, INNER, LINE, PANEL, SOFT, fill_of, style
 from cpuplan.render.machine import Box, Core, Group, Map, Table, label, letter
 from cpuplan.render.picture import (
@@ -26,6 +27,7 @@ MARGIN = 28
 
 def draw_svg(drawn: Map) -> str:
     """The picture of a map: header, sockets with what is in them, what has no place in them, legend."""
+    drawn = printable_values(drawn)
     head = _header(drawn)
     digits = len(str(drawn.last_cpu))
     machine = side_by_side(_equal_boxes(drawn.boxes, digits, depth=0))

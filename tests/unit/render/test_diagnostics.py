@@ -134,7 +134,11 @@ def test_colour_only_adds() -> None:
             ["   6 | …" + "日本語" * 16 + " x", "     | " + " " * 98 + "^ here"],
             id="wide long",
         ),
-        pytest.param(Position("wide.yaml", 4, 9, 10), ["   4 | a: ␛[31m�bc", "     |         ^ here"], id="unsafe"),
+        pytest.param(
+            Position("wide.yaml", 4, 9, 10),
+            ["   4 | a: \\x1b[31m\\u202eb\\u200dc", "     |            ^^^^^^ here"],
+            id="unsafe",
+        ),
         pytest.param(Position("wide.yaml", 5, 7, 8), ["   5 | crlf: 1", "     |       ^ here"], id="line end"),
         pytest.param(
             Position("wide.yaml", 5, 99, 120), ["   5 | crlf: 1", "     |        ^ here"], id="beyond the line"
