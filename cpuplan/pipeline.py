@@ -36,18 +36,20 @@ class Project(NamedTuple):
 def load(root: Path, also: Sequence[Path] = ()) -> Project:
     """Read inventories/, intents/ and the lock, and the files `also`; never raises for what is written in them."""
     # A file may be named that is the project's anyway, or twice.
-    paths = files.input_files(root)
+    paths, refused = files.input_files(root)
     if also:
         named: dict[Path, Path] = {}
         for path in (*paths, *also):
             named.setdefault(path.resolve(), path)
         paths = [*named.values()]
     found, diagnostics = project.read(root, paths)
+    if refused:
+        found = found._replace(broken=found.broken | {("", "")})
     built, problems = fleet.build(found)
-    locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH)
+    locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH, within=root)
     for second in found.of_kind("Delivery")[1:]:
         problems.append(diagnose("CP232", second.source.value_at(("metadata", "name")), name=second.name))
-    return Project(root, found, built.classes, locked, (*diagnostics, *problems, *lock_problems))
+    return Project(root, found, built.classes, locked, (*refused, *diagnostics, *problems, *lock_problems))
 
 
 def solve(project: Project, *, resolve: bool = False) -> tuple[Plan, list[Diagnostic]]:

@@ -57,6 +57,10 @@ def _link(path: str, target: str) -> Step:
     return lambda project: (project / path).symlink_to(target)
 
 
+def _pipe(path: str) -> Step:
+    return lambda project: os.mkfifo(project / path)
+
+
 def _archive(path: str, files: Mapping[str, str]) -> Step:
     """A tar archive; names as they are given, also those that tar(1) only keeps with -P."""
 
@@ -87,6 +91,11 @@ def _another_run(project: Path) -> Iterator[None]:
 def _mount_point(project: Path) -> AbstractContextManager[object]:
     """Only root can mount, so this says of `out` that it is one."""
     return patch("os.path.ismount", lambda path: Path(path) == project / "out")
+
+
+def _few_names(project: Path) -> AbstractContextManager[object]:
+    """A million names would take a while to make."""
+    return patch("cpuplan.files.MAX_NAMES", 1)
 
 
 @contextmanager
@@ -132,6 +141,10 @@ spec:
 
 STEPS: dict[str, tuple[Step, ...]] = {
     "CP108-no-text": (_write("intents/more.yaml", b"kind: \xff\xfe\n"),),
+    "CP108-link-to-nothing": (_link("inventories/site-b", "../../site-b"),),
+    "CP110-folder-elsewhere": (_link("intents/shared", "/etc"),),
+    "CP110-link-to-a-device": (_link("inventories/z.yaml", "/dev/zero"),),
+    "CP111-pipe": (_pipe("inventories/z.yaml"),),
     "CP121-cut-short": (_archive("worker-0.tgz", SYSROOT), _resize("worker-0.tgz", 200)),
     "CP122-absolute-name": (_archive("worker-0.tar", SYSROOT | {"/etc/hostname": "worker-0\n"}),),
     "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),
@@ -195,6 +208,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
 }
 CONTEXTS: dict[str, Context] = {
+    "CP112-names": _few_names,
     "CP605-mount-point": _mount_point,
     "CP606-two-runs": _another_run,
     "CP901-bug": _bug,

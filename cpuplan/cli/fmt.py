@@ -14,14 +14,18 @@ def command(paths: tuple[Path, ...], check: bool) -> int:
     """Put PATHS (all files of the project, if left out) in their canonical form: order of keys, indentation, and a
     first line that tells editors the schema. Comments and values are kept.
     """
+    from cpuplan.diagnostics import CpuplanError
     from cpuplan.load import yaml
-    from cpuplan.load.files import LOCK_NAME, input_files
+    from cpuplan.load.files import LOCK_NAME, Inputs, input_files
     from cpuplan.write.files import write_file
     from cpuplan.write.format import canonical
 
     root = settings().root
     changed = 0
-    found = paths or tuple(path for path in input_files(root) if path.name != LOCK_NAME)
+    inputs = input_files(root) if not paths else Inputs([*paths], [])
+    if inputs.diagnostics:
+        raise CpuplanError(inputs.diagnostics)
+    found = [path for path in inputs.files if paths or path.name != LOCK_NAME]
     for path in found:
         _, problems = yaml.read(path, str(path))
         if problems:

@@ -15,8 +15,10 @@ def run(paths: list[Path], folder: Path, *, to_stdout: bool, force: bool) -> int
     from cpuplan.load import project
     from cpuplan.load.files import yaml_files
 
-    documents, found = project.read(Path(), [path for given in paths for path in yaml_files(given)])
-    diagnostics = [each for each in found if each.code != "CP109"]  # nothing to read: said of profiles below
+    given = [yaml_files(path) for path in paths]
+    documents, found = project.read(Path(), [path for each in given for path in each.files])
+    diagnostics = [problem for each in given for problem in each.diagnostics]
+    diagnostics += [each for each in found if each.code != "CP109"]  # nothing to read: said of profiles below
     profiles = [document for document in documents.of_kind("Intent") if document.written_as]
     if not profiles and not errors(diagnostics):
         diagnostics.append(diagnose("CP127", path=", ".join(map(str, paths))))

@@ -9,6 +9,7 @@ import click
 from cpuplan.cli.output import shown_path
 from cpuplan.components import versions
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.files import Unreadable, read_regular
 
 if TYPE_CHECKING:
     from cpuplan.intent import Target
@@ -18,7 +19,10 @@ def split(paths: Iterable[Path]) -> tuple[list[tuple[str, str]], list[Path]]:
     """(path, text) of the KubeletConfigurations, and the paths of all other files."""
     configurations, others = [], []
     for path in paths:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        try:
+            text = read_regular(path).decode("utf-8-sig", errors="replace")
+        except Unreadable:
+            text = ""  # said by who reads all others
         if "KubeletConfiguration" in text:
             from cpuplan.simulate.kubeletfile import is_kubelet_configuration
 

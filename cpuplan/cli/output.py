@@ -10,6 +10,7 @@ import click
 
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.files import Unreadable, read_regular
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -73,10 +74,12 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], output_format: str = "t
 
 
 def _read_lines(path: str) -> Sequence[str]:
+    root = settings().root
     try:
-        return Path(settings().root, path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    except OSError:
+        data = read_regular(root / path, within=root if (root / path).is_relative_to(root) else None)
+    except Unreadable:
         return ()
+    return data.decode("utf-8-sig", errors="replace").splitlines()
 
 
 def shown_path(path: Path) -> str:

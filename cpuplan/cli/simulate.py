@@ -92,7 +92,9 @@ def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
     for path in paths:
         if not path.exists():
             raise click.UsageError(f"there is no {path}, and no node or class of this name comes first")
-        for file in yaml_files(path):
+        files, refused = yaml_files(path)
+        problems += refused
+        for file in files:
             read, found = yaml.read(file, shown_path(file))
             sources += read
             # Numbers that YAML readers disagree on (`defaultMode: 0644`) keep no pod from being understood.

@@ -42,12 +42,15 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     from cpuplan.diagnostics import errors
     from cpuplan.load.files import input_files, yaml_files
 
-    configurations, others = split([path for given in files for path in yaml_files(given)])
-    if configurations and not others and not input_files(root):
-        return _finish(check_files(configurations, target, ()), output_format, "valid for the kubelet", strict=strict)
+    given = [yaml_files(each) for each in files]
+    refused = [problem for each in given for problem in each.diagnostics]
+    configurations, others = split([path for each in given for path in each.files])
+    if configurations and not others and not any(input_files(root)):
+        found = [*refused, *check_files(configurations, target, ())]
+        return _finish(found, output_format, "valid for the kubelet", strict=strict)
     project = pipeline.load(root, others)
     plan, problems = pipeline.solve(project)
-    diagnostics = [*project.diagnostics, *problems, *pipeline.check(project, plan)]
+    diagnostics = [*refused, *project.diagnostics, *problems, *pipeline.check(project, plan)]
     if not errors(diagnostics):
         diagnostics += pipeline.check_state_files(project, plan)
     if configurations:

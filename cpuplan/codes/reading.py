@@ -50,15 +50,37 @@ CODES = {
         "Each document is a mapping, and every key is text.",
     ),
     "CP108": Code(
-        "unreadable file",
+        "unreadable file or folder",
         "{path} cannot be read: {problem}",
         "correct the path, its permissions or its encoding",
-        "The operating system refused to open or read the file, or its bytes are not UTF-8.",
+        "The operating system refused to open or read the file or folder, a link leads to nothing or in a circle, or a name "
+        "or the bytes of a file are not UTF-8. What cannot be read may hold anything, so nothing is compiled without it.",
     ),
     "CP109": Code(
         "nothing to read",
         "there is no Hardware, Nodes or Intent document in {path}",
         "run `cpuplan init` for a first project, or `cpuplan -C DIR` for another folder",
         "cpuplan reads every .yaml and .yml file under `inventories/` and `intents/` of the project folder.",
+    ),
+    "CP110": Code(
+        "link out of the project",
+        "{path} is not read: {problem}",
+        "put a copy of the file or folder there, or run cpuplan on the folder that holds both (`cpuplan -C DIR`)",
+        "Whoever reviews a repository sees where a link leads, not what is there, and each machine has something else "
+        "there. Links to files and folders inside the project are followed; what is reached twice is read once.",
+    ),
+    "CP111": Code(
+        "not a file",
+        "{path} is not read: {problem}",
+        "remove it, or give it a name that does not end in .yaml or .yml",
+        "Reading a pipe would wait for its writer, perhaps for ever, and reading a device may never end. Git stores "
+        "neither. A pipe on the command line (`<(...)`, `-`) is read by `import`.",
+    ),
+    "CP112": Code(
+        "too many files",
+        "{path} is not read: {problem}",
+        "remove what does not belong there, or split the project",
+        "The limits are 100,000 files in the input folders of a project and 1,000,000 names that are looked at to find "
+        "them. For limits within one file see CP106.",
     ),
 }

@@ -4,6 +4,7 @@ It holds CPU lists only: reasons follow from the intent and the layout (`solve.s
 back is equal to the plan that was written, and a comment added to an intent does not touch the file.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -84,13 +85,13 @@ def render(plans: Iterable[NodePlan]) -> str:
     return to_yaml({"apiVersion": API_VERSION, "kind": "Plan", "classes": classes}, HEADER)
 
 
-def read(path: Path, shown: str) -> tuple[Lock, list[Diagnostic]]:
+def read(path: Path, shown: str, *, within: Path | None = None) -> tuple[Lock, list[Diagnostic]]:
     """The locked layouts; none when there is no file yet."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return {}, []
     from cpuplan.load import yaml
 
-    sources, diagnostics = yaml.read(path, shown)
+    sources, diagnostics = yaml.read(path, shown, within=within)
     diagnostics = [each._replace(remedy=_CONFLICT) if each.code == "CP101" else each for each in diagnostics]
     lock: dict[tuple[str, str], Locked] = {}
     for source in sources:

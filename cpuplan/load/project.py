@@ -1,5 +1,6 @@
 """Files to documents: all that a project's folder holds, PerformanceProfiles as the Intents that they stand for."""
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.load import documents, yaml
 from cpuplan.load.documents import Documents
-from cpuplan.load.files import FOLDERS, LOCK_NAME
+from cpuplan.load.files import FOLDERS, LOCK_NAME, shown
 from cpuplan.source import Source
 
 #: The apiVersion of Kubernetes objects; see `load.openshift`.
@@ -18,12 +19,17 @@ _API_VERSION = re.compile(
 
 
 def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]]:
-    """Read the documents of `files`; paths in diagnostics are relative to `root`."""
+    """Read the documents of `files`; paths in diagnostics are relative to `root`.
+
+    Files below `root` must not be links that leave it.
+    """
+    real = os.path.realpath(root)
     diagnostics: list[Diagnostic] = []
     sources: list[Source] = []
     for path in files:
         if path.name != LOCK_NAME:
-            found, problems = yaml.read(path, _shown(root, path))
+            within = real if path.is_relative_to(root) else None
+            found, problems = yaml.read(path, shown(root, path), within=within)
             sources += found
             diagnostics += problems
     read_documents, problems = _documents(sources)
@@ -57,7 +63,3 @@ def _is_of_cluster(source: Source) -> bool:
     if not isinstance(version, str) or not isinstance(kind, str) or kind in documents.KINDS:
         return False
     return bool(_API_VERSION.fullmatch(version)) and "cpuplan" not in version
-
-
-def _shown(root: Path, path: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

@@ -24,12 +24,13 @@ from yaml.events import (
 )
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.files import MAX_BYTES, Name, TooLarge, Unreadable, read_regular
 from cpuplan.load import yaml_text
+from cpuplan.load.files import refusal
 from cpuplan.load.scalars import WORDS, Refusal, clip, read_plain
 from cpuplan.load.yaml_text import BREAK, Place, Problem
 from cpuplan.source import Mark, Marks, Position, Source
 
-MAX_BYTES = 64 * 1024 * 1024
 MAX_VALUES = 2_000_000
 MAX_DEPTH = 64
 MAX_SCALAR = 1024 * 1024
@@ -47,15 +48,22 @@ class _Stop(Exception):  # noqa: N818  not an error of the program: the rest of 
     pass
 
 
-def read(path: Path, name: str) -> tuple[list[Source], list[Diagnostic]]:
-    """Read the documents of the file at `path`; `name` is what messages call it. See `parse`."""
+def read(path: Path, name: str, *, within: Name | None = None) -> tuple[list[Source], list[Diagnostic]]:
+    """Read the documents of the file at `path`; `name` is what messages call it.
+
+    No link may lead out of the folder `within`. See `parse`.
+    """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        return [], [diagnose("CP108", Position(name, 1, 1), path=name, problem=error.strerror or str(error))]
-    if len(data) > MAX_BYTES:
+        data = read_regular(path, within=within, limit=MAX_BYTES)
+    except TooLarge:
         return [], [_too_large(Position(name, 1, 1), "bytes", MAX_BYTES)]
+    except Unreadable as error:
+        return [], [refusal(name, error)]
+    return decode(name, data)
+
+
+def decode(name: str, data: bytes) -> tuple[list[Source], list[Diagnostic]]:
+    """Read the documents in the bytes of the file `name`; see `parse`."""
     try:
         data = data.removeprefix(codecs.BOM_UTF8)
         text = data.decode()

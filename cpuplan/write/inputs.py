@@ -27,10 +27,13 @@ def unchanged(root: Path, out: Path) -> bool:
     """Whether the inputs, and cpuplan itself, are those that `out` was written from, without a warning to repeat."""
     import json
 
+    from cpuplan.diagnostics import CpuplanError
+    from cpuplan.files import Unreadable, read_regular
+
     try:
-        known = json.loads((out / RECORD).read_bytes())
+        known = json.loads(read_regular(out / RECORD))
         return known["warnings"] is False and known["inputs"] == _digests(root) and known["cpuplan"] == _code_digest()
-    except (OSError, ValueError, KeyError, TypeError):
+    except (CpuplanError, Unreadable, OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 
@@ -51,10 +54,17 @@ def is_intact(out: Path) -> bool:
 def _digests(root: Path) -> dict[str, str]:
     import hashlib
 
+    from cpuplan.diagnostics import CpuplanError
+    from cpuplan.files import read_regular
     from cpuplan.load.files import input_files
 
+    found = input_files(root)
+    if found.diagnostics:
+        raise CpuplanError(found.diagnostics)
+    within = os.path.realpath(root)
     return {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in input_files(root)
+        path.relative_to(root).as_posix(): hashlib.sha256(read_regular(path, within=within)).hexdigest()
+        for path in found.files
     }
 
 

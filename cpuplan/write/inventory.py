@@ -1,5 +1,6 @@
 """An import into an inventory that is there: what changes in its files, and what is new."""
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -27,13 +28,15 @@ def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
     """The Hardware and Nodes documents in the YAML files below `folder`, by path, and what is wrong with them."""
     from cpuplan.load.files import yaml_files
 
-    paths = yaml_files(folder)
-    if not paths:
+    if not os.path.lexists(folder):
         return [], []
+    paths, refused = yaml_files(folder)
+    if not paths:
+        return [], refused
     from cpuplan.load import yaml
     from cpuplan.load.documents import from_sources
 
-    diagnostics: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = [*refused]
     found: list[tuple[Path, int, Source]] = []
     for path in paths:
         sources, problems = yaml.read(path, str(path))

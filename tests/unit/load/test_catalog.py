@@ -80,7 +80,7 @@ def test_an_entry_stands_alone(entry: Document) -> None:
 def test_no_project_reads_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     for root in (REPOSITORY, Path(), Path("tests/..")):
-        names = [path.relative_to(root).as_posix() for path in input_files(root)]
+        names = [path.relative_to(root).as_posix() for path in input_files(root).files]
         assert "inventories/servers.yaml" in names
         assert not [name for name in names if name.startswith("inventories/catalog")]
 

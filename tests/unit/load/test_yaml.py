@@ -406,7 +406,7 @@ def test_read_reports_what_the_system_says(tmp_path: Path) -> None:
     assert found(read(tmp_path / "gone.yaml", "gone.yaml")[1]) == [
         ("CP108", "1:1-0", "gone.yaml cannot be read: No such file or directory")
     ]
-    assert found(read(tmp_path, "folder")[1]) == [("CP108", "1:1-0", "folder cannot be read: Is a directory")]
+    assert found(read(tmp_path, "folder")[1]) == [("CP111", "1:1-0", "folder is not read: it is a folder, not a file")]
 
 
 def test_read_stops_at_the_limit_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
