@@ -19,6 +19,6 @@ class DeliverySpec(Model):
             pattern=r"^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$", description="folder of the project in the repository"
         ),
     ] = ""
-    project: Name = "cpuplan"
+    project: Name = Field(default="cpuplan", description="of Argo CD: the AppProject of the Applications")
     namespace: Name = Field(default="argocd", description="of Argo CD; openshift-gitops on OpenShift")
     automated: bool = Field(default=True, description="sync by itself; false: a person starts each sync")

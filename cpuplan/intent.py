@@ -22,16 +22,18 @@ Duration = Annotated[str, Field(pattern=r"^([0-9]+(ms|s|m|h))+$", examples=["5s"
 class Selector(Model):
     """Which nodes: those that fit everything that is written here."""
 
-    clusters: Annotated[tuple[Name, ...], Listed] = ()
+    clusters: Annotated[tuple[Name, ...], Listed] = Field(default=(), description="nodes of these; of all if left out")
     nodes: Annotated[tuple[str, ...], Listed] = Field(default=(), description="node names; ranges and * allowed")
-    match_labels: dict[str, str] = {}
+    match_labels: dict[str, str] = Field(default={}, description="nodes with all of these labels in the inventory")
 
 
 class Target(Model):
     """What the files are made for."""
 
-    platform: Literal["openshift", "kubernetes"]
-    version: Annotated[str, Field(pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$", examples=["4.20", "1.33"])]
+    platform: Literal["openshift", "kubernetes"] = Field(description="what the nodes run")
+    version: Annotated[str, Field(pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$", examples=["4.20", "1.33"])] = Field(
+        description="its release, as text with two numbers"
+    )
     mode: Literal["mco", "performanceProfile"] = Field(
         default="mco",
         description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the PerformanceProfile that the "
@@ -51,7 +53,7 @@ class Target(Model):
     machine_config_pool_selector: dict[str, str] = Field(
         default={}, description="openshift: labels of the MachineConfigPool"
     )
-    runtime: Literal["crio"] = "crio"
+    runtime: Literal["crio"] = Field(default="crio", description="container runtime")
     cpu_partitioning: bool = Field(
         default=False,
         description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
@@ -94,30 +96,49 @@ ALIGNING = ("restricted", "single-numa-node")
 class ReservedMemory(Model):
     """Memory that the memory manager leaves alone on a NUMA node."""
 
-    numa_node: Annotated[int, Field(ge=0)]
-    memory: Quantity
+    numa_node: Annotated[int, Field(ge=0)] = Field(description="the kernel's number")
+    memory: Quantity = Field(description="how much the memory manager leaves alone there")
 
 
 class Kubelet(Model):
     """KubeletConfiguration, by its own names."""
 
-    cpu_manager_policy: Literal["static", "none"] = "static"
-    cpu_manager_policy_options: dict[str, str] = {}
-    cpu_manager_reconcile_period: Duration = "5s"
-    topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] = "best-effort"
-    topology_manager_scope: Literal["container", "pod"] | None = None
-    topology_manager_policy_options: dict[str, str] = {}
+    cpu_manager_policy: Literal["static", "none"] = Field(
+        default="static", description="static gives exclusive CPUs to Guaranteed pods that ask for whole ones"
+    )
+    cpu_manager_policy_options: dict[str, str] = Field(
+        default={}, description='options of the static policy; values are text, such as "true"'
+    )
+    cpu_manager_reconcile_period: Duration = Field(
+        default="5s", description="how often the kubelet sets the CPUs of containers again"
+    )
+    topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] = Field(
+        default="best-effort", description="how strictly a pod's CPUs, memory and devices are kept on one NUMA node"
+    )
+    topology_manager_scope: Literal["container", "pod"] | None = Field(
+        default=None, description="what is aligned: each container by itself (the kubelet's default), or whole pods"
+    )
+    topology_manager_policy_options: dict[str, str] = Field(
+        default={}, description='options of the topology manager; values are text, such as "true"'
+    )
     memory_manager_policy: Literal["None", "Static"] | None = Field(
         default=None, description="left out: Static where topologyManagerPolicy is restricted or single-numa-node"
     )
-    kube_reserved: dict[Resource, str] = {"memory": "500Mi"}
-    system_reserved: dict[Resource, str] = {"memory": "500Mi"}
-    eviction_hard: dict[str, str] = {
-        "imagefs.available": "15%",
-        "memory.available": "100Mi",
-        "nodefs.available": "10%",
-        "nodefs.inodesFree": "5%",
-    }
+    kube_reserved: dict[Resource, str] = Field(
+        default={"memory": "500Mi"}, description="set aside for kubelet and runtime; CPUs are, with the reserved pool"
+    )
+    system_reserved: dict[Resource, str] = Field(
+        default={"memory": "500Mi"}, description="set aside for the system's daemons; CPUs are, with the reserved pool"
+    )
+    eviction_hard: dict[str, str] = Field(
+        default={
+            "imagefs.available": "15%",
+            "memory.available": "100Mi",
+            "nodefs.available": "10%",
+            "nodefs.inodesFree": "5%",
+        },
+        description="pods are evicted at once where less than this is left, by the kubelet's signals",
+    )
     reserved_memory: Annotated[tuple[ReservedMemory, ...], Listed] = Field(
         default=(), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
     )
@@ -133,16 +154,18 @@ class Kubelet(Model):
 class HugePages(Model):
     """Huge pages of one size; on one NUMA node, or spread by the kernel over all."""
 
-    size: HugePageSize
-    count: Annotated[int, Field(ge=0)]
-    numa_node: Annotated[int, Field(ge=0)] | None = None
+    size: HugePageSize = Field(description="size of each page")
+    count: Annotated[int, Field(ge=0)] = Field(description="how many pages")
+    numa_node: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="on this NUMA node; spread over all if left out"
+    )
 
 
 class HugePagesSpec(Model):
     """Huge pages set aside at boot."""
 
-    default_size: HugePageSize | None = None
-    pages: Annotated[tuple[HugePages, ...], Listed] = ()
+    default_size: HugePageSize | None = Field(default=None, description="what pods get that name no size")
+    pages: Annotated[tuple[HugePages, ...], Listed] = Field(default=(), description="pages by size and place")
 
 
 class Kernel(Model):
@@ -150,21 +173,23 @@ class Kernel(Model):
 
     real_time: bool = Field(default=False, description="openshift: kernelType realtime")
     page_size: Literal["4k", "64k"] | None = Field(default=None, description="aarch64 on openshift")
-    extra_arguments: Annotated[tuple[KernelArgument, ...], Listed] = ()
+    extra_arguments: Annotated[tuple[KernelArgument, ...], Listed] = Field(
+        default=(), description="further boot arguments, one word each", examples=["audit=0"]
+    )
 
 
 class WorkloadHints(Model):
     """What the workloads are like, by the names of PerformanceProfile."""
 
-    real_time: bool = True
-    high_power_consumption: bool = False
-    per_pod_power_management: bool = False
+    real_time: bool = Field(default=True, description="latency counts: boot arguments and sysctls against disturbance")
+    high_power_consumption: bool = Field(default=False, description="no power saving that costs latency")
+    per_pod_power_management: bool = Field(default=False, description="pods say how their CPUs save power")
 
 
 class Runtime(Model):
     """CRI-O."""
 
-    handler: Name = "high-performance"
+    handler: Name = Field(default="high-performance", description="name of the runtime handler and RuntimeClass")
     mixed_cpus: bool | None = Field(default=None, description="left out: yes where there is a shared pool")
     containers_limit: Annotated[int, Field(ge=0)] = Field(
         default=256, description="containers of a node that may share"
@@ -189,8 +214,12 @@ class NetDevice(Model):
     interface_name: Annotated[str, Field(pattern=INTERFACE)] | None = Field(
         default=None, description="* stands for any text; a leading ! for not"
     )
-    vendor_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(default=None, alias="vendorID")
-    device_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(default=None, alias="deviceID")
+    vendor_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(
+        default=None, alias="vendorID", description="PCI vendor", examples=["0x8086"]
+    )
+    device_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(
+        default=None, alias="deviceID", description="PCI device, beside vendorID", examples=["0x1593"]
+    )
 
 
 class Net(Model):
@@ -217,18 +246,20 @@ class OpenVSwitch(Model):
 class HardwareTuning(Model):
     """Highest CPU frequencies in kHz."""
 
-    isolated_cpu_freq: Annotated[int, Field(ge=1)]
-    reserved_cpu_freq: Annotated[int, Field(ge=1)]
+    isolated_cpu_freq: Annotated[int, Field(ge=1)] = Field(description="of isolated CPUs, in kHz")
+    reserved_cpu_freq: Annotated[int, Field(ge=1)] = Field(description="of reserved CPUs, in kHz")
 
 
 class IntentSpec(Model):
     """One purpose: nodes, what they run on, and what their CPUs are for."""
 
     selector: Selector
-    targets: Annotated[tuple[Target, ...], Listed, Field(min_length=1)]
+    targets: Annotated[tuple[Target, ...], Listed, Field(min_length=1)] = Field(
+        description="what files are made for; of several, the first that lists a node's cluster"
+    )
     pools: Pools
     qos: QosSets = Field(default_factory=QosSets.model_construct)
-    workloads: Workloads = ()
+    workloads: Workloads = Field(default=(), description="pods with exclusive CPUs that each node must have room for")
     rules: Rules = Field(default=(), description="built-in rules that are disabled or enabled; see docs/layout.md")
     objective: Objective = Field(default=GOAL_ORDER, description="what makes a layout better, most important first")
     # Made when they are needed: an instance made here would build its model's validators at every start.

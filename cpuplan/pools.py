@@ -42,9 +42,9 @@ class Near(Model):
 
     device: str | None = Field(default=None, description="a network interface, or a PCI address")
     device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
-        default=None, alias="class"
+        default=None, alias="class", description="devices of this class"
     )
-    driver: str | None = None
+    driver: str | None = Field(default=None, description="devices of this kernel driver", examples=["ice"])
 
     def verify(self) -> None:
         """Find what contradicts itself."""
@@ -77,7 +77,8 @@ class Pool(Model):
     )
     max: Annotated[int, Field(ge=0)] | None = Field(default=None, description="at most this many CPUs; likewise")
     per: Literal["machine", "socket", "numaNode", "cache"] = Field(
-        default="machine", description="what the size is meant for: each of these that the pool may be on; cache is the last-level cache"
+        default="machine",
+        description="what the size is for: each of these that the pool may be on; cache is the last-level cache",
     )
     numa_nodes: NumberList | None = Field(default=None, description="only on these NUMA nodes")
     sockets: NumberList | None = Field(default=None, description="only on these sockets")
@@ -179,9 +180,11 @@ class QosSets(Model):
 class RuleSwitch(Model):
     """A built-in rule switched off, or on, and the reason that whoever reads it later will ask for."""
 
-    disable: RuleName | None = None
-    enable: RuleName | None = None
-    because: Annotated[str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])]
+    disable: RuleName | None = Field(default=None, description="the rule that does not hold here")
+    enable: RuleName | None = Field(default=None, description="the rule that holds here, though it is off by default")
+    because: Annotated[str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])] = Field(
+        description="why, for whoever reads it later"
+    )
 
     def verify(self) -> None:
         """Find what contradicts itself."""
@@ -192,7 +195,7 @@ class RuleSwitch(Model):
 class Workload(Model):
     """Pods with exclusive CPUs that a node must have room for, by their sum; the simulator says where each runs."""
 
-    name: Name
+    name: Name = Field(description="what messages call it")
     cpus: Annotated[int, Field(ge=1)] = Field(description="exclusive CPUs of each pod")
     pods: Annotated[int, Field(ge=1)] = Field(default=1, description="how many of them on each node")
     pool: SetName = Field(default="isolated", description="where their CPUs come from: isolated, or a partition of it")

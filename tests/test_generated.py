@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from cpuplan.load import yaml as reader
-from cpuplan.load.documents import from_sources
+from cpuplan.load.documents import KINDS, from_sources
 from tests.generate import generated
 from tests.projects import REPOSITORY
 
@@ -29,6 +30,26 @@ def test_generated_file_is_not_stale(path: str) -> None:
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_schemas_are_schemas(schema: dict[str, Any]) -> None:
     jsonschema.Draft7Validator.check_schema(schema)
+
+
+def properties(schema: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every property at any depth, with the way to it."""
+    if isinstance(schema, list):
+        for item in schema:
+            yield from properties(item, place)
+    if isinstance(schema, dict):
+        fields = schema.get("properties")
+        for name, field in fields.items() if isinstance(fields, dict) else ():
+            yield f"{place}.{name}", field
+        for key, item in schema.items():
+            yield from properties(item, f"{place}/{key}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_is_described(kind: str) -> None:
+    fields = list(properties(SCHEMAS[kind], kind))
+    assert fields
+    assert [place for place, field in fields if not field.get("description")] == []
 
 
 def documents(folder: str) -> list[tuple[str, dict[str, Any]]]:

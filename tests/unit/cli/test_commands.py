@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.load.documents import KINDS
 from tests.hosts import make_root
 from tests.machines import trees
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
@@ -307,10 +308,12 @@ def test_import_anew(project: Path, capsys: Capture) -> None:
     assert "# who made it" not in (project / path).read_text()
 
 
-def test_schema(capsys: Capture) -> None:
-    code, out, _ = run_in(REPOSITORY, ["schema", "intent"], capsys)
-    assert code == 0
-    assert json.loads(out)["title"] == "Intent"
+@pytest.mark.parametrize("kind", KINDS)
+def test_schema(kind: str, capsys: Capture) -> None:
+    for written in (kind, kind.lower()):
+        code, out, _ = run_in(REPOSITORY, ["schema", written], capsys)
+        assert code == 0
+        assert json.loads(out)["title"] == kind
 
 
 def test_show_hardware(project: Path, capsys: Capture) -> None:
