@@ -36,19 +36,19 @@ CODES = {
     "CP811": Code(
         "boot argument missing",
         "the node was booted without {arguments}",
-        "sync the compiled files and reboot the node",
+        "sync the compiled files, then drain and reboot the node",
         "The argument takes effect at the next boot.",
     ),
     "CP812": Code(
         "boot argument differs",
         "the node was booted with {found} instead of {wanted}",
-        "sync the compiled files and reboot; if it stays, look for a second place that sets it",
+        "sync the compiled files, then drain and reboot the node; if it stays, look for a second place that sets it",
         "Of an argument that is given several times, most kernels take the last; this is the last.",
     ),
     "CP813": Code(
         "boot argument repeated",
         "{key} is on the command line {count} times with different values: {values}",
-        "remove the other one: a second tool sets it too",
+        "take the other one out where a second tool sets it; the compiled ones are those of the plan",
         "The kernel takes the last of most arguments, but drops the second isolcpus= (kernel 6.12, housekeeping.c).",
     ),
     "CP814": Code(
@@ -66,8 +66,9 @@ CODES = {
     "CP821": Code(
         "unreadable kubelet configuration",
         "{path} is no KubeletConfiguration: {problem}",
-        "correct or remove the file",
-        "The kubelet does not start with a file that it cannot read.",
+        "correct it where it was written; if it is a compiled one, sync the compiled files again",
+        "The kubelet does not start with a file that it cannot read. A file of the kubelet's that is not there any more is "
+        "no remedy: its settings would be gone too.",
     ),
     "CP822": Code(
         "kubelet setting missing",
@@ -78,7 +79,7 @@ CODES = {
     "CP823": Code(
         "kubelet setting differs",
         "{key} of the kubelet is {found}; it should be {wanted}",
-        "look who wrote this file: of several drop-ins the last one by name holds",
+        "take it out of this file, or say it in the intent: of several drop-ins the last one by name holds",
         "Drop-ins are merged in the order of their names: maps merge, lists replace.",
     ),
     "CP830": Code(
@@ -90,7 +91,7 @@ CODES = {
     "CP831": Code(
         "unreadable CRI-O file",
         "{path} is no TOML: {problem}",
-        "remove the file: CRI-O does not start with it",
+        "correct it, or move what is no configuration out of the folder: CRI-O does not start with it",
         "CRI-O reads every file of the folder, whatever its name ends in, backups and hidden files too.",
     ),
     "CP832": Code(
@@ -102,8 +103,9 @@ CODES = {
     "CP833": Code(
         "CRI-O setting differs",
         "{key} of CRI-O is {found}; it should be {wanted}",
-        "remove it from this file, or give the compiled file a name that sorts later",
-        "Of several files the last one by name holds; a runtime handler's table is replaced as a whole.",
+        "take it out of this file, or say in the intent what it says; the compiled file keeps its name",
+        "Of several files the last one by name holds; a runtime handler's table is replaced as a whole. `check` and the next "
+        "compilation know the compiled file by its name.",
     ),
     "CP840": Code(
         "mixed-CPU file missing",

@@ -218,7 +218,7 @@ CODES = {
     "CP240": Code(
         "lock does not hold",
         "the locked layout of class {name} in cluster {cluster} breaks a rule: {problem}",
-        "undo the edit, or delete the entry and compile again",
+        "undo the edit: restore the entry from Git, and say in the intent what should be otherwise",
         "`intents/plan.lock.yaml` holds the solved layouts so that a compile without changes moves no CPU and needs no "
         "solver. It was changed by hand into something that the intent does not allow, or that no layout is. After a change of the "
         "intent or the machine a layout that does not fit is solved anew, with the fewest CPUs moved, and no error.",
@@ -226,15 +226,16 @@ CODES = {
     "CP241": Code(
         "damaged lock",
         "the lock {problem}",
-        "restore it from Git, or delete it and compile again",
-        "`intents/plan.lock.yaml` is written by cpuplan: a list of classes, each with cluster, class, solvedFrom and pools.",
+        "restore it from Git: `git checkout HEAD -- intents/plan.lock.yaml`, or the last commit where it was whole",
+        "`intents/plan.lock.yaml` is written by cpuplan: a list of classes, each with cluster, class, solvedFrom and pools. It "
+        "says where the CPUs of running nodes are: without it every layout would be solved afresh, and nodes reboot.",
     ),
     "CP242": Code(
         "lock of another form",
         "the lock is {found}, and this cpuplan reads {expected}",
-        "compile with the cpuplan that wrote it, or delete it and compile again: layouts are then solved afresh",
-        "Another cpuplan wrote `intents/plan.lock.yaml`. Without a lock that can be read nothing says where CPUs are now, so "
-        "a new one may move them; `cpuplan compile --check` before it is committed tells what would become of `out/`.",
+        "compile with the cpuplan that wrote it, or with a later one",
+        "Another cpuplan wrote `intents/plan.lock.yaml`. Without a lock that can be read nothing says where CPUs are now: "
+        "layouts would be solved afresh, CPUs move, and nodes reboot.",
     ),
     "CP250": Code(
         "unknown node",

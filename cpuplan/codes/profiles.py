@@ -208,7 +208,7 @@ CODES = {
         "`kubectl label node {node} {key}=` (out/clusters/{cluster}/node-labels.json lists all), and the same in inventories/",
         "A pool that `mixedHardware: split` makes has the nodes that carry its label. Somebody must set it, cpuplan does not: "
         "until then the nodes stay in the pool where they are, with its settings. A node must not be in two custom pools: "
-        "take away the label of the earlier one, or delete that pool. Nodes reboot when they change their pool.",
+        "take away the label of the earlier one. Nodes reboot when they change their pool.",
         "warning",
     ),
     "CP290": Code(

@@ -6,7 +6,7 @@ CODES = {
     "CP601": Code(
         "not a place to write to",
         "{path} is {kind}, where cpuplan writes {wanted}",
-        "remove or rename it, or choose another place",
+        "move it elsewhere, or choose another place",
         "The output is a folder of its own: not a file, not a symbolic link, and not the current folder or one above "
         "it, because the folder is exchanged as a whole. A single file is not written through a symbolic link.",
     ),
