@@ -1,21 +1,27 @@
 """Replacing a folder in one step: a new tree is made beside it and the two change places.
 
-    .out.cpuplan-stage/tree      the new tree; after the exchange the old one
-    .out.cpuplan-stage/journal   written when the tree is complete; gone when the exchange is settled
-    .out.cpuplan-stage/old       the old tree, between the two renames that stand in for renameat2(2)
-
-A run that is killed leaves this folder; `recover` finishes or undoes its work. All of it happens under the lock.
+A run that is killed leaves its stage; `recover` finishes or undoes its work. All of it happens under the lock.
 """
 
 import errno
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.diagnostics import CpuplanError
 from cpuplan.write.compare import Comparison, folders_of
-from cpuplan.write.manifest import ancestors, is_plain, parents
+from cpuplan.write.manifest import ancestors, parents
+from cpuplan.write.stage import (
+    Journal,
+    Stage,
+    begin,
+    foreign,
+    inode,
+    is_left_over,
+    read_journal,
+    stage_of,
+    write_journal,
+)
 from cpuplan.write.tree import (
     FILE,
     FOLDER,
@@ -25,8 +31,7 @@ from cpuplan.write.tree import (
     create,
     duplicate,
     look,
-    read,
-    remove_tree,
+    remove,
     scan,
     sync_file_system,
     sync_folder,
@@ -38,41 +43,6 @@ _AT_FDCWD = -100
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 
 
-class Stage(NamedTuple):
-    """The folder beside `out` in which its successor is made."""
-
-    out: Path
-    folder: Path
-
-    @property
-    def tree(self) -> Path:
-        return self.folder / "tree"
-
-    @property
-    def old(self) -> Path:
-        return self.folder / "old"
-
-    @property
-    def journal(self) -> Path:
-        return self.folder / "journal"
-
-    @property
-    def spare(self) -> Path:
-        return self.folder / "spare"
-
-
-class Journal(NamedTuple):
-    """What is needed to settle an exchange: the new tree's inode, the old tree as it was read, and cpuplan's paths."""
-
-    inode: int
-    before: dict[str, Entry]
-    claimed: frozenset[str]
-
-
-def stage_of(out: Path) -> Stage:
-    return Stage(out, out.with_name(f".{out.name}.cpuplan-stage"))
-
-
 def replace(out: Path, comparison: Comparison) -> bool:
     """Put the compared folder's new state in its place. False if cpuplan's own files changed meanwhile: compare again.
 
@@ -80,10 +50,10 @@ def replace(out: Path, comparison: Comparison) -> bool:
     """
     stage = stage_of(out)
     try:
-        os.mkdir(stage.folder, 0o700)
+        begin(stage)
         _build(stage, comparison)
-        journal = Journal(os.stat(stage.tree).st_ino, comparison.before, comparison.claimed)
-        _write_journal(stage, journal)
+        journal = Journal(os.stat(stage.tree).st_ino, inode(out), comparison.before, comparison.claimed)
+        write_journal(stage, journal)
         if look(out) is None:
             os.rename(stage.tree, out)
         else:
@@ -98,17 +68,16 @@ def replace(out: Path, comparison: Comparison) -> bool:
 
 
 def recover(out: Path) -> None:
-    """Finish or undo what a killed run left beside `out`. Raises OSError, CP601 and CP605."""
+    """Finish or undo what a killed run left beside `out`. Raises OSError, CP601, CP602 and CP605."""
     stage = stage_of(out)
-    entry = look(stage.folder)
-    if entry is None:
+    if not is_left_over(stage):
         return
-    if entry.kind != FOLDER:
-        raise CpuplanError([diagnose("CP601", path=stage.folder, kind=entry.kind, wanted=FOLDER)])
-    if look(stage.old) is not None:
+    journal = read_journal(stage)
+    if (old := inode(stage.old)) is not None:
+        if journal is None or old != journal.old:
+            raise foreign(stage)
         os.rename(stage.old, stage.tree if look(out) is not None else out)
-    journal = _read_journal(stage)
-    if journal and look(out) is not None and os.stat(out).st_ino == journal.inode:
+    if journal and inode(out) == journal.new and inode(stage.tree) in (journal.old, None):
         _settle(stage, journal)
     _clean(stage)
 
@@ -213,26 +182,12 @@ def _carry(stage: Stage, path: str, entry: Entry) -> None:
 
 
 def _clean(stage: Stage) -> None:
-    """Delete the stage. The journal goes first: without it a tree found there is worth nothing."""
+    """Delete the stage. The journal goes first: without it a tree found there is worth nothing. The mark goes last."""
     sync_folder(stage.folder.parent)
     _forget(stage.journal)
-    remove_tree(stage.folder)
-
-
-def _write_journal(stage: Stage, journal: Journal) -> None:
-    import json
-
-    data = [journal.inode, list(journal.before.items()), sorted(journal.claimed)]
-    create(stage.journal, json.dumps(data).encode(), sync=True)
-
-
-def _read_journal(stage: Stage) -> Journal | None:
-    """The journal; None when there is none, or it was cut short, and so nothing was exchanged yet."""
-    import json
-
-    try:
-        inode, entries, claimed = json.loads(read(stage.journal))
-        before = {path: Entry(*entry) for path, entry in entries}
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
-    return Journal(inode, before, frozenset(claimed)) if all(map(is_plain, before)) else None
+    mark = stage.mark
+    for name in os.listdir(stage.folder):
+        if name != mark.name:
+            remove(stage.folder / name)
+    os.rmdir(mark)
+    os.rmdir(stage.folder)

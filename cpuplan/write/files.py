@@ -8,7 +8,8 @@ from pathlib import Path
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.write.compare import Changes, compare, describe
-from cpuplan.write.exchange import recover, replace, stage_of
+from cpuplan.write.exchange import recover, replace
+from cpuplan.write.stage import stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 
 __all__ = ["Changes", "Locked", "compare_tree", "write_file", "write_tree"]

@@ -118,6 +118,12 @@ def copy_attributes(source: str | Path, target: str | Path, *, times: bool) -> N
         os.utime(target)
 
 
+def remove(path: str | Path) -> None:
+    """Delete the file, link or folder at `path`, if there is one."""
+    if (entry := look(path)) is not None:
+        (remove_tree if entry.kind == FOLDER else os.unlink)(path)
+
+
 def remove_tree(root: str | Path) -> None:
     """Delete the folder `root` and all below it; links are deleted, not followed. Read-only folders are no obstacle."""
     try:

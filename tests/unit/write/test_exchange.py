@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.write import exchange
+from cpuplan.write import exchange, stage, tree
 from cpuplan.write.files import write_file, write_tree
 
 OLD = {"gone/a": b"old", "nodes/a": b"old", "nodes/b": b"same", "plan.json": b"{}"}
@@ -374,16 +374,101 @@ def test_interrupted_run_cleans_up(tmp_path: Path, atomic: bool, event: str, exc
     assert exchanged or content(out) == before
 
 
-def test_journal_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
-    """A stage may come with a repository: what its journal says must not reach outside the folder."""
+def of_a_killed_run(out: Path, *, renames: bool) -> stage.Stage:
+    """The stage of a run that was killed between the exchange and its settlement; by renames: in their middle."""
+    made = stage.stage_of(out)
+    stage.begin(made)
+    shutil.copytree(out, made.tree)
+    (made.tree / "planted").write_text("from the new tree")
+    entries = {"nodes": tree.Entry(tree.FOLDER)}
+    stage.write_journal(made, stage.Journal(made.tree.stat().st_ino, out.stat().st_ino, entries, frozenset()))
+    out.rename(made.old)
+    if not renames:
+        made.tree.rename(out)
+        made.old.rename(made.tree)
+    return made
+
+
+@pytest.mark.parametrize("renames", [False, True])
+def test_a_stage_of_this_machine_is_settled(tmp_path: Path, renames: bool) -> None:
     out = tmp_path / "out"
-    renew(out)
+    write_tree(out, OLD)
+    made = of_a_killed_run(out, renames=renames)
+    exchange.recover(out)
+    assert (out / "planted").exists() is not renames
+    assert (out / "nodes/a").read_bytes() == b"old"
+    assert not made.folder.exists()
+
+
+@pytest.mark.parametrize("renames", [False, True])
+@pytest.mark.parametrize("with_out", [False, True])
+def test_a_stage_that_came_with_a_repository_is_not_touched(tmp_path: Path, renames: bool, with_out: bool) -> None:
+    """Git keeps no empty folders and no inodes: what it brings has no mark, whatever else is in it."""
+    there = tmp_path / "there"
+    write_tree(there / "out", OLD)
+    of_a_killed_run(there / "out", renames=renames)
+    here = tmp_path / "here"
+    shutil.copytree(there, here)
+    shutil.rmtree(here / "out", ignore_errors=True)
+    if with_out:
+        write_tree(here / "other", NEW)
+        (here / "other").rename(here / "out")
+    before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
+    for folder in ("copied with its mark", "as Git brings it"):
+        with pytest.raises(CpuplanError) as error:
+            write_tree(here / "out", NEW)
+        assert [each.code for each in error.value.diagnostics] == ["CP602"], folder
+        assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before, folder
+        for mark in here.glob(".out.cpuplan-stage/of-*"):
+            mark.rmdir()
+        before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
+
+
+def test_old_trees_that_somebody_put_into_a_stage_are_not_believed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_tree(out, OLD)
+    made = of_a_killed_run(out, renames=True)
+    made.old.rename(tmp_path / "real")
+    made.old.mkdir()
+    (made.old / "planted").touch()
+    with pytest.raises(CpuplanError, match="CP602"):
+        write_tree(out, NEW)
+    assert not out.exists()
+    made.journal.unlink()
+    with pytest.raises(CpuplanError, match="CP602"):
+        write_tree(out, NEW)
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_journals_that_are_none(tmp_path: Path, marked: bool) -> None:
+    """What a journal says must not reach outside the folder, nor end the program."""
+    out = tmp_path / "out"
     (tmp_path / "precious").write_text("")
-    stage = exchange.stage_of(out)
-    stage.tree.mkdir(parents=True)
-    stage.journal.write_text(f'[{out.stat().st_ino}, [["../precious", ["a file", 1, 1]]], []]')
-    write_tree(out, NEW)
-    assert sorted(os.listdir(tmp_path)) == ["out", "precious"]
+    for text in (
+        "[" * 100_000,
+        "null",
+        "[1, 2]",
+        '[1, 2, [["a", 1]], []]',
+        '[1, 2, [[1, ["a file"]]], []]',
+        "[1, 2, [], [[]]]",
+        '[NEW, OLD, [["../precious", ["a file", 1, 1]]], []]',
+        '[NEW, OLD, [["a", ["a file", 1, 1, 1]]], []]',
+        "\ud800",
+    ):
+        write_tree(out, OLD, force=True)
+        made = stage.stage_of(out)
+        (stage.begin if marked else lambda each: each.folder.mkdir())(made)
+        shutil.copytree(out, made.tree)
+        written = text.replace("NEW", str(out.stat().st_ino)).replace("OLD", str(made.tree.stat().st_ino))
+        made.journal.write_bytes(written.encode(errors="surrogatepass"))
+        if marked:
+            write_tree(out, NEW)
+            assert (out / "added/a").read_bytes() == b"new"
+        else:
+            with pytest.raises(CpuplanError, match="CP602"):
+                write_tree(out, NEW)
+            shutil.rmtree(made.folder)
+    assert (tmp_path / "precious").exists()
 
 
 def test_killed_write_of_a_single_file(tmp_path: Path) -> None:

@@ -1,0 +1,130 @@
+"""The folder beside the output in which its successor is made, and what proves that a run on this machine made it.
+
+    .out.cpuplan-stage/of-<inode>   an empty folder, named after the inode of the stage: made first, deleted last
+    .out.cpuplan-stage/tree         the new tree; after the exchange the old one
+    .out.cpuplan-stage/journal      written when the tree is complete; gone when the exchange is settled
+    .out.cpuplan-stage/old          the old tree, between the two renames that stand in for renameat2(2)
+
+A repository may carry a folder of this name. Git keeps no empty folder and nobody chooses inodes, so nothing of a stage
+without its mark is believed, moved or deleted; nor is a tree that is not the one of which the journal tells.
+"""
+
+import errno
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.files import Unreadable, read_regular
+from cpuplan.write.manifest import is_plain
+from cpuplan.write.tree import FOLDER, Entry, create, look
+
+#: Of a journal: some hundred bytes for each file of the output folder.
+_MAX_JOURNAL = 256 * 1024 * 1024
+
+
+class Stage(NamedTuple):
+    """The folder beside `out` in which its successor is made."""
+
+    out: Path
+    folder: Path
+
+    @property
+    def tree(self) -> Path:
+        return self.folder / "tree"
+
+    @property
+    def old(self) -> Path:
+        return self.folder / "old"
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "journal"
+
+    @property
+    def spare(self) -> Path:
+        return self.folder / "spare"
+
+    @property
+    def mark(self) -> Path:
+        return self.folder / f"of-{os.lstat(self.folder).st_ino}"
+
+
+class Journal(NamedTuple):
+    """What settles an exchange: the inodes of both trees, the old one as it was read, and cpuplan's paths."""
+
+    new: int
+    old: int | None
+    before: dict[str, Entry]
+    claimed: frozenset[str]
+
+
+def stage_of(out: Path) -> Stage:
+    return Stage(out, out.with_name(f".{out.name}.cpuplan-stage"))
+
+
+def inode(path: Path) -> int | None:
+    """The inode of the folder at `path`; None where there is nothing."""
+    try:
+        return os.lstat(path).st_ino
+    except FileNotFoundError:
+        return None
+
+
+def begin(stage: Stage) -> None:
+    """Make the stage and its mark."""
+    os.mkdir(stage.folder, 0o700)
+    os.mkdir(stage.mark)
+
+
+def is_left_over(stage: Stage) -> bool:
+    """Whether a killed run left a stage; one that was killed before the mark left nothing and is deleted.
+
+    Raises CpuplanError for what is there and is no stage of this user on this machine: CP601, CP602.
+    """
+    entry = look(stage.folder)
+    if entry is None:
+        return False
+    if entry.kind != FOLDER:
+        raise CpuplanError([diagnose("CP601", path=stage.folder, kind=entry.kind, wanted=FOLDER)])
+    if _is_marked(stage):
+        return True
+    try:
+        os.rmdir(stage.folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise foreign(stage) from None
+    return False
+
+
+def foreign(stage: Stage) -> CpuplanError:
+    """The error for a stage that no run on this machine made."""
+    return CpuplanError([diagnose("CP602", path=stage.folder, kind="a folder", wanted="the stage of a run")])
+
+
+def _is_marked(stage: Stage) -> bool:
+    mark = look(stage.mark)
+    mine = os.lstat(stage.folder).st_uid == os.geteuid()
+    return mine and mark is not None and mark.kind == FOLDER and not os.listdir(stage.mark)
+
+
+def write_journal(stage: Stage, journal: Journal) -> None:
+    """Write the journal to disk."""
+    import json
+
+    data = [journal.new, journal.old, list(journal.before.items()), sorted(journal.claimed)]
+    create(stage.journal, json.dumps(data).encode(), sync=True)
+
+
+def read_journal(stage: Stage) -> Journal | None:
+    """The journal; None when there is none, or it was cut short, and so nothing was exchanged yet."""
+    import json
+
+    try:
+        new, old, entries, claimed = json.loads(read_regular(stage.journal, within=stage.folder, limit=_MAX_JOURNAL))
+        before = {path: Entry(*entry) for path, entry in entries}
+        plain = all(map(is_plain, before))
+        return Journal(new, old, before, frozenset(claimed)) if plain else None
+    except (Unreadable, ValueError, TypeError, AttributeError, RecursionError):
+        return None
