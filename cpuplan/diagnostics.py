@@ -31,8 +31,18 @@ class Label(NamedTuple):
     text: str
 
 
+class Waiver(NamedTuple):
+    """Why a warning does not count, and the last day on which it does not (YYYY-MM-DD)."""
+
+    reason: str
+    expires: str
+
+
 class Diagnostic(NamedTuple):
-    """One finding: a code of `codes.CODES`, where it is, what is wrong and what to do about it."""
+    """One finding: a code of `codes.CODES`, where it is, what is wrong and what to do about it.
+
+    A position in line 0 is the whole file. `stands_for` counts the findings that are told by this one.
+    """
 
     code: str
     message: str
@@ -41,6 +51,8 @@ class Diagnostic(NamedTuple):
     label: str = ""
     labels: tuple[Label, ...] = ()
     severity: Severity = Severity.ERROR
+    stands_for: int = 1
+    waiver: Waiver | None = None
 
 
 class CpuplanError(Exception):
@@ -77,3 +89,9 @@ def diagnose(
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Those that stop a command."""
     return [d for d in diagnostics if d.severity is Severity.ERROR]
+
+
+def counting(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> list[Diagnostic]:
+    """Those that make a command fail: errors, and with `strict` warnings that nobody has waived."""
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return [d for d in diagnostics if d.severity in failing and not d.waiver]

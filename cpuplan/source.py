@@ -10,7 +10,10 @@ Field: TypeAlias = tuple[str | int, ...]
 
 
 class Position(NamedTuple):
-    """A stretch of one line of a file; line and columns count from 1, `end` is the column after the last character."""
+    """A stretch of one line of a file; line and columns count from 1, `end` is the column after the last character.
+
+    Line 0 is the file as a whole.
+    """
 
     path: str
     line: int
@@ -18,7 +21,7 @@ class Position(NamedTuple):
     end: int = 0
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
 class Mark(NamedTuple):

@@ -1,27 +1,84 @@
 """The end of a command that could not do its work."""
 
 import errno
+import re
+from collections.abc import Sequence
+from pathlib import Path
 
-from cpuplan.diagnostics import CpuplanError, diagnose
+import click
+
+from cpuplan.cli.options import FORMATS, Settings
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
 
-def report(error: Exception, arguments: list[str]) -> int:
-    """Say what stopped the command and return the exit code; a bug leaves its traceback in a file."""
-    from cpuplan.cli.output import print_diagnostics
+def report(error: Exception, arguments: list[str], settings: Settings) -> int:
+    """Say what stopped the command and return the exit code; a bug leaves its traceback in a file.
+
+    In the format that the command line asks for, so that what reads a report always finds one; as text where one was
+    made before.
+    """
+    if type(error).__name__ == "NoArgsIsHelpError" and isinstance(error, click.UsageError):
+        error.show()  # `cpuplan` alone: the help
+        return 2
+    found, code = _findings(error, arguments)
+    wanted, file = ("text", None) if settings.reported else _asked(arguments)
+    settings.output = settings.output or file
+    with click.Context(click.Command(_command(error, arguments)), info_name=_command(error, arguments), obj=settings):
+        from cpuplan.cli.output import echo, print_diagnostics
+
+        if isinstance(error, click.UsageError) and error.ctx:
+            echo(error.ctx.get_usage(), err=True)
+        try:
+            print_diagnostics(found, wanted, finished=code == 1)
+        except CpuplanError as second:  # the file of -o cannot be written
+            print_diagnostics([*found, *second.diagnostics])
+    return code
+
+
+def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnostic], int]:
     from cpuplan.write.files import Locked
 
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        path = context.command_path if context else "cpuplan"
+        return [diagnose("CP292", problem=error.format_message(), command=path)], 2
     if isinstance(error, CpuplanError):
-        print_diagnostics(error.diagnostics)
         if isinstance(error, Locked):
-            return 5
+            return error.diagnostics, 5
         # Files that cannot be read or written, and names on the command line that nobody has.
-        return 2 if all(found.code.startswith(("CP1", "CP25", "CP6")) for found in error.diagnostics) else 1
+        unread = all(found.code.startswith(("CP1", "CP25", "CP6")) for found in error.diagnostics)
+        return error.diagnostics, 2 if unread else 1
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
-        print_diagnostics([diagnose("CP607", path="standard output", problem=error.strerror)])
-        return 2
+        return [diagnose("CP607", path="standard output", problem=error.strerror)], 2
     path = _save_traceback(error, arguments)
-    print_diagnostics([diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)])
-    return 70
+    return [diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)], 70
+
+
+def _asked(arguments: Sequence[str]) -> tuple[str, Path | None]:
+    """The format and the file of a command line, be it wrong."""
+    found = {"--format": "text", "--output": ""}
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            break
+        name, equals, value = word.partition("=")
+        if short := re.fullmatch("-[qv]*o(.*)", word):
+            name, equals, value = "--output", short[1], short[1]
+        if name in found:
+            found[name] = value if equals else next(words, "")
+    wanted = found["--format"] if found["--format"] in FORMATS else "text"
+    # Without a format, -o may be the folder of a command that writes documents.
+    return wanted, Path(found["--output"]) if found["--output"] and wanted != "text" else None
+
+
+def _command(error: Exception, arguments: Sequence[str]) -> str:
+    """The command's name, for the report."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context and context.parent:
+        return context.info_name or "cpuplan"
+    from cpuplan.cli.main import COMMANDS
+
+    return next((word for word in arguments if word in COMMANDS), "cpuplan")
 
 
 def _save_traceback(error: Exception, arguments: list[str]) -> str:

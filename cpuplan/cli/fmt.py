@@ -1,18 +1,23 @@
 """`cpuplan fmt`: inventories and intents in their canonical form."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, note, print_diagnostics, settings
+from cpuplan.cli.output import count, format_option, note, print_diagnostics, settings, shown_path
+
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--check", is_flag=True, help="Write nothing; exit code 3 if a file is not in its canonical form.")
-def command(paths: tuple[Path, ...], check: bool) -> int:
+@format_option
+def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     """Put PATHS (all files of the project, if left out) in their canonical form: order of keys, indentation, and a
-    first line that tells editors the schema. Comments and values are kept.
+    first line that tells editors the schema. Comments and values are kept. Nothing is written if a file is not YAML.
     """
     from cpuplan.diagnostics import CpuplanError
     from cpuplan.load import yaml
@@ -20,23 +25,35 @@ def command(paths: tuple[Path, ...], check: bool) -> int:
     from cpuplan.write.files import write_file
     from cpuplan.write.format import canonical
 
-    root = settings().root
-    changed = 0
-    inputs = input_files(root) if not paths else Inputs([*paths], [])
+    inputs = input_files(settings().root) if not paths else Inputs([*paths], [])
     if inputs.diagnostics:
         raise CpuplanError(inputs.diagnostics)
     found = [path for path in inputs.files if paths or path.name != LOCK_NAME]
+    problems = [problem for path in found for problem in yaml.read(path, shown_path(path))[1]]
+    if problems:
+        print_diagnostics(problems, output_format)
+        return 1
+    changes: list[Diagnostic] = []
     for path in found:
-        _, problems = yaml.read(path, str(path))
-        if problems:
-            print_diagnostics(problems)
-            return 1
         before = path.read_text(encoding="utf-8-sig")
         after = canonical(before)
-        if before != after:
-            changed += 1
-            note(f"{'would change' if check else 'changed'} {path}")
-            if not check:
-                write_file(path, after)
-    note(f"{count(len(found), 'file')}, {changed} {'to change' if check else 'changed'}")
-    return 3 if check and changed else 0
+        if before == after:
+            continue
+        changes.append(_difference(path, before, after))
+        if not check:
+            write_file(path, after)
+            note(f"changed {path}")
+    print_diagnostics(changes if check else (), output_format)
+    note(f"{count(len(found), 'file')}, {len(changes)} {'to change' if check else 'changed'}")
+    return 3 if check and changes else 0
+
+
+def _difference(path: Path, before: str, after: str) -> "Diagnostic":
+    """CP297 at the first line that would be another one."""
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.source import Position
+
+    old = before.splitlines()
+    pairs = zip(old, after.splitlines(), strict=False)
+    line = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(old))
+    return diagnose("CP297", Position(shown_path(path), max(line, 1), 1), label="the first line that would change")

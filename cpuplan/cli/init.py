@@ -19,7 +19,7 @@ FILES = {
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 def command(folder: Path | None) -> int:
     """Begin a project in FOLDER (here, if left out): a first inventory and intent, and the schemas for your editor."""
-    root = folder or settings().root
+    root = folder or settings().given_root or Path()  # never a project above
     texts = {root / target: resource("templates", source).read_text() for source, target in FILES.items()}
     schemas = {root / "schemas" / found.name: found.read_text() for found in sorted(resource("schemas").glob("*.json"))}
     if problems := new_files.blocked({**texts, **schemas}, "choose another folder, or move the file away"):

@@ -6,11 +6,11 @@ stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143 inte
 
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import click
 
 from cpuplan import __version__
+from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 
 #: Commands in the order of their use: name -> what the overview says. The module is `cpuplan.cli.<name>`.
@@ -40,6 +40,8 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"cpuplan.cli.{cmd_name.replace('import', 'import_')}").command
+        if not any(parameter.name == "given_root" for parameter in command.params):
+            command.params += options.shared()
         return command
 
     def resolve_command(
@@ -59,40 +61,27 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "-C",
-    "root",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=".",
-    help="The project's folder, with inventories/, intents/ and out/.",
-)
-@click.option(
-    "--color",
-    "colour",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    help="Colour: auto is on a terminal only, and not with NO_COLOR.",
-)
 @click.version_option(__version__, "-V", "--version", prog_name="cpuplan", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(context: click.Context, root: Path, colour: str) -> None:
+def cli() -> None:
     """A compiler for CPU partitioning on Kubernetes nodes.
 
     Reads inventories/ (what hardware there is) and intents/ (what its CPUs are for), proves that a layout exists,
     and writes every file that makes it so to out/.
+
+    The options below can stand after the command, too.
     """
-    context.obj = Settings(root, None if colour == "auto" else colour == "always")
+
+
+cli.params[:0] = options.shared()
 
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code: every end is one, never a traceback."""
     output = sys.stdout
+    settings = Settings()
     try:
-        result = cli.main(args=arguments, prog_name="cpuplan", standalone_mode=False)
+        result = cli.main(args=arguments, prog_name="cpuplan", standalone_mode=False, obj=settings)
         return result if isinstance(result, int) else 0
-    except click.ClickException as error:
-        return _show(error)
     except (click.Abort, KeyboardInterrupt):
         from cpuplan.cli.output import note
 
@@ -108,16 +97,4 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         from cpuplan.cli.failure import report
 
-        return report(error, arguments)
-
-
-def _show(error: click.ClickException) -> int:
-    """What click says of a command line repeats words of it, and names of files."""
-    from io import StringIO
-
-    from cpuplan.cli.output import echo
-
-    text = StringIO()
-    error.show(text)
-    echo(text.getvalue(), err=True, nl=False)
-    return 2
+        return report(error, arguments, settings)

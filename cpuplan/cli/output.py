@@ -2,15 +2,15 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.files import Unreadable, read_regular
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -19,7 +19,7 @@ def settings() -> Settings:
     """The options of the group, for the command that runs."""
     context = click.get_current_context(silent=True)
     found = context.find_object(Settings) if context else None
-    return found or Settings(Path(), None)
+    return found or Settings()
 
 
 def use_colour(stream: Any = None) -> bool:
@@ -39,15 +39,23 @@ def screen_width() -> int:
 
 
 def format_option(command: Command) -> Command:
-    """`--format`, for commands whose result is diagnostics."""
-    option = click.option(
+    """`--format` and `-o`, for commands whose result is diagnostics."""
+    command = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+        help="Write the report to this file, whole or not at all; without -q, the text for people is printed too.",
+        expose_value=False,
+        callback=options.keep,
+    )(command)
+    return click.option(
         "--format",
         "output_format",
-        type=click.Choice(["text", "json", "sarif"]),
+        type=click.Choice(options.FORMATS),
         default="text",
-        help="Of the diagnostics; json and sarif go to standard output.",
-    )
-    return option(command)
+        help="Of the findings; all but text go to standard output.",
+    )(command)
 
 
 def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True) -> None:
@@ -57,40 +65,53 @@ def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True)
     click.echo(on_terminal(text, colour=colour), err=err, nl=nl, color=colour)
 
 
-def print_diagnostics(diagnostics: Iterable[Diagnostic], output_format: str = "text") -> None:
-    """Text goes to standard error; JSON and SARIF to standard output, also when nothing was found."""
+def print_diagnostics(
+    diagnostics: Iterable[Diagnostic], output_format: str = "text", *, strict: bool = False, finished: bool = True
+) -> None:
+    """Text goes to standard error; other formats to standard output or the file of -o, also when nothing was found."""
     found = list(diagnostics)
-    if not found and output_format == "text":
+    to_file = _output_file()
+    if not found and output_format == "text" and not to_file:
         return
-    from cpuplan.render import diagnostics as render
+    from cpuplan.cli.report import Reporter
 
-    if output_format == "json":
-        echo(render.to_json(found), nl=False)
-    elif output_format == "sarif":
-        echo(render.to_sarif(found), nl=False)
-    else:
+    reporter = Reporter(settings(), found, strict=strict, finished=finished)
+    if output_format == "text" or not finished or (to_file and not settings().quiet):
         colour = use_colour(sys.stderr)
-        echo(render.to_text(found, colour=colour, read_lines=_read_lines), err=True, nl=False, colour=colour)
+        echo(reporter.text(sys.stderr, colour=colour), err=True, nl=False, colour=colour)
+    if output_format == "text" and not to_file:
+        return
+    settings().reported = True
+    text = reporter.document(output_format)
+    if to_file:
+        from cpuplan.write.files import write_file
+
+        write_file(to_file, text)
+    else:
+        echo(text, nl=False)
+    if told := reporter.notice(output_format):
+        note(f"note: {told}")
 
 
-def _read_lines(path: str) -> Sequence[str]:
-    root = settings().root
-    try:
-        data = read_regular(root / path, within=root if (root / path).is_relative_to(root) else None)
-    except Unreadable:
-        return ()
-    return data.decode("utf-8-sig", errors="replace").splitlines()
+def _output_file() -> Path | None:
+    """The file of -o; None for none, and for `-`."""
+    given = settings().output
+    return None if given is None or str(given) == "-" else given
 
 
 def shown_path(path: Path) -> str:
-    """What messages call a file of the command line, so that `_read_lines` finds it."""
+    """What messages call a file of the command line: relative to the project, absolute outside of it."""
     root = settings().root
-    return path.as_posix() if root == Path() or path.is_absolute() else path.absolute().as_posix()
+    if root == Path() or path.is_absolute():
+        return path.as_posix()
+    place, folder = (os.path.abspath(each) for each in (path, root))
+    return os.path.relpath(place, folder) if place.startswith(folder + os.sep) else place
 
 
 def note(text: str) -> None:
-    """A line for people beside the result: standard error."""
-    echo(text, err=True)
+    """A line for people beside the result: standard error; nothing with -q."""
+    if not settings().quiet:
+        echo(text, err=True)
 
 
 def print_remarks(sentences: Iterable[str]) -> None:

@@ -188,10 +188,11 @@ def _print(found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Pat
 
 
 def _print_json(found: "Result", answers: "Sequence[tuple[str, Answer]]", diagnostics: Sequence[Diagnostic]) -> None:
+    from cpuplan.cli.report import Reporter
     from cpuplan.emit import to_json
     from cpuplan.render import admission
-    from cpuplan.render import diagnostics as render
+    from cpuplan.render.formats.report import findings
 
     data: dict[str, Any] = admission.to_data(found, answers)
-    data["diagnostics"] = render.to_data(diagnostics)["diagnostics"]
+    data["diagnostics"] = findings(Reporter(settings(), diagnostics).report)
     echo(to_json(data, sort_keys=False), nl=False)

@@ -262,4 +262,18 @@ CODES = {
         "{hint}",
         "`cpuplan catalog` lists the server models that can be copied into inventories/.",
     ),
+    "CP292": Code(
+        "wrong command line",
+        "{problem}",
+        "`{command} --help` says what it takes",
+        "The command did nothing. Options that hold for every command (-C, --color, -q, -v) may stand before or after its "
+        "name. In the formats for programs the report says so too, so that a pipeline never reads an old one.",
+    ),
+    "CP297": Code(
+        "not in its canonical form",
+        "the file is not in its canonical form",
+        "`cpuplan fmt` puts it in order; comments and values stay",
+        "Reported by `cpuplan fmt --check`. One order of keys and one indentation keep differences between commits to what "
+        "was meant.",
+    ),
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.source import Position
 from cpuplan.write.manifest import MANIFEST, check_paths, parents, parse_manifest, render_manifest
 from cpuplan.write.tree import FILE, FOLDER, Entry, read, scan
 
@@ -104,7 +105,7 @@ def _states(
             continue
         states[path] = "removed" if wanted is None else "changed"
         if path in owned and (content is None or sha256(content).hexdigest() != owned[path]):
-            edited[path] = diagnose("CP603", path=f"{out}/{path}")
+            edited[path] = diagnose("CP603", _whole(out, path), path=f"{out}/{path}")
     return states, edited
 
 
@@ -116,7 +117,7 @@ def _blocked(out: Path, before: Mapping[str, Entry], foreign: frozenset[str], ne
         if before[folder].kind != FOLDER:
             found[folder] = FOLDER
     return {
-        path: diagnose("CP602", path=f"{out}/{path}", kind=before[path].kind, wanted=found[path])
+        path: diagnose("CP602", _whole(out, path), path=f"{out}/{path}", kind=before[path].kind, wanted=found[path])
         for path in sorted(found)
     }
 
@@ -130,9 +131,14 @@ def describe(out: Path, comparison: Comparison) -> list[Diagnostic]:
     }
     if not codes and MANIFEST in comparison.write:
         codes[MANIFEST] = "CP609" if MANIFEST in comparison.before else "CP608"
-    found = {path: diagnose(code, path=f"{out}/{path}") for path, code in codes.items()}
+    found = {path: diagnose(code, _whole(out, path), path=f"{out}/{path}") for path, code in codes.items()}
     found |= comparison.edited | comparison.blocked
     return [found[path] for path in sorted(found)]
+
+
+def _whole(out: Path, path: str) -> Position:
+    """The file as a place of the project, whose folder `out` is in."""
+    return Position(f"{out.name}/{path}", 0, 0)
 
 
 def folders_of(comparison: Comparison) -> list[str]:

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -13,13 +13,15 @@ from typing import Any
 from cpuplan import importers, pipeline
 from cpuplan.backends import base, openshift
 from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
-from cpuplan.diagnostics import errors
+from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.emit import to_yaml
 from cpuplan.importers import documents, formats
 from cpuplan.load import assumed, hardware, yaml
 from cpuplan.load import documents as read_documents
 from cpuplan.load import openshift as openshift_profiles
-from cpuplan.render import diagnostics as render
+from cpuplan.render import formats as report_formats
+from cpuplan.render.formats import text as text_format
+from cpuplan.render.formats.report import Report, ordered
 from tests.fuzz import seeds
 from tests.machines import trees
 
@@ -94,7 +96,7 @@ def _check_import(format_name: str | None, path: Path, folder: str) -> None:
     with confined(folder):
         imported = importers.run(format_name, [path])
         texts = documents.render(imported) if imported.nodes else {}
-    render.to_text(imported.diagnostics, colour=False, read_lines=lambda _: ())
+    _tell(imported.diagnostics)
     if not imported.nodes:
         assert imported.diagnostics
         return
@@ -135,7 +137,7 @@ def project_yaml(data: bytes) -> None:
     """The reader of documents, and their models."""
     sources, problems = yaml.parse("a.yaml", data.decode("utf-8", "replace"))
     found, more = read_documents.from_sources(sources)
-    render.to_text([*problems, *more], colour=False, read_lines=lambda _: data.decode("utf-8", "replace").splitlines())
+    _tell([*problems, *more], data.decode("utf-8", "replace").splitlines())
     for document in found.of_kind("Hardware"):
         hardware.build(document.spec)
 
@@ -170,7 +172,7 @@ def profiles(data: bytes) -> None:
             if not errors(against):
                 for manifest in openshift.manifests(plan):
                     base.to_file(manifest.data)
-    render.to_text(problems, colour=False, read_lines=lambda _: ())
+    _tell(problems)
 
 
 def _disturbed(random: Random, value: Any, key: str = "") -> Any:
@@ -228,3 +230,12 @@ def mutate(random: Random, data: bytes) -> bytes:
             case _:
                 changed[at:end] = random.randbytes(end - at)
     return bytes(changed)
+
+
+def _tell(problems: Iterable[Diagnostic], lines: Sequence[str] = ()) -> None:
+    """Whatever is found can be told, to people and in every format for programs."""
+    report = Report(ordered(problems))
+    text_format.render(report, read_lines=lambda _: lines)
+    for name in report_formats.FORMATS:
+        if name != "text":
+            report_formats.render(name, report).encode()

@@ -1,4 +1,4 @@
-"""Diagnostics as text, JSON and SARIF."""
+"""Diagnostics as text, JSON, SARIF and in the formats of code hosts."""
 
 import json
 import re
@@ -10,7 +10,9 @@ import pytest
 from cpuplan import __version__
 from cpuplan.codes import CODES
 from cpuplan.diagnostics import Diagnostic, Label, Severity, diagnose
-from cpuplan.render.diagnostics import to_json, to_sarif, to_text
+from cpuplan.render import formats
+from cpuplan.render.formats import text as text_format
+from cpuplan.render.formats.report import Report, ordered
 from cpuplan.source import Position
 
 RAN = "intents/ran.yaml"
@@ -35,7 +37,7 @@ def read_lines(path: str) -> Sequence[str]:
 
 
 def text(*diagnostics: Diagnostic, colour: bool = False) -> str:
-    return to_text(diagnostics, colour=colour, read_lines=read_lines)
+    return text_format.render(Report(ordered(diagnostics)), colour=colour, read_lines=read_lines)
 
 
 def frame(position: Position, *labels: Label) -> list[str]:
@@ -161,7 +163,8 @@ def test_not_utf_8() -> None:
     def refuse(path: str) -> Sequence[str]:
         raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, path)
 
-    assert to_text([Diagnostic("CP108", "m", "", Position("a", 1, 1))], colour=False, read_lines=refuse) == (
+    report = Report((Diagnostic("CP108", "m", "", Position("a", 1, 1)),))
+    assert text_format.render(report, read_lines=refuse) == (
         "error[CP108]: m\n  --> a:1:1\n  docs: cpuplan explain CP108\n\n1 error\n"
     )
 
@@ -202,7 +205,7 @@ def test_far_label_of_the_same_file_has_its_own_frame() -> None:
         return [f"line {number}" for number in range(1, 30)]
 
     diagnostic = Diagnostic("CP102", "m", "", Position("a", 20, 1, 5), labels=(Label(Position("a", 11, 6, 8), "far"),))
-    assert to_text([diagnostic], colour=False, read_lines=read).splitlines()[1:-3] == [
+    assert text_format.render(Report((diagnostic,)), read_lines=read).splitlines()[1:-3] == [
         "  --> a:20:1",
         "  20 | line 20",
         "     | ^^^^",
@@ -227,11 +230,12 @@ def test_sorted_by_place_then_code() -> None:
 def test_twenty_of_a_code_are_shown() -> None:
     shown = text(*(Diagnostic("CP103", f"number {n}", "", Position("a", n, 1)) for n in range(1, 51)), TWICE)
     assert shown.count("error[CP103]: number") == 20
-    assert shown.endswith("\n\nerror[CP103]: and 30 more\n\n51 errors\n")
+    assert shown.endswith("\n\nerror[CP103]: and 30 more; -v shows them\n\n51 errors\n")
 
 
 def test_json() -> None:
-    assert json.loads(to_json([TWICE._replace(labels=TWICE.labels[:1]), Diagnostic("CP109", "m", "")])) == {
+    report = Report(ordered([TWICE._replace(labels=TWICE.labels[:1]), Diagnostic("CP109", "m", "")]))
+    assert json.loads(formats.render("json", report)) == {
         "version": 1,
         "diagnostics": [
             {
@@ -243,8 +247,12 @@ def test_json() -> None:
                 "line": 6,
                 "column": 5,
                 "endColumn": 11,
+                "field": "",
                 "label": "again here",
                 "labels": [{"file": RAN, "line": 3, "column": 5, "endColumn": 11, "message": "first here"}],
+                "count": 1,
+                "fingerprint": "c410615638ea391a94cd45e6b2daed0a",
+                "waived": None,
                 "docs": "cpuplan explain CP102",
             },
             {
@@ -256,17 +264,21 @@ def test_json() -> None:
                 "line": None,
                 "column": None,
                 "endColumn": None,
+                "field": "",
                 "label": "",
                 "labels": [],
+                "count": 1,
+                "fingerprint": "ab52e7425ce489a3d8b4a660fa62af69",
+                "waived": None,
                 "docs": "cpuplan explain CP109",
             },
         ],
-        "summary": {"errors": 2, "warnings": 0, "notes": 0},
+        "summary": {"errors": 2, "warnings": 0, "notes": 0, "waived": 0, "elsewhere": 0},
     }
 
 
 def sarif_run(*diagnostics: Diagnostic) -> Any:
-    log = json.loads(to_sarif(diagnostics))
+    log = json.loads(formats.render("sarif", Report(ordered(diagnostics))))
     assert log.keys() == {"$schema", "version", "runs"}
     assert log["version"] == "2.1.0"
     return log["runs"][0]
@@ -285,6 +297,8 @@ def test_sarif() -> None:
     assert [rule["id"] for rule in run["tool"]["driver"].pop("rules")] == ["CP102", "CP109"]
     assert run == {
         "tool": {"driver": {"name": "cpuplan", "version": __version__}},
+        "invocations": [{"executionSuccessful": True}],
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The top folder of the repository."}}},
         "columnKind": "unicodeCodePoints",
         "results": [
             {
@@ -298,14 +312,22 @@ def test_sarif() -> None:
                     {"id": 2, **location("inventories/a.yaml", 1, 8, 10, "28 cores")},
                     {"id": 3, **location("gone.yaml", 3, 1, 2, "also here")},
                 ],
-                "partialFingerprints": {"cpuplan/v1": "c410615638ea391a94cd45e6b2daed0a"},
+                "partialFingerprints": {"cpuplan/v2": "c410615638ea391a94cd45e6b2daed0a"},
             },
             {
                 "ruleId": "CP109",
                 "ruleIndex": 1,
                 "level": "note",
                 "message": {"text": "m"},
-                "partialFingerprints": {"cpuplan/v1": "ab52e7425ce489a3d8b4a660fa62af69"},
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": {"uri": ".", "uriBaseId": "SRCROOT"},
+                            "region": {"startLine": 1},
+                        }
+                    }
+                ],
+                "partialFingerprints": {"cpuplan/v2": "ab52e7425ce489a3d8b4a660fa62af69"},
             },
         ],
     }
@@ -314,7 +336,7 @@ def test_sarif() -> None:
 def location(path: str, line: int, column: int, end: int, message: str) -> dict[str, Any]:
     region = {"startLine": line, "startColumn": column, "endColumn": end}
     return {
-        "physicalLocation": {"artifactLocation": {"uri": path}, "region": region},
+        "physicalLocation": {"artifactLocation": {"uri": path, "uriBaseId": "SRCROOT"}, "region": region},
         "message": {"text": message},
     }
 
@@ -335,14 +357,17 @@ def test_sarif_without_findings() -> None:
 def test_sarif_uri(path: str, uri: str) -> None:
     place = sarif_run(Diagnostic("CP102", "m", "", Position(path, 1, 2)))["results"][0]["locations"][0]
     assert place == {
-        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1, "startColumn": 2}}
+        "physicalLocation": {
+            "artifactLocation": {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": "SRCROOT"},
+            "region": {"startLine": 1, "startColumn": 2},
+        }
     }
 
 
 def test_sarif_fingerprints_hold_when_lines_move_and_differ_otherwise() -> None:
     def fingerprints(*places: tuple[str, int, str]) -> list[str]:
         run = sarif_run(*(Diagnostic("CP102", message, "", Position(path, line, 1)) for path, line, message in places))
-        return [result["partialFingerprints"]["cpuplan/v1"] for result in run["results"]]
+        return [result["partialFingerprints"]["cpuplan/v2"] for result in run["results"]]
 
     before = fingerprints(("a", 1, "x"), ("a", 2, "x"), ("a", 3, "y"), ("b", 1, "x"))
     assert fingerprints(("a", 11, "x"), ("a", 12, "x"), ("a", 13, "y"), ("b", 11, "x")) == before

@@ -18,8 +18,10 @@ from cpuplan.inventory import Device, HardwareSpec
 from cpuplan.load import hardware
 from cpuplan.plan import Pool
 from cpuplan.printable import printable, printable_lines
-from cpuplan.render import diagnostics as render
+from cpuplan.render import formats
 from cpuplan.render.ansi import STYLES, on_terminal, paint
+from cpuplan.render.formats import text as text_format
+from cpuplan.render.formats.report import Report, ordered
 from cpuplan.render.hardware import hardware_map
 from cpuplan.render.machine import plan_map
 from cpuplan.render.overview import table
@@ -100,12 +102,17 @@ def test_plans_are_drawn_as_text_and_xml(text: str) -> None:
 def test_diagnostics_are_printable_in_every_format(text: str, path: str) -> None:
     place = Position(path, 1, 1, 3)
     found = [Diagnostic("CP102", text, text, place, text, (Label(place, text), Label(Position("b", 1, 1), text)))]
-    assert not RAW.search(on_terminal(render.to_text(found, colour=False, read_lines=lambda _: [text]), colour=False))
-    coloured = on_terminal(render.to_text(found, colour=True, read_lines=lambda _: [text]), colour=True)
+    report = Report(ordered(found))
+    plain = text_format.render(report, read_lines=lambda _: [text])
+    assert not RAW.search(on_terminal(plain, colour=False))
+    coloured = on_terminal(text_format.render(report, colour=True, read_lines=lambda _: [text]), colour=True)
     assert not RAW.search(uncoloured(coloured))
-    for made in render.to_json(found), render.to_sarif(found):
+    for name in formats.FORMATS:
+        made = formats.render(name, report)
         assert not RAW.search(made)
-        assert not any(map(RAW.search, strings(json.loads(made))))
+        if name in ("json", "sarif", "gitlab"):
+            assert not any(map(RAW.search, strings(json.loads(made))))
+    ElementTree.fromstring(formats.render("junit", report))  # noqa: S314 - made here
 
 
 @given(texts, texts)
