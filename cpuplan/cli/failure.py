@@ -22,7 +22,7 @@ def report(error: Exception, arguments: list[str], settings: Settings) -> int:
         return 2
     found, code = _findings(error, arguments)
     wanted, file = ("text", None) if settings.reported else _asked(arguments)
-    settings.output = settings.output or file
+    settings.output = None if settings.reported else settings.output or file
     with click.Context(click.Command(_command(error, arguments)), info_name=_command(error, arguments), obj=settings):
         from cpuplan.cli.output import echo, print_diagnostics
 
@@ -31,6 +31,7 @@ def report(error: Exception, arguments: list[str], settings: Settings) -> int:
         try:
             print_diagnostics(found, wanted, finished=code == 1)
         except CpuplanError as second:  # the file of -o cannot be written
+            settings.output = None
             print_diagnostics([*found, *second.diagnostics])
     return code
 

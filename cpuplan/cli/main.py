@@ -78,7 +78,7 @@ cli.params[:0] = options.shared()
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code: every end is one, never a traceback."""
     output = sys.stdout
-    settings = Settings()
+    settings = Settings(_say)
     try:
         result = cli.main(args=arguments, prog_name="cpuplan", standalone_mode=False, obj=settings)
         return result if isinstance(result, int) else 0
@@ -98,3 +98,9 @@ def run(arguments: list[str]) -> int:
         from cpuplan.cli.failure import report
 
         return report(error, arguments, settings)
+
+
+def _say(text: str) -> None:
+    from cpuplan.cli.output import note
+
+    note(text)

@@ -1,5 +1,6 @@
 """The options that hold for every command, before its name or after it."""
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "gitlab")
 class Settings:
     """What was said on the command line beside the command's own words."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
+        self.say = say
         self.given_root: Path | None = None
         self.colour: bool | None = None  # None: only on a terminal
         self.quiet = False
@@ -33,8 +35,8 @@ class Settings:
         from cpuplan.cli.folders import find_project
 
         found = find_project()
-        if found != Path() and not self.quiet:
-            click.echo(f"project: {found}", err=True)
+        if found != Path():
+            self.say(f"project: {found}")
         return found
 
 
