@@ -11,8 +11,8 @@ from cpuplan.cli.options import FORMATS, Settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
 
-def report(error: Exception, arguments: list[str], settings: Settings) -> int:
-    """Say what stopped the command and return the exit code; a bug leaves its traceback in a file.
+def report(error: Exception, arguments: list[str], settings: Settings, command: str) -> int:
+    """Say what stopped `command` and return the exit code; a bug leaves its traceback in a file.
 
     In the format that the command line asks for, so that what reads a report always finds one; as text where one was
     made before.
@@ -23,7 +23,7 @@ def report(error: Exception, arguments: list[str], settings: Settings) -> int:
     found, code = _findings(error, arguments)
     wanted, file = ("text", None) if settings.reported else _asked(arguments)
     settings.output = None if settings.reported else settings.output or file
-    with click.Context(click.Command(_command(error, arguments)), info_name=_command(error, arguments), obj=settings):
+    with click.Context(click.Command(command), info_name=command, obj=settings):
         from cpuplan.cli.output import echo, print_diagnostics
 
         if isinstance(error, click.UsageError) and error.ctx:
@@ -70,16 +70,6 @@ def _asked(arguments: Sequence[str]) -> tuple[str, Path | None]:
     wanted = found["--format"] if found["--format"] in FORMATS else "text"
     # Without a format, -o may be the folder of a command that writes documents.
     return wanted, Path(found["--output"]) if found["--output"] and wanted != "text" else None
-
-
-def _command(error: Exception, arguments: Sequence[str]) -> str:
-    """The command's name, for the report."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context and context.parent:
-        return context.info_name or "cpuplan"
-    from cpuplan.cli.main import COMMANDS
-
-    return next((word for word in arguments if word in COMMANDS), "cpuplan")
 
 
 def _save_traceback(error: Exception, arguments: list[str]) -> str:

@@ -97,7 +97,8 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         from cpuplan.cli.failure import report
 
-        return report(error, arguments, settings)
+        name = next((word for word in arguments if word in COMMANDS), "cpuplan")
+        return report(error, arguments, settings, name)
 
 
 def _say(text: str) -> None:

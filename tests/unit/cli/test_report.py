@@ -60,7 +60,7 @@ def read(name: str, text: str) -> list[dict[str, Any]]:
             for each in cases
             if each.get("file")
         ]
-    found = re.findall(r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3}).*$", text, re.M)
+    found = re.findall(r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3}).*$", text, re.MULTILINE)
     assert len(found) == len(text.splitlines())
     return [_place(file.replace("%25", "%"), int(line or 0), code) for file, line, code in found]
 
