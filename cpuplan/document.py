@@ -4,14 +4,10 @@ import re
 from collections.abc import Callable
 from typing import Annotated
 
+from cpuplan import naming
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.model import Before, Field, JsonForm, ReadBy, problem
 from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
-
-#: RFC 1123 label: names of clusters, namespaces and partitions.
-NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-#: RFC 1123 subdomain, with dots: names of documents, which become those of objects and files, of nodes and of pools.
-HOST_PATTERN = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
 
 
 def list_pattern(item: str) -> str:
@@ -75,8 +71,32 @@ NumberList = Annotated[
     ),
 ]
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN)]
-HostName = Annotated[str, Field(pattern=HOST_PATTERN)]
+
+def _name(longest: int, *, dots: bool = True) -> ReadBy:
+    """The type of a name of at most `longest` characters; `naming` has the rule."""
+
+    def read(value: object) -> str:
+        if not isinstance(value, str):
+            raise problem("string_type", "a name is text")
+        if found := naming.problem_of(value, longest, dots=dots):
+            raise problem("name", "{problem}", {"problem": found})
+        return value
+
+    return ReadBy(read, name_form(longest, dots=dots))
+
+
+def name_form(longest: int, *, dots: bool = True) -> dict[str, object]:
+    """The JSON Schema of a name."""
+    pattern = naming.NAME_PATTERN if dots else naming.LABEL_PATTERN
+    return {"type": "string", "pattern": pattern, "maxLength": longest}
+
+
+#: Of clusters, namespaces, partitions and runtime handlers: no dots.
+Name = Annotated[str, _name(naming.LONGEST_LABEL, dots=False)]
+#: Of documents.
+DocumentName = Annotated[str, _name(naming.LONGEST_NAME)]
+#: Of MachineConfigPools, which labels of objects hold, too.
+PoolName = Annotated[str, _name(naming.LONGEST_LABEL)]
 Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]
 
 

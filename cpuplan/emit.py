@@ -163,7 +163,7 @@ def _inline(value: object, flow: bool) -> str:
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, float) and value - value == 0:
-        return re.sub(r"(\.[0-9]+?)0+$", r"\1", f"{value:.15f}")  # no exponent, which YAML 1.1 wants otherwise
+        return re.sub(r"(\.[0-9]+?)0+\Z", r"\1", f"{value:.15f}")  # no exponent, which YAML 1.1 wants otherwise
     if isinstance(value, Flow):
         value = value.data
     if isinstance(value, dict):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from cpuplan.document import HostName, Listed, Name, Quantity
+from cpuplan.document import Listed, Name, PoolName, Quantity
 from cpuplan.model import Field, Model
 from cpuplan.pools import GOAL_ORDER, Objective, Pools, QosSets, Rules, Workloads
 
@@ -42,7 +42,7 @@ class Target(Model):
     clusters: Annotated[tuple[Name, ...], Listed] = Field(
         default=(), description="only in these clusters; all if left out"
     )
-    pool: HostName | None = Field(default=None, description="openshift: the MachineConfigPool")
+    pool: PoolName | None = Field(default=None, description="openshift: the MachineConfigPool")
     mixed_hardware: Literal["split", "common"] | None = Field(
         default=None,
         description="openshift, for nodes of unlike hardware. split: a pool for each, <pool>-<hardware>; common: one "
@@ -58,7 +58,7 @@ class Target(Model):
         default=False,
         description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
     )
-    pinned_pools: Annotated[tuple[HostName, ...], Listed] = Field(
+    pinned_pools: Annotated[tuple[PoolName, ...], Listed] = Field(
         default=(), description="openshift: further pools of a cluster with workload partitioning"
     )
     control_plane_topology: Literal["HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"] = Field(

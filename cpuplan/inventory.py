@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from cpuplan.document import CoreType, HostName, KernelList, Listed, Name, Quantity, list_pattern
+from cpuplan.document import CoreType, DocumentName, KernelList, Listed, Name, Quantity, list_pattern
 from cpuplan.model import Field, Model
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
@@ -206,7 +206,7 @@ class NodeGroup(Model):
     """Nodes of one hardware that share all facts."""
 
     name: Annotated[str, Field(min_length=1, description="a node name, ranges allowed", examples=["worker-[00-11]"])]
-    hardware: HostName | None = Field(default=None, description="name of a Hardware document")
+    hardware: DocumentName | None = Field(default=None, description="name of a Hardware document")
     labels: dict[str, str] = Field(default={}, description="labels of the Node objects, beside those of the spec")
     offline: KernelList | None = Field(default=None, description="CPUs that are offline on these nodes only")
     devices: Annotated[tuple[Device, ...], Listed] = Field(
@@ -218,7 +218,7 @@ class NodesSpec(Model):
     """Nodes of one cluster; `hardware` and `labels` hold for all of them unless a group says otherwise."""
 
     cluster: Name = Field(description="the cluster that the nodes are in")
-    hardware: HostName | None = Field(default=None, description="name of a Hardware document, for all groups")
+    hardware: DocumentName | None = Field(default=None, description="name of a Hardware document, for all groups")
     labels: dict[str, str] = Field(default={}, description="labels of the Node objects of all groups")
     nodes: Annotated[tuple[NodeGroup, ...], Listed, Field(min_length=1)] = Field(
         description="the nodes, group by group"

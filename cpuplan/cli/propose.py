@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cpuplan import naming
 from cpuplan.cli.new_files import HEADER, write_new
 from cpuplan.cli.output import echo, print_diagnostics, print_remarks, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
-from cpuplan.document import HOST_PATTERN
 from cpuplan.propose import request as asked
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def request_of(**options: Any) -> asked.Request:
             raise CpuplanError([versions.unknown("openshift", wanted.release)])
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
-    if not re.fullmatch(HOST_PATTERN, wanted.name):
-        raise CpuplanError([diagnose("CP207", name=wanted.name)])
+    if problem := naming.problem_of(wanted.name):
+        raise CpuplanError([diagnose("CP207", name=wanted.name, problem=problem)])
     return wanted
 
 

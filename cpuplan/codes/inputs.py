@@ -42,9 +42,9 @@ CODES = {
     ),
     "CP207": Code(
         "invalid name",
-        "{name!r} is no name that Kubernetes takes",
-        "use lower-case letters, digits, dashes and dots, beginning and ending with a letter or digit",
-        "Names become names of objects and files: RFC 1123 subdomains, of up to 253 characters.",
+        "{name!r} can be no name here: it {problem}",
+        "use lower-case letters and digits, with dashes and, in names of documents, nodes and pools, dots between them",
+        "Names become names of objects and files: RFC 1123 subdomains, of up to 221 characters for documents, 250 for nodes, and 63 for what labels hold: clusters, pools, namespaces, partitions. Names that Windows keeps for devices (con, prn, aux, nul, com0 to com9, lpt0 to lpt9, also before a dot) could be checked out nowhere there.",
     ),
     "CP208": Code(
         "invalid CPU list",
@@ -181,7 +181,7 @@ CODES = {
         "invalid node name",
         "{name!r} stands for no node names: {problem}",
         "write names such as worker-0, or ranges such as worker-[00-11]",
-        "Node names are RFC 1123 subdomains: lower-case letters, digits, dashes and dots.",
+        "Node names are RFC 1123 subdomains: lower-case letters, digits, dashes and dots, of up to 250 characters, as files of out/ are called after them; none that Windows keeps for a device (CP207).",
     ),
     "CP229": Code(
         "target without pool",
@@ -214,6 +214,18 @@ CODES = {
         "A PerformanceProfile may stand alone in a project. What needs the machine, from CPUs that do not exist to split "
         "siblings, is not found then, and nothing is written.",
         severity="warning",
+    ),
+    "CP234": Code(
+        "class with a long name",
+        "the class of these nodes would have a name of {length} characters, and {most} are the most",
+        "shorten the name of the intent or of the hardware",
+        "A class of nodes is called after its intent and its hardware, with its offline CPUs and devices where only some nodes have them, and folders and objects are called after it: file systems take names of 255 bytes, Kubernetes of 253 characters.",
+    ),
+    "CP235": Code(
+        "one name for two",
+        "two {what} would be called {name} in cluster {cluster}: of {first}, and of {second}",
+        "give one of the intents another name",
+        "Classes are called after their intent and hardware with a dash between, and objects after the intent or, where `mixedHardware` is split, after the class. Two of one name would be written over one another.",
     ),
     "CP240": Code(
         "lock does not hold",

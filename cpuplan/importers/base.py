@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.quantity import to_text
@@ -13,11 +14,11 @@ from cpuplan.quantity import to_text
 MAX_FILE = 64 * 1024 * 1024
 _MAX_SHOWN = 120  # characters of a path in a message
 _MAX_KEPT = 10_000  # paths that are counted
-_SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)$")
+_SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)\Z")
 #: What collectors call their files, or people after a command: before or after it, or in the folder, is the machine.
 _GENERIC = re.compile(
     r"(^|[-_.])(sysroot|sysinfo|(ghw-)?snapshot|sys|root|lscpu(-[a-z0-9.]+)*|hwloc(-[a-z0-9]+)?|lstopo|topology|"
-    r"machineinfo|ironic(-numa)?|nrt(-[a-z]+)?)$"
+    r"machineinfo|ironic(-numa)?|nrt(-[a-z]+)?)\Z"
 )
 
 
@@ -255,4 +256,4 @@ def node_name(path: Path) -> str:
             break
         stem = short
     stem = _GENERIC.sub("", stem) or path.parent.name
-    return re.sub(r"[^a-z0-9.-]+", "-", stem.lower()).strip("-.") or "host"
+    return naming.name_from(stem, "host", naming.LONGEST_NODE)

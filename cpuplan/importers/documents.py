@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan import API_VERSION
+from cpuplan import API_VERSION, naming
 from cpuplan.emit import Flow, to_yaml
 from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node, NumaFacts
 from cpuplan.importers.differences import differences, same_memory
@@ -181,7 +181,7 @@ def _hardware_name(machine: Machine) -> str:
 
 
 def _slug(text: str) -> str:
-    return _NO_NAME.sub("-", text.lower()).strip("-")[:63].strip("-") or DEFAULT_CLUSTER
+    return naming.name_from(text, DEFAULT_CLUSTER, naming.LONGEST_LABEL, dots=False)
 
 
 def _nodes_spec(cluster: str, nodes: list[tuple[Node, str]]) -> dict[str, Any]:

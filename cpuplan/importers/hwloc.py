@@ -14,7 +14,7 @@ from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Machine, Node, node_name
 from cpuplan.importers.hwloc_objects import Document, Reader
 from cpuplan.importers.hwloc_objects import read as read_objects
-from cpuplan.importers.node_object import NODE_NAME
+from cpuplan.naming import is_subdomain
 
 _ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
 #: What uname(1) calls 32-bit and big-endian kernels of an architecture.
@@ -47,7 +47,7 @@ def read(path: Path) -> Imported:
     if machine is None:
         return Imported((), (), (*reader.diagnostics, diagnose("CP124", path=path)))
     name = document.infos.get("HostName", "").lower()
-    if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
+    if not is_subdomain(name) or name.startswith("localhost"):
         name = node_name(path)
         remarks.append(f"there is no host name: the node is called {name}, after the file")
     return _imported(name, machine, remarks, reader.diagnostics)

@@ -16,7 +16,7 @@ _SIZE = re.compile(r"([0-9]{1,15})(?:\.([0-9]))? ?([KMGT]?)(?:i?B)?(?: \(([0-9]{
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _COUNT = re.compile(r"[0-9]{1,6}")
 #: util-linux 2.43 writes every second CPU as `0-110:2`; the kernel reads this as `0-110:1/2`.
-_STEP = re.compile(r":([0-9]+)(?=,|$)")
+_STEP = re.compile(r":([0-9]+)(?=,|\Z)")
 _MASK = re.compile(r"(?:0x)?([0-9a-fA-F]{1,4096})")
 _SPAN = 64 * 1024
 _MAX_DEPTH = 16

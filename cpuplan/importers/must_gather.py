@@ -11,8 +11,8 @@ from cpuplan.importers import data, node_object, sysroot
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Node, NodeObject
 from cpuplan.importers.folder import FolderTree
-from cpuplan.importers.node_object import NODE_NAME
 from cpuplan.importers.tar import TarTree
+from cpuplan.naming import is_subdomain
 
 _SNAPSHOT = "sysinfo.tgz"
 NODES = "cluster-scoped-resources/core/nodes"
@@ -47,7 +47,7 @@ def read(path: Path) -> Imported:
             )
         for each in _node_objects(tree, cluster, diagnostics):
             objects.setdefault(each.name, each)
-        for name in filter(NODE_NAME.fullmatch, tree.names("nodes")):
+        for name in filter(is_subdomain, tree.names("nodes")):
             node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
                 nodes[name] = node

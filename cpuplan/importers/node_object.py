@@ -6,10 +6,9 @@ from typing import Any
 
 from cpuplan.importers.base import NodeObject
 from cpuplan.importers.data import mapping, number
+from cpuplan.naming import is_subdomain
 from cpuplan.quantity import to_bytes
 
-#: An RFC 1123 subdomain, which is what the API server takes as the name of a node.
-NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 #: No node has more of either, and a document takes no more digits.
 MAX_MEMORY = 1 << 56
 MAX_COUNT = 1 << 32
@@ -20,7 +19,7 @@ _ARCHITECTURES = {
 }  # fmt: skip
 #: Labels of these domains are kept by the system; selectors of people use the others.
 _SYSTEM_LABEL = re.compile(r"([^/]*\.)?(kubernetes\.io|k8s\.io|openshift\.io)/")
-_KEPT_LABEL = re.compile(r"(node-role|node-restriction)\.kubernetes\.io/|kubernetes\.io/arch$")
+_KEPT_LABEL = re.compile(r"(node-role|node-restriction)\.kubernetes\.io/|kubernetes\.io/arch\Z")
 _HUGE_PAGES = re.compile(r"hugepages-([0-9]{1,6}[KMG]i)")
 
 
@@ -52,7 +51,7 @@ def kept_labels(labels: Mapping[str, str]) -> dict[str, str]:
 def object_name(data: dict[str, Any]) -> str | None:
     """The name of an object that is called as a node is; None where it has no usable one."""
     name = mapping(data.get("metadata")).get("name")
-    return name if isinstance(name, str) and NODE_NAME.fullmatch(name) else None
+    return name if isinstance(name, str) and is_subdomain(name) else None
 
 
 def size(value: object) -> int | None:

@@ -11,9 +11,9 @@ from cpuplan.importers import cpuinfo, kubelet_files, pci, sysfs, sysfs_numa
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
 from cpuplan.importers.folder import FolderTree, system_root
-from cpuplan.importers.node_object import NODE_NAME
 from cpuplan.importers.tar import TarTree
 from cpuplan.importers.values import MAX_VALUE, Reader
+from cpuplan.naming import is_subdomain
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
@@ -37,7 +37,7 @@ def read(path: Path) -> Imported:
 def _host_name(tree: Tree) -> str | None:
     for path in ("proc/sys/kernel/hostname", "etc/hostname"):
         name = (tree.read(path, MAX_VALUE) or "").strip().lower()
-        if NODE_NAME.fullmatch(name):
+        if is_subdomain(name):
             return name
     return None
 

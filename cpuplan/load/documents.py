@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from cpuplan import API_VERSION
+from cpuplan import API_VERSION, naming
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.document import HOST_PATTERN
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
 from cpuplan.load.names import did_you_mean
@@ -142,8 +141,6 @@ def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
 
 
 def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnostic]:
-    import re
-
     kind = data.get("kind")
     if data.get("apiVersion") != API_VERSION:
         version = written(data.get("apiVersion"))
@@ -159,10 +156,16 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
         yield diagnose("CP202", source.value_at(("metadata",)), field="metadata.name")
         return
     yield from _unknown_keys(source, metadata, ("metadata",), _METADATA)
-    if not isinstance(name, str) or not re.fullmatch(HOST_PATTERN, name):
-        yield diagnose("CP207", source.value_at(("metadata", "name")), name=name)
+    yield from name_problems(source, name)
     if "spec" not in data:
         yield diagnose("CP202", source.value_at(()), field="spec")
+
+
+def name_problems(source: Source, name: object) -> Iterator[Diagnostic]:
+    """What is wrong with `metadata.name`."""
+    problem = naming.problem_of(name) if isinstance(name, str) else "is no text: quote it"
+    if problem:
+        yield diagnose("CP207", source.value_at(("metadata", "name")), name=name, problem=problem)
 
 
 def written(value: object) -> str:

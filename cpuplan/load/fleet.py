@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
+from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.intent import IntentSpec, Target
 from cpuplan.inventory import Device, HardwareSpec
-from cpuplan.load import claims, groups, hardware, targets
+from cpuplan.load import claims, class_names, groups, hardware, targets
 from cpuplan.load.claims import Claim
 from cpuplan.load.documents import Document, Documents
 from cpuplan.load.groups import Group
@@ -15,9 +16,6 @@ from cpuplan.plan import NodeClass
 from cpuplan.pools import Pool
 from cpuplan.source import Position
 from cpuplan.topology import Topology
-
-#: Characters of the name of a label (Kubernetes, labels and selectors).
-MOST_LABEL = 63
 
 
 class Fleet(NamedTuple):
@@ -36,6 +34,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     claimed = claims.build(documents, found, diagnostics)
     classes = list(_classes(documents, claimed, topologies, diagnostics))
     diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
+    diagnostics += class_names.check(documents, classes)
     return Fleet(tuple(sorted(classes, key=lambda each: (each.cluster, each.name)))), diagnostics
 
 
@@ -120,8 +119,10 @@ def _unlabelled(
     """Nodes that are not in the pool of their class yet, as far as the inventory tells; and a name that is no label."""
     pool = target.pool or ""
     place = intent.at("targets", index, "mixedHardware")
-    if len(pool) > MOST_LABEL:
-        problem = f"{pool} would be a pool's name of {len(pool)} characters, and labels have {MOST_LABEL} at most"
+    if len(pool) > naming.LONGEST_LABEL:
+        problem = (
+            f"{pool} would be a pool's name of {len(pool)} characters, and labels have {naming.LONGEST_LABEL} at most"
+        )
         yield diagnose("CP288", place, problem=problem)
         return
     label = targets.role(pool)
@@ -160,15 +161,19 @@ def _classes(
             continue
         index, target = found
         facts: HardwareSpec = documents.by_name["Hardware", group.hardware].spec
-        suffix = f"-offline-{str(group.offline).replace(',', '.')}" if group.offline else ""
+        suffix = class_names.offline_part(group.offline)
         own = key[-1]
         suffix += f"-devices-{_digest(own)}" if own else ""
         if targets.is_split(target):
             spec = targets.split(spec, index, group.hardware + suffix)
             target = spec.targets[index]
             diagnostics += _unlabelled(intent, index, target, members[key])
+        name = f"{intent.name}-{group.hardware}{suffix}"
+        if problem := class_names.too_long(name, intent, documents.by_name["Hardware", group.hardware]):
+            diagnostics.append(problem)
+            continue
         yield NodeClass(
-            name=f"{intent.name}-{group.hardware}{suffix}",
+            name=name,
             intent=intent.name,
             spec=spec,
             target=target,

@@ -1,17 +1,15 @@
 """Nodes documents to groups of nodes: names written out, each node once."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.document import HOST_PATTERN, expand_names
+from cpuplan.document import expand_names
 from cpuplan.inventory import Device, NodeGroup, NodesSpec
 from cpuplan.load.documents import Document, Documents
 from cpuplan.load.names import did_you_mean
-
-_HOST = re.compile(HOST_PATTERN)
 
 
 class Group(NamedTuple):
@@ -67,9 +65,10 @@ def _names(document: Document, index: int, group: NodeGroup, diagnostics: list[D
     except ValueError as error:
         diagnostics.append(diagnose("CP228", place, name=group.name, problem=error))
         return ()
-    if wrong := next((name for name in names if not _HOST.match(name)), None):
-        diagnostics.append(diagnose("CP228", place, name=group.name, problem=f"{wrong!r} is no RFC 1123 name"))
-        return ()
+    for name in names:
+        if problem := naming.problem_of(name, naming.LONGEST_NODE):
+            diagnostics.append(diagnose("CP228", place, name=group.name, problem=f"{name!r} {problem}"))
+            return ()
     return names
 
 

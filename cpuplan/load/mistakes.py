@@ -51,6 +51,9 @@ def _diagnostic(detail: ErrorDetails, model: type[Model], source: Source, top: F
             return diagnose("CP202", source.key_at(field), field=shown)
         case "cpu_list":
             return diagnose("CP208", source.value_at(field), field=shown, value=value, **context)
+        case "name":
+            place = source.key_at(field) if detail["loc"][-1] == "[key]" else source.value_at(field)
+            return diagnose("CP207", place, name=value, **context)
         case "pool_size" | "pool_per" | "pool_range" | "pool_bounds" | "rule_switch" | "near_nothing":
             return _layout_mistake(detail["type"], source, field, context)
         case "literal_error" | "enum":

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan import API_VERSION
-from cpuplan.document import HOST_PATTERN
+from cpuplan import API_VERSION, naming
+from cpuplan.document import name_form
 from cpuplan.load.documents import KINDS
 from cpuplan.model import jsonschema
 
@@ -37,7 +37,7 @@ def schema(kind: str) -> dict[str, Any]:
                 "additionalProperties": False,
                 "required": ["name"],
                 "properties": {
-                    "name": {"type": "string", "pattern": HOST_PATTERN, "description": "one of its kind in a project"},
+                    "name": {**name_form(naming.LONGEST_NAME), "description": "one of its kind in a project"},
                     "labels": {**texts, "description": "for your own use"},
                     "annotations": {**texts, "description": "for your own use"},
                 },

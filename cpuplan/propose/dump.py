@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import data, must_gather, node_object
+from cpuplan.importers import data, must_gather
 from cpuplan.importers.base import Machine
 from cpuplan.importers.folder import FolderTree
 from cpuplan.load import cluster
 from cpuplan.load.cluster import ClusterNode, MachineConfigPool
+from cpuplan.naming import is_subdomain
 from cpuplan.propose import alike
 
 #: On a hosted cluster each node says in this label which node pool it is of (openshift/hypershift, api NodePoolLabel).
@@ -70,7 +71,7 @@ class Dump:
         """From the first image that has a whole snapshot; others must tell of the same CPUs."""
         problems: list[Diagnostic] = []
         first: Machine | None = None
-        for tree in self._trees if node_object.NODE_NAME.fullmatch(name) else ():
+        for tree in self._trees if is_subdomain(name) else ():
             found: list[Diagnostic] = []
             node = must_gather.read_node(tree, name, None, [], found)
             if first is None and node is not None:
@@ -103,7 +104,7 @@ class Dump:
         kind = item.get("kind")
         if not isinstance(kind, str) or not isinstance(name, str):
             return
-        if not node_object.NODE_NAME.fullmatch(name):
+        if not is_subdomain(name):
             problem = f"no {kind} has such a name"
             self.diagnostics.append(diagnose("CP125", path=path, text=data.clip(name), problem=problem))
             return

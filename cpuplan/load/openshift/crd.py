@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.document import HOST_PATTERN, list_pattern
-from cpuplan.load.documents import validate, written
+from cpuplan.document import list_pattern
+from cpuplan.load.documents import name_problems, validate, written
 from cpuplan.load.openshift.rules import CPU_SETS, Profile
 from cpuplan.profile import API_VERSION, PerformanceProfileSpec
 from cpuplan.source import Position, Source
@@ -41,8 +41,8 @@ def profile(source: Source) -> tuple[Read | None, list[Diagnostic]]:
     problems = list(_text_problems(source))
     if name is None:
         problems.append(diagnose("CP202", source.value_at(("metadata",)), field="metadata.name"))
-    elif not isinstance(name, str) or not re.fullmatch(HOST_PATTERN, name):
-        problems.append(diagnose("CP207", source.value_at(("metadata", "name")), name=name))
+    else:
+        problems += name_problems(source, name)
     if "spec" not in data:
         return None, [*problems, diagnose("CP202", source.value_at(()), field="spec")]
     spec, found = validate(PerformanceProfileSpec, source, ("spec",))
