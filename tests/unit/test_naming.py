@@ -18,7 +18,7 @@ from cpuplan.document import name_form
 from cpuplan.importers.base import node_name
 from cpuplan.inventory import NodesSpec
 from cpuplan.naming import is_subdomain, name_from, problem_of
-from cpuplan.write.exchange import stage_of
+from cpuplan.write.stage import stage_of
 from tests.projects import make_project, plain_environment, run_in
 
 GOOD = ["a", "0", "worker-0", "w.a.b", "worker-0.lab.example.com", "a--b", "console", "com", "com10", "com0-1", "nul1"]
