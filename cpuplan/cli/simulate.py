@@ -13,7 +13,7 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
 if TYPE_CHECKING:
     from cpuplan.pipeline import Project
     from cpuplan.plan import NodePlan
-    from cpuplan.simulate.fleet import Result
+    from cpuplan.simulate.fleet import Result, Simulated
     from cpuplan.simulate.kubelet import Node
     from cpuplan.simulate.manifests import Item
     from cpuplan.simulate.orders import Answer
@@ -63,12 +63,14 @@ def command(
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
+    from cpuplan.simulate.alike import alike
+
     single = sum(len(nodes) for _, nodes in chosen) == 1
     if states and not single:
         raise click.UsageError("--state is of one node: name it")
     found = _simulate(chosen, items, each=each or single or any_order, states=states)
     answers = _orders(chosen, items, states) if any_order else []
-    diagnostics += _findings(found)
+    diagnostics += _findings(found.nodes if settings().verbose else alike(found.nodes, across_classes=False))
     shown = {each.code for each in diagnostics}
     diagnostics += [each for each in traps if each.code not in shown | _OF_WORKLOADS]
     if output_format == "json":
@@ -119,12 +121,12 @@ def _traps(chosen: "Chosen", project: "Project") -> list[Diagnostic]:
     return list(dict.fromkeys(each for plan, _ in chosen for each in traps.check(plan, project.locate)))
 
 
-def _findings(found: "Result") -> list[Diagnostic]:
+def _findings(nodes: "Sequence[Simulated]") -> list[Diagnostic]:
     """What the pods at hand bring about."""
     from cpuplan.render.admission import full_name, names
 
     diagnostics = []
-    for node in found.nodes:
+    for node in nodes:
         if node.overlap:
             pod, cpu, other = node.overlap
             example = f"{pod} gets CPU {cpu}, which {f'{other} has for itself' if other else 'is reserved'}"
@@ -180,7 +182,7 @@ def _print(found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Pat
         else:
             colour = use_colour()
             echo(draw(drawn, colour=colour, width=screen_width()), colour=colour)
-    echo(admission.report(found), nl=False)
+    echo(admission.report(found, one_by_one=settings().verbose), nl=False)
     for name, answer in answers:
         count = sum(len(node.outcome.outcomes) for node in found.nodes if node.plan.node_class.name == name)
         text = admission.order_text(answer, count)
@@ -193,6 +195,6 @@ def _print_json(found: "Result", answers: "Sequence[tuple[str, Answer]]", diagno
     from cpuplan.render import admission
     from cpuplan.render.formats.report import findings
 
-    data: dict[str, Any] = admission.to_data(found, answers)
+    data: dict[str, Any] = admission.to_data(found, answers, one_by_one=settings().verbose)
     data["diagnostics"] = findings(Reporter(settings(), diagnostics).report)
     echo(to_json(data, sort_keys=False), nl=False)

@@ -7,6 +7,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.machine import LETTERS, Map, counted, plan_map
 from cpuplan.render.overview import table
+from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Left, Outcome, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.orders import Answer
@@ -15,18 +16,58 @@ from cpuplan.simulate.pod import Pod
 #: Letters of containers with CPUs of their own, those of the pools left out; they come again when there are more.
 _OWNERS = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789" if letter not in LETTERS.values()]
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
+#: Groups of nodes that are told one by one.
+_MOST_BLOCKS = 20
 #: Names of nodes and pods that a line tells before it only counts them.
 _MOST_NAMES = 4
 
 
-def report(result: Result) -> str:
-    """Every node: its pods, what is refused, what is left."""
-    blocks = ["\n".join(_node(node)) + "\n" for node in result.nodes]
+def report(result: Result, *, one_by_one: bool = False) -> str:
+    """The nodes, those that come out alike together: their pods, what is refused, what is left; and a sum."""
+    nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=True)
+    shown = nodes if one_by_one else _most_telling(nodes)
+    told = set(map(id, result.nodes))
+    blocks = ["\n".join(_node(node, is_example=id(node) not in told)) + "\n" for node in shown]
+    if rest := _count(nodes) - _count(shown):
+        blocks.append(f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows them\n")
     if result.nowhere:
         lines = [f"refused by every node ({len(result.nowhere)}):"]
-        lines += [f"  {full_name(each.pod)}: {_refusal(each.refused)} (on {node})" for each, node in result.nowhere]
+        found = [alike.Refused(*each, 1) for each in result.nowhere] if one_by_one else alike.refused(result)
+        lines += [f"  {_nowhere(each)}: {_refusal(each.outcome.refused)} (on {each.node})" for each in found]
         blocks.append("\n".join(lines) + "\n")
+    if _count(nodes) > 1:
+        blocks.append(_sum(result))
     return "\n".join(blocks)
+
+
+def _count(nodes: Iterable[Simulated]) -> int:
+    return sum(len(each.nodes) for each in nodes)
+
+
+def _most_telling(nodes: Sequence[Simulated]) -> Sequence[Simulated]:
+    """As many as somebody reads, those that refuse something before others; in their order."""
+    refusing = [any(each.refused for each in node.outcome.outcomes) for node in nodes]
+    chosen = sorted(range(len(nodes)), key=lambda at: not refusing[at])[:_MOST_BLOCKS]
+    return [nodes[at] for at in sorted(chosen)]
+
+
+def _nowhere(each: alike.Refused) -> str:
+    more = f" and {each.number - 1} more like it" if each.number > 1 else ""
+    return f"{full_name(each.outcome.pod)}{more}"
+
+
+def _sum(result: Result) -> str:
+    """`3000 nodes: 42000 pods admitted, 12 refused`."""
+    nodes = admitted = 0
+    refused = len(result.nowhere)
+    for node in result.nodes:
+        no = sum(bool(each.refused) for each in node.outcome.outcomes)
+        nodes += len(node.nodes)
+        admitted += len(node.nodes) * (len(node.outcome.outcomes) - no)
+        refused += len(node.nodes) * no
+    return (
+        f"{counted(nodes, 'node')}: {counted(admitted, 'pod')} admitted" + f", {refused} refused" * bool(refused) + "\n"
+    )
 
 
 def full_name(pod: Pod) -> str:
@@ -40,11 +81,14 @@ def names(given: Sequence[str]) -> str:
     return ", ".join(given) if more <= 1 else f"{', '.join(given[:_MOST_NAMES])} and {more} more"
 
 
-def _node(node: Simulated) -> Iterator[str]:
+def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
+    """Its pods and what is left; those of an example are as on the first of several nodes."""
     came = node.outcome.outcomes
     refused = [each for each in came if each.refused]
     count = f"{counted(len(came) - len(refused), 'pod')} admitted" + f", {len(refused)} refused" * bool(refused)
-    yield f"{names(node.nodes)}: {count}"
+    yield f"{names(node.nodes)}: {count}{' each' if is_example else ''}"
+    if is_example and came:
+        yield f"as on {node.nodes[0]}; the others have pods of the same workloads on the same CPUs"
     if rows := [row for each in came if not each.refused for row in _rows(each)]:
         yield table([_HEAD, *rows]).rstrip("\n")
         if any(row[3].startswith("(") for row in rows):
@@ -113,17 +157,21 @@ def order_text(answer: Answer, count: int) -> str:
     return "\n".join([*lines, f"  {_refusal(answer.refused)}", f"({tried})"]) + "\n"
 
 
-def to_data(result: Result, answers: Iterable[tuple[str, Answer]] = ()) -> dict[str, Any]:
+def to_data(result: Result, answers: Iterable[tuple[str, Answer]] = (), *, one_by_one: bool = False) -> dict[str, Any]:
     """For programs; keys are only ever added while `version` is 1.
 
-    {"version": 1, "nodes": [{"nodes", "class", "cluster", "pods": [{"pod", "qos", "containers": [{"name", "cpus",
-    "exclusive", "memoryNodes"}], "refused": {"reason", "message"} | null}], "sharedPool", "left"}], "refused": [...],
-    "orders": [{"class", "proven", "failing", "refused", "tried", "moments"}]}.
+    {"version": 1, "nodes": [{"nodes", "count", "class", "cluster", "pods": [{"pod", "qos", "containers": [{"name",
+    "cpus", "exclusive", "memoryNodes"}], "refused": {"reason", "message"} | null}], "sharedPool", "left"}], "refused":
+    [{..., "node", "count"}], "orders": [{"class", "proven", "failing", "refused", "tried", "moments"}]}. Nodes of a
+    class that come out alike are together, with the pods of the first one, and so are pods of a workload that every
+    node refuses; not `one_by_one`.
     """
+    nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=False)
+    refused = [alike.Refused(*each, 1) for each in result.nowhere] if one_by_one else alike.refused(result)
     return {
         "version": 1,
-        "nodes": [_node_data(node) for node in result.nodes],
-        "refused": [{**_pod_data(each), "node": node} for each, node in result.nowhere],
+        "nodes": [_node_data(node) for node in nodes],
+        "refused": [{**_pod_data(each.outcome), "node": each.node, "count": each.number} for each in refused],
         "orders": [
             {
                 "class": name,
@@ -142,6 +190,7 @@ def _node_data(node: Simulated) -> dict[str, Any]:
     left = node.outcome.left
     return {
         "nodes": list(node.nodes),
+        "count": len(node.nodes),
         "class": node.plan.node_class.name,
         "cluster": node.plan.node_class.cluster,
         "pods": [_pod_data(each) for each in node.outcome.outcomes],

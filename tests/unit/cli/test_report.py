@@ -233,3 +233,26 @@ def test_init_never_goes_to_a_project_above(tmp_path: Path, capsys: Capture) -> 
     (project / "new").mkdir()
     assert run_in(project / "new", ["init"], capsys)[0] == 0
     assert (project / "new/intents/example.yaml").exists()
+
+
+def test_stale_files_are_told_by_class_and_cluster(tmp_path: Path, capsys: Capture) -> None:
+    project = make_project(tmp_path / "p")
+    site = project / "inventories/site.yaml"
+    site.write_text(site.read_text().replace("worker-[0-1]", "worker-[000-299]"))
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    for path in (project / "out").rglob("*"):
+        if path.is_file() and ".cpuplan" not in path.parts:
+            path.unlink()
+    code, _, err = run_in(project, ["compile", "--check"], capsys)
+    assert code == 3
+    assert (
+        "error[CP608]: out/clusters/lab/expected/nrt (300 files: worker-000.yaml, worker-001.yaml, worker-002.yaml "
+        "and 297 more) is missing\n  help:"
+    ) in err
+    assert err.count("CP608]") < 20
+    code, _, err = run_in(project, ["compile", "--check", "-v"], capsys)
+    assert all(f"error[CP608]: out/clusters/lab/expected/nrt/worker-{n:03}.yaml is missing" in err for n in range(300))
+    data = json.loads(run_in(project, ["compile", "--check", "--format", "json"], capsys)[1])
+    assert [each["count"] for each in data["diagnostics"] if each["file"] == "out/clusters/lab/expected/nrt"] == [300]
+    sarif = json.loads(run_in(project, ["compile", "--check", "--format", "sarif"], capsys)[1])
+    assert [each["occurrenceCount"] for each in sarif["runs"][0]["results"] if "occurrenceCount" in each] == [300]

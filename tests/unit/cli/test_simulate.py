@@ -194,3 +194,48 @@ def test_compiling_says_once_what_the_nodes_will_refuse(project: Path, capsys: C
     code, _, err = run_in(project, ["compile"], capsys)
     assert (code, "CP707" in err) == (0, False)
     assert (project / "out/.cpuplan/inputs.json").read_bytes() == before
+
+
+def many(project: Path, nodes: str, replicas: int) -> None:
+    site = project / "inventories/site.yaml"
+    site.write_text(site.read_text().replace("worker-[0-1]", nodes))
+    (project / "pods.yaml").write_text(PODS.replace("replicas: 2", f"replicas: {replicas}"))
+
+
+def test_nodes_that_come_out_alike_are_told_once(project: Path, capsys: Capture) -> None:
+    """Three pods fill a node, so three nodes are full, one has two pods, and the rest has its own agent only."""
+    many(project, "worker-[00-19]", 11)
+    code, out, _ = run_in(project, ["simulate", "pods.yaml"], capsys)
+    assert code == 0
+    assert "\nworker-03: 3 pods admitted\n" in out
+    assert out.startswith(
+        "worker-00, worker-01, worker-02: 4 pods admitted each\nas on worker-00; the others have pods"
+    )
+    assert "worker-04, worker-05, worker-06, worker-07 and 12 more: 1 pod admitted each\n" in out
+    assert out.endswith("\n20 nodes: 31 pods admitted\n")
+    assert len(out.splitlines()) < 40
+    data = json.loads(run_in(project, ["simulate", "pods.yaml", "--format", "json"], capsys)[1])
+    assert [each["count"] for each in data["nodes"]] == [3, 1, 16]
+    assert len(data["nodes"][2]["nodes"]) == 16
+
+
+def test_verbose_tells_every_node_and_pod(project: Path, capsys: Capture) -> None:
+    many(project, "worker-[00-19]", 70)
+    _, out, _ = run_in(project, ["simulate", "pods.yaml"], capsys)
+    assert "refused by every node (10):\n  default/dpdk-60 and 9 more like it: UnexpectedAdmissionError" in out
+    assert "20 nodes: 80 pods admitted, 10 refused" in out
+    _, out, _ = run_in(project, ["simulate", "pods.yaml", "-v"], capsys)
+    assert all(f"\nworker-{number:02}: 4 pods admitted\n" in f"\n{out}" for number in range(20))
+    assert all(f"  default/dpdk-{number}: Unexpected" in out for number in range(60, 70))
+    data = json.loads(run_in(project, ["simulate", "pods.yaml", "--format", "json", "-v"], capsys)[1])
+    assert (len(data["nodes"]), len(data["refused"])) == (20, 10)
+
+
+def test_equal_nodes_of_two_clusters_are_told_once(project: Path, capsys: Capture) -> None:
+    site = project / "inventories/site.yaml"
+    text = site.read_text()
+    site.write_text(
+        text + text[text.index("---\n") :].replace("cluster: lab", "cluster: far").replace("lab\n", "far\n")
+    )
+    _, out, _ = run_in(project, ["simulate", "pods.yaml", "--each"], capsys)
+    assert out.startswith("far/worker-0, far/worker-1, lab/worker-0, lab/worker-1: 3 pods admitted each\n")
