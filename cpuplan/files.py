@@ -18,7 +18,7 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_FILES = 100_000
 MAX_NAMES = 1_000_000
 #: Not waiting for a pipe's writer, and no terminal becomes ours.
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _PIECE = 256 * 1024
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -66,16 +66,12 @@ def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYT
     """
     try:
         # A look first, for opening some devices does something: a watchdog starts.
-        _check_kind(os.stat(path))
-        descriptor = os.open(path, _FLAGS)
+        check_kind(os.stat(path))
+        descriptor = os.open(path, FLAGS)
         try:
-            status = os.fstat(descriptor)
-            _check_kind(status)
             if within is not None and not _is_below(_opened(descriptor, path), os.fspath(within)):
                 raise Outside(_leaves(within))
-            if status.st_size > limit:
-                raise TooLarge(_more_than(limit), errno.EFBIG)
-            return _read_open(descriptor, status.st_size, limit)
+            return read_open(descriptor, limit)
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:
@@ -220,7 +216,8 @@ def _refusal(path: str, error: OSError | ValueError) -> Unreadable:
     return refusal
 
 
-def _check_kind(status: os.stat_result) -> None:
+def check_kind(status: os.stat_result) -> None:
+    """Raise Special for what is no regular file."""
     if not stat.S_ISREG(status.st_mode):
         number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else None
         raise Special(f"it is {kind_of(status.st_mode)}, not a file", number)
@@ -242,8 +239,16 @@ def _is_below(path: str, folder: str) -> bool:
     return path == real or path.startswith(real if real == "/" else f"{real}/")
 
 
-def _read_open(descriptor: int, size: int, limit: int) -> bytes:
-    """Everything to the end: a file of /proc says that it has no bytes, and another may grow while it is read."""
+def read_open(descriptor: int, limit: int = MAX_BYTES) -> bytes:
+    """The bytes of an open file (opened with FLAGS). Raises OSError and Unreadable.
+
+    Everything to the end: a file of /proc says that it has no bytes, and another may grow while it is read.
+    """
+    status = os.fstat(descriptor)
+    check_kind(status)
+    size = status.st_size
+    if size > limit:
+        raise TooLarge(_more_than(limit), errno.EFBIG)
     first = os.read(descriptor, size + 1 if size else _PIECE)
     parts, total = [first], len(first)
     while parts[-1] and total <= limit:

@@ -180,6 +180,8 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP802-another-server": (_node, _write(f"node/{CPU}/present", "0-31\n"), _write(f"node/{CPU}/online", "0-31\n")),
     "CP803-cpu-offline": (_node, _write(f"node/{CPU}/online", "0-14\n")),
     "CP804-other-siblings": (_node, _write(f"node/{CPU}/cpu1/topology/thread_siblings_list", "0-1\n")),
+    "CP805-pipe": (_node, _pipe(f"{CRIO}/10-site.conf")),
+    "CP806-other-kernel": (_node, _remove(f"node/{CPU}/nohz_full")),
     "CP810-no-cmdline": (_node, _remove("node/proc/cmdline")),
     "CP811-not-rebooted": (_node, _replace("node/proc/cmdline", " nosoftlockup", "")),
     "CP811-before-the-first-reboot": (

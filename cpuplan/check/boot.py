@@ -19,7 +19,8 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
     line = subject.root.read(CMDLINE)
     path = subject.root.shown(CMDLINE)
     if line is None:
-        yield diagnose("CP810", path=path)
+        if not subject.root.refused:
+            yield diagnose("CP810", path=path)
         return
     found = {canonical(key): times for key, times in kernel.occurrences(line).items()}
     missing = []
@@ -61,8 +62,9 @@ def effects(subject: Subject) -> Iterator[Diagnostic]:
     effects = (("isolated", "isolcpus", kernel.without_balancing(plan)), ("nohz_full", "nohz_full", ticking))
     for name, key, expected in effects:
         found = cpu_file(subject, name)
-        if found is None or not _is_as_planned(subject, key):
-            continue
-        if found != expected:
+        if found is None:
+            if expected and not subject.root.refused:
+                yield diagnose("CP806", path=subject.root.shown(f"{SYSTEM}/{name}"), wanted=expected)
+        elif found != expected and _is_as_planned(subject, key):
             place = Position(subject.root.shown(f"{SYSTEM}/{name}"), 1, 1)
             yield diagnose("CP814", place, file=name, found=found or "empty", wanted=expected or "empty")

@@ -13,6 +13,11 @@ from cpuplan.source import Position
 _STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
 
 
+#: The kubelet and CRI-O do not start with a drop-in that they find and cannot open.
+LINK_TO_NOTHING = "it is a link to nothing"
+_MAX_SHOWN = 300  # characters of a value
+
+
 class Found(NamedTuple):
     """The values that hold after all files, and the last file that gave each."""
 
@@ -23,7 +28,12 @@ class Found(NamedTuple):
 def compare(
     subject: Subject, component: str, found: Found, folder: str, codes: tuple[str, str]
 ) -> Iterator[Diagnostic]:
-    """Every setting of `component` that no file of `folder` gives (first code), or gives otherwise (second code)."""
+    """Every setting of `component` that no file of `folder` gives (first code), or gives otherwise (second code).
+
+    Nothing where a file could not be read: it may give any of them.
+    """
+    if subject.root.refused:
+        return
     lacks, differs = codes
     missing = []
     for setting in of_component(subject.settings, component):
@@ -44,7 +54,7 @@ def compare(
 
 def unreadable(subject: Subject, path: str, error: Exception) -> tuple[Position, str]:
     """Where a parser of YAML, TOML or JSON stopped, and its words without that place."""
-    text = str(error)
+    text = str(error)[:_MAX_SHOWN]
     name = subject.root.shown(path)
     match = _STOPPED.search(text)
     if match is None:
@@ -60,7 +70,8 @@ def shown(value: Any) -> str:
         return ", ".join(map(shown, value))
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value)
+    text = str(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
 def line_of(subject: Subject, path: str, key: str) -> Position:

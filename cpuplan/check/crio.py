@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.check.compare import Found, compare, line_of, unreadable
+from cpuplan.check.compare import LINK_TO_NOTHING, Found, compare, line_of, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio, mixedcpus
 from cpuplan.components.setting import Value, of_component
@@ -14,15 +14,20 @@ DROP_INS = "etc/crio/crio.conf.d"
 
 def configuration(subject: Subject) -> Iterator[Diagnostic]:
     """Every planned key, as it holds after the last file that names it."""
-    paths = [path for path in (MAIN, *_drop_ins(subject, DROP_INS)) if subject.root.is_file(path)]
+    drop_ins = subject.root.files(DROP_INS)
+    paths = [path for path in (MAIN, *drop_ins) if path in drop_ins or subject.root.is_file(path)]
     if not paths:
-        yield diagnose("CP830", path=subject.root.shown(DROP_INS))
+        if not subject.root.refused:
+            yield diagnose("CP830", path=subject.root.shown(DROP_INS))
         return
     merged: dict[str, Value] = {}
     written: dict[str, str] = {}
     for path in paths:
+        text = subject.root.read(path)
         try:
-            values = crio.parse(subject.root.read(path) or "")
+            if text is None and not subject.root.refused:
+                raise ValueError(LINK_TO_NOTHING)
+            values = crio.parse(text or "")
         except (ValueError, RecursionError) as error:
             # CRI-O does not start with a file that it cannot read, whatever its name ends in.
             place, problem = unreadable(subject, path, error)
@@ -35,16 +40,6 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
     yield from compare(subject, crio.NAME, Found(merged, written), nearest, ("CP832", "CP833"))
 
 
-def _drop_ins(subject: Subject, folder: str) -> Iterator[str]:
-    """All files below the folder, whatever their names end in, hidden ones too, by name (CRI-O walks it)."""
-    for name in subject.root.names(folder):
-        path = f"{folder}/{name}"
-        if subject.root.is_file(path):
-            yield path
-        else:
-            yield from _drop_ins(subject, path)
-
-
 def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:
     """The file that makes the kubelet of OpenShift offer shared CPUs: bad JSON switches it off without a word."""
     settings = of_component(subject.settings, mixedcpus.NAME)
@@ -55,7 +50,8 @@ def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:
     text = subject.root.read(path)
     labels = subject.labels(settings[0].reasons)
     if text is None:
-        yield diagnose("CP840", labels=labels, path=name)
+        if not subject.root.refused:
+            yield diagnose("CP840", labels=labels, path=name)
         return
     try:
         found = mixedcpus.parse(text)

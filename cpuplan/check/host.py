@@ -6,7 +6,7 @@ from cpuplan.check import boot, crio, kubelet, machine
 from cpuplan.check.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import all_settings
-from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.source import Position
 
@@ -25,6 +25,16 @@ STEPS: tuple[Step, ...] = (
 def check(root: Root, plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
     """Everything in which the node differs from its plan (CP8xx); of a folder that is no root, only that (CP801)."""
     subject = Subject(root, plan, all_settings(plan), locate)
-    if not root.names("sys") and root.read(boot.CMDLINE) is None:
-        return list(machine.cpus(subject))
-    return [finding for step in STEPS for finding in step(subject)]
+    steps = STEPS
+    if not root.names("sys") and root.read(boot.CMDLINE) is None and not root.refused:
+        steps = (machine.cpus,)
+    findings = [finding for step in steps for finding in _run(step, subject)]
+    return list(dict.fromkeys(findings))
+
+
+def _run(step: Step, subject: Subject) -> Iterator[Diagnostic]:
+    """The findings of one step, and all that it could not look at: a check never says yes of that."""
+    subject.root.refused.clear()
+    yield from step(subject)
+    for path, problem in sorted(subject.root.refused.items()):
+        yield diagnose("CP805", path=path, problem=problem)

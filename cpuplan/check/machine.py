@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from cpuplan.check.subject import Subject
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.files import Unreadable
 from cpuplan.source import Position
 
 SYSTEM = "sys/devices/system/cpu"
 
 
 def cpu_file(subject: Subject, name: str) -> CpuSet | None:
-    """A kernel list of /sys/devices/system/cpu; None where the kernel has no such file."""
-    text = subject.root.read(f"{SYSTEM}/{name}")
+    """A kernel list of /sys/devices/system/cpu; None where the kernel has no such file, or it cannot be read."""
+    path = f"{SYSTEM}/{name}"
+    text = subject.root.read(path)
     try:
         return None if text is None else CpuSet.parse_kernel(text)
     except CpuSetError:
+        subject.root.refuse(path, Unreadable("it holds no list of CPUs"))
         return None
 
 
@@ -25,7 +28,8 @@ def cpus(subject: Subject) -> Iterator[Diagnostic]:
     wanted = topology.online - subject.plan.pool("offlined").cpus
     online = cpu_file(subject, "online")
     if online is None:
-        yield diagnose("CP801", path=subject.root.shown(f"{SYSTEM}/online"))
+        if not subject.root.refused:
+            yield diagnose("CP801", path=subject.root.shown(f"{SYSTEM}/online"))
         return
     present = cpu_file(subject, "present") or online
     place = Position(subject.root.shown(f"{SYSTEM}/present"), 1, 1)

@@ -27,6 +27,20 @@ CODES = {
         "read the hardware anew with `cpuplan import sysroot`",
         "Siblings decide which CPUs disturb each other; a layout of whole cores is wrong where they differ.",
     ),
+    "CP805": Code(
+        "not verifiable here",
+        "{path} is there and cannot be read: {problem}",
+        "run `check` as a user who may read it (root), or on a copy of the node's files with --root",
+        "Nothing is said of what the file may hold: neither that a setting is missing nor that all is well. Links are "
+        "followed as on the node itself, inside its root; files of more than 4 MiB, pipes and devices are not read.",
+    ),
+    "CP806": Code(
+        "kernel without the file",
+        "there is no {path}, which should say {wanted}",
+        "give the root of a node, or a copy that has all of /sys/devices/system/cpu; else the kernel was built without it",
+        "A kernel without CONFIG_NO_HZ_FULL takes nohz_full= without a word and has no such file, so whether the argument "
+        "has its effect cannot be seen.",
+    ),
     "CP810": Code(
         "no command line",
         "{path} cannot be read",

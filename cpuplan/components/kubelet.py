@@ -215,14 +215,17 @@ def parse(text: str) -> dict[str, Value]:
     """
     import yaml
 
+    from cpuplan.bounded import CONSTRUCTION_ERRORS, check_yaml
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        check_yaml(text)
         data = yaml.load(text, loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise ValueError(f"{error.problem or error.context}{place}") from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, *CONSTRUCTION_ERRORS) as error:
         raise ValueError(" ".join(str(error).split())) from error
     found: dict[str, Value] = {}
     for field, value in (data if isinstance(data, dict) else {}).items():

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.bounded import CONSTRUCTION_ERRORS, check_yaml
 from cpuplan.components.kubelet_fields import API_VERSION, KIND, STRUCTS, unknown
 from cpuplan.simulate import quantity
 from cpuplan.simulate.durations import duration_text, parse_duration
@@ -104,6 +105,7 @@ def _load(text: str) -> tuple[Any, list[str]]:
     }
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
     try:
+        check_yaml(text, Loader)
         for document in yaml.load_all(text, Loader):
             return document, duplicates
     except yaml.YAMLError as error:
@@ -113,8 +115,8 @@ def _load(text: str) -> tuple[Any, list[str]]:
             problem = "found a tab character that violates indentation"
         line = f"line {mark.line + 1}: " if mark else ""
         raise DecodeError(f"failed to decode: yaml: {line}{problem}") from None
-    except RecursionError:
-        raise DecodeError("failed to decode: yaml: exceeded max depth") from None
+    except CONSTRUCTION_ERRORS as error:
+        raise DecodeError(f"failed to decode: yaml: {error}") from None
     return None, duplicates
 
 

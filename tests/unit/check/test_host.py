@@ -1,5 +1,6 @@
 """A node that holds everything has no finding; a node with one fact changed has exactly one, at that fact."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from cpuplan.pipeline import Project
 from cpuplan.plan import NodePlan
 from tests.hosts import CPU, make_root
 from tests.projects import REPOSITORY
+from tests.unprivileged import unprivileged
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,117 @@ def test_links_stay_inside_the_root(tmp_path: Path) -> None:
     root = Root(tmp_path / "root")
     assert root.read("etc/absolute") == "inside"
     assert root.read("etc/climbing") == "inside"
+    assert not root.refused
     assert root.read("etc/loop") is None
+    assert root.refused == {str(tmp_path / "root/etc/loop"): "its links lead in a circle"}
+    assert root.shown("etc/climbing") == str(tmp_path / "root/real")
+
+
+def pipe(path: str) -> Callable[[Path], None]:
+    return lambda root: os.mkfifo(root / path)
+
+
+def link(path: str, target: str) -> Callable[[Path], None]:
+    def change(root: Path) -> None:
+        (root / path).unlink(missing_ok=True)
+        (root / path).symlink_to(target)
+
+    return change
+
+
+def device(path: str) -> Callable[[Path], None]:
+    """A link to one, which the root has as the host has."""
+
+    def change(root: Path) -> None:
+        os.mkfifo(root / "zero")
+        link(path, "/zero")(root)
+
+    return change
+
+
+UNVERIFIABLE = [
+    ("worker1.internal", pipe(f"{CRIO}/99-z.conf"), "it is a pipe, not a file"),
+    ("worker1.internal", device(f"{CRIO}/99-z.conf"), "it is a pipe, not a file"),
+    ("worker1.internal", link(f"{CRIO}/99-z.conf", "99-z.conf"), "its links lead in a circle"),
+    ("worker1.internal", link(f"{CRIO}/99-z.conf", "."), "it is a folder, not a file"),
+    ("worker1.internal", lambda root: os.truncate(root / KUBELET, 1 << 40), "it has more than 4,194,304 bytes"),
+    ("worker1.internal", link(KUBELET, "kubelet.conf"), "its links lead in a circle"),
+    ("worker1.internal", link("proc/cmdline", "../sys"), "it is a folder, not a file"),
+    ("worker1.internal", write(f"{CPU}/present", "no list"), "it holds no list of CPUs"),
+    ("worker1.internal", write(f"{CPU}/isolated", "\x1b[2J"), "it holds no list of CPUs"),
+    ("worker1.internal", write(f"{CPU}/online", "0-99999999"), "it holds no list of CPUs"),
+]
+
+
+@pytest.mark.parametrize(("node", "mutate", "problem"), UNVERIFIABLE, ids=lambda value: str(value)[:30])
+def test_what_cannot_be_read_is_neither_right_nor_wrong(
+    sample: Sample, tmp_path: Path, node: str, mutate: Callable[[Path], None], problem: str
+) -> None:
+    root = make_root(sample[1][node], tmp_path)
+    mutate(root)
+    found = findings(sample, node, root)
+    assert [finding.code for finding in found] == ["CP805"]
+    assert found[0].message.endswith(f" is there and cannot be read: {problem}")
+
+
+@pytest.mark.parametrize("path", ["var/lib/kubelet", f"{CRIO}", "proc", CPU, "sys", "etc", "."])
+def test_folders_of_another_user(sample: Sample, tmp_path: Path, path: str) -> None:
+    """/var/lib/kubelet is root's on every node."""
+    made = make_root(sample[1]["du-00"], tmp_path / "node")
+    (made / path).chmod(0o000)
+    with unprivileged(tmp_path):
+        found = findings(sample, "du-00", made)
+    (made / path).chmod(0o755)
+    assert found
+    assert {finding.code for finding in found} == {"CP805"}
+    assert all("Permission denied" in finding.message for finding in found)
+
+
+def test_a_tree_of_links_is_not_walked(sample: Sample, tmp_path: Path) -> None:
+    """CRI-O does not follow links to folders: two of them would be 2^40 ways."""
+    root = make_root(sample[1]["worker1.internal"], tmp_path)
+    for name in ("a", "b"):
+        (root / CRIO / name).symlink_to(".")
+    found = findings(sample, "worker1.internal", root)
+    assert [finding.code for finding in found] == ["CP805", "CP805"]
+
+
+@pytest.mark.parametrize(("path", "code"), [(f"{CRIO}/z", "CP831"), ("etc/kubernetes/kubelet.conf.d/z.conf", "CP821")])
+def test_a_drop_in_that_is_a_link_to_nothing_stops_its_program(
+    sample: Sample, tmp_path: Path, path: str, code: str
+) -> None:
+    root = make_root(sample[1]["worker1.internal"], tmp_path)
+    (root / path).parent.mkdir(exist_ok=True)
+    link(path, "/nowhere")(root)
+    assert [finding.code for finding in findings(sample, "worker1.internal", root)] == [code]
+
+
+def test_drop_ins_below_the_folder_count(sample: Sample, tmp_path: Path) -> None:
+    """Both programs walk their folders (filepath.Walk)."""
+    for folder, text, code in (
+        (f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n', "CP833"),
+        ("etc/kubernetes/kubelet.conf.d/zz", "cpuManagerPolicy: none\n", "CP823"),
+    ):
+        root = make_root(sample[1]["worker1.internal"], tmp_path / code)
+        (root / folder).mkdir(parents=True)
+        write(f"{folder}/1.conf", text)(root)
+        assert [finding.code for finding in findings(sample, "worker1.internal", root)] == [code]
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 200_000, "a: &a [*a]", "a: !!int ''", "a: !!bool x", "a: !!timestamp x", f"a: {'9' * 5000}"]
+)
+def test_configurations_that_no_reader_can_take(sample: Sample, tmp_path: Path, text: str) -> None:
+    root = make_root(sample[1]["worker1.internal"], tmp_path)
+    write(KUBELET, text)(root)
+    found = findings(sample, "worker1.internal", root)
+    assert found[0].code == "CP821"
+
+
+def test_a_kernel_without_the_file_of_an_argument(sample: Sample, tmp_path: Path) -> None:
+    root = make_root(sample[1]["du-00"], tmp_path)
+    (root / CPU / "nohz_full").unlink()
+    assert [finding.code for finding in findings(sample, "du-00", root)] == ["CP806"]
 
 
 @pytest.mark.parametrize(
