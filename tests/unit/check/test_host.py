@@ -163,7 +163,7 @@ UNVERIFIABLE = [
 ]
 
 
-@pytest.mark.parametrize(("node", "mutate", "problem"), UNVERIFIABLE, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("node", "mutate", "problem"), UNVERIFIABLE, ids=map(str, range(len(UNVERIFIABLE))))
 def test_what_cannot_be_read_is_neither_right_nor_wrong(
     sample: Sample, tmp_path: Path, node: str, mutate: Callable[[Path], None], problem: str
 ) -> None:
