@@ -97,7 +97,9 @@ Name = Annotated[str, _name(naming.LONGEST_LABEL, dots=False)]
 DocumentName = Annotated[str, _name(naming.LONGEST_NAME)]
 #: Of MachineConfigPools, which labels of objects hold, too.
 PoolName = Annotated[str, _name(naming.LONGEST_LABEL)]
-Quantity = Annotated[str, Field(pattern=QUANTITY_PATTERN, examples=["16Gi"])]
+Quantity = Annotated[
+    str, Field(pattern=QUANTITY_PATTERN, form="an amount with or without a unit, such as 16Gi", examples=["16Gi"])
+]
 
 
 def _as_tuple(value: object) -> object:
@@ -117,7 +119,12 @@ OneOrMore = Before(_as_list)
 
 #: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that kinds differ (Arm).
 CoreType = Annotated[
-    str, Field(pattern=r"^(performance|efficient|lowPower|kind[0-9])$", examples=["performance", "efficient", "kind0"])
+    str,
+    Field(
+        pattern=r"^(performance|efficient|lowPower|kind[0-9])$",
+        form="performance, efficient, lowPower, or kind0 to kind9",
+        examples=["performance", "efficient", "kind0"],
+    ),
 ]
 
 _NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")

@@ -9,14 +9,34 @@ from cpuplan.pools import GOAL_ORDER, Objective, Pools, QosSets, Rules, Workload
 #: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to GRUB: these words go
 #: into boot loader files. None begins with a dash: what comes after `--` is for init.
 KernelArgument = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$")
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$",
+        form="one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read",
+    ),
 ]
-HugePageSize = Annotated[str, Field(pattern=r"^[1-9][0-9]*(k|K|M|G)$", examples=["2M", "1G"])]
+HugePageSize = Annotated[
+    str, Field(pattern=r"^[1-9][0-9]*(k|K|M|G)$", form="a size such as 2M or 1G", examples=["2M", "1G"])
+]
 #: As udev prints it.
 PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
 #: What can be part of a device's name (kernel: dev_valid_name), and so no second line of a TuneD profile.
 INTERFACE = r"^[^\s/:]+$"
-Duration = Annotated[str, Field(pattern=r"^([0-9]+(ms|s|m|h))+$", examples=["5s"])]
+Duration = Annotated[
+    str, Field(pattern=r"^([0-9]+(ms|s|m|h))+$", form="a time with its unit, such as 5s or 1m30s", examples=["5s"])
+]
+Release = Annotated[
+    str,
+    Field(
+        pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$",
+        form="two numbers with a dot, such as 4.20 or 1.33",
+        examples=["4.20", "1.33"],
+    ),
+]
+_PciId = Annotated[
+    str, Field(pattern=PCI_ID, form="0x and up to four hexadecimal digits, such as 0x8086", examples=["0x8086"])
+]
+_Interface = Annotated[str, Field(pattern=INTERFACE, form="a device's name, without blanks, slashes and colons")]
 
 
 class Selector(Model):
@@ -31,9 +51,7 @@ class Target(Model):
     """What the files are made for."""
 
     platform: Literal["openshift", "kubernetes"] = Field(description="what the nodes run")
-    version: Annotated[str, Field(pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$", examples=["4.20", "1.33"])] = Field(
-        description="its release, as text with two numbers"
-    )
+    version: Release = Field(description="its release, as text with two numbers")
     mode: Literal["mco", "performanceProfile"] = Field(
         default="mco",
         description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the PerformanceProfile that the "
@@ -211,13 +229,9 @@ class Runtime(Model):
 class NetDevice(Model):
     """Network devices that fit everything that is written here."""
 
-    interface_name: Annotated[str, Field(pattern=INTERFACE)] | None = Field(
-        default=None, description="* stands for any text; a leading ! for not"
-    )
-    vendor_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(
-        default=None, alias="vendorID", description="PCI vendor", examples=["0x8086"]
-    )
-    device_id: Annotated[str, Field(pattern=PCI_ID)] | None = Field(
+    interface_name: _Interface | None = Field(default=None, description="* stands for any text; a leading ! for not")
+    vendor_id: _PciId | None = Field(default=None, alias="vendorID", description="PCI vendor", examples=["0x8086"])
+    device_id: _PciId | None = Field(
         default=None, alias="deviceID", description="PCI device, beside vendorID", examples=["0x1593"]
     )
 

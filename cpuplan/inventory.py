@@ -7,7 +7,21 @@ from cpuplan.model import Field, Model
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
 #: -1 is what some kernels say of cores that they know no number of.
-Sequence = Annotated[str, Field(pattern=list_pattern("(-1|[0-9]{1,20}(-[0-9]{1,20})?)"), examples=["0-27,0-27"])]
+Sequence = Annotated[
+    str,
+    Field(
+        pattern=list_pattern("(-1|[0-9]{1,20}(-[0-9]{1,20})?)"),
+        form="numbers and ranges with commas and no blanks, such as 0-27,0-27",
+        examples=["0-27,0-27"],
+    ),
+]
+_PciAddress = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$",
+        form="a PCI address in lower case, such as 0000:17:00.0",
+    ),
+]
 
 
 class Numbering(Model):
@@ -165,9 +179,7 @@ class Layout(Model):
 class Device(Model):
     """A PCI device that matters for placing CPUs."""
 
-    address: Annotated[str, Field(pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")] = Field(
-        description="PCI address: domain, bus, device and function", examples=["0000:17:00.0"]
-    )
+    address: _PciAddress = Field(description="PCI address: domain, bus, device and function", examples=["0000:17:00.0"])
     device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field(
         default="other", alias="class", description="what it is for, by its PCI class"
     )

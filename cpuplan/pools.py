@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from cpuplan.document import RANGE, CoreType, CpuList, Listed, Name, NumberList, OneOrMore, list_pattern
-from cpuplan.model import Before, Field, Model, problem
+from cpuplan.model import Before, Field, JsonForm, Model, problem
 
 #: The pools, in the order in which they are solved, printed and explained.
 POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
@@ -19,7 +19,14 @@ PARTITION = "isolated."
 
 Level = Literal["core", "cache", "numaNode", "socket"]
 #: A pool, a partition as `isolated.dpdk`, or a QoS set.
-SetName = Annotated[str, Field(pattern=r"^[a-zA-Z][-a-zA-Z0-9.]*$", examples=["isolated.dpdk"])]
+SetName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-zA-Z][-a-zA-Z0-9.]*$",
+        form="the name of a pool, of a QoS set, or of a partition such as isolated.dpdk",
+        examples=["isolated.dpdk"],
+    ),
+]
 RuleName = Literal[
     "cpu0-reserved",
     "whole-cores",
@@ -50,6 +57,16 @@ class Near(Model):
         """Find what contradicts itself."""
         if not self.model_fields_set:
             raise problem("near_nothing", "names no device")
+
+    @classmethod
+    def short_forms(cls, schema: dict[str, Any]) -> dict[str, Any]:
+        """Editors must know the short form too."""
+        return {"anyOf": [schema, {"type": "string", "description": "a device's name or address"}]}
+
+
+_CORE_TYPES = JsonForm(
+    {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "examples": ["performance"]}
+)
 
 
 def _pool_shorthand(value: object) -> object:
@@ -89,7 +106,7 @@ class Pool(Model):
     near: Annotated[Near, Before(_near_shorthand)] | None = Field(
         default=None, description="only on the NUMA nodes of these devices; a text is a device's name or address"
     )
-    core_types: Annotated[tuple[CoreType, ...], OneOrMore] | None = Field(
+    core_types: Annotated[tuple[CoreType, ...], OneOrMore, _CORE_TYPES] | None = Field(
         default=None, description="only on cores of these types", examples=["performance"]
     )
     never: CpuList | None = Field(default=None, description="none of these CPUs")

@@ -80,6 +80,18 @@ def test_schemas_refuse_what_the_models_refuse(field: str, value: object) -> Non
     assert not jsonschema.Draft7Validator(SCHEMAS["Intent"]).is_valid(document)
 
 
+@pytest.mark.parametrize(
+    "pool",
+    ["0-1", 3, {"cores": 1, "near": "ens1f0"}, {"cores": 1, "near": {"class": "gpu"}}]
+    + [{"cores": 1, "coreTypes": types} for types in ("performance", ["performance", "kind0"])]
+    + [{"cores": 1, "per": "socket", "sockets": [2, 3]}],
+)
+def test_schemas_take_the_short_forms(pool: object) -> None:
+    _, document = next(item for item in documents("intents") if item[1]["kind"] == "Intent")
+    document["spec"]["pools"] = {"reserved": pool}
+    assert jsonschema.Draft7Validator(SCHEMAS["Intent"]).is_valid(document)
+
+
 def yaml_blocks() -> list[tuple[str, str]]:
     found = []
     for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:

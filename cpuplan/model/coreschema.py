@@ -24,6 +24,19 @@ def of_model(model: Any) -> Schema:
     return {"type": "definitions", "schema": top, "definitions": list(definitions.values())}
 
 
+def forms(model: Any) -> dict[str, str]:
+    """The patterns of a model's texts, keys of mappings too, in words."""
+    found: dict[str, str] = {}
+    todo: list[Any] = [of_model(model)]
+    for schema in todo:
+        if isinstance(schema, dict):
+            words = schema.get("metadata", {}).get("pydantic_js_updates", {}).get("patternErrorMessage")
+            if words and "pattern" in schema:
+                found[schema["pattern"]] = words
+        todo += schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    return found
+
+
 def _model(model: Any, definitions: dict[str, Schema]) -> Schema:
     """A reference to the definition of a model, which is made where it is not there yet."""
     # pydantic makes the names of JSON Schema's definitions from such references.

@@ -43,15 +43,19 @@ def Field(  # noqa: N802, PLR0913 - the name by which declarations like these ar
     default_factory: Callable[[], Any] | None = None,
     alias: str = "",
     pattern: str | None = None,
+    form: str | None = None,
     ge: int | None = None,
     le: int | None = None,
     min_length: int | None = None,
     description: str | None = None,
     examples: list[str] | None = None,
 ) -> Any:
-    """A field's default, name and limits: as its value in the class, or in `Annotated` for a type that has limits."""
+    """A field's default, name and limits: as its value in the class, or in `Annotated` for a type that has limits.
+
+    `form` is the pattern in words, with an example: what messages say, and editors too (`patternErrorMessage`).
+    """
     limits = {"pattern": pattern, "ge": ge, "le": le, "min_length": min_length}
-    shown = {"description": description, "examples": examples}
+    shown = {"description": description, "examples": examples, "patternErrorMessage": form}
     return FieldInfo(default, default_factory, alias, _given(limits), _given(shown))
 
 

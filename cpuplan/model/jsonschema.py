@@ -20,6 +20,11 @@ class _Generator(GenerateJsonSchema):
         return model.short_forms({**mapping, **about})
 
 
+_SCHEMAS: dict[type[Model], dict[str, Any]] = {}
+
+
 def of_model(model: type[Model]) -> dict[str, Any]:
-    """The schema as pydantic makes them: draft 2020-12, definitions in `$defs`."""
-    return _Generator().generate(coreschema.of_model(model))
+    """The schema as pydantic makes them: draft 2020-12, definitions in `$defs`. It is kept: do not change it."""
+    if model not in _SCHEMAS:
+        _SCHEMAS[model] = _Generator().generate(coreschema.of_model(model))
+    return _SCHEMAS[model]
