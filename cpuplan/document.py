@@ -79,7 +79,8 @@ def _name(longest: int, *, dots: bool = True) -> ReadBy:
         if not isinstance(value, str):
             raise problem("string_type", "a name is text")
         if found := naming.problem_of(value, longest, dots=dots):
-            raise problem("name", "{problem}", {"problem": found})
+            instead = naming.instead_of(value, longest, dots=dots)
+            raise problem("name", "{problem}", {"problem": found, "instead": instead})
         return value
 
     return ReadBy(read, name_form(longest, dots=dots))

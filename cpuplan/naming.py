@@ -67,3 +67,9 @@ def name_from(text: str, default: str, longest: int = LONGEST_NAME, *, dots: boo
     found = [re.sub("[^-a-z0-9]+", "-", label).strip("-") for label in labels]
     name = ("." if dots else "-").join(filter(None, found))[:longest].strip("-.")
     return f"{default}-{name}"[:longest].strip("-.") if _NAMED_AS_DEVICE.match(name) else name or default
+
+
+def instead_of(text: object, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:
+    """The beginning of a remedy: a name like `text`; empty where there is nothing like it."""
+    name = name_from(text, "", longest, dots=dots) if isinstance(text, str) else ""
+    return f'write "{name}", or ' if name and not problem_of(name, longest, dots=dots) else ""

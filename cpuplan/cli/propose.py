@@ -102,7 +102,9 @@ def request_of(**options: Any) -> asked.Request:
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
     if problem := naming.problem_of(wanted.name):
-        raise CpuplanError([diagnose("CP207", name=wanted.name, problem=problem)])
+        raise CpuplanError(
+            [diagnose("CP207", name=wanted.name, problem=problem, instead=naming.instead_of(wanted.name))]
+        )
     return wanted
 
 

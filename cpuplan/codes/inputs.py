@@ -43,7 +43,7 @@ CODES = {
     "CP207": Code(
         "invalid name",
         "{name!r} can be no name here: it {problem}",
-        "use lower-case letters and digits, with dashes and, in names of documents, nodes and pools, dots between them",
+        "{instead}use lower-case letters and digits, with dashes and, in names of documents, nodes and pools, dots between them",
         "Names become names of objects and files: RFC 1123 subdomains, of up to 221 characters for documents, 250 for nodes, and 63 for what labels hold: clusters, pools, namespaces, partitions. Names that Windows keeps for devices (con, prn, aux, nul, com0 to com9, lpt0 to lpt9, also before a dot) could be checked out nowhere there.",
     ),
     "CP208": Code(

@@ -165,7 +165,8 @@ def name_problems(source: Source, name: object) -> Iterator[Diagnostic]:
     """What is wrong with `metadata.name`."""
     problem = naming.problem_of(name) if isinstance(name, str) else "is no text: quote it"
     if problem:
-        yield diagnose("CP207", source.value_at(("metadata", "name")), name=name, problem=problem)
+        instead = naming.instead_of(name)
+        yield diagnose("CP207", source.value_at(("metadata", "name")), name=name, problem=problem, instead=instead)
 
 
 def written(value: object) -> str:

@@ -21,8 +21,8 @@ _CHANGES: tuple[Callable[[str], str], ...] = (
     str.lower,
     lambda text: re.sub(r"^[vV](?=[0-9])", "", text),  # v1.33
     lambda text: ".".join(text.split(".")[:2]),  # 1.33.4
-    lambda text: re.sub(r"(?i)(?<=[0-9])\s*([kmgtpe])(i?)b?$", _unit, text),  # 16 GB
-    lambda text: re.sub(r"(?<=[kKMG])i$", "", text),  # 2Mi
+    lambda text: re.sub(r"(?i)(?<=[0-9])\s*([kmgtpe])(i?)b?\Z", _unit, text),  # 16 GB
+    lambda text: re.sub(r"(?<=[kKMG])i\Z", "", text),  # 2Mi
     lambda text: f"{text}s",  # 5
     lambda text: f"0x{text}",  # 8086
     lambda text: f"0000:{text}",  # 17:00.0

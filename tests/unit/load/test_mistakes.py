@@ -35,7 +35,7 @@ WRONG: list[Any] = [
     None,
     "",
 ]
-NAME = "a name of at most 63 lower-case letters, digits and dashes, and a letter or digit at both ends"
+NAMES = "use lower-case letters and digits, with dashes and, in names of documents, nodes and pools, dots between them"
 WORD = "one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read"
 NEAR = "the name of a device, or a mapping with device, class or driver"
 SET = "the name of a pool, of a QoS set, or of a partition such as isolated.dpdk"
@@ -159,10 +159,10 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
         (
             "spec.runtime.handler",
             "../x",
-            f"spec.runtime.handler is '../x'; it must be {NAME}",
-            'write "x"',
+            "'../x' can be no name here: it has '.', which is no lower-case letter, digit or dash",
+            f'write "x", or {NAMES}',
         ),
-        ("spec.targets.0.pool", "Worker CNF", None, 'write "worker-cnf"'),
+        ("spec.targets.0.pool", "Worker CNF", None, f'write "worker-cnf", or {NAMES}'),
         (
             "spec.kernel.extraArguments.0",
             "audit=0 quiet",
@@ -213,8 +213,8 @@ def test_what_is_said_of_an_intent(field: str, value: Any, message: str | None, 
 @pytest.mark.parametrize(
     ("kind", "field", "value", "remedy"),
     [
-        ("Nodes", "spec.cluster", "Site_A", 'write "site-a"'),
-        ("Nodes", "spec.hardware", "dl380/gen10", 'write "gen10"'),
+        ("Nodes", "spec.cluster", "Site_A", f'write "site-a", or {NAMES}'),
+        ("Nodes", "spec.hardware", "dl380/gen10", f'write "dl380-gen10", or {NAMES}'),
         ("Hardware", "spec.hugePageSizes.0", "2 mib", 'write "2Mi"'),
         ("Hardware", "spec.devices.0.address", "17:00.0", 'write "0000:17:00.0"'),
         ("Hardware", "spec.devices.0.address", "0000:3B:00.0", 'write "0000:3b:00.0"'),
