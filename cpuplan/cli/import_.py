@@ -56,7 +56,9 @@ def command(
         from cpuplan.cli import import_profiles
 
         return import_profiles.run(paths, output or settings().root / "intents", to_stdout=to_stdout, force=force)
-    imported = importers.run(kind, paths, cluster)
+    from cpuplan.restore import nodes
+
+    imported = nodes.restore(importers.run(kind, paths, cluster), settings().root)
     print_diagnostics(imported.diagnostics)
     print_remarks(imported.remarks)
     if not imported.nodes:

@@ -61,6 +61,11 @@ def _pair(word: str) -> tuple[str, str | None]:
     return word[:equals], value
 
 
+def pairs(text: str) -> list[tuple[str, str | None]]:
+    """Name and value of every word of a command line, in order; the value of an argument without `=` is None."""
+    return [(word.name, word.value) for word in _split(text)]
+
+
 def quote(word: str) -> str:
     """A word as it stands in a command line: quotes around a value with blanks."""
     if not any(character.isspace() for character in word):

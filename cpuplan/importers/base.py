@@ -69,6 +69,16 @@ class KubeletFiles(NamedTuple):
     drawers: dict[int, int]
 
 
+class Marks(NamedTuple):
+    """What a machine's files say that software did to it: no facts of the hardware."""
+
+    switched_off: CpuSet = EMPTY  # CPUs that set-cpus-offline.service switches off
+    huge_pages: dict[tuple[int, int], int] = {}  # that units set aside, by NUMA node and size in kB
+    smt_off: bool = False  # the kernel was told to use one thread of each core
+    grub: str = ""  # boot arguments of cpuplan's drop-in for GRUB
+    linked: dict[int, CpuSet] = {}  # offline CPUs that are linked to a NUMA node
+
+
 class Machine(NamedTuple):
     """The facts of one machine. The dicts are by CPU and hold the kernel's labels, where it tells them."""
 
@@ -90,6 +100,7 @@ class Machine(NamedTuple):
     devices: tuple[DeviceFacts, ...]
     boot_arguments: str | None
     kubelet: KubeletFiles | None = None  # where the format has the kernel's files
+    marks: Marks = Marks()
 
 
 class Node(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import cpuinfo, kubelet_files, pci, sysfs, sysfs_numa
+from cpuplan.importers import cpuinfo, kubelet_files, marks, pci, sysfs, sysfs_numa
 from cpuplan.importers.archive import ArchiveError
 from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
 from cpuplan.importers.folder import FolderTree, system_root
@@ -70,7 +70,8 @@ def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
         return None, []
     if any(node.memory is None for node in machine.numa_nodes):
         machine = _with_machineinfo(tree, machine)
-    return machine._replace(kubelet=files), _remarks(reader, machine, info)
+    machine = machine._replace(kubelet=files, marks=marks.read(reader, machine))
+    return machine, _remarks(reader, machine, info)
 
 
 def _from_sysfs(reader: Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet, cpuinfo_text: str) -> Machine:

@@ -1,6 +1,7 @@
 """Files of /sys and /proc of small made-up machines, as {path: text}, and how to put them into folders and archives."""
 
 import io
+import re
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,3 +80,17 @@ def link(path: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarIn
     member = tarfile.TarInfo(path)
     member.type, member.linkname = kind, target
     return member
+
+
+def switched_off(files: Mapping[str, str], off: CpuSet) -> dict[str, str]:
+    """The files of a machine of which the CPUs `off` are offline: as the kernel takes them out of lists and folders."""
+    found = {}
+    for path, text in files.items():
+        cpu = re.match(r"sys/devices/system/cpu/cpu([0-9]+)/(topology|cache)/", path)
+        if cpu and int(cpu[1]) in off:
+            continue
+        if path.endswith(("_list", "/cpulist", "cpu/online")):
+            text = f"{CpuSet.parse_kernel(text) - off}\n"  # noqa: PLW2901
+        found[path] = text
+    found["sys/devices/system/cpu/offline"] = f"{off}\n"
+    return found

@@ -1,0 +1,75 @@
+"""The caches of a machine as they are with CPUs online that were off."""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.importers.base import CacheFacts, Machine
+from cpuplan.load.kubelet import UNCORE_LEVEL
+from cpuplan.restore.wholes import UntoldError, Whole, by_label, dies, parts
+from cpuplan.topology import Topology
+
+
+def restored(machine: Machine, online: CpuSet, whole: Whole) -> Iterator[CacheFacts]:
+    """The caches of each level and type, by lowest CPU, as they are with all CPUs online."""
+    kinds: dict[tuple[int, str], list[CacheFacts]] = {}
+    for cache in machine.caches:
+        kinds.setdefault((cache.level, cache.type), []).append(cache)
+    for (level, kind), known in kinds.items():
+        listed = [each for each in whole.caches if (each.level, each.type) == (level, kind)]
+        yield from _of_kind(known, machine.online, online, listed, whole.topology)
+
+
+def _of_kind(
+    known: list[CacheFacts], before: CpuSet, online: CpuSet, listed: list[CacheFacts], topology: Topology
+) -> list[CacheFacts]:
+    shown = {cache.cpus for cache in known}
+    domains = _domains(known[0].level, shown, before, [cache.cpus for cache in listed], topology)
+    sizes, ids = {cache.size for cache in known}, _ids(known, domains)
+    by_cpus = {cache.cpus: cache for cache in known}
+    of_document = {cache.cpus & online: cache for cache in listed}
+    found = []
+    for number, cpus in enumerate(sorted(parts(domains, online), key=lambda cpus: cpus.first)):
+        mine = by_cpus.get(cpus & before)
+        if mine is None:
+            told = of_document.get(cpus)
+            size = told.size if told and told.size else sizes.copy().pop() if len(sizes) == 1 else None
+            identity = told.id if told and told.id is not None else ids[number] if ids else None
+            if (size is None and sizes != {None}) or (identity is None and _needs_id(known)):
+                raise UntoldError("the sizes and ids of their caches")
+            mine = CacheFacts(known[0].level, known[0].type, size, identity, cpus)
+        found.append(mine._replace(cpus=cpus))
+    return found
+
+
+def _needs_id(known: Sequence[CacheFacts]) -> bool:
+    return known[0].level >= UNCORE_LEVEL and all(cache.id is not None for cache in known)
+
+
+def _domains(
+    level: int, known: set[CpuSet], online: CpuSet, listed: Sequence[CpuSet], topology: Topology
+) -> Sequence[CpuSet]:
+    """The CPUs of each cache of a kind: as a document lists them, else the kind of groups of which each has one."""
+    by_cluster = by_label({cpu.cpu: cpu.cluster for cpu in topology.cpus}).values()
+    uncore = topology.uncore_caches.values()
+    sizes = (topology.cores.values(), by_cluster, dies(topology), topology.numa_nodes.values())
+    exact = (listed, uncore) if level == UNCORE_LEVEL else (listed,)
+    fitting = [groups for groups in exact if parts(groups, online) == known]
+    if not fitting and (level >= UNCORE_LEVEL or len(known) > 1):  # one of a lower level may not be everybody's
+        fitting = [each for each in (*sizes, uncore, topology.sockets.values()) if parts(each, online) == known]
+    if len({frozenset(each) for each in fitting}) != 1:
+        raise UntoldError("their caches")
+    return list(fitting[0])
+
+
+def _ids(known: Sequence[CacheFacts], domains: Sequence[CpuSet]) -> list[int] | None:
+    """The ids of all caches by lowest CPU, where those that are known are evenly spaced in that order."""
+    order = sorted(domains, key=lambda cpus: cpus.first)
+    places = {at: cache.id for at, cpus in enumerate(order) for cache in known if cache.cpus <= cpus}
+    told = sorted((at, number) for at, number in places.items() if number is not None)
+    if len(told) < 2 or len(told) < len(known):
+        return None
+    (first, start), (second, after) = told[:2]
+    step, rest = divmod(after - start, second - first)
+    if rest or any(number != start + step * (at - first) for at, number in told):
+        return None
+    return [start + step * (at - first) for at in range(len(order))]
