@@ -41,6 +41,7 @@ class Waiver(NamedTuple):
 class Diagnostic(NamedTuple):
     """One finding: a code of `codes.CODES`, where it is, what is wrong and what to do about it.
 
+    `field` is its place as `Kind/name:path`, where that is known; one with a day `after` counts from the next day on.
     A position in line 0 is the whole file. `stands_for` counts the findings that are told by this one.
     """
 
@@ -53,6 +54,8 @@ class Diagnostic(NamedTuple):
     severity: Severity = Severity.ERROR
     stands_for: int = 1
     waiver: Waiver | None = None
+    field: str = ""
+    after: str = ""
 
 
 class CpuplanError(Exception):
@@ -95,3 +98,9 @@ def counting(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> list
     """Those that make a command fail: errors, and with `strict` warnings that nobody has waived."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return [d for d in diagnostics if d.severity in failing and not d.waiver]
+
+
+def as_of(diagnostics: Iterable[Diagnostic], day: str) -> list[Diagnostic]:
+    """Those that there are on a day (YYYY-MM-DD), with the waivers that hold then."""
+    present = (each for each in diagnostics if each.after < day)
+    return [each._replace(waiver=None) if each.waiver and each.waiver.expires < day else each for each in present]

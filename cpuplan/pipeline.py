@@ -197,7 +197,7 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
     """
     from cpuplan.simulate import statefiles
 
-    return statefiles.check(project.root / "out", plan, project.locate)
+    return described(project, statefiles.check(project.root / "out", plan, project.locate))
 
 
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:
@@ -218,10 +218,22 @@ class Compiled(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
+def described(project: Project, diagnostics: Sequence[Diagnostic], *, whole: bool = False) -> list[Diagnostic]:
+    """Findings with the fields that they are about, and the project's waivers; of a `whole` judgement also what is
+    wrong with these.
+    """
+    if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
+        return []
+    from cpuplan.load import places, waivers
+
+    found = waivers.waive(places.named(diagnostics, places.Places(project.documents)), project.documents)
+    return [*found, *waivers.check(found, project.documents)] if whole else found
+
+
 def compile_project(project: Project, *, resolve: bool = False) -> Compiled:
     """Run all stages; with errors in `diagnostics` there are no files."""
     plan, diagnostics = solve(project, resolve=resolve)
-    diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
+    diagnostics = described(project, [*project.diagnostics, *diagnostics, *check(project, plan)], whole=True)
     if errors(diagnostics):
         return Compiled(plan, [], {}, "", tuple(diagnostics))
     return Compiled(plan, moves(project, plan), emit(project, plan), lock.render(plan.nodes), tuple(diagnostics))

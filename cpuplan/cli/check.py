@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from cpuplan.cli.nodes import find_node, load_plan
-from cpuplan.cli.output import format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import fails, format_option, note, print_diagnostics, settings
 
 
 @click.command()
@@ -22,6 +22,7 @@ def command(node: str, root: Path, output_format: str) -> int:
 
     Exit code 0: they hold; 1: something differs.
     """
+    from cpuplan import pipeline
     from cpuplan.check.host import check
     from cpuplan.check.root import Root
 
@@ -30,9 +31,10 @@ def command(node: str, root: Path, output_format: str) -> int:
         return 1
     project, plan = loaded
     found, name = find_node(plan, node, project)
-    findings = check(Root(root), found, project.locate)
+    findings = pipeline.described(project, check(Root(root), found, project.locate))
     print_diagnostics(findings, output_format)
-    if findings:
+    # Whatever differs counts; a warning that is waived does not.
+    if fails(findings, strict=True):
         return 1
     note(f"{name} holds what was compiled for it")
     return 0

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import count, fails, format_option, note, print_diagnostics, settings
 from cpuplan.write import inputs
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Solve all layouts afresh instead of keeping locked ones, and say what is gained.",
 )
+@click.option("--strict", is_flag=True, help="Warnings count as errors, but for waived ones: nothing is written then.")
 @format_option
-def command(check: bool, force: bool, resolve: bool, output_format: str) -> int:
+def command(check: bool, force: bool, resolve: bool, strict: bool, output_format: str) -> int:
     """Solve the layouts and write out/ and intents/plan.lock.yaml: whole, or not at all.
 
     Files of out/ that cpuplan did not write are left alone.
@@ -48,6 +49,10 @@ def command(check: bool, force: bool, resolve: bool, output_format: str) -> int:
     # What is in out/ now is about to change: this is the time to say it, and nothing that the record should repeat.
     before = pipeline.check_state_files(project, compiled.plan)
     compiled = compiled._replace(diagnostics=(*compiled.diagnostics, *before))
+    if strict and fails(compiled.diagnostics, strict=True):
+        print_diagnostics(compiled.diagnostics, output_format, strict=True)
+        note("nothing is written: with --strict, warnings count as errors")
+        return 1
     finish = _check if check else _write
     code = finish(root, out, compiled, output_format, force)
     _tell_moves(project, compiled, resolve)

@@ -20,7 +20,7 @@ def load_plan(root: Path) -> tuple[Project, Plan] | None:
 def solve_plan(project: Project) -> Plan | None:
     """The plan of a project that is read; None, with the errors printed, if it has any."""
     plan, problems = pipeline.solve(project)
-    found = [*project.diagnostics, *problems]
+    found = pipeline.described(project, [*project.diagnostics, *problems])
     if errors(found):
         print_diagnostics(found)
         return None

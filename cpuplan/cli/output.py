@@ -69,7 +69,7 @@ def print_diagnostics(
     diagnostics: Iterable[Diagnostic], output_format: str = "text", *, strict: bool = False, finished: bool = True
 ) -> None:
     """Text goes to standard error; other formats to standard output or the file of -o, also when nothing was found."""
-    found = list(diagnostics)
+    found = _of_today(diagnostics)
     to_file = _output_file()
     if not found and output_format == "text" and not to_file:
         return
@@ -91,6 +91,29 @@ def print_diagnostics(
         echo(text, nl=False)
     if told := reporter.notice(output_format):
         note(f"note: {told}")
+
+
+def _of_today(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    found = list(diagnostics)
+    if any(each.after or each.waiver for each in found):
+        from cpuplan.diagnostics import as_of
+
+        return as_of(found, today())
+    return found
+
+
+def fails(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:
+    """Whether the findings fail a command today: errors do, and with `strict` warnings that are not waived."""
+    from cpuplan.diagnostics import counting
+
+    return bool(counting(_of_today(diagnostics), strict=strict))
+
+
+def today() -> str:
+    """The day on which waivers hold or not, everywhere the same (UTC): the only clock that a finding depends on."""
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).date().isoformat()
 
 
 def _output_file() -> Path | None:

@@ -63,6 +63,7 @@ def command(
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
+    from cpuplan.pipeline import described
     from cpuplan.simulate.alike import alike
 
     single = sum(len(nodes) for _, nodes in chosen) == 1
@@ -73,6 +74,7 @@ def command(
     diagnostics += _findings(found.nodes if settings().verbose else alike(found.nodes, across_classes=False))
     shown = {each.code for each in diagnostics}
     diagnostics += [each for each in traps if each.code not in shown | _OF_WORKLOADS]
+    diagnostics = described(project, diagnostics)
     if output_format == "json":
         _print_json(found, answers, diagnostics)
     else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import count, fails, format_option, note, print_diagnostics, settings
 from cpuplan.write import inputs
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @format_option
-@click.option("--strict", is_flag=True, help="Warnings count as errors.")
+@click.option("--strict", is_flag=True, help="Warnings count as errors, but for waived ones.")
 @click.option(
     "--target",
     metavar="PLATFORM/VERSION",
@@ -50,7 +50,8 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         return _finish(found, output_format, "valid for the kubelet", strict=strict)
     project = pipeline.load(root, others)
     plan, problems = pipeline.solve(project)
-    diagnostics = [*refused, *project.diagnostics, *problems, *pipeline.check(project, plan)]
+    found = [*project.diagnostics, *problems, *pipeline.check(project, plan)]
+    diagnostics = [*refused, *pipeline.described(project, found, whole=True)]
     if not errors(diagnostics):
         diagnostics += pipeline.check_state_files(project, plan)
     if configurations:
@@ -63,10 +64,8 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
 
 
 def _finish(diagnostics: "list[Diagnostic]", output_format: str, text: str, *, strict: bool) -> int:
-    from cpuplan.diagnostics import errors
-
-    print_diagnostics(diagnostics, output_format)
-    if errors(diagnostics) or (strict and diagnostics):
+    print_diagnostics(diagnostics, output_format, strict=strict)
+    if fails(diagnostics, strict=strict):
         return 1
     note(text)
     return 0

@@ -30,7 +30,7 @@ CODES = {
     ),
     "CP205": Code(
         "unknown kind",
-        "kind is {found}; it must be one of Delivery, Hardware, Intent and Nodes",
+        "kind is {found}; it must be one of Delivery, Hardware, Intent, Nodes and Waivers",
         "{hint}",
         "Every document under `inventories/` and `intents/` is one of these kinds. Other objects belong elsewhere.",
     ),
@@ -280,6 +280,28 @@ CODES = {
         "`{command} --help` says what it takes",
         "The command did nothing. Options that hold for every command (-C, --color, -q, -v) may stand before or after its "
         "name. In the formats for programs the report says so too, so that a pipeline never reads an old one.",
+    ),
+    "CP294": Code(
+        "waiver of what cannot be waived",
+        "{waived} cannot be waived: {problem}",
+        "{hint}",
+        "Warnings are waived, one by one, with a reason and a last day. An error is never waived: what it tells of does not "
+        "work.",
+    ),
+    "CP295": Code(
+        "expired waiver",
+        "the waiver of {waived} for {where} expired on {expires}",
+        "mend what was waived and take the waiver out, or look at it again and write a later day",
+        "Its findings count again. Which day it is, is the one thing that what cpuplan says depends on beside its input; no "
+        "file of `out/` does.",
+        "warning",
+    ),
+    "CP296": Code(
+        "waiver of nothing",
+        "the waiver of {waived} for {where} matches nothing",
+        "{hint}",
+        "What was waived is mended, or the waiver is for another place than was meant.",
+        "note",
     ),
     "CP297": Code(
         "not in its canonical form",

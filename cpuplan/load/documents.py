@@ -1,4 +1,4 @@
-"""YAML to documents: Hardware, Nodes, Intent and Delivery, with all that is wrong with them."""
+"""YAML to documents: Hardware, Nodes, Intent, Delivery and Waivers, with all that is wrong with them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
@@ -11,12 +11,14 @@ from cpuplan.inventory import HardwareSpec, NodesSpec
 from cpuplan.load.names import did_you_mean
 from cpuplan.model import Model
 from cpuplan.source import Field, Position, Source
+from cpuplan.waivers import WaiversSpec
 
 KINDS: dict[str, type[Model]] = {
     "Hardware": HardwareSpec,
     "Nodes": NodesSpec,
     "Intent": IntentSpec,
     "Delivery": DeliverySpec,
+    "Waivers": WaiversSpec,
 }
 _ENVELOPE = {"apiVersion", "kind", "metadata", "spec"}
 _METADATA = {"name", "labels", "annotations"}

@@ -15,8 +15,6 @@ class Report(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     #: A file as the reader calls it: relative to the repository, absolute outside of it.
     shown: Callable[[str], str] = str
-    #: The field `Kind/name:path` at a place; empty where it is not known.
-    field: Callable[[Position], str] = lambda _: ""
     command: str = "cpuplan"
     #: Whether warnings fail the command.
     strict: bool = False
@@ -106,7 +104,7 @@ def _finding(d: Diagnostic, fingerprint: str, report: Report) -> dict[str, Any]:
         "message": d.message,
         "remedy": d.remedy,
         **_place(d.position, report),
-        "field": report.field(d.position) if d.position else "",
+        "field": printable(d.field),
         "label": d.label,
         "labels": [{**_place(label.position, report), "message": label.text} for label in d.labels],
         "count": d.stands_for,
@@ -138,8 +136,7 @@ def fingerprints(report: Report, diagnostics: Iterable[Diagnostic]) -> list[str]
     seen: dict[str, int] = {}
     found = []
     for d in diagnostics:
-        field = report.field(d.position) if d.position else ""
-        where = (field,) if field else (report.shown(d.position.path) if d.position else "", d.message)
+        where = (d.field,) if d.field else (report.shown(d.position.path) if d.position else "", d.message)
         text = "\0".join((d.code, *where))
         digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
         seen[digest] = seen.get(digest, 0) + 1

@@ -14,6 +14,7 @@ from cpuplan import __version__
 from cpuplan.codes import CODES
 from cpuplan.diagnostics import Diagnostic, Label, Severity
 from cpuplan.emit import to_json
+from cpuplan.printable import printable
 from cpuplan.render.formats.report import Report, fingerprints, message_of, summarize
 from cpuplan.source import Position
 
@@ -100,6 +101,8 @@ def _result(diagnostic: Diagnostic, rule: int, fingerprint: str, report: Report)
         # GitHub shows no result without a place.
         "locations": [_location(diagnostic.position or Position(".", 0, 0), diagnostic.label, report)],
     }
+    if diagnostic.field:
+        result["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": printable(diagnostic.field)}]
     if diagnostic.labels:
         result["relatedLocations"] = [
             _related(number, label, report) for number, label in enumerate(diagnostic.labels, start=1)
@@ -126,8 +129,6 @@ def _location(position: Position, text: str, report: Report) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": _artifact(report.shown(position.path)), "region": region}
     }
-    if field := report.field(position):
-        location["logicalLocations"] = [{"fullyQualifiedName": field}]
     return {**location, "message": {"text": text}} if text else location
 
 

@@ -82,6 +82,8 @@ class _Writer:
         if diagnostic.waiver:
             why = f"until {diagnostic.waiver.expires}: {diagnostic.waiver.reason}"
             rows.append(f"  {paint('waived', 'note', colour)} {why}")
+        if self.report.verbose and diagnostic.field:
+            rows.append(f"  {paint('field', 'note', colour)}: {printable(diagnostic.field)}")
         rows.append(f"  {paint('docs', 'note', colour)}: cpuplan explain {diagnostic.code}")
         return rows
 
