@@ -6,27 +6,31 @@ from typing import Annotated
 from cpuplan.document import Listed
 from cpuplan.model import Field, Model, problem
 
+_PLACE = r"^[A-Z][A-Za-z]*/[^\s:]+(:[^\s]+)?$"
+_FIELD = "Intent/ran-du:spec.pools.shared"
+_AT = "a document such as Intent/ran-du, or a field of it such as Intent/ran-du:spec.pools.shared"
+_DAY = 'a day in quotes, such as "2027-03-31"'
+
 
 class WaiverSpec(Model):
     """A warning that does not count at one place, until a day. Write one of `at` and `files`."""
 
-    code: str = Field(pattern=r"^CP[0-9]{3}$", examples=["CP289"], description="of the warning; no error is waived")
-    at: Annotated[
-        str | None, Field(pattern=r"^[A-Z][A-Za-z]*/[^\s:]+(:[^\s]+)?$", examples=["Intent/ran-du:spec.pools.shared"])
-    ] = Field(
-        default=None,
-        description="the document, or a field with all below it; `validate -v` names the field of a finding",
+    code: Annotated[str, Field(pattern=r"^CP[0-9]{3}$", form="a code such as CP289", examples=["CP289"])] = Field(
+        description="of the warning; no error is waived"
     )
-    files: str | None = Field(
+    at: Annotated[str, Field(pattern=_PLACE, form=_AT, examples=[_FIELD])] | None = Field(
         default=None,
-        min_length=1,
+        description="the document, or a field with all below it; `validate -v` names that of a finding",
+    )
+    files: Annotated[str, Field(min_length=1, examples=["intents/lab-*.yaml"])] | None = Field(
+        default=None,
         description="files of the project by name, relative to it; `*` stands for any text, slashes too",
     )
-    reason: str = Field(pattern=r"\S", examples=["change 4711"], description="why; it stands beside the finding")
-    expires: str = Field(
-        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-        examples=['"2027-03-31"'],
-        description="the last day, in quotes (UTC); from the next one on the warning counts again",
+    reason: Annotated[str, Field(pattern=r"\S", form="a reason in words", examples=["change 4711"])] = Field(
+        description="why; it stands beside the finding"
+    )
+    expires: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", form=_DAY, examples=["2027-03-31"])] = Field(
+        description="the last day (UTC); from the next one on the warning counts again"
     )
 
     def verify(self) -> None:

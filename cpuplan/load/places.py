@@ -27,7 +27,8 @@ class Places:
             for field, mark in _marks(document.source):
                 name = f"{document.kind}/{document.name}:{'.'.join(map(str, field))}"
                 for line, column, _ in mark:
-                    found.setdefault((path, line + 1, column + 1), name)
+                    if line >= 0:
+                        found.setdefault((path, line + 1, column + 1), name)
         return found
 
     def document_at(self, position: Position) -> Document | None:
@@ -51,8 +52,12 @@ def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
         items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         marks = source.marks.get(id(value), {})
         for name, child in items:
-            if name in marks:
-                yield (*field, name), marks[name]
+            mark = marks.get(name)
+            if mark and isinstance(child, dict | list) and mark.key[0] >= 0:
+                # A mapping begins where its first key does; it is told by its own key (`Source.value_at`).
+                yield (*field, name), mark._replace(value=mark.key)
+            elif mark:
+                yield (*field, name), mark
             todo.append((child, (*field, name)))
 
 

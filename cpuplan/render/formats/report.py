@@ -137,8 +137,8 @@ def fingerprints(report: Report, diagnostics: Iterable[Diagnostic]) -> list[str]
     found = []
     for d in diagnostics:
         where = (d.field,) if d.field else (report.shown(d.position.path) if d.position else "", d.message)
-        text = "\0".join((d.code, *where))
-        digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
+        text = "\0".join((d.code, *map(printable, where)))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
         seen[digest] = seen.get(digest, 0) + 1
         found.append(digest if seen[digest] == 1 else f"{digest}:{seen[digest]}")
     return found

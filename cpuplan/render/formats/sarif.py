@@ -134,5 +134,8 @@ def _location(position: Position, text: str, report: Report) -> dict[str, Any]:
 
 def _artifact(path: str) -> dict[str, str]:
     """A URI reference without dot segments (section 3.4.3) relative to SRCROOT; an absolute path as a file URI."""
-    quoted = quote(normpath(path), errors="surrogateescape")
+    try:
+        quoted = quote(normpath(path), errors="surrogateescape")
+    except UnicodeEncodeError:  # no name of a file
+        quoted = quote(normpath(printable(path)))
     return {"uri": f"file://{quoted}"} if quoted.startswith("/") else {"uri": quoted, "uriBaseId": ROOT}
