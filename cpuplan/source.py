@@ -1,7 +1,7 @@
 """YAML data that remembers where each of its values was written."""
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias, Union
+from typing import Any, NamedTuple, TypeAlias, Union
 
 #: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1 and 1.2 differ.
 Data: TypeAlias = Union[bool, int, str, "list[Data]", "dict[str, Data]", None]
@@ -45,6 +45,13 @@ class Source:
         self.data = data
         self.marks = marks
         self.start = start
+
+    def at(self, field: Field) -> Any:
+        """The value of a field that is there."""
+        data: Any = self.data
+        for key in field:
+            data = data[key]
+        return data
 
     def value_at(self, field: Field) -> Position:
         """Where the value of `field` is; of a field that is not there, where its nearest written parent is."""

@@ -1,6 +1,6 @@
 """YAML to documents: Hardware, Nodes, Intent, Delivery and Waivers, with all that is wrong with them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from cpuplan import API_VERSION, naming
@@ -8,7 +8,7 @@ from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.intent import IntentSpec
 from cpuplan.inventory import HardwareSpec, NodesSpec
-from cpuplan.load.names import did_you_mean
+from cpuplan.load.names import did_you_mean, nearest
 from cpuplan.model import Model
 from cpuplan.source import Field, Position, Source
 from cpuplan.waivers import WaiversSpec
@@ -133,7 +133,7 @@ def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
     problems = list(_envelope_problems(source, data))
     kind = data.get("kind")
     if isinstance(kind, str) and kind in KINDS and "spec" in data:
-        spec, found = validate(KINDS[kind], source, ("spec",))
+        spec, found = validate(KINDS[kind], source, ("spec",), _beside_spec(data))
         problems += found
     diagnostics += problems
     if problems:
@@ -143,6 +143,9 @@ def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
 
 
 def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnostic]:
+    yield from _unknown_keys(source, data, (), _ENVELOPE, _beside_spec(data))
+    if any(nearest(key, _ENVELOPE - data.keys()) for key in data.keys() - _ENVELOPE):
+        return  # what the document says of itself is not known before that is mended
     kind = data.get("kind")
     if data.get("apiVersion") != API_VERSION:
         version = written(data.get("apiVersion"))
@@ -151,15 +154,15 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
         yield diagnose(
             "CP205", source.value_at(("kind",)), found=written(kind), hint=did_you_mean(str(kind or ""), KINDS)
         )
-    yield from _unknown_keys(source, data, (), _ENVELOPE)
     metadata = data.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or name is None:
+    known = metadata if isinstance(metadata, dict) else {}
+    yield from _unknown_keys(source, known, ("metadata",), _METADATA)
+    if known.get("name") is not None:
+        yield from name_problems(source, known["name"])
+    elif not any(nearest(key, ["name"]) for key in known.keys() - _METADATA):
         yield diagnose("CP202", source.value_at(("metadata",)), field="metadata.name")
         return
-    yield from _unknown_keys(source, metadata, ("metadata",), _METADATA)
-    yield from name_problems(source, name)
-    if "spec" not in data:
+    if "spec" not in data and not _beside_spec(data):
         yield diagnose("CP202", source.value_at(()), field="spec")
 
 
@@ -176,7 +179,18 @@ def written(value: object) -> str:
     return "missing" if value is None else repr(value)
 
 
-def _unknown_keys(source: Source, data: dict[str, Any], field: Field, known: set[str]) -> Iterator[Diagnostic]:
+def _beside_spec(data: dict[str, Any]) -> set[str]:
+    """The fields of a document's spec that stand beside it, indented too little."""
+    kind = data.get("kind")
+    model = KINDS.get(kind) if isinstance(kind, str) else None
+    fields = {field.alias for field in model.model_fields.values()} if model else set()
+    return fields & data.keys() - _ENVELOPE
+
+
+def _unknown_keys(
+    source: Source, data: dict[str, Any], field: Field, known: set[str], beside: Collection[str] = ()
+) -> Iterator[Diagnostic]:
+    """Keys that are not `known`; those `beside` belong into the spec."""
     for key in data:
         if key not in known:
             yield diagnose(
@@ -184,20 +198,19 @@ def _unknown_keys(source: Source, data: dict[str, Any], field: Field, known: set
                 source.key_at((*field, key)),
                 key=key,
                 where=".".join(map(str, field)) or "the document",
-                hint=did_you_mean(key, known),
+                hint="write it under spec" if key in beside else did_you_mean(key, known),
             )
 
 
-def validate(model: type[Spec], source: Source, field: Field) -> tuple[Spec | None, list[Diagnostic]]:
-    """The model of the value at `field`, or None and everything that is wrong with it."""
+def validate(
+    model: type[Spec], source: Source, field: Field, elsewhere: Collection[str] = ()
+) -> tuple[Spec | None, list[Diagnostic]]:
+    """The model of the value at `field`, or None and all that is wrong with it; `elsewhere` are keys beside it."""
     from pydantic_core import ValidationError
 
-    data: Any = source.data
-    for name in field:
-        data = data[name]
     try:
-        return model.model_validate(data), []
+        return model.model_validate(source.at(field)), []
     except ValidationError as error:
         from cpuplan.load.mistakes import diagnostics_of
 
-        return None, diagnostics_of(error, model, source, field)
+        return None, diagnostics_of(error, model, source, field, elsewhere)
