@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from cpuplan.cli.nodes import find_node, load_plan
-from cpuplan.cli.output import fails, format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import cluster_option, fails, format_option, note, print_diagnostics, settings
 
 
 @click.command()
@@ -17,6 +17,7 @@ from cpuplan.cli.output import fails, format_option, note, print_diagnostics, se
     help="The node's root file system: /, /host in a container, or a copy.  [default: /]",
 )
 @format_option
+@cluster_option
 def command(node: str, root: Path, output_format: str) -> int:
     """Compare NODE's boot arguments, sysfs, kubelet and CRI-O files with its compiled settings.
 

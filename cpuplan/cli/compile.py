@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, fails, format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import count, fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
 from cpuplan.write import inputs
 
 if TYPE_CHECKING:
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 )
 @click.option("--strict", is_flag=True, help="Warnings count as errors, but for waived ones: nothing is written then.")
 @format_option
+@filter_options
 def command(check: bool, force: bool, resolve: bool, strict: bool, output_format: str) -> int:
     """Solve the layouts and write out/ and intents/plan.lock.yaml: whole, or not at all.
 
     Files of out/ that cpuplan did not write are left alone.
     """
+    if settings().is_narrowed and not check:
+        raise click.UsageError("compile always writes everything: --cluster and --node are for --check")
     root = settings().root
     out = root / "out"
     if not (check or force or resolve) and inputs.unchanged(root, out) and inputs.is_intact(out):
@@ -39,6 +42,7 @@ def command(check: bool, force: bool, resolve: bool, strict: bool, output_format
     from cpuplan.diagnostics import errors
 
     project = pipeline.load(root)
+    narrow_to(project)
     compiled = pipeline.compile_project(project, resolve=resolve)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format)

@@ -32,7 +32,7 @@ def report(error: Exception, arguments: list[str], settings: Settings, command: 
             print_diagnostics(found, wanted, finished=code == 1)
         except CpuplanError as second:  # the file of -o cannot be written
             settings.output = None
-            print_diagnostics([*found, *second.diagnostics])
+            print_diagnostics([*found, *second.diagnostics], "text")
     return code
 
 
@@ -47,7 +47,7 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
         if isinstance(error, Locked):
             return error.diagnostics, 5
         # Files that cannot be read or written, and names on the command line that nobody has.
-        unread = all(found.code.startswith(("CP1", "CP25", "CP6")) for found in error.diagnostics)
+        unread = all(found.code.startswith(("CP1", "CP25", "CP293", "CP6")) for found in error.diagnostics)
         return error.diagnostics, 2 if unread else 1
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
         return [diagnose("CP607", path="standard output", problem=error.strerror)], 2

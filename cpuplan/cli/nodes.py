@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cpuplan import pipeline
-from cpuplan.cli.output import print_diagnostics
+from cpuplan.cli.output import narrow_to, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.pipeline import Project
 from cpuplan.plan import NodePlan, Plan
@@ -13,6 +13,7 @@ from cpuplan.plan import NodePlan, Plan
 def load_plan(root: Path) -> tuple[Project, Plan] | None:
     """The project's plan; None, with the errors printed, if it has any."""
     project = pipeline.load(root)
+    narrow_to(project)
     plan = solve_plan(project)
     return None if plan is None else (project, plan)
 
@@ -49,7 +50,7 @@ def find_node(plan: Plan, wanted: str, project: Project, others: Iterable[str] =
     matches = [
         (each, node)
         for (in_cluster, node), each in plan.by_node.items()
-        if node == name and (not slash or in_cluster == cluster)
+        if node == name and (in_cluster == cluster if slash else in_cluster in (settings().clusters or (in_cluster,)))
     ]
     if len(matches) == 1:
         return matches[0]

@@ -22,10 +22,18 @@ class Settings:
         self.verbose = False
         #: Where the report goes; None for standard output or error.
         self.output: Path | None = None
-        self.cluster: str | None = None
-        self.node: str | None = None
+        self.format = "text"
+        #: What findings and nodes are told of; empty for all. `scope` is made of them when the project is read.
+        self.clusters: tuple[str, ...] = ()
+        self.nodes: tuple[str, ...] = ()
+        self.scope: Any = None
         #: Whether the report has been written: what goes wrong afterwards is told as text.
         self.reported = False
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether --cluster or --node leaves something out."""
+        return bool(self.clusters or self.nodes)
 
     @cached_property
     def root(self) -> Path:
@@ -38,6 +46,10 @@ class Settings:
         if found != Path():
             self.say(f"project: {found}")
         return found
+
+
+#: Options whose value is called otherwise here.
+_NAMES = {"output_format": "format"}
 
 
 def shared() -> list[click.Option]:
@@ -76,17 +88,38 @@ def shared() -> list[click.Option]:
     ]
 
 
-def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Keep what was said; what was not said leaves what was said before the command's name."""
-    if value in (None, False):
-        return
+    if value in (None, False, ()):
+        return value
     settings = context.ensure_object(Settings)
-    if parameter.name == "colour":
-        value = None if value == "auto" else value == "always"
-    setattr(settings, str(parameter.name), value)
+    kept = {"auto": None, "always": True, "never": False}[value] if parameter.name == "colour" else value
+    setattr(settings, _NAMES.get(str(parameter.name), str(parameter.name)), kept)
     if settings.quiet and settings.verbose:
         raise click.UsageError("-q and -v exclude each other", context)
+    return value
 
 
 #: For options of some commands that are kept in the same way.
 keep = _keep
+
+
+def filters(*, by_node: bool = True) -> list[click.Option]:
+    """`--cluster` and `--node`, for commands that tell of many nodes."""
+    cluster = click.Option(
+        ["--cluster", "clusters"],
+        multiple=True,
+        metavar="NAME",
+        help="Tell of nodes of this cluster only; may be repeated. What is judged is always the whole.",
+        expose_value=False,
+        callback=_keep,
+    )
+    node = click.Option(
+        ["--node", "nodes"],
+        multiple=True,
+        metavar="NAME",
+        help="Tell of this node only, NAME or CLUSTER/NAME; may be repeated.",
+        expose_value=False,
+        callback=_keep,
+    )
+    return [cluster, node] if by_node else [cluster]

@@ -4,13 +4,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from cpuplan.pipeline import Project
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -54,6 +57,7 @@ def format_option(command: Command) -> Command:
         "output_format",
         type=click.Choice(options.FORMATS),
         default="text",
+        callback=options.keep,
         help="Of the findings; all but text go to standard output.",
     )(command)
 
@@ -65,10 +69,55 @@ def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True)
     click.echo(on_terminal(text, colour=colour), err=err, nl=nl, color=colour)
 
 
+def result_options(command: Command) -> Command:
+    """`--format` and `-o`, for commands with a result of their own, as text or JSON."""
+    command = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+        help="Write the result to this file, whole or not at all.",
+        expose_value=False,
+        callback=options.keep,
+    )(command)
+    choice = click.Choice(["text", "json"])
+    return click.option("--format", "output_format", type=choice, default="text", callback=options.keep)(command)
+
+
+def filter_options(command: Command) -> Command:
+    """`--cluster` and `--node`, for commands that tell of many nodes."""
+    for option in reversed(options.filters()):
+        _add(command, option)
+    return command
+
+
+def cluster_option(command: Command) -> Command:
+    """`--cluster`, for commands of one node."""
+    for option in options.filters(by_node=False):
+        _add(command, option)
+    return command
+
+
+def _add(command: Any, option: click.Option) -> None:
+    """As click's own decorators do with an option that is made already."""
+    if not hasattr(command, "__click_params__"):
+        command.__click_params__ = []
+    command.__click_params__.append(option)
+
+
+def narrow_to(project: "Project") -> None:
+    """Tell only of the nodes of --cluster and --node. Raises CpuplanError (CP293) for a name that nobody has."""
+    if settings().is_narrowed:
+        from cpuplan.cli.scope import Scope
+
+        settings().scope = Scope(project, settings().clusters, settings().nodes)
+
+
 def print_diagnostics(
-    diagnostics: Iterable[Diagnostic], output_format: str = "text", *, strict: bool = False, finished: bool = True
+    diagnostics: Iterable[Diagnostic], output_format: str = "", *, strict: bool = False, finished: bool = True
 ) -> None:
     """Text goes to standard error; other formats to standard output or the file of -o, also when nothing was found."""
+    output_format = output_format or settings().format
     found = _of_today(diagnostics)
     to_file = _output_file()
     if not found and output_format == "text" and not to_file:
@@ -89,8 +138,7 @@ def print_diagnostics(
         write_file(to_file, text)
     else:
         echo(text, nl=False)
-    if told := reporter.notice(output_format):
-        note(f"note: {told}")
+    print_remarks(reporter.notices(output_format))
 
 
 def _of_today(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -114,6 +162,19 @@ def today() -> str:
     from datetime import UTC, datetime
 
     return datetime.now(UTC).date().isoformat()
+
+
+def echo_result(text: str, *, colour: bool = False) -> None:
+    """The result of a command: to standard output, or the file of -o, whole or not at all."""
+    file = _output_file()
+    # What is told from here on is no result.
+    settings().reported, settings().output = True, None
+    if file:
+        from cpuplan.write.files import write_file
+
+        write_file(file, text)
+    else:
+        echo(text, nl=False, colour=colour)
 
 
 def _output_file() -> Path | None:

@@ -22,7 +22,9 @@ class Reporter:
         self, settings: Settings, diagnostics: Iterable[Diagnostic], *, strict: bool = False, finished: bool = True
     ) -> None:
         self.names = Names(settings.root)
-        found = list(diagnostics) if settings.verbose else grouped(diagnostics)
+        every = list(diagnostics)
+        here = [each for each in every if settings.scope is None or settings.scope.has(each)]
+        found = here if settings.verbose else grouped(here)
         context = click.get_current_context(silent=True)
         self.report = Report(
             ordered(found),
@@ -31,6 +33,7 @@ class Reporter:
             strict=strict,
             finished=finished,
             verbose=settings.verbose,
+            elsewhere=len(every) - len(here),
         )
 
     def text(self, stream: IO[str] | Any, *, colour: bool) -> str:
@@ -44,9 +47,13 @@ class Reporter:
             return text.render(self.report, read_lines=self._lines)
         return formats.render(output_format, self.report)
 
-    def notice(self, output_format: str) -> str:
-        """What whoever reads the format will not be shown; empty where all is."""
-        return formats.notice(output_format, self.report)
+    def notices(self, output_format: str) -> list[str]:
+        """What whoever reads the format will not be shown."""
+        report = self.report
+        found = [formats.notice(output_format, report)]
+        if report.elsewhere:
+            found.append(f"{report.elsewhere} more elsewhere, which --cluster or --node leaves out")
+        return [text for text in found if text]
 
     def _lines(self, path: str) -> Sequence[str]:
         place, root = self.names.place(path), self.names.root

@@ -7,7 +7,7 @@ import click
 
 from cpuplan import pipeline
 from cpuplan.cli.nodes import find_node, solve_plan
-from cpuplan.cli.output import echo, screen_width, settings, use_colour
+from cpuplan.cli.output import echo, filter_options, narrow_to, screen_width, settings, use_colour
 
 if TYPE_CHECKING:
     from cpuplan.render.machine import Map
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", required=False, metavar="[NODE|HARDWARE]")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write the picture to this SVG file.")
+@filter_options
 @click.option(
     "--import",
     "source",
@@ -35,6 +36,7 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
 
         return _print(machines.imported(source, name), svg)
     project = pipeline.load(settings().root)
+    narrow_to(project)
     if name and not any(name in each.nodes for each in project.classes):
         from cpuplan.cli import machines
 
@@ -46,7 +48,8 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     if name is None:
         from cpuplan.render.overview import overview
 
-        echo(overview(plan), nl=False)
+        scope = settings().scope
+        echo(overview([each for each in plan.nodes if scope is None or scope.wants(each.node_class)]), nl=False)
         return 0
     from cpuplan.render.machine import plan_map
 

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cpuplan.cli.nodes import find_nodes, load_plan
-from cpuplan.cli.output import echo, print_diagnostics, screen_width, settings, shown_path, use_colour
+from cpuplan.cli.output import (
+    count,
+    echo_result,
+    filter_options,
+    note,
+    print_diagnostics,
+    result_options,
+    screen_width,
+    settings,
+    shown_path,
+    use_colour,
+)
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
 
 if TYPE_CHECKING:
@@ -35,7 +46,8 @@ if TYPE_CHECKING:
     help="Start from this cpu_manager_state or memory_manager_state; give both with two --state. One node only.",
 )
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write the picture to this SVG file.")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text")
+@result_options
+@filter_options
 def command(
     names: tuple[str, ...], each: bool, any_order: bool, states: tuple[Path, ...], svg: Path | None, output_format: str
 ) -> int:
@@ -75,13 +87,34 @@ def command(
     shown = {each.code for each in diagnostics}
     diagnostics += [each for each in traps if each.code not in shown | _OF_WORKLOADS]
     diagnostics = described(project, diagnostics)
+    told = found._replace(nodes=_wanted(found))
+    names_told = {node.plan.node_class.name for node in told.nodes}
+    orders_told = [(name, answer) for name, answer in answers if name in names_told]
     if output_format == "json":
-        _print_json(found, answers, diagnostics)
+        _print_json(told, orders_told, diagnostics)
     else:
-        _print(found, answers, svg=svg)
+        _print(told, orders_told, svg=svg)
         print_diagnostics(diagnostics)
+    if rest := _count(found) - _count(told):
+        note(f"note: {count(rest, 'node')} more, which --cluster or --node leaves out")
     fine = all(answer.is_proven for _, answer in answers) if any_order else found.is_fine
     return 0 if fine and not errors(diagnostics) else 1
+
+
+def _wanted(found: "Result") -> "tuple[Simulated, ...]":
+    """The nodes that --cluster and --node leave."""
+    scope = settings().scope
+    if scope is None:
+        return found.nodes
+    left = []
+    for each in found.nodes:
+        names = tuple(name for name in each.nodes if (each.plan.node_class.cluster, name) in scope.wanted)
+        left += [each._replace(nodes=names)] if names else []
+    return tuple(left)
+
+
+def _count(found: "Result") -> int:
+    return sum(len(each.nodes) for each in found.nodes)
 
 
 def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
@@ -170,25 +203,32 @@ def _orders(chosen: "Chosen", items: "Sequence[Item]", states: Sequence[Path]) -
 
 def _print(found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Path | None) -> None:
     from cpuplan.render import admission
+
+    colour = use_colour() and not settings().output
+    picture = _picture(found, svg, colour=colour) if svg or len(found.nodes) == 1 else ""
+    texts = [picture, admission.report(found, one_by_one=settings().verbose)]
+    for name, answer in answers:
+        pods = sum(len(node.outcome.outcomes) for node in found.nodes if node.plan.node_class.name == name)
+        text = admission.order_text(answer, pods)
+        texts.append(f"\n{name}: {text}" if len(answers) > 1 else f"\n{text}")
+    echo_result("".join(texts), colour=colour)
+
+
+def _picture(found: "Result", svg: Path | None, *, colour: bool) -> str:
+    """The node with its pods, for the terminal; with `svg` it is written there."""
+    from cpuplan.render import admission
     from cpuplan.render.show import draw
 
-    if svg or len(found.nodes) == 1:
-        if len(found.nodes) != 1:
-            raise click.UsageError("a picture is of one node: name it")
-        drawn = admission.owners_map(found.nodes[0], admission.names(found.nodes[0].nodes))
-        if svg:
-            from cpuplan.render.svg import draw_svg
-            from cpuplan.write.files import write_file
+    if len(found.nodes) != 1:
+        raise click.UsageError("a picture is of one node: name it")
+    drawn = admission.owners_map(found.nodes[0], admission.names(found.nodes[0].nodes))
+    if not svg:
+        return draw(drawn, colour=colour, width=screen_width()) + "\n"
+    from cpuplan.render.svg import draw_svg
+    from cpuplan.write.files import write_file
 
-            write_file(svg, draw_svg(drawn))
-        else:
-            colour = use_colour()
-            echo(draw(drawn, colour=colour, width=screen_width()), colour=colour)
-    echo(admission.report(found, one_by_one=settings().verbose), nl=False)
-    for name, answer in answers:
-        count = sum(len(node.outcome.outcomes) for node in found.nodes if node.plan.node_class.name == name)
-        text = admission.order_text(answer, count)
-        echo(f"\n{name}: {text}" if len(answers) > 1 else f"\n{text}", nl=False)
+    write_file(svg, draw_svg(drawn))
+    return ""
 
 
 def _print_json(found: "Result", answers: "Sequence[tuple[str, Answer]]", diagnostics: Sequence[Diagnostic]) -> None:
@@ -199,4 +239,4 @@ def _print_json(found: "Result", answers: "Sequence[tuple[str, Answer]]", diagno
 
     data: dict[str, Any] = admission.to_data(found, answers, one_by_one=settings().verbose)
     data["diagnostics"] = findings(Reporter(settings(), diagnostics).report)
-    echo(to_json(data, sort_keys=False), nl=False)
+    echo_result(to_json(data, sort_keys=False))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, fails, format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import count, fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
 from cpuplan.write import inputs
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @format_option
+@filter_options
 @click.option("--strict", is_flag=True, help="Warnings count as errors, but for waived ones.")
 @click.option(
     "--target",
@@ -32,7 +33,7 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     Exit code 0: nothing is wrong; 1: something is.
     """
     root = settings().root
-    if not files and inputs.unchanged(root, root / "out"):
+    if not (files or settings().is_narrowed) and inputs.unchanged(root, root / "out"):
         # out/ was compiled from exactly these files, so they are known to be right.
         print_diagnostics([], output_format)
         note("inventories and intents are valid; out/ was compiled from them")
@@ -49,6 +50,7 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         found = [*refused, *check_files(configurations, target, ())]
         return _finish(found, output_format, "valid for the kubelet", strict=strict)
     project = pipeline.load(root, others)
+    narrow_to(project)
     plan, problems = pipeline.solve(project)
     found = [*project.diagnostics, *problems, *pipeline.check(project, plan)]
     diagnostics = [*refused, *pipeline.described(project, found, whole=True)]

@@ -281,6 +281,13 @@ CODES = {
         "The command did nothing. Options that hold for every command (-C, --color, -q, -v) may stand before or after its "
         "name. In the formats for programs the report says so too, so that a pipeline never reads an old one.",
     ),
+    "CP293": Code(
+        "nothing of this name to tell of",
+        "{option} {name} matches nothing",
+        "{hint}",
+        "`--cluster` and `--node` take names of the inventory, and narrow what is printed. A misspelt one would look like a "
+        "cluster without findings.",
+    ),
     "CP294": Code(
         "waiver of what cannot be waived",
         "{waived} cannot be waived: {problem}",

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 
 from cpuplan.inventory import HardwareSpec
 from cpuplan.load.documents import Document
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import NodePlan
 from cpuplan.pools import POOLS
 from cpuplan.printable import printable_values
 
 _HEAD = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 
 
-def overview(plan: Plan) -> str:
+def overview(plans: Iterable[NodePlan]) -> str:
     """A line for each class: its nodes, intent and hardware, and how many CPUs each pool has."""
-    return table([_HEAD, *map(_row, plan.nodes)])
+    return table([_HEAD, *map(_row, plans)])
 
 
 def catalogue(entries: Iterable[Document]) -> str:

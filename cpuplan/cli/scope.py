@@ -1,0 +1,112 @@
+"""What `--cluster` and `--node` leave of the findings. They narrow what is printed, never what is judged."""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.document import expand_names
+from cpuplan.load.documents import Document
+from cpuplan.load.places import Places
+from cpuplan.pipeline import Project
+from cpuplan.plan import NodeClass
+
+#: Cluster and name.
+Node = tuple[str, str]
+
+
+class Scope:
+    """The wanted nodes of a project. Raises CpuplanError (CP293) for a name that nobody has."""
+
+    def __init__(self, project: Project, clusters: tuple[str, ...], nodes: tuple[str, ...]) -> None:
+        self.project, self.places = project, Places(project.documents)
+        self.all = frozenset(node for found in self._groups.values() for node in found)
+        if not project.documents.may_define("Nodes"):
+            self._check("--cluster", clusters, {cluster for cluster, _ in self.all})
+            self._check("--node", nodes, {name for node in self.all for name in (node[1], "/".join(node))})
+        self.wanted = frozenset(node for node in self.all if _fits(node, clusters, nodes))
+        if not self.wanted and self.all and not project.documents.may_define("Nodes"):
+            text = f"{', '.join(clusters)} --node {', '.join(nodes)}"
+            hint = "name a node of the cluster, or only one of the two"
+            raise CpuplanError([diagnose("CP293", option="--cluster", name=text, hint=hint)])
+
+    @staticmethod
+    def _check(option: str, given: Iterable[str], known: set[str]) -> None:
+        from cpuplan.load.names import did_you_mean
+
+        if wrong := [name for name in given if name not in known]:
+            raise CpuplanError(
+                [diagnose("CP293", option=option, name=name, hint=did_you_mean(name, known)) for name in wrong]
+            )
+
+    @cached_property
+    def _groups(self) -> dict[tuple[str, int], list[Node]]:
+        """The nodes of each group of each Nodes document."""
+        found = {}
+        for document in self.project.documents.of_kind("Nodes"):
+            for index, group in enumerate(document.spec.nodes):
+                try:
+                    names = expand_names(group.name)
+                except ValueError:
+                    names = []
+                found[document.name, index] = [(document.spec.cluster, name) for name in names]
+        return found
+
+    def has(self, found: Diagnostic) -> bool:
+        """Whether a finding is about a wanted node, or may be: what is not known to be of other nodes only."""
+        nodes = self._concerned(found)
+        return nodes is None or bool(self.wanted & nodes)
+
+    def wants(self, node_class: NodeClass) -> bool:
+        """Whether a class has a wanted node."""
+        return any((node_class.cluster, node) in self.wanted for node in node_class.nodes)
+
+    def _concerned(self, found: Diagnostic) -> frozenset[Node] | None:
+        at = found.position
+        if at is None:
+            return None
+        if not at.line:
+            return self._of_output(at.path.split("/"))
+        document = self.places.document_at(at)
+        return self._of_document(document, found.field) if document else None
+
+    def _of_output(self, parts: list[str]) -> frozenset[Node] | None:
+        """The nodes that a file or folder of out/ is for."""
+        match parts:
+            case [_, "nodes", cluster, name, *_] if nodes := self._of_classes(cluster=cluster, name=name):
+                return nodes
+            case [_, "clusters", cluster, "expected", "nrt", file]:
+                return frozenset({(cluster, file.removesuffix(".yaml"))})
+            case [_, "nodes" | "clusters", cluster, *_]:
+                return frozenset(node for node in self.all if node[0] == cluster)
+        return None
+
+    def _of_document(self, document: Document, field: str) -> frozenset[Node] | None:
+        name = document.name
+        if document.kind == "Intent":
+            return self._of_classes(intent=name) or None  # one that selects nothing is nobody else's
+        if document.kind == "Hardware":
+            return frozenset(self._with_hardware(name)) or None
+        if document.kind == "Nodes":
+            _, _, index = field.partition(":spec.nodes.")
+            of_group = index.partition(".")[0]
+            wanted = [int(of_group)] if of_group.isdigit() else range(len(document.spec.nodes))
+            return frozenset(node for one in wanted for node in self._groups[name, one])
+        return None
+
+    def _of_classes(self, **facts: str) -> frozenset[Node]:
+        return frozenset(
+            (each.cluster, node)
+            for each in self.project.classes
+            if all(getattr(each, fact) == value for fact, value in facts.items())
+            for node in each.nodes
+        )
+
+    def _with_hardware(self, name: str) -> Iterator[Node]:
+        for document in self.project.documents.of_kind("Nodes"):
+            for index, group in enumerate(document.spec.nodes):
+                if (group.hardware or document.spec.hardware) == name:
+                    yield from self._groups[document.name, index]
+
+
+def _fits(node: Node, clusters: tuple[str, ...], nodes: tuple[str, ...]) -> bool:
+    return (not clusters or node[0] in clusters) and (not nodes or node[1] in nodes or "/".join(node) in nodes)
