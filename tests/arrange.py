@@ -145,6 +145,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP110-folder-elsewhere": (_link("intents/shared", "/etc"),),
     "CP110-link-to-a-device": (_link("inventories/z.yaml", "/dev/zero"),),
     "CP111-pipe": (_pipe("inventories/z.yaml"),),
+    "CP113-tab": (_replace("intents/main.yaml", "isolated: rest", "isolated:\trest"),),
     "CP121-cut-short": (_archive("worker-0.tgz", SYSROOT), _resize("worker-0.tgz", 200)),
     "CP122-absolute-name": (_archive("worker-0.tar", SYSROOT | {"/etc/hostname": "worker-0\n"}),),
     "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),

@@ -8,6 +8,8 @@ import click
 from cpuplan.cli.output import count, format_option, note, print_diagnostics, settings, shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cpuplan.diagnostics import Diagnostic
 
 
@@ -20,23 +22,19 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     first line that tells editors the schema. Comments and values are kept. Nothing is written if a file is not YAML.
     """
     from cpuplan.diagnostics import CpuplanError
-    from cpuplan.load import yaml
     from cpuplan.load.files import LOCK_NAME, Inputs, input_files
     from cpuplan.write.files import write_file
-    from cpuplan.write.format import canonical
 
     inputs = input_files(settings().root) if not paths else Inputs([*paths], [])
     if inputs.diagnostics:
         raise CpuplanError(inputs.diagnostics)
     found = [path for path in inputs.files if paths or path.name != LOCK_NAME]
-    problems = [problem for path in found for problem in yaml.read(path, shown_path(path))[1]]
+    texts, problems = _texts(found)
     if problems:
         print_diagnostics(problems, output_format)
         return 1
     changes: list[Diagnostic] = []
-    for path in found:
-        before = path.read_text(encoding="utf-8-sig")
-        after = canonical(before)
+    for path, (before, after) in texts.items():
         if before == after:
             continue
         changes.append(_difference(path, before, after))
@@ -46,6 +44,30 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     print_diagnostics(changes if check else (), output_format)
     note(f"{count(len(found), 'file')}, {len(changes)} {'to change' if check else 'changed'}")
     return 3 if check and changes else 0
+
+
+def _texts(paths: "Iterable[Path]") -> "tuple[dict[Path, tuple[str, str]], list[Diagnostic]]":
+    """The text of each file and its canonical form, and what is wrong with those that have none."""
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.files import Unreadable, read_regular
+    from cpuplan.load import yaml
+    from cpuplan.load.files import refusal
+    from cpuplan.write.format import NotFormattable, canonical
+
+    texts, problems = {}, []
+    for path in paths:
+        try:
+            data = read_regular(path)
+            _, found = yaml.decode(shown_path(path), data)
+            if not found:
+                before = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+                texts[path] = before, canonical(before)
+            problems += found
+        except Unreadable as error:
+            problems.append(refusal(shown_path(path), error))
+        except NotFormattable as error:
+            problems.append(diagnose("CP114", path=shown_path(path), problem=error))
+    return texts, problems
 
 
 def _difference(path: Path, before: str, after: str) -> "Diagnostic":

@@ -1,10 +1,12 @@
 """Documents that a command writes for people to edit: never over what is there, unless told to."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from cpuplan.cli.output import note, print_diagnostics
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.files import Unreadable, read_regular
 
 #: Above a document in a folder of the project: editors check it against the schema of its kind.
 HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
@@ -15,8 +17,15 @@ def blocked(texts: Mapping[Path, str], hint: str) -> list[Diagnostic]:
     return [
         diagnose("CP621", path=path, hint=hint.format(name=path.stem))
         for path, text in texts.items()
-        if path.exists() and not (path.is_file() and path.read_text("utf-8", "replace") == text)
+        if os.path.lexists(path) and not _holds(path, text)
     ]
+
+
+def _holds(path: Path, text: str) -> bool:
+    try:
+        return read_regular(path) == text.encode()
+    except Unreadable:
+        return False
 
 
 def write(texts: Mapping[Path, str], *, quiet: bool = False) -> None:

@@ -20,6 +20,7 @@ from cpuplan.cli.output import (
     use_colour,
 )
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
+from cpuplan.files import Unreadable, read_regular
 
 if TYPE_CHECKING:
     from cpuplan.pipeline import Project
@@ -134,8 +135,8 @@ def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
         for file in files:
             read, found = yaml.read(file, shown_path(file))
             sources += read
-            # Numbers that YAML readers disagree on (`defaultMode: 0644`) keep no pod from being understood.
-            problems += [each for each in found if each.code not in ("CP103", "CP104")]
+            # What YAML readers disagree on (`defaultMode: 0644`, tabs) keeps no pod from being understood.
+            problems += [each for each in found if each.code not in ("CP103", "CP104", "CP113")]
     made = manifests.read(sources)
     problems += made.diagnostics
     if not made.items and not errors(problems):
@@ -143,6 +144,8 @@ def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
     return list(made.items), problems
 
 
+#: Bytes of a state file: with 110 pods they have some 20 kB.
+_MAX_STATE = 16 * 1024 * 1024
 #: No pod can come where the kubelet does not start.
 _NOT_STARTED = {"CP701", "CP702", "CP703"}
 #: Of the intent's workloads, which are not the pods at hand.
@@ -174,9 +177,16 @@ def _findings(nodes: "Sequence[Simulated]") -> list[Diagnostic]:
 
 
 def _state(states: Sequence[Path]) -> "Node":
+    from cpuplan.load.files import refusal
     from cpuplan.simulate import admission
 
-    return admission.read_state(path.read_text(errors="replace") for path in states)
+    texts = []
+    for path in states:
+        try:
+            texts.append(read_regular(path, limit=_MAX_STATE).decode(errors="replace"))
+        except Unreadable as error:
+            raise CpuplanError([refusal(shown_path(path), error)]) from None
+    return admission.read_state(texts)
 
 
 def _simulate(chosen: "Chosen", items: "Sequence[Item]", *, each: bool, states: Sequence[Path]) -> "Result":

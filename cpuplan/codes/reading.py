@@ -62,6 +62,20 @@ CODES = {
         "run `cpuplan init` for a first project, or `cpuplan -C DIR` for another folder",
         "cpuplan reads every .yaml and .yml file under `inventories/` and `intents/` of the project folder.",
     ),
+    "CP113": Code(
+        "tab outside of quotes",
+        "a tab stands here, which not every reader of YAML takes",
+        "put a blank in its place, or quotes around the text",
+        "YAML 1.2 has tabs between values and inside of plain text; PyYAML, ruamel and others stop at them. They may stand "
+        "in quoted text, in block text and in comments.",
+    ),
+    "CP114": Code(
+        "no canonical form",
+        "{path} cannot be put into its canonical form: {problem}",
+        "write the document in a plainer way, or leave it out: `cpuplan fmt` takes the files to work on",
+        "`fmt` reads a file with a second reader that keeps comments, and reads again what it is about to write. It leaves the "
+        "file as it is unless every value is the same.",
+    ),
     "CP110": Code(
         "link out of the project",
         "{path} is not read: {problem}",

@@ -90,6 +90,7 @@ def parse(path: str, text: str) -> tuple[list[Source], list[Diagnostic]]:
         reader.report(*yaml_text.oddities(reader.text))
         loader = LOADER(reader.text)
         reader.compose(iter(loader.get_event, None))
+        reader.report(*yaml_text.tabs(reader.text))
     except yaml.YAMLError as error:
         reader.report(yaml_text.syntax_problem(reader.text, error))
     except _Stop:

@@ -9,6 +9,8 @@ from yaml.reader import ReaderError
 
 #: What libyaml counts as the end of a line.
 BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
+_TAB_OR_BREAK = re.compile(r"\t|\r\n|[\n\r\x85\u2028\u2029]")
+_COMMENT = re.compile(r"(?<=[ \t\n\r\x85\u2028\u2029])#")
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 
 #: Line, first and last column, from 0.
@@ -44,6 +46,33 @@ def oddities(text: str) -> Iterator[Problem]:
             meant = {"quoted": f'"\\u{code:04x}"', "otherwise": ", else end the line as usual"}
             yield Problem("CP103", place, {"text": shown, "first": "the end of a line", "second": "text", **meant})
         line, start = line + 1, match.end()
+
+
+def tabs(text: str) -> Iterator[Problem]:
+    """Tabs outside of quotes, block texts and comments, in a text that libyaml takes: not every reader does."""
+    if "\t" not in text:
+        return
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    kept = [
+        (token.start_mark.index, token.end_mark.index)
+        for token in yaml.scan(text, loader)
+        if isinstance(token, yaml.ScalarToken) and not token.plain
+    ]
+    line = start = index = 0
+    for match in _TAB_OR_BREAK.finditer(text):
+        at = match.start()
+        while index < len(kept) and kept[index][1] <= at:
+            index += 1
+        if match[0] != "\t":
+            line, start = line + 1, match.end()
+        elif not (index < len(kept) and kept[index][0] <= at) and not _is_comment(text, start, at, kept, index):
+            yield Problem("CP113", (line, at - start, at - start + 1), {})
+
+
+def _is_comment(text: str, start: int, at: int, kept: Sequence[tuple[int, int]], index: int) -> bool:
+    """Whether a comment begins in the line from `start` before `at`, after the last quoted text."""
+    begin = max(start, kept[index - 1][1]) if index else start
+    return bool(_COMMENT.search(text, begin, at)) or text[begin : begin + 1] == "#"
 
 
 def syntax_problem(text: str, error: yaml.YAMLError) -> Problem:

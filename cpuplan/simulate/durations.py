@@ -7,6 +7,7 @@ from cpuplan.simulate.gotext import quote
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 MILLISECOND, SECOND, MINUTE, HOUR = _UNITS["ms"], _UNITS["s"], _UNITS["m"], _UNITS["h"]
+_INT64_DIGITS = 19
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 
 
@@ -21,14 +22,14 @@ def parse_duration(text: str) -> int:
     total = 0
     while rest:
         match = _PART.match(rest)
-        if match is None or not (match[1] or match[2]):
+        if match is None or not (match[1] or match[2]) or len((match[1] or "").lstrip("0")) > _INT64_DIGITS:
             raise KubeletError(f"time: invalid duration {quote(text)}")
         if not match[3]:
             raise KubeletError(f"time: missing unit in duration {quote(text)}")
         if match[3] not in _UNITS:
             raise KubeletError(f"time: unknown unit {quote(match[3])} in duration {quote(text)}")
-        unit, fraction = _UNITS[match[3]], match[2] or ""
-        total += int(match[1] or "0") * unit + int(fraction or "0") * unit // 10 ** len(fraction)
+        unit, fraction = _UNITS[match[3]], (match[2] or "")[:_INT64_DIGITS]
+        total += int((match[1] or "").lstrip("0") or "0") * unit + int(fraction or "0") * unit // 10 ** len(fraction)
         rest = rest[match.end() :]
     return sign * total
 

@@ -8,6 +8,7 @@ TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
 _ESCAPES |= {"\\": r"\\", '"': r"\""}
+_INT64_DIGITS = 19
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -38,7 +39,8 @@ def atoi(text: str) -> int:
     """strconv.Atoi: decimal ASCII digits with an optional sign, 64 bits; KubeletError with its text."""
     if not _INTEGER.fullmatch(text):
         raise KubeletError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
-    number = int(text)
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    number = int(digits[: _INT64_DIGITS + 1]) * (-1 if text[0] == "-" else 1)
     if not -(1 << 63) <= number < 1 << 63:
         raise KubeletError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
     return number

@@ -20,6 +20,15 @@ _WORKLOADS: dict[str, tuple[Field, Field]] = {
     "CronJob": (("spec", "jobTemplate", "spec", "template"), ("spec", "jobTemplate", "spec", "parallelism")),
 }
 _KINDS = ("Pod", "List", *_WORKLOADS)
+#: Fields that are read beside the containers, and what they must be.
+_SHAPES: tuple[tuple[Field, type, str], ...] = (
+    (("metadata",), dict, "a mapping"),
+    *((("metadata", name), str, "text") for name in ("name", "generateName", "namespace", "uid")),
+    (("metadata", "annotations"), dict, "a mapping"),
+    (("status",), dict, "a mapping"),
+    (("status", "qosClass"), str, "text"),
+    (("spec", "priority"), int, "a whole number"),
+)
 #: Most pods of all manifests together.
 MOST = 100_000
 #: Objects with these names come along in many files and have no pods.
@@ -63,7 +72,11 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
     if not isinstance(kind, str):
         reader.diagnostics.append(_problem(source, at, "has no kind"))
     elif kind == "List" or (kind.endswith("List") and isinstance(data.get("items"), list)):
-        for index, item in enumerate(data.get("items") or ()):
+        listed = data.get("items") or []
+        if not isinstance(listed, list):
+            reader.diagnostics.append(_problem(source, (*at, "items"), "has items that are not a list"))
+            return
+        for index, item in enumerate(listed):
             whole = isinstance(item, dict) and "kind" not in item and kind != "List"
             given = {**item, "kind": kind.removesuffix("List")} if whole else item
             _read_object(reader, source, (*at, "items", index), given)
@@ -76,6 +89,9 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
 
 
 def _read_workload(reader: _Reader, source: Source, at: Field, kind: str, data: Any) -> None:
+    if problems := list(_shape_problems(source, at, data)):
+        reader.diagnostics.extend(problems)
+        return
     template_at, count_at = _WORKLOADS[kind]
     template = _value(data, template_at)
     count = _value(data, count_at) if count_at else None
@@ -124,6 +140,7 @@ def _full_name(data: Any) -> str:
 
 def _problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagnostic]:
     """What keeps a pod from being read, at its place."""
+    yield from _shape_problems(source, at, manifest)
     spec = manifest.get("spec")
     if not isinstance(spec, dict) or not isinstance(spec.get("containers"), list) or not spec["containers"]:
         yield _problem(source, (*at, "spec"), "has no spec.containers")
@@ -145,6 +162,19 @@ def _problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagnostic]:
             yield from _resource_problems(source, (*place, "resources"), container.get("resources"))
     yield from _resource_problems(source, (*at, "spec", "resources"), spec.get("resources"))
     yield from _quantity_problems(source, (*at, "spec", "overhead"), spec.get("overhead"))
+
+
+def _shape_problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagnostic]:
+    """Fields that are of another type than the API server takes."""
+    for field, kind, name in _SHAPES:
+        value = _value(manifest, field)
+        if value is not None and not (isinstance(value, kind) and not isinstance(value, bool)):
+            yield _problem(source, (*at, *field), f"has {'.'.join(map(str, field))} that is not {name}")
+    annotations = _value(manifest, ("metadata", "annotations"))
+    for key, value in annotations.items() if isinstance(annotations, dict) else ():
+        if not isinstance(value, str):
+            place = (*at, "metadata", "annotations", key)
+            yield _problem(source, place, f"has the annotation {key} that is not text (quotes make it so)")
 
 
 def _resource_problems(source: Source, at: Field, resources: Any) -> Iterator[Diagnostic]:

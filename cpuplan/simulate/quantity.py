@@ -70,19 +70,24 @@ class Quantity(NamedTuple):
         return f"{number}{_DECIMAL_SUFFIXES[exponent]}"
 
 
+#: Of a number in Go; and in a text, beyond which digits say nothing more than that it is large, or not 0.
+_INT64_DIGITS = 19
+_MOST_WRITTEN = 200
+
+
 def parse(text: str) -> Quantity:
     """ParseQuantity; KubeletError with its text."""
     match = _NUMBER.match(text)
     if not text or not match or not (match[2] or match[3]):
         raise KubeletError(_MALFORMED)
-    sign, whole, fraction = match[1], match[2] or "", match[3] or ""
+    sign, whole, fraction = match[1], *_shortened(match[2] or "", match[3] or "")
     suffix = text[match.end() :]
     number, scale = int(whole + fraction or "0"), -len(fraction)
     if suffix in _BINARY_EXPONENTS:
         number, form = number * 1024 ** _BINARY_EXPONENTS[suffix], BINARY
     elif suffix in _DECIMAL_EXPONENTS:
         scale, form = scale + _DECIMAL_EXPONENTS[suffix], DECIMAL
-    elif exponent := _EXPONENT.fullmatch(suffix):
+    elif (exponent := _EXPONENT.fullmatch(suffix)) and len(exponent[1]) <= _INT64_DIGITS:
         scale, form = scale + int(exponent[1]), EXPONENT
     elif re.fullmatch(r"[eEinumkKMGTP]*[-+]?[0-9]*", suffix):
         raise KubeletError("unable to parse quantity's suffix")
@@ -90,6 +95,12 @@ def parse(text: str) -> Quantity:
         raise KubeletError(_MALFORMED)
     nano = min(_shifted(number, scale + SCALE), _LARGEST)
     return Quantity(-nano if sign == "-" else nano, form)
+
+
+def _shortened(whole: str, fraction: str) -> tuple[str, str]:
+    """The digits of a number; of a very long one as many as make a difference: it is the largest, or rounded up."""
+    more = "1" if fraction[_MOST_WRITTEN:].strip("0") else ""
+    return whole.lstrip("0")[:_MOST_WRITTEN], fraction[:_MOST_WRITTEN] + more
 
 
 def _shifted(number: int, exponent: int) -> int:

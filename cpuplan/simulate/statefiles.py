@@ -8,6 +8,7 @@ from cpuplan.components import kubelet as component
 from cpuplan.components.setting import Setting
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.files import Unreadable, read_regular
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.source import Position
 
@@ -47,9 +48,9 @@ def _read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
     import json
 
     try:
-        classes = json.loads(path.read_bytes())["classes"]
+        classes = json.loads(read_regular(path))["classes"]
         return {(each["cluster"], each["class"]): each for each in classes}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (Unreadable, ValueError, KeyError, TypeError, RecursionError):
         return {}
 
 

@@ -9,8 +9,48 @@ from cpuplan.load.schema import schema
 _MODELINE = "# yaml-language-server: $schema=../schemas/{kind}.schema.json"
 
 
+#: A comment may move once more when what stood around it has moved.
+_RUNS = 5
+
+
+class NotFormattable(Exception):  # noqa: N818 - what is the case, not what went wrong
+    """A text of which no canonical form with the same values is found; says why."""
+
+
 def canonical(text: str) -> str:
-    """`text` with its keys in order, two blanks of indentation, and the editor's modeline first. Keeps every value."""
+    """`text` with its keys in order, two blanks of indentation, and the editor's modeline first.
+
+    Takes what `load.yaml` takes. Keeps every value, and leaves alone what it made itself. Raises NotFormattable.
+    """
+    from cpuplan.load import yaml
+
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    result = _settled(text)
+    before, _ = yaml.parse("", text)
+    after, problems = yaml.parse("", result)
+    if problems or [each.data for each in before] != [each.data for each in after]:
+        raise NotFormattable("its values would not be the same")
+    return result
+
+
+def _settled(text: str) -> str:
+    for _ in range(_RUNS):
+        try:
+            result = _rewritten(text)
+        except Exception as error:  # ruamel's own errors, and what it trips over
+            raise NotFormattable(_problem(error)) from error
+        if result == text:
+            return result
+        text = result
+    raise NotFormattable("its comments do not come to rest")
+
+
+def _problem(error: Exception) -> str:
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    return f"{problem} (line {mark.line + 1})" if mark and problem else " ".join(str(error).split())[:200]
+
+
+def _rewritten(text: str) -> str:
     from ruamel.yaml import YAML
 
     yaml = YAML()
@@ -20,7 +60,7 @@ def canonical(text: str) -> str:
     documents = list(yaml.load_all(text))
     for document in documents:
         kind = document.get("kind") if isinstance(document, dict) else None
-        if kind in KINDS:
+        if isinstance(kind, str) and kind in KINDS:
             whole = schema(kind)
             _sort(document, whole, whole)
     written = StringIO()

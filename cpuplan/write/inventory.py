@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.files import Unreadable, read_regular
 from cpuplan.importers import documents
 from cpuplan.source import Source
 from cpuplan.write.matching import Known, Matches, Place, in_known_clusters, match, users
@@ -81,7 +82,7 @@ def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
     """Files in `folder` with nothing but what was imported."""
     files: dict[Path, tuple[str | None, str]] = {}
     for path, text in _new_files(documents.documents_of(kinds), folder, header):
-        before = path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else None
+        before = _text(path) if os.path.isfile(path) else None
         if before != text:
             files[path] = before, text
     return Update(files)
@@ -139,7 +140,12 @@ def _edited(changes: Iterable[_Change]) -> dict[Path, tuple[str | None, str]]:
 
 
 def _text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8-sig")
+    from cpuplan.load.files import refusal
+
+    try:
+        return read_regular(path).decode("utf-8-sig", errors="replace")
+    except Unreadable as error:
+        raise CpuplanError([refusal(str(path), error)]) from None
 
 
 def _new_files(fresh: Iterable[Mapping[str, Any]], folder: Path, header: str) -> Iterator[tuple[Path, str]]:

@@ -170,6 +170,54 @@ ODD: tuple[Any, ...] = (
 )
 
 
+_RESOURCES = {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
+_POD_SPEC = {
+    "initContainers": [{"name": "first", "restartPolicy": "Always", "resources": _RESOURCES}],
+    "containers": [{"name": "main", "image": "x", "resources": _RESOURCES}, {"name": "side"}],
+    "overhead": {"cpu": "250m"},
+    "resources": {"limits": {"cpu": "4"}},
+    "runtimeClassName": "performance",
+    "hostNetwork": False,
+    "nodeName": "worker-0",
+}
+_META = {"name": "du", "namespace": "ran", "labels": {"app": "du"}, "annotations": {"cpu-quota.crio.io": "disable"}}
+#: Pods, and what controllers make pods of.
+PODS: tuple[dict[str, Any], ...] = (
+    {"apiVersion": "v1", "kind": "Pod", "metadata": _META, "spec": {"containers": _POD_SPEC["containers"]}},
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {**_META, "name": "cu"}, "spec": _POD_SPEC},
+    {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": _META,
+        "spec": {"replicas": 2, "template": {"metadata": _META, "spec": _POD_SPEC}},
+    },
+    {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": _META,
+        "spec": {"jobTemplate": {"spec": {"parallelism": 2, "completions": 3, "template": {"spec": _POD_SPEC}}}},
+    },
+    {"kind": "List", "items": [{"kind": "DaemonSet", "metadata": _META, "spec": {"template": {"spec": _POD_SPEC}}}]},
+    {"kind": "PodList", "items": [{"metadata": _META, "spec": _POD_SPEC}]},
+)
+#: Of a KubeletConfiguration that is fuzzed.
+KUBELET_HEAD = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+KUBELET = (
+    b"cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\ncpuManagerPolicyOptions: {full-pcpus-only: 'true'}\n",
+    b"topologyManagerPolicy: restricted\nsystemReserved: {cpu: 500m}\nevictionHard: {memory.available: 5%}\n",
+    b"memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n  limits: {memory: 1124Mi}\nfeatureGates: {A: 1}\n",
+    b"maxPods: 250\nshutdownGracePeriod: 60s\nlogging: {verbosity: 2, flushFrequency: 5s}\nx: &a [1]\ny: *a\n",
+)
+#: Documents whose comments and line ends stand in odd places.
+LAYOUTS = (
+    b"---\n\nkind: Intent\nspec: {}\nmetadata:\n  name: 'x'\n# end\n",
+    b"# head\n\n---\n# second\nkind: [a]\nb: |\n  x\n\n\n  # no comment\nc: >-\n  y\n  z # no\n",
+    b"metadata: {name: a, labels: {'b': \"c\"}} # side\n\n\nkind: Nodes # kind\nspec:\n# o\n  nodes:\n  # n\n  - {}",
+    b"a:\n\n- 1\n\n# c\n- b: 2\n  # d\n\n  c: 3\n...\n---\n? x\n: y\n",
+    b"kind: Hardware\nspec:\n  # c\n\n  regular:\n    sockets: 1\n\n    # d\nmetadata:\n  name: x\n\n---\n\n---\n# e\n",
+)
+
+
 def documents() -> tuple[bytes, ...]:
     """The sample's own inventories and intents."""
     return tuple(

@@ -22,7 +22,8 @@ from cpuplan.load import openshift as openshift_profiles
 from cpuplan.render import formats as report_formats
 from cpuplan.render.formats import text as text_format
 from cpuplan.render.formats.report import Report, ordered
-from tests.fuzz import seeds
+from tests.fuzz import commands, seeds
+from tests.fuzz.mutation import disturbed
 from tests.machines import trees
 
 Target = Callable[[bytes], None]
@@ -157,7 +158,7 @@ def cpu_lists(data: bytes) -> None:
 def profiles(data: bytes) -> None:
     """A PerformanceProfile and its cluster with other values in some places, which the bytes choose."""
     random = Random(data)  # noqa: S311 - no secret
-    objects = [_disturbed(random, each) for each in seeds.PROFILE]
+    objects = [disturbed(random, each) for each in seeds.PROFILE]
     texts = [json.dumps(each) for each in objects if isinstance(each, dict)]
     sources, problems = yaml.parse("a.yaml", "\n---\n".join(texts))
     found = openshift_profiles.read(sources)
@@ -175,15 +176,13 @@ def profiles(data: bytes) -> None:
     _tell(problems)
 
 
-def _disturbed(random: Random, value: Any, key: str = "") -> Any:
-    """The same with one value in thirty missing or odd; the snippet as the text that it is."""
-    if random.random() < 1 / 30:
-        return random.choice(seeds.ODD)
-    if isinstance(value, dict):
-        kept = {name: item for name, item in value.items() if random.random() > 1 / 30}
-        made = {name: _disturbed(random, item, name) for name, item in kept.items()}
-        return json.dumps(made) if key == seeds.SNIPPET else made
-    return [_disturbed(random, item) for item in value] if isinstance(value, list) else value
+def _tell(problems: Iterable[Diagnostic], lines: Sequence[str] = ()) -> None:
+    """Whatever is found can be told, to people and in every format for programs."""
+    report = Report(ordered(problems))
+    text_format.render(report, read_lines=lambda _: lines)
+    for name in report_formats.FORMATS:
+        if name != "text":
+            report_formats.render(name, report).encode()
 
 
 TARGETS: dict[str, Target] = {
@@ -193,6 +192,7 @@ TARGETS: dict[str, Target] = {
     "yaml": project_yaml,
     "profiles": profiles,
     "cpus": cpu_lists,
+    **commands.COMMANDS,
 }
 
 
@@ -205,37 +205,6 @@ def seeds_of(name: str) -> tuple[bytes, ...]:
         "profiles": tuple(map(str.encode, map(str, range(40)))),
         "cpus": seeds.CPU_LISTS,
     }
+    if name in commands.COMMANDS:
+        return commands.seeds_of(name)
     return others[name] if name in others else seeds.FORMATS[name]
-
-
-def mutate(random: Random, data: bytes) -> bytes:
-    """`data` with a few changes: bits, words, pieces that are missing, doubled or swapped, an early end."""
-    changed = bytearray(data)
-    for _ in range(random.randint(1, 6)):
-        at = random.randint(0, len(changed))
-        end = min(len(changed), at + random.choice((1, 1, 4, 12, 100, 512, 1024)))
-        match random.randint(0, 6):
-            case 0 if at < len(changed):
-                changed[at] ^= 1 << random.randint(0, 7)
-            case 1:
-                changed[at:at] = random.choice(seeds.TOKENS)
-            case 2:
-                changed[at:end] = random.choice(seeds.TOKENS)
-            case 3:
-                del changed[at:end]
-            case 4:
-                changed[at:at] = changed[at:end] * random.choice((1, 2, 50))
-            case 5:
-                del changed[at:]
-            case _:
-                changed[at:end] = random.randbytes(end - at)
-    return bytes(changed)
-
-
-def _tell(problems: Iterable[Diagnostic], lines: Sequence[str] = ()) -> None:
-    """Whatever is found can be told, to people and in every format for programs."""
-    report = Report(ordered(problems))
-    text_format.render(report, read_lines=lambda _: lines)
-    for name in report_formats.FORMATS:
-        if name != "text":
-            report_formats.render(name, report).encode()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from cpuplan import importers
 from tests.fuzz import seeds
-from tests.fuzz.targets import TARGETS, OutsideError, confined, mutate, seeds_of
+from tests.fuzz.mutation import mutate
+from tests.fuzz.targets import TARGETS, OutsideError, confined, seeds_of
 
 SECONDS = float(os.environ.get("CPUPLAN_FUZZ_SECONDS", "0"))
 #: Without a time the same examples are tried each time, so that the gate says the same each time.

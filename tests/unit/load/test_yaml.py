@@ -417,3 +417,37 @@ def test_read_stops_at_the_limit_of_bytes(tmp_path: Path, monkeypatch: pytest.Mo
     assert found(read(tmp_path / "over.yaml", "over.yaml")[1]) == [
         ("CP106", "1:1-0", "the file exceeds the limit of 8 bytes")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("a: b\tc\n", ["1:5-6"]),
+        ("a:\t1\n", ["1:3-4"]),
+        ("a: 1\t\n", ["1:5-6"]),
+        ("a: 1\t# b\n", ["1:5-6"]),
+        ("a: [\t1,\t2]\n", ["1:5-6", "1:8-9"]),
+        ("# a\na: 'b'\t\nb: |\n  c\n  \td: e\n", ["2:7-8"]),
+    ],
+)
+def test_tabs_that_other_readers_refuse(text: str, places: list[str]) -> None:
+    """PyYAML, ruamel: "found character '\\t' that cannot start any token"."""
+    found = [each for each in parse("a.yaml", text)[1] if each.code == "CP113"]
+    assert [f"{each.position.line}:{each.position.column}-{each.position.end}" for each in found if each.position] == (
+        places
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a\tb\n",
+        "a: 1 # b\tc\n",
+        "a: '\t' # b\t\n",
+        'a: "b\t#\tc"\n',
+        "a: |\n  b\tc\n  # d\te\nf: >-\n  g\th\n",
+        "#\ta\nb: 1\n",
+    ],
+)
+def test_tabs_that_all_readers_take(text: str) -> None:
+    assert parse("a.yaml", text)[1] == []

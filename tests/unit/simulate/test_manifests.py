@@ -85,3 +85,23 @@ def test_what_is_wrong_is_told_at_its_line(text: str, line: int, problem: str) -
     assert problem in found.message
     assert found.position is not None
     assert found.position.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"kind: Pod\nmetadata: foo\n{POD}", "has metadata that is not a mapping"),
+        (f"kind: Pod\nmetadata: {{name: [a]}}\n{POD}", "has metadata.name that is not text"),
+        (f"kind: Pod\nmetadata: {{uid: 1}}\n{POD}", "has metadata.uid that is not text"),
+        (f"kind: Pod\nmetadata: {{annotations: []}}\n{POD}", "has metadata.annotations that is not a mapping"),
+        (f"kind: Pod\nmetadata: {{annotations: {{a: 1}}}}\n{POD}", "has the annotation a that is not text"),
+        (f"kind: Pod\nstatus: x\n{POD}", "has status that is not a mapping"),
+        (f"kind: Pod\n{POD[:-1]}, priority: high}}", "has spec.priority that is not a whole number"),
+        (f"kind: Deployment\nmetadata: foo\nspec: {{template: {TEMPLATE}}}", "has metadata that is not a mapping"),
+        ("kind: List\nitems: 3", "has items that are not a list"),
+    ],
+)
+def test_fields_of_another_type(text: str, problem: str) -> None:
+    found = read(text)
+    assert found.items == ()
+    assert [problem in each.message for each in found.diagnostics] == [True], found.diagnostics

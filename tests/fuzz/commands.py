@@ -1,0 +1,271 @@
+"""Fuzzed commands: whatever stands in the files that they read, they end by themselves, and never with a bug (70)."""
+
+import io
+import json
+import os
+import resource
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from cpuplan import pipeline
+from cpuplan.cli.main import run
+from cpuplan.load import yaml
+from cpuplan.simulate import admission
+from cpuplan.simulate.kubelet import Node
+from cpuplan.simulate.planned import planned
+from cpuplan.simulate.pod import read_pod
+from cpuplan.write.format import NotFormattable, canonical
+from tests.fuzz import seeds
+from tests.fuzz.mutation import disturbed, mutate
+from tests.hosts import make_root
+from tests.projects import make_project
+
+SECONDS = 30
+MEMORY = 1 << 30  # above what the process has after its first run
+NODE = "worker-0"
+_TARGETS = (".", "..", "/", "/dev/zero", "/proc/self/mem", "/etc", "nowhere", "x" * 300)
+
+
+class TooLong(BaseException):
+    """An input that keeps the program busy; no Exception, so that nothing takes it for its own."""
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """At most SECONDS, and MEMORY more address space than now; libFuzzer has limits of its own."""
+    if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TooLong(f"more than {SECONDS} seconds")
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def ends(folder: Path, *arguments: str) -> int:
+    """Run a command in `folder`; its exit code, which is one of those that the manual names."""
+    printed = io.StringIO()
+    with chdir(folder), redirect_stdout(printed), redirect_stderr(printed), patch("tempfile.tempdir", str(folder)):
+        code = run(list(arguments))
+    assert code in (0, 1, 2, 3), f"exit code {code} of {arguments}\n{printed.getvalue()[-3000:]}{_traceback(folder)}"
+    return code
+
+
+def _traceback(folder: Path) -> str:
+    return "".join(path.read_text()[-3000:] for path in folder.glob("cpuplan-*.txt"))
+
+
+@cache
+def _project() -> tuple[Path, pipeline.Project, Any, Path]:
+    """A compiled project for all runs, its plan, and the root of a node that holds all of it."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    made = make_project(folder / "project")
+    assert ends(made, "compile") == 0
+    loaded = pipeline.load(made)
+    plan, _ = pipeline.solve(loaded)
+    return made, loaded, plan, make_root(plan.by_node["lab", NODE], folder / "node")
+
+
+@contextmanager
+def _loaded() -> Iterator[None]:
+    """The project as it was read and solved once: a run that only differs in other files takes a tenth of the time."""
+    _, project, plan, _ = _project()
+    with (
+        patch("cpuplan.cli.check.load_plan", lambda _: (project, plan)),
+        patch("cpuplan.cli.simulate.load_plan", lambda _: (project, plan)),
+    ):
+        yield
+
+
+def check(data: bytes) -> None:
+    """`check` of a node whose root somebody prepared; it never holds what was compiled if a planned file is gone."""
+    project, _, _, whole = _project()
+    with tempfile.TemporaryDirectory() as folder, bounded(), _loaded():
+        root = Path(folder, "node")
+        shutil.copytree(whole, root)
+        _spoil(root, Random(data))  # noqa: S311 - no secret
+        ends(project, "check", NODE, "--root", str(root))
+        _open_up(root)
+
+
+def project(data: bytes) -> None:
+    """`validate`, and `compile --check`, of a project whose files somebody prepared."""
+    whole, _, _, _ = _project()
+    with tempfile.TemporaryDirectory() as folder, bounded():
+        made = Path(folder, "project")
+        shutil.copytree(whole, made)
+        random = Random(data)  # noqa: S311
+        _spoil(made, random)
+        for words in random.sample((("validate",), ("compile", "--check"), ("fmt", "--check"), ("compile",)), 2):
+            ends(made, *words)
+        _open_up(made)
+
+
+def _spoil(root: Path, random: Random) -> None:
+    """One to three files changed, replaced by something that is none, linked elsewhere, closed or taken away."""
+    files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    for path in random.sample(files, min(len(files), random.choice((1, 1, 2, 3)))):
+        if not os.path.lexists(path):
+            continue
+        folder = path.parent if random.random() < 1 / 4 and path.parent != root else None
+        match random.randint(0, 11):
+            case 0 | 1 | 2 | 3 | 4:
+                path.write_bytes(mutate(random, path.read_bytes()))
+            case 5:
+                path.write_bytes(random.choice(seeds.TOKENS) * random.choice((1, 1000)))
+            case 6:
+                _take_away(folder or path)
+            case 7:
+                (folder or path).chmod(0)
+            case 8:
+                _take_away(folder or path)
+                os.mkfifo(folder or path)
+            case 9:
+                _take_away(folder or path)
+                (folder or path).symlink_to(random.choice((*_TARGETS, path.name)))
+            case 10:
+                os.truncate(path, random.choice((0, 1, 1 << 20, 1 << 40)))
+            case _:
+                for name in ("a", "b"):
+                    if not os.path.lexists(path.parent / name):
+                        (path.parent / name).symlink_to(random.choice((".", "..", path.name, "/dev/tty")))
+
+
+def _take_away(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink()
+
+
+def _open_up(root: Path) -> None:
+    """Let the temporary folder be deleted by whoever is not root."""
+    for folder, _, _ in os.walk(root):
+        os.chmod(folder, 0o700)
+
+
+@cache
+def _states() -> tuple[dict[str, Any], ...]:
+    """State files of a node of the project with a pod, as data."""
+    _, _, plan, _ = _project()
+    kubelet = admission.start(planned(plan.by_node["lab", NODE]), Node())
+    for pod in seeds.PODS[:2]:
+        admission.admit(kubelet, read_pod(pod))
+    left = kubelet.stop()
+    return tuple(json.loads(text) for text in (left.cpu_state, left.memory_state) if text)
+
+
+def simulate(data: bytes) -> None:
+    """`simulate` of odd manifests, on a node with odd state files."""
+    project, _, _, _ = _project()
+    random = Random(data)  # noqa: S311
+    with tempfile.TemporaryDirectory() as name, bounded(), _loaded():
+        folder = Path(name)
+        rate = random.choice((0.003, 0.03))
+        texts = [
+            json.dumps(disturbed(random, each, rate=rate)) for each in random.sample(seeds.PODS, random.randint(1, 3))
+        ]
+        text = "\n---\n".join(texts).encode()
+        (folder / "pods.yaml").write_bytes(mutate(random, text) if random.random() < 1 / 5 else text)
+        words = [
+            "simulate",
+            NODE,
+            str(folder / "pods.yaml"),
+            *random.choice(([], ["--format", "json"], ["--any-order"])),
+        ]
+        for number, state in enumerate(_states()):
+            if random.random() < 1 / 2:
+                changed = json.dumps({**disturbed_mapping(random, state, rate), "checksum": 0}).encode()
+                path = folder / f"state-{number}"
+                path.write_bytes(mutate(random, changed) if random.random() < 1 / 5 else changed)
+                words += ["--state", str(path)]
+        ends(project, *words)
+
+
+def disturbed_mapping(random: Random, value: dict[str, Any], rate: float) -> dict[str, Any]:
+    found = disturbed(random, value, rate=rate)
+    return found if isinstance(found, dict) else value
+
+
+def fmt(data: bytes) -> None:
+    """The canonical form: the same values, and again the same form."""
+    text = data.decode("utf-8", "replace")
+    before, problems = yaml.parse("a.yaml", text)
+    if problems:
+        return
+    with bounded():
+        try:
+            once = canonical(text)
+        except NotFormattable:
+            return  # nothing is lost; tests of `write.format` say that it takes what people write
+        after, problems = yaml.parse("a.yaml", once)
+        assert not problems, (text, once, problems)
+        assert [each.data for each in before] == [each.data for each in after], (text, once)
+        assert canonical(once) == once, (text, once, canonical(once))
+
+
+def small_json(data: bytes) -> None:
+    """`compile` over an output folder whose bookkeeping, and a stage beside it, hold anything; by the first byte."""
+    whole, _, _, _ = _project()
+    with tempfile.TemporaryDirectory() as name, bounded():
+        made = Path(name, "project")
+        shutil.copytree(whole, made)
+        files = sorted(made.glob("out/.cpuplan/**/*.json")) + sorted(made.glob("**/*cache*/**/*"))
+        stage = made / ".out.cpuplan-stage"
+        places = [*files, stage / "journal", stage / "old/planted"]
+        place = places[data[0] % len(places) if data else 0]
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(data[1:])
+        if place.parent == stage:
+            (stage / f"of-{stage.stat().st_ino}").mkdir()
+            shutil.copytree(made / "out", stage / "tree")
+        ends(made, "validate")
+        ends(made, "compile", *(["--check"] if len(data) % 2 else []))
+        assert not (made / "out/planted").exists()
+
+
+def kubelet_configuration(data: bytes) -> None:
+    """`validate` of a KubeletConfiguration that somebody wrote."""
+    with tempfile.TemporaryDirectory() as name, bounded():
+        Path(name, "config.yaml").write_bytes(seeds.KUBELET_HEAD + data)
+        ends(Path(name), "validate", "config.yaml")
+
+
+COMMANDS: dict[str, Callable[[bytes], None]] = {
+    "check": check,
+    "project": project,
+    "simulate": simulate,
+    "fmt": fmt,
+    "json": small_json,
+    "kubelet": kubelet_configuration,
+}
+
+
+def seeds_of(name: str) -> tuple[bytes, ...]:
+    """What a command is fed at first."""
+    numbers = tuple(map(str.encode, map(str, range(40))))
+    if name == "json":
+        texts = [path.read_bytes() for path in sorted(_project()[0].glob("out/.cpuplan/**/*.json"))]
+        texts += [b'[1,2,[["a",["a file",1,1]]],["a"]]', b"[" * 5000, b'{"a":' * 5000]
+        return tuple(bytes((number,)) + text for number in range(6) for text in texts)
+    others = {"fmt": (*seeds.documents(), *seeds.LAYOUTS), "kubelet": seeds.KUBELET}
+    return others.get(name, numbers)

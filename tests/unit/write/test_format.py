@@ -1,0 +1,38 @@
+"""The canonical form: every value stays, a second run changes nothing, and what has none is said."""
+
+import pytest
+
+from cpuplan.load import yaml
+from cpuplan.write.format import NotFormattable, canonical
+
+ODD = [
+    "",
+    "# only\n",
+    "kind: [a]\n",
+    "kind: {a: b}\nmetadata: x\n",
+    "---\n\nkind: Intent\nspec: {}\n",
+    "---\n\n# c\n\nkind: Intent\nmetadata:\n  name: x\n",
+    "---\n\n\n---\n\nkind: Nodes\n\n\n---\n",
+    "# a\n\n---\n\n# b\nspec:\n\n  # c\n  pools: {}\n\n# d\nkind: Intent\n# e\n",
+    "kind: Intent\r\nspec:\r\n  pools: {}\r\n",
+    "a: |\n  x\n\n\n# c\nb: >-\n\n  y\n\n   z\n",
+    "a: '\t'\nb: \"\t\"\nc: |\n  x\ty\n# d\te\n",
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_second_run_changes_nothing(text: str) -> None:
+    before, problems = yaml.parse("a.yaml", text)
+    assert not problems
+    once = canonical(text)
+    after, problems = yaml.parse("a.yaml", once)
+    assert not problems
+    assert [each.data for each in before] == [each.data for each in after]
+    assert canonical(once) == once
+
+
+@pytest.mark.parametrize("text", ["a: |# c\n  b\n", "{a?1\nb---\n>\n\n}"])
+def test_what_the_second_reader_refuses(text: str) -> None:
+    assert not yaml.parse("a.yaml", text)[1]
+    with pytest.raises(NotFormattable):
+        canonical(text)
