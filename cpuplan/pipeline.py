@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
+from cpuplan.inventory import HardwareSpec
 from cpuplan.load import files, fleet, lock, project
 from cpuplan.load.documents import Documents
 from cpuplan.plan import NodeClass, NodePlan, Plan
@@ -26,6 +27,11 @@ class Project(NamedTuple):
     classes: tuple[NodeClass, ...]
     lock: lock.Lock
     diagnostics: tuple[Diagnostic, ...]
+
+    def hardware_of(self, node_class: NodeClass) -> HardwareSpec:
+        """The Hardware document of a class."""
+        spec: HardwareSpec = self.documents.by_name["Hardware", node_class.hardware].spec
+        return spec
 
     @property
     def locate(self) -> Callable[[str], Position | None]:

@@ -51,10 +51,11 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
         scope = settings().scope
         echo(overview([each for each in plan.nodes if scope is None or scope.wants(each.node_class)]), nl=False)
         return 0
-    from cpuplan.render.machine import plan_map
+    from cpuplan.render.planmap import plan_map
 
     hardware = [document.name for document in project.documents.of_kind("Hardware")]
-    return _print([plan_map(*find_node(plan, name, project, hardware))], svg)
+    of, node = find_node(plan, name, project, hardware)
+    return _print([plan_map(of, node, project.hardware_of(of.node_class))], svg)
 
 
 def _print(maps: "list[Map]", svg: Path | None) -> int:

@@ -94,7 +94,7 @@ def command(
     if output_format == "json":
         _print_json(told, orders_told, diagnostics)
     else:
-        _print(told, orders_told, svg=svg)
+        _print(project, told, orders_told, svg=svg)
         print_diagnostics(diagnostics)
     if rest := _count(found) - _count(told):
         note(f"note: {count(rest, 'node')} more, which --cluster or --node leaves out")
@@ -211,11 +211,11 @@ def _orders(chosen: "Chosen", items: "Sequence[Item]", states: Sequence[Path]) -
     ]
 
 
-def _print(found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Path | None) -> None:
+def _print(project: "Project", found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Path | None) -> None:
     from cpuplan.render import admission
 
     colour = use_colour() and not settings().output
-    picture = _picture(found, svg, colour=colour) if svg or len(found.nodes) == 1 else ""
+    picture = _picture(project, found, svg, colour=colour) if svg or len(found.nodes) == 1 else ""
     texts = [picture, admission.report(found, one_by_one=settings().verbose)]
     for name, answer in answers:
         pods = sum(len(node.outcome.outcomes) for node in found.nodes if node.plan.node_class.name == name)
@@ -224,14 +224,15 @@ def _print(found: "Result", answers: "Sequence[tuple[str, Answer]]", *, svg: Pat
     echo_result("".join(texts), colour=colour)
 
 
-def _picture(found: "Result", svg: Path | None, *, colour: bool) -> str:
+def _picture(project: "Project", found: "Result", svg: Path | None, *, colour: bool) -> str:
     """The node with its pods, for the terminal; with `svg` it is written there."""
     from cpuplan.render import admission
     from cpuplan.render.show import draw
 
     if len(found.nodes) != 1:
         raise click.UsageError("a picture is of one node: name it")
-    drawn = admission.owners_map(found.nodes[0], admission.names(found.nodes[0].nodes))
+    node = found.nodes[0]
+    drawn = admission.owners_map(node, admission.names(node.nodes), project.hardware_of(node.plan.node_class))
     if not svg:
         return draw(drawn, colour=colour, width=screen_width()) + "\n"
     from cpuplan.render.svg import draw_svg

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.plan import NodePlan, Pool
-from cpuplan.render.machine import LETTERS, Map, counted, plan_map
+from cpuplan.inventory import HardwareSpec
+from cpuplan.plan import Pool
+from cpuplan.render.machine import Map, counted
 from cpuplan.render.overview import table
+from cpuplan.render.planmap import plan_map
 from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Left, Outcome, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.orders import Answer
 from cpuplan.simulate.pod import Pod
 
-#: Letters of containers with CPUs of their own, those of the pools left out; they come again when there are more.
-_OWNERS = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789" if letter not in LETTERS.values()]
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
 #: Groups of nodes that are told one by one.
 _MOST_BLOCKS = 20
@@ -128,20 +128,15 @@ def _left(left: Left) -> Iterator[str]:
         yield f"  NUMA node {node}: {free}, {text}"
 
 
-def owners_map(node: Simulated, name: str) -> Map:
-    """The node with the containers that have CPUs of their own; elsewhere its pools."""
-    owned: list[Pool] = []
-    for each in node.outcome.outcomes:
-        for container in each.containers:
-            if container.is_exclusive:
-                letter = _OWNERS[len(owned) % len(_OWNERS)]
-                cpus = CpuSet.from_bits(container.cpus)
-                owned.append(Pool(f"{letter}: {full_name(each.pod)} {container.name}", cpus, ()))
-    taken = CpuSet()
-    for pool in owned:
-        taken |= pool.cpus
-    rest = [pool._replace(cpus=pool.cpus - taken) for pool in node.plan.pools]
-    drawn = plan_map(NodePlan(node.plan.node_class, (*owned, *rest)), name)
+def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
+    """The node with the containers that have CPUs of their own; elsewhere its pools and partitions."""
+    owned = [
+        Pool(f"{full_name(each.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
+        for each in node.outcome.outcomes
+        for container in each.containers
+        if container.is_exclusive
+    ]
+    drawn = plan_map(node.plan, name, spec, owned)
     return drawn._replace(about=f"containers with CPUs of their own on {name}")
 
 

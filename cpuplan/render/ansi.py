@@ -18,8 +18,43 @@ STYLES = {
     "reserved": "97;44",
     "shared": "30;43",
     "isolated": "30;46",
+    "isolcpus": "30;47",
     "offlined": "97;100",
     "offline": "2",
+    # Partitions of isolated: its cyan, greens, underlined and bold, so that some are left on eight colours.
+    **{
+        f"partition{number}": style
+        for number, style in enumerate(
+            (
+                "30;42",
+                "30;106",
+                "30;102",
+                "4;30;46",
+                "4;30;42",
+                "4;30;106",
+                "4;30;102",
+                "1;30;46",
+                "1;30;42",
+                "1;30;106",
+                "1;30;102",
+                "1;4;30;46",
+            )
+        )
+    },
+    # Containers with CPUs of their own: magenta and red, which no pool has.
+    **{
+        f"owner{number}": style
+        for number, style in enumerate(
+            (
+                "97;45",
+                "97;41",
+                "30;105",
+                "30;101",
+                "4;97;45",
+                "4;97;41",
+            )
+        )
+    },
 }
 
 

@@ -1,70 +1,102 @@
 """A Hardware document as boxes of cores: the map that shows at one look whether a machine was read right."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.inventory import HardwareSpec
 from cpuplan.quantity import to_bytes
 from cpuplan.render.devices import device_lines
 from cpuplan.render.kubeletview import kubelet_notes
-from cpuplan.render.machine import PLAIN, Box, Core, Group, Map, counted, counts, memory_text, type_words
+from cpuplan.render.machine import Box, Core, Group, Map, counted, counts, memory_text, type_words
+from cpuplan.render.marks import Mark, kind_mark
 from cpuplan.render.memory import distance_notes, distance_table, memory_boxes
 from cpuplan.render.parts import Level, Part, cache_words, inner_levels, outer_levels
 from cpuplan.topology import Topology
 
+#: Whose the threads of a core are.
+Parts: TypeAlias = tuple[tuple[Mark, CpuSet], ...]
 #: So many CPUs are told in ranges on a terminal; a picture shows each.
 MANY = 512
 
 
 def hardware_map(name: str, spec: HardwareSpec, topology: Topology) -> Map:
     """The machine of the Hardware document `name`."""
-    return _Drawing(spec, topology).map(name)
+
+    def kinds(siblings: CpuSet) -> Parts:
+        return ((kind_mark(topology[siblings.first].core_type), siblings),)
+
+    drawing = Drawing(spec, topology, kinds)
+    return Map(
+        title=name,
+        about=f"CPUs of {name}",
+        lines=tuple(_lines(spec, drawing)),
+        boxes=drawing.boxes(),
+        last_cpu=drawing.last_cpu,
+        memory=drawing.memory,
+        notes=(*_nowhere(drawing), *drawing.notes(), *distance_notes(topology), *kubelet_notes(topology)),
+        table=distance_table(topology),
+        condensed=len(topology.online) >= MANY,
+    )
 
 
-class _Drawing:
-    """What is drawn of a machine, and which of its offline CPUs and devices have found their box."""
+def _lines(spec: HardwareSpec, drawing: "Drawing") -> Iterator[str]:
+    yield ", ".join([*filter(None, (spec.model, spec.vendor)), spec.architecture])
+    yield counts(drawing.topology)
+    sizes = [memory_text(to_bytes(size)) for size in spec.huge_page_sizes]
+    pages = [f"huge pages of {' and '.join(filter(None, (', '.join(sizes[:-1]), sizes[-1])))}"] if sizes else []
+    if words := [*cache_words(spec), *drawing.per_core, *pages]:
+        yield ", ".join(words)
 
-    def __init__(self, spec: HardwareSpec, topology: Topology) -> None:
-        self.spec = spec
+
+def _nowhere(drawing: "Drawing") -> Iterator[str]:
+    if drawing.offline:
+        yield f"offline, at no place that is known: {drawing.offline.kernel_list()}"
+
+
+class Drawing:
+    """What is drawn of a machine, and which of its offline CPUs and devices have found their box.
+
+    `parts_of` says whose the threads of a core are. With `caches_by_cpu` caches are called after their lowest CPU, as
+    intents do, else as the kernel does.
+    """
+
+    def __init__(
+        self,
+        spec: HardwareSpec,
+        topology: Topology,
+        parts_of: Callable[[CpuSet], Parts],
+        *,
+        caches_by_cpu: bool = False,
+        offline: Mark = kind_mark("off"),  # noqa: B008 - a tuple
+    ) -> None:
         self.topology = topology
+        self.parts_of = parts_of
+        self.off = offline
         self.outer, per_core = outer_levels(spec, topology)
-        self.inner, more = inner_levels(spec, topology)
+        self.inner, more = inner_levels(spec, topology, caches_by_cpu=caches_by_cpu)
         self.per_core = [*per_core, *more]
         self.types = len({cpu.core_type for cpu in topology.cpus}) > 1
         self.offline = topology.offline
         self.devices = device_lines(spec.devices)
 
-    def map(self, name: str) -> Map:
+        self.last_cpu = (topology.online | topology.offline).last
+        self.memory = memory_boxes(topology, self.devices)
+
+    def boxes(self) -> tuple[Box, ...]:
+        """From the outside in: the parts that divide the machine, the coarsest first."""
         everything = self.topology.online
         coarse_first = sorted(self.outer, key=len)
         if any(part.cpus == everything for parts in self.outer for part in parts):
-            boxes: tuple[Box, ...] = (self._box(everything, coarse_first, ""),)
-        else:
-            boxes = self._boxes(everything, coarse_first) or (self._box(everything, (), "machine"),)
-        memory = memory_boxes(self.topology, self.devices)
-        notes = [f"offline, at no place that is known: {self.offline.kernel_list()}"] if self.offline else []
+            return (self._box(everything, coarse_first, ""),)
+        return self._boxes(everything, coarse_first) or (self._box(everything, (), "machine"),)
+
+    def notes(self) -> Iterator[str]:
+        """After the boxes are made: the devices that have no place in them."""
         for node, lines in self.devices.items():
             place = "at no NUMA node" if node is None else f"at NUMA node {node}"
-            notes += [line.replace(":", f" {place}:", 1) for line in lines]
-        return Map(
-            title=name,
-            about=f"CPUs of {name}",
-            lines=tuple(self._lines()),
-            boxes=boxes,
-            last_cpu=(everything | self.topology.offline).last,
-            memory=memory,
-            notes=(*notes, *distance_notes(self.topology), *kubelet_notes(self.topology)),
-            table=distance_table(self.topology),
-            condensed=len(everything) >= MANY,
-        )
-
-    def _lines(self) -> Iterator[str]:
-        yield ", ".join([*filter(None, (self.spec.model, self.spec.vendor)), self.spec.architecture])
-        yield counts(self.topology)
-        sizes = [memory_text(to_bytes(size)) for size in self.spec.huge_page_sizes]
-        pages = [f"huge pages of {' and '.join(filter(None, (', '.join(sizes[:-1]), sizes[-1])))}"] if sizes else []
-        if words := [*cache_words(self.spec), *self.per_core, *pages]:
-            yield ", ".join(words)
+            for line in lines:
+                yield line.replace(":", f" {place}:", 1)
 
     def _boxes(self, cpus: CpuSet, levels: Sequence[Level], above: tuple[CpuSet, ...] = ()) -> tuple[Box, ...]:
         """A box for each part of the first level that divides `cpus`, and one for those that are in none of them."""
@@ -95,7 +127,7 @@ class _Drawing:
             notes.append(f"offline: {offline.kernel_list()}")
         elif offline:
             groups = [group._replace(title=group.title or "online") for group in groups]
-            groups.append(Group("offline", tuple(Core(one, (("off", one),)) for one in map(_single, offline))))
+            groups.append(Group("offline", tuple(Core(one, ((self.off, one),)) for one in map(_single, offline))))
         for part in called:
             notes += self.devices.pop(part.numa_node, []) if part.numa_node is not None else []
         return Box(", ".join(titles), boxes, tuple(groups), tuple(notes))
@@ -132,8 +164,7 @@ class _Drawing:
             cpu = self.topology[core]
             siblings = self.topology.siblings(core) & cpus
             told = f"core id {cpu.core_id}, socket {cpu.socket}, NUMA node {cpu.numa_node}"
-            part = (cpu.core_type or PLAIN, siblings)
-            yield Core(siblings, (part,), cpu.cluster if shown else 0, told)
+            yield Core(siblings, self.parts_of(siblings), cpu.cluster if shown else 0, told)
 
 
 def _single(cpu: int) -> CpuSet:

@@ -27,6 +27,7 @@ class Part(NamedTuple):
 
 
 Level = Sequence[Part]
+CACHE = "last-level cache"
 
 
 def outer_levels(spec: HardwareSpec, topology: Topology) -> tuple[list[Level], list[str]]:
@@ -34,9 +35,13 @@ def outer_levels(spec: HardwareSpec, topology: Topology) -> tuple[list[Level], l
     return _levels(topology, {"socket": _sockets(spec, topology), "NUMA node": _numa_nodes(spec, topology)})
 
 
-def inner_levels(spec: HardwareSpec, topology: Topology) -> tuple[list[Level], list[str]]:
-    """Dies and last-level caches, likewise."""
-    return _levels(topology, {"die": _dies(topology), "last-level cache": _caches(spec, topology)})
+def inner_levels(
+    spec: HardwareSpec, topology: Topology, *, caches_by_cpu: bool = False
+) -> tuple[list[Level], list[str]]:
+    """Dies and last-level caches, likewise; caches by their lowest CPU, or by the kernel's numbers."""
+    caches = _caches_by_cpu(topology) if caches_by_cpu else _caches(spec, topology)
+    told = "" if caches_by_cpu else CACHE  # what `cache_words` tells is enough
+    return _levels(topology, {"die": _dies(topology), CACHE: caches}, told)
 
 
 def cache_words(spec: HardwareSpec) -> Iterator[str]:
@@ -64,12 +69,11 @@ def cache_text(size: str) -> str:
     return text if rounded == exact else f"{exact // 1024} KiB"
 
 
-def _levels(topology: Topology, found: dict[str, Level]) -> tuple[list[Level], list[str]]:
+def _levels(topology: Topology, found: dict[str, Level], told: str = "") -> tuple[list[Level], list[str]]:
     cores = set(topology.cores.values())
     alone = [what for what, parts in found.items() if len(parts) > 1 and {part.cpus for part in parts} <= cores]
     levels = [parts for what, parts in found.items() if parts and what not in alone]
-    # What `cache_words` tells of caches is enough.
-    return levels, [f"a {what} for each core" for what in alone if what != "last-level cache"]
+    return levels, [f"a {what} for each core" for what in alone if what != told]
 
 
 def _sockets(spec: HardwareSpec, topology: Topology) -> Level:
@@ -118,6 +122,10 @@ def _caches(spec: HardwareSpec, topology: Topology) -> Level:
             words.append(cache_text(size))
         found.append(Part(" of ".join(words), cpus, absent="no L3"))
     return found
+
+
+def _caches_by_cpu(topology: Topology) -> Level:
+    return [Part(f"cache {cache}", cpus, absent="no cache") for cache, cpus in topology.uncore_caches.items()]
 
 
 def _told_caches(spec: HardwareSpec) -> Iterator[tuple[CpuSet, tuple[int | None, str | None]]]:

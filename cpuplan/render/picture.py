@@ -1,13 +1,15 @@
 """Pieces of SVG pictures: texts and rectangles, and how pictures are arranged."""
 
 from collections.abc import Sequence
+from math import log
 from typing import NamedTuple
 
 #: Pixels between boxes.
 BOX_GAP = 14
 #: Pictures stand side by side up to this width, else in rows.
 WIDEST = 1500
-MANY_BOXES = 16
+#: Width to height of pictures with many parts.
+LIKED = 1.6
 
 
 class Picture(NamedTuple):
@@ -19,16 +21,24 @@ class Picture(NamedTuple):
 
 
 def side_by_side(pictures: Sequence[Picture]) -> Picture:
-    """One row if it is not wider than WIDEST, else as few as hold them, filled evenly; of many, about a square."""
+    """One row if it is not wider than WIDEST, else as few as hold them, filled evenly, and no narrow column of them."""
     if sum(picture.width + BOX_GAP for picture in pictures) - BOX_GAP <= WIDEST:
         return grid(pictures, len(pictures), BOX_GAP)
     width = max(picture.width for picture in pictures) + BOX_GAP
     height = max(picture.height for picture in pictures) + BOX_GAP
-    fitting = max(1, (WIDEST + BOX_GAP) // width)
-    if len(pictures) > MANY_BOXES:
-        fitting = max(fitting, round((1.4 * len(pictures) * height / width) ** 0.5))
+    fitting = max((WIDEST + BOX_GAP) // width, _columns(len(pictures), width, height))
     rows = -(-len(pictures) // fitting)
     return grid(pictures, -(-len(pictures) // rows), BOX_GAP)
+
+
+def _columns(count: int, width: int, height: int) -> int:
+    """The number of columns that makes a whole of about LIKED, full rows before others."""
+
+    def dislike(columns: int) -> float:
+        shape = columns * width / (-(-count // columns) * height)
+        return abs(log(shape / LIKED)) + 0.5 * (count % columns > 0)
+
+    return min(range(1, count + 1), key=dislike)
 
 
 def grid(pictures: Sequence[Picture], columns: int, gap: int) -> Picture:

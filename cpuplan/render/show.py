@@ -7,7 +7,8 @@ from cpuplan.cpuset import union
 from cpuplan.plan import NodePlan
 from cpuplan.printable import printable_values
 from cpuplan.render.ansi import paint
-from cpuplan.render.machine import Box, Core, Group, Map, Table, counted, label, letter, plan_map
+from cpuplan.render.machine import Box, Core, Group, Map, Table, counted
+from cpuplan.render.planmap import plan_map
 from cpuplan.render.svg import draw_svg
 
 #: Rows of cores beyond which a map no longer fits a screen or two; then each cache is told in ranges of CPUs.
@@ -122,11 +123,11 @@ def _group_rows(group: Group, digits: int, indent: int, room: int) -> list[Line]
 def _cell(core: Core, digits: int) -> Line:
     """`R  0 56`; of a split core `R0 S56`; of three and more siblings their ranges, `I 8-15`."""
     if len(core.parts) > 1:
-        spans = [Span(f"{letter(pool)}{cpus}", pool) for pool, cpus in core.parts]
+        spans = [Span(f"{mark.letter}{cpus}", mark.style) for mark, cpus in core.parts]
         return [span for pair in zip(spans, [Span(" ")] * len(spans), strict=True) for span in pair][:-1]
     numbers = str(core.siblings) if len(core.siblings) > 2 else " ".join(f"{cpu:>{digits}}" for cpu in core.siblings)
-    pool = core.parts[0][0]
-    return [Span(f"{letter(pool)} {numbers}" if letter(pool) else numbers, pool)]
+    mark = core.parts[0][0]
+    return [Span(f"{mark.letter} {numbers}" if mark.letter else numbers, mark.style)]
 
 
 def _cell_width(group: Group, digits: int) -> int:
@@ -146,8 +147,8 @@ def _condensed(group: Group, indent: int, room: int) -> Iterator[Line]:
     left = indent + max(map(_length, strip)) + 1
     ranges = [
         line
-        for pool, cpus in group.by_pool().items()
-        for line in _wrapped([Span(letter(pool), pool), Span(" ")], str(cpus), room - left)
+        for mark, cpus in group.by_mark().items()
+        for line in _wrapped([Span(mark.letter, mark.style), Span(" ")], str(cpus), room - left)
     ]
     for index in range(max(len(strip), len(ranges))):
         row = [Span(("" if index else group.title).ljust(indent)), *(strip[index] if index < len(strip) else ())]
@@ -155,8 +156,8 @@ def _condensed(group: Group, indent: int, room: int) -> Iterator[Line]:
 
 
 def _strip_letter(core: Core) -> Span:
-    pool = core.parts[0][0]
-    return Span(letter(pool), pool) if len(core.parts) == 1 else Span("/", "bold")
+    mark = core.parts[0][0]
+    return Span(mark.letter, mark.style) if len(core.parts) == 1 else Span("/".ljust(len(mark.letter)), "bold")
 
 
 def _boxes(outer: Sequence[Box], contents: Sequence[list[Line]], depth: int, width: int) -> Iterator[Line]:
@@ -164,13 +165,23 @@ def _boxes(outer: Sequence[Box], contents: Sequence[list[Line]], depth: int, wid
     leaves = iter(contents)
     titles = max((len(inner.title) + 4 * (depth - 1) for box in outer for inner in (box, *box.boxes)), default=0)
     needed = max((_length(line) for content in contents for line in content), default=0) + 4 * (depth - 1)
-    inner_width = min(max(needed, titles + 2), width - 4)
+    noted = max((_note_width(inner) + 4 * (depth - 1) for box in outer for inner in (box, *box.boxes)), default=0)
+    inner_width = min(max(needed, titles + 2, noted), width - 4)
     for box in outer:
         lines: list[Line] = []
         for leaf in box.boxes:
             lines += _boxed(leaf.title, [*next(leaves), *_notes(leaf, inner_width - 4)], inner_width - 4, "┌─┐│└┘")
         lines = [*(lines or next(leaves)), *_notes(box, inner_width)]
         yield from _boxed(box.title, lines, inner_width, "╔═╗║╚╝" if depth == 2 else "┌─┐│└┘")
+
+
+def _note_width(box: Box) -> int:
+    """What the longest item of a box's notes needs to stay on one line."""
+    widest = 0
+    for note in box.notes:
+        head, _, rest = note.partition(": ")
+        widest = max(widest, len(head) + 3 + max(map(len, rest.split(", "))))
+    return widest
 
 
 def _notes(box: Box, room: int) -> Iterator[Line]:
@@ -198,7 +209,7 @@ def _listed(outer: Sequence[Box], width: int) -> Iterator[Line]:
 def _cpus_of(box: Box) -> str:
     """`0-3`, or `0-2 offline 3`."""
     cores = [core for group in box.groups for core in group.cores]
-    online = union(core.siblings for core in cores if core.parts[0][0] != "off")
+    online = union(core.siblings for core in cores if core.parts[0][0].style != "off")
     offline = union(core.siblings for core in cores) - online
     return f"{online.kernel_list()} offline {offline.kernel_list()}" if offline else online.kernel_list()
 
@@ -223,12 +234,20 @@ def _boxed(title: str, lines: Iterable[Line], inner: int, border: str) -> Iterat
 
 
 def _legend(drawn: Map, width: int, condensed: bool) -> Iterator[Line]:
-    names = max((len(label(entry.pool)) for entry in drawn.legend), default=0)
-    digits = max((len(str(len(entry.cpus))) for entry in drawn.legend), default=0)
-    for pool, cpus in drawn.legend:
-        count = f"{len(cpus):>{digits}} CPU{'s' if len(cpus) > 1 else ' '}"
-        name = label(pool).ljust(names)
-        yield from _wrapped([Span(f" {letter(pool) or ' '} ", pool), Span(f" {name}  {count}  ")], str(cpus), width)
+    """A line for each mark, below the heading of its section where there are several."""
+    names = min(max(len(entry.mark.name) for entry in drawn.legend), width // 3)
+    digits = max(len(str(len(entry.cpus))) for entry in drawn.legend)
+    letters = max(len(entry.mark.letter) for entry in drawn.legend)
+    sections = len({entry.section for entry in drawn.legend}) > 1
+    section = ""
+    for mark, cpus, of in drawn.legend:
+        if sections and of != section:
+            yield [Span(of, "bold")]
+            section = of
+        count = f"{len(cpus):>{digits}} CPU{' ' if len(cpus) == 1 else 's'}"
+        name = _cut(mark.name, names).ljust(names)
+        head = [Span(f" {mark.letter.ljust(letters)} ", mark.style), Span(f" {name}  {count}  ")]
+        yield from _wrapped(head, str(cpus), width)
     if condensed and drawn.splits_cores:
         yield [Span(" /  core whose threads are in different pools")]
 

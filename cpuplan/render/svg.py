@@ -1,10 +1,25 @@
 """A map as a self-contained SVG 1.1 picture: no fonts or scripts from outside, dark where its reader's screen is."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from cpuplan.printable import printable_values
-from cpuplan.render.colours import GROUND, INK, INNER, LINE, PANEL, SOFT, fill_of, style
-from cpuplan.render.machine import Box, Core, Group, Map, Table, label, letter
+from cpuplan.render.colours import (
+    GROUND,
+    INK,
+    INNER,
+    LINE,
+    PANEL,
+    SETS,
+    SOFT,
+    fill_of,
+    ink_of,
+    pattern_definitions,
+    pattern_of,
+    style,
+)
+from cpuplan.render.machine import Box, Core, Entry, Group, Map, Table, counted
+from cpuplan.render.marks import Mark
 from cpuplan.render.picture import (
     Picture,
     at,
@@ -23,16 +38,25 @@ from cpuplan.render.picture import (
 #: title.
 CPU_WIDTH, CPU_HEIGHT, PLAIN_HEIGHT, CORE_GAP, PAD, TITLE = 34, 36, 22, 6, 14, 24
 MARGIN = 28
+#: Height of the bars below a CPU, with what is around them.
+BAR = 9
+
+
+class _Form(NamedTuple):
+    """What all cores of a picture have in common: digits of the numbers, and sets that are drawn below them."""
+
+    digits: int
+    over: tuple[Entry, ...]
 
 
 def draw_svg(drawn: Map) -> str:
     """The picture of a map: header, sockets with what is in them, what has no place in them, legend."""
     drawn = printable_values(drawn)
     head = _header(drawn)
-    digits = len(str(drawn.last_cpu))
-    machine = side_by_side(_equal_boxes(drawn.boxes, digits, depth=0))
+    form = _Form(len(str(drawn.last_cpu)), drawn.over)
+    machine = side_by_side(_equal_boxes(drawn.boxes, form, depth=0))
     wide = max(machine.width, head.width, 560)
-    below = [side_by_side([_box(box, digits, depth=1) for box in drawn.memory])] if drawn.memory else []
+    below = [side_by_side([_box(box, form, depth=1) for box in drawn.memory])] if drawn.memory else []
     if drawn.notes:
         below.append(_notes(drawn.notes, wide, 13))
     if drawn.table:
@@ -46,6 +70,7 @@ def draw_svg(drawn: Map) -> str:
         f'role="img"\nfont-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="{INK}">\n'
         f"<title>{escaped(drawn.about)}</title>\n"
         f"{style()}"
+        f"{pattern_definitions(entry.mark.style for entry in drawn.legend)}"
         f'<rect width="{width}" height="{height}" fill="{GROUND}"/>\n'
         f"{at(MARGIN, MARGIN, parts.body)}</svg>\n"
     )
@@ -59,19 +84,19 @@ def _header(drawn: Map) -> Picture:
     return Picture(width, 34 + 20 * len(drawn.lines), body)
 
 
-def _equal_boxes(boxes: Sequence[Box], digits: int, depth: int) -> list[Picture]:
+def _equal_boxes(boxes: Sequence[Box], form: _Form, depth: int) -> list[Picture]:
     """Boxes that stand together are equally wide, whatever their titles are."""
-    pictures = [_box(box, digits, depth) for box in boxes]
+    pictures = [_box(box, form, depth) for box in boxes]
     widest = max((picture.width for picture in pictures), default=0)
     return [
-        picture if picture.width == widest else _box(box, digits, depth, widest - 2 * PAD)
+        picture if picture.width == widest else _box(box, form, depth, widest - 2 * PAD)
         for box, picture in zip(boxes, pictures, strict=True)
     ]
 
 
-def _box(box: Box, digits: int, depth: int, least: int = 0) -> Picture:
+def _box(box: Box, form: _Form, depth: int, least: int = 0) -> Picture:
     """A box with a title, its content at least `least` wide."""
-    inner = _equal_boxes(box.boxes, digits, depth + 1) or [_group(group, digits) for group in box.groups]
+    inner = _equal_boxes(box.boxes, form, depth + 1) or [_group(group, form) for group in box.groups]
     content = block(inner)
     wide = max(content.width, text_width(box.title, 13), least)
     if box.notes:
@@ -117,10 +142,10 @@ def _table(table: Table) -> Picture:
     return Picture(width, 40 + len(table.rows) * 20, body)
 
 
-def _group(group: Group, digits: int) -> Picture:
+def _group(group: Group, form: _Form) -> Picture:
     """The cores of one cache on a ground of their own, if it has a title; else bare. Clusters get a frame each."""
     clusters = group.by_cluster()
-    drawn = [[_core(core, digits) for core in cluster] for cluster in clusters]
+    drawn = [[_core(core, form) for core in cluster] for cluster in clusters]
     pictures = drawn[0] if len(drawn) == 1 else [_cluster(each) for each in drawn]
     cores = grid(pictures, _columns(pictures), CORE_GAP)
     if not group.title:
@@ -142,34 +167,67 @@ def _cluster(cores: Sequence[Picture]) -> Picture:
     return Picture(width, height, rectangle(0, 0, width, height, INNER, LINE, 4) + at(4, 4, inner.body))
 
 
-def _core(core: Core, digits: int) -> Picture:
+def _core(core: Core, form: _Form) -> Picture:
     """A cell for each sibling, side by side, in rows of at most four; a letter tells the pool without its colour."""
-    cpus = sorted((cpu, pool) for pool, part in core.parts for cpu in part)
+    cpus = sorted((cpu, mark) for mark, part in core.parts for cpu in part)
     columns = min(len(cpus), 4)
-    plain = not any(letter(pool) for _, pool in cpus)
-    cell, high = (max(24, 7 * digits + 8), PLAIN_HEIGHT) if plain else (CPU_WIDTH, CPU_HEIGHT)
-    told = core.told or "; ".join(f"{label(pool)} {part}" for pool, part in core.parts)
+    plain = not any(mark.letter for _, mark in cpus)
+    cell, high = (max(24, 7 * form.digits + 8), PLAIN_HEIGHT) if plain else (CPU_WIDTH, CPU_HEIGHT)
+    step = high + (BAR if form.over else 0)
+    whose = "; ".join(f"{mark.name} {part}" for mark, part in core.parts if mark.letter)
+    told = "; ".join(filter(None, (whose, core.told)))
     body = f"<g><title>{escaped(f'core {core.siblings.first}: {told}')}</title>\n"
-    for index, (cpu, pool) in enumerate(cpus):
-        left, top = index % columns * cell, index // columns * high
-        body += rectangle(left, top, cell, high, *fill_of(pool))
+    for index, (cpu, mark) in enumerate(cpus):
+        left, top = index % columns * cell, index // columns * step
+        middle, ink = left + cell // 2, ink_of(mark.style)
+        body += _marked(left, top, cell, high, mark)
         if not plain:
-            body += text(left + cell // 2, top + 12, letter(pool), 9, bold=True, anchor="middle")
-        body += text(left + cell // 2, top + high - (7 if plain else 8), str(cpu), 11, anchor="middle")
-    return Picture(columns * cell, -(-len(cpus) // columns) * high, body + "</g>\n")
+            body += text(middle, top + 12, mark.letter.strip(), 9, ink, bold=True, anchor="middle")
+        body += text(middle, top + high - (7 if plain else 8), str(cpu), 11, ink, anchor="middle")
+        for number, (over, members, _) in enumerate(form.over):
+            if cpu in members:
+                body += _bar(left + number * cell // len(form.over), top + high, cell // len(form.over), over)
+    return Picture(columns * cell, -(-len(cpus) // columns) * step, body + "</g>\n")
+
+
+def _marked(left: int, top: int, width: int, height: int, mark: Mark) -> str:
+    body = rectangle(left, top, width, height, *fill_of(mark.style))
+    if pattern := pattern_of(mark.style):
+        body += f'<rect x="{left + 1}" y="{top + 1}" width="{width - 2}" height="{height - 2}" fill="{pattern}"/>\n'
+    return body
+
+
+def _bar(left: int, top: int, width: int, mark: Mark) -> str:
+    """A set that lies over the pools: solid below the left half of a CPU, hollow below its right one."""
+    colour = SETS.get(mark.name, INK)
+    fill = colour if mark.name == "bestEffort" else GROUND
+    size = f'x="{left + 1.5}" y="{top + 1.5}" width="{width - 3}" height="{BAR - 4}"'
+    return f'<rect {size} fill="{fill}" stroke="{colour}"/>\n'
 
 
 def _legend(drawn: Map, width: int) -> Picture:
-    body, top = "", 0
-    numbers = max(186, *(text_width(label(pool), 13) + 110 for pool, _ in drawn.legend), 0)
-    for pool, cpus in drawn.legend:
-        if mark := letter(pool):
-            body += rectangle(0, top, 28, 20, *fill_of(pool))
-            body += text(14, top + 14, mark, 11, bold=True, anchor="middle")
-        body += text(40, top + 14, label(pool), 13, bold=True)
-        body += text(numbers, top + 14, f"{len(cpus)} CPU{'s' if len(cpus) > 1 else ''}", 13, anchor="end")
+    """A line for each mark, below the heading of its section where there are several."""
+    body, top, section = "", 0, ""
+    sections = len({entry.section for entry in drawn.legend}) > 1
+    numbers = max(186, *(text_width(entry.mark.name, 13) + 110 for entry in drawn.legend))
+    for entry in drawn.legend:
+        mark, cpus, of = entry
+        if sections and of != section:
+            body += text(0, top + 16, of, 12, SOFT)
+            section, top = of, top + 26
+        body += _swatch(entry, top)
+        body += text(40, top + 14, mark.name, 13, bold=True)
+        body += text(numbers, top + 14, counted(len(cpus), "CPU"), 13, anchor="end")
         for line in wrapped(str(cpus), (width - numbers - 18) // 8, ","):
             body += text(numbers + 18, top + 14, line, 13, SOFT)
             top += 19
         top += 9
     return Picture(width, top, body)
+
+
+def _swatch(entry: Entry, top: int) -> str:
+    mark = entry.mark
+    if mark.name in SETS:
+        return _bar(14 * (mark.name != "bestEffort"), top + 6, 14, mark)
+    letter = text(14, top + 14, mark.letter.strip(), 11, ink_of(mark.style), bold=True, anchor="middle")
+    return _marked(0, top, 28, 20, mark) + letter

@@ -23,8 +23,8 @@ from cpuplan.render.ansi import STYLES, on_terminal, paint
 from cpuplan.render.formats import text as text_format
 from cpuplan.render.formats.report import Report, ordered
 from cpuplan.render.hardware import hardware_map
-from cpuplan.render.machine import plan_map
 from cpuplan.render.overview import table
+from cpuplan.render.planmap import plan_map
 from cpuplan.render.show import draw
 from cpuplan.render.svg import draw_svg
 from cpuplan.source import Position

@@ -41,11 +41,9 @@ SHOWN = {
     "small": """\
 8 CPUs, 4 cores, 1 socket, 1 NUMA node, 1 last-level cache
 
-╔═ socket 0 ═══════════════════════════════════════╗
-║ ┌─ NUMA node 0, 256 GiB, one last-level cache ─┐ ║
-║ │ R0 I4│S 1 5│I 2 6│I3 O7                      │ ║
-║ └──────────────────────────────────────────────┘ ║
-╚══════════════════════════════════════════════════╝
+┌─ socket 0, NUMA node 0, 256 GiB, cache 0 ─┐
+│ R0 I4│S 1 5│I 2 6│I3 O7                   │
+└───────────────────────────────────────────┘
 
  R  reserved  1 CPU   0
  S  shared    2 CPUs  1,5
@@ -56,22 +54,22 @@ SHOWN = {
     "numa": """\
 32 CPUs, 16 cores, 2 sockets, 4 NUMA nodes, 4 last-level caches
 
-╔═ socket 0 ══════════════════════════════╗
-║ ┌─ NUMA node 0, one last-level cache ─┐ ║
-║ │ R  0 16│I  1 17│I  2 18│I  3 19     │ ║
-║ └─────────────────────────────────────┘ ║
-║ ┌─ NUMA node 1, one last-level cache ─┐ ║
-║ │ I  4 20│I  5 21│I  6 22│I  7 23     │ ║
-║ └─────────────────────────────────────┘ ║
-╚═════════════════════════════════════════╝
-╔═ socket 1 ══════════════════════════════╗
-║ ┌─ NUMA node 2, one last-level cache ─┐ ║
-║ │ I  8 24│I  9 25│I 10 26│I 11 27     │ ║
-║ └─────────────────────────────────────┘ ║
-║ ┌─ NUMA node 3, one last-level cache ─┐ ║
-║ │ I 12 28│I 13 29│I 14 30│I 15 31     │ ║
-║ └─────────────────────────────────────┘ ║
-╚═════════════════════════════════════════╝
+╔═ socket 0 ══════════════════════════╗
+║ ┌─ NUMA node 0, cache 0 ──────────┐ ║
+║ │ R  0 16│I  1 17│I  2 18│I  3 19 │ ║
+║ └─────────────────────────────────┘ ║
+║ ┌─ NUMA node 1, cache 4 ──────────┐ ║
+║ │ I  4 20│I  5 21│I  6 22│I  7 23 │ ║
+║ └─────────────────────────────────┘ ║
+╚═════════════════════════════════════╝
+╔═ socket 1 ══════════════════════════╗
+║ ┌─ NUMA node 2, cache 8 ──────────┐ ║
+║ │ I  8 24│I  9 25│I 10 26│I 11 27 │ ║
+║ └─────────────────────────────────┘ ║
+║ ┌─ NUMA node 3, cache 12 ─────────┐ ║
+║ │ I 12 28│I 13 29│I 14 30│I 15 31 │ ║
+║ └─────────────────────────────────┘ ║
+╚═════════════════════════════════════╝
 
  R  reserved   2 CPUs  0,16
  I  isolated  30 CPUs  1-15,17-31
@@ -79,26 +77,24 @@ SHOWN = {
     "snc": """\
 8 CPUs, 8 cores, 1 socket, 2 NUMA nodes, 1 last-level cache
 
-╔═ socket 0, one last-level cache ═════╗
-║ ┌─ NUMA node 0, 256 GiB ───────────┐ ║
-║ │ R 0│I 1│I 2│I 3                  │ ║
-║ └──────────────────────────────────┘ ║
-║ ┌─ NUMA node 1, 256 GiB ───────────┐ ║
-║ │ R 4│I 5│I 6│I 7                  │ ║
-║ └──────────────────────────────────┘ ║
-╚══════════════════════════════════════╝
+╔═ socket 0, cache 0 ════════╗
+║ ┌─ NUMA node 0, 256 GiB ─┐ ║
+║ │ R 0│I 1│I 2│I 3        │ ║
+║ └────────────────────────┘ ║
+║ ┌─ NUMA node 1, 256 GiB ─┐ ║
+║ │ R 4│I 5│I 6│I 7        │ ║
+║ └────────────────────────┘ ║
+╚════════════════════════════╝
 
  R  reserved  2 CPUs  0,4
  I  isolated  6 CPUs  1-3,5-7
 """,
     "power": """\
-32 CPUs, 4 cores, 1 socket, 1 NUMA node, 4 last-level caches
+32 CPUs, 4 cores, 1 socket, 1 NUMA node, 4 last-level caches, a last-level cache for each core
 
-╔═ socket 0 ═══════════════════════════════════════════════════╗
-║ ┌─ NUMA node 0, 256 GiB, a last-level cache for each core ─┐ ║
-║ │ R 0-7       │S8-11 I12-15│I 16-23     │I 24-31           │ ║
-║ └──────────────────────────────────────────────────────────┘ ║
-╚══════════════════════════════════════════════════════════════╝
+┌─ socket 0, NUMA node 0, 256 GiB ────────────────────┐
+│ R 0-7       │S8-11 I12-15│I 16-23     │I 24-31      │
+└─────────────────────────────────────────────────────┘
 
  R  reserved   8 CPUs  0-7
  S  shared     4 CPUs  8-11
@@ -107,24 +103,23 @@ SHOWN = {
     "hybrid": """\
 9 CPUs, 7 cores, 1 socket, 1 NUMA node, 1 last-level cache
 
-╔═ socket 0 ═══════════════════════════════╗
-║ ┌─ NUMA node 0, 32 GiB ────────────────┐ ║
-║ │ cache 0 performance  R 0 1│I 2 3     │ ║
-║ │ cache 0 efficient    I 4│I 5│I 6│I 7 │ ║
-║ │ no cache low power   I 8             │ ║
-║ └──────────────────────────────────────┘ ║
-╚══════════════════════════════════════════╝
+┌─ socket 0, NUMA node 0, 32 GiB ───────┐
+│ cache 0, performance  R 0 1│I 2 3     │
+│ cache 0, efficient    I 4│I 5│I 6│I 7 │
+│ no cache, low power   I 8             │
+└───────────────────────────────────────┘
 
  R  reserved  2 CPUs  0-1
  I  isolated  7 CPUs  2-8
 """,
     "guest": """\
-12 CPUs, 12 cores, 12 sockets, 2 NUMA nodes, 12 last-level caches
+12 CPUs, 12 cores, 12 sockets, 2 NUMA nodes, 12 last-level caches, a socket for each core,
+a last-level cache for each core
 
-┌─ NUMA node 0, 32 GiB, a socket for each core, a last-level cache for each core ─┐
-│ R  0│R  1│I  2│I  3│I  4│I  5│I  6│I  7│I  8│I  9│I 10│I 11                     │
-└─────────────────────────────────────────────────────────────────────────────────┘
-NUMA nodes without CPUs: 4 with 96 GiB
+┌─ NUMA node 0, 32 GiB ───────────────────────────────────────┐
+│ R  0│R  1│I  2│I  3│I  4│I  5│I  6│I  7│I  8│I  9│I 10│I 11 │
+└─────────────────────────────────────────────────────────────┘
+NUMA node 4, 96 GiB, no CPUs
 
  R  reserved   2 CPUs  0-1
  I  isolated  10 CPUs  2-11
@@ -159,30 +154,28 @@ class ran-du-xeon
 600 CPUs, 300 cores, 1 socket, 1 NUMA node,
 2 last-level caches
 
-╔═ socket 0 ══════════════════════════════════════════╗
-║ ┌─ NUMA node 0, 256 GiB ──────────────────────────┐ ║
-║ │ cache 0    R/IIIIII IIIIIIII  R 0,300-301       │ ║
-║ │            IIIIIIII IIIIIIII  I 1-149,302-449   │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIII                               │ ║
-║ │ cache 150  IIIIIIII IIIIIIII  I 150-299,450-599 │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIIIII IIIIIIII                    │ ║
-║ │            IIIIII                               │ ║
-║ └─────────────────────────────────────────────────┘ ║
-╚═════════════════════════════════════════════════════╝
+┌─ socket 0, NUMA node 0, 256 GiB ────────────────┐
+│ cache 0    R/IIIIII IIIIIIII  R 0,300-301       │
+│            IIIIIIII IIIIIIII  I 1-149,302-449   │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIII                               │
+│ cache 150  IIIIIIII IIIIIIII  I 150-299,450-599 │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIIIII IIIIIIII                    │
+│            IIIIII                               │
+└─────────────────────────────────────────────────┘
 
  R  reserved    3 CPUs  0,300-301
  I  isolated  597 CPUs  1-299,302-599
@@ -245,23 +238,20 @@ def test_svg() -> None:
     assert (
         re.sub("<style>.*</style>", "<style>STYLE</style>", show_svg(plan, "worker-3"))
         == """\
-<svg xmlns="http://www.w3.org/2000/svg" width="616" height="370" viewBox="0 0 616 370" role="img"
+<svg xmlns="http://www.w3.org/2000/svg" width="616" height="318" viewBox="0 0 616 318" role="img"
 font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b2430">
 <title>CPU pools of worker-3</title>
 <style>STYLE</style>
-<rect width="616" height="370" fill="#ffffff"/>
+<rect width="616" height="318" fill="#ffffff"/>
 <g transform="translate(28 28)">
 <text x="0" y="20" font-size="22" font-weight="bold">worker-3</text>
 <text x="0" y="44" font-size="13" fill="#5a6675">cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon</text>
 <text x="0" y="64" font-size="13" fill="#5a6675">2 CPUs, 1 core, 1 socket, 1 NUMA node</text>
 <g transform="translate(0 96)">
-<rect x="0.5" y="0.5" width="227" height="139" rx="8" fill="#f5f7fa" stroke="#c5ccd6"/>
-<text x="14" y="24" font-size="13" font-weight="bold">socket 0</text>
+<rect x="0.5" y="0.5" width="285" height="87" rx="8" fill="#ffffff" stroke="#c5ccd6"/>
+<text x="14" y="24" font-size="13" font-weight="bold">socket 0, NUMA node 0, 256 GiB</text>
 <g transform="translate(14 38)">
-<rect x="0.5" y="0.5" width="199" height="87" rx="8" fill="#ffffff" stroke="#c5ccd6"/>
-<text x="14" y="24" font-size="13" font-weight="bold">NUMA node 0, 256 GiB</text>
-<g transform="translate(14 38)">
-<g><title>core 0: reserved 0; pool&lt;x&gt; 1</title>
+<g><title>core 0: reserved 0; pool&lt;x&gt; 1; core id 0, socket 0, NUMA node 0</title>
 <rect x="0.5" y="0.5" width="33" height="35" fill="#f6b96b" stroke="#b36b00"/>
 <text x="17" y="12" font-size="9" font-weight="bold" text-anchor="middle">R</text>
 <text x="17" y="28" font-size="11" text-anchor="middle">0</text>
@@ -271,8 +261,7 @@ font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b2430">
 </g>
 </g>
 </g>
-</g>
-<g transform="translate(0 258)">
+<g transform="translate(0 206)">
 <rect x="0.5" y="0.5" width="27" height="19" fill="#f6b96b" stroke="#b36b00"/>
 <text x="14" y="14" font-size="11" font-weight="bold" text-anchor="middle">R</text>
 <text x="40" y="14" font-size="13" font-weight="bold">reserved</text>
@@ -314,8 +303,26 @@ def test_memory_text(size: int, text: str) -> None:
     assert memory_text(size) == text
 
 
-def test_sets_over_the_pools_are_in_the_legend_without_a_letter() -> None:
+def test_partitions_have_letters_and_sets_a_place_in_the_legend() -> None:
     plan = make_plan(regular(1, 4, 2), {"reserved": "0,4", "isolated": "1-3,5-7"})
     over = (Pool("isolated.dpdk", CpuSet.parse("2,6"), ()), Pool("bestEffort", CpuSet.parse("0-3"), ()))
     text = show(plan._replace(sets=over), "worker-3", colour=False, width=100)
-    assert text.splitlines()[-2:] == ["    isolated.dpdk  2 CPUs  2,6", "    bestEffort     4 CPUs  0-3"]
+    assert (
+        text
+        == HEAD
+        + """\
+8 CPUs, 4 cores, 1 socket, 1 NUMA node, 1 last-level cache
+
+┌─ socket 0, NUMA node 0, 256 GiB, cache 0 ─┐
+│ R 0 4│I 1 5│d 2 6│I 3 7                   │
+└───────────────────────────────────────────┘
+
+pools
+ R  reserved       2 CPUs  0,4
+ I  isolated       6 CPUs  1-3,5-7
+partitions of isolated
+ d  isolated.dpdk  2 CPUs  2,6
+QoS sets, over the pools
+    bestEffort     4 CPUs  0-3
+"""
+    )
