@@ -25,11 +25,18 @@ PROFILES = "performanceprofile"
     "-o", "--output", type=click.Path(path_type=Path), help="Folder for the documents.  [default: inventories/]"
 )
 @click.option("--cluster", help="Name of the nodes' cluster, where the input does not tell.")
+@click.option("--release", default="", help="Of OpenShift, such as 4.20: for performanceprofile, if nothing tells it.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the documents and write nothing.")
 @click.option("--diff", "only_show", is_flag=True, help="Show what would change and write nothing; exit code 3 then.")
 @click.option("--force", is_flag=True, help="Write files anew over those that are there: edits are lost.")
 def command(
-    words: tuple[str, ...], output: Path | None, cluster: str | None, to_stdout: bool, only_show: bool, force: bool
+    words: tuple[str, ...],
+    output: Path | None,
+    cluster: str | None,
+    release: str,
+    to_stdout: bool,
+    only_show: bool,
+    force: bool,
 ) -> int:
     """Read hardware from each PATH and write Hardware and Nodes documents.
 
@@ -40,7 +47,7 @@ def command(
     together by its name; what none of them tells is listed and left open.
 
     FORMAT performanceprofile writes an Intent for each PerformanceProfile of OpenShift's node tuning operator, to
-    intents/.
+    intents/. Its release is that of --release, of a ClusterVersion beside it, or of the project's other intents.
 
     Documents that are there already are brought up to date: values change, and names, comments, order and what was
     added by hand stay. The differences are shown.
@@ -55,7 +62,10 @@ def command(
     if kind == PROFILES:
         from cpuplan.cli import import_profiles
 
-        return import_profiles.run(paths, output or settings().root / "intents", to_stdout=to_stdout, force=force)
+        folder = output or settings().root / "intents"
+        return import_profiles.run(paths, folder, release=release, to_stdout=to_stdout, force=force)
+    if release:
+        raise click.UsageError(f"--release goes with {PROFILES}: hardware has no release")
     from cpuplan.restore import nodes
 
     imported = nodes.restore(importers.run(kind, paths, cluster), settings().root)
@@ -66,6 +76,7 @@ def command(
     kinds = documents.kinds_of(imported)
     print_remarks(documents.unlike(kinds))
     if to_stdout:
+        print_remarks(documents.derived_clusters(imported.nodes))
         texts = documents.texts_of(documents.documents_of(kinds), HEADER)
         echo("---\n".join(texts.values()), nl=False)
     else:
@@ -77,6 +88,7 @@ def command(
         if only_show:
             return 3 if made.files else 0
         _write(made)
+        print_remarks(_example())
     return 1 if errors(imported.diagnostics) else 0
 
 
@@ -117,6 +129,17 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
     print_remarks(made.notes)
     nothing = "" if made.files else "; the inventory says all of it already"
     note(f"{count(len(imported.nodes), 'node')} read{nothing}")
+
+
+def _example() -> list[str]:
+    """That the nodes which `cpuplan init` made up are still there, beside those of real machines."""
+    from cpuplan.cli import init
+    from cpuplan.resources import resource
+
+    texts = {target: resource("templates", source).read_bytes() for source, target in init.FILES.items()}
+    made_up = [name for name in texts if name.startswith("inventories/")]
+    left = [name for name in made_up if (path := settings().root / name).is_file() and path.read_bytes() == texts[name]]
+    return [f"{name} is still the example of `cpuplan init`, with nodes that nobody has: remove it" for name in left]
 
 
 def _write(made: "Update") -> None:

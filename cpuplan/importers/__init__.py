@@ -136,7 +136,8 @@ def _importer(name: str) -> Importer:
 
 
 def _finished(node: Node, cluster: str | None) -> Node:
-    return node._replace(machine=join.assume(node.machine), cluster=cluster or node.cluster)
+    node = node._replace(machine=join.assume(node.machine))
+    return node._replace(cluster=cluster, cluster_from="") if cluster else node
 
 
 def _strangers(objects: Iterable[NodeObject]) -> Iterator[str]:

@@ -114,6 +114,7 @@ class Node(NamedTuple):
     labels: dict[str, str]
     cluster: str | None = None
     partial: bool = False
+    cluster_from: str = ""  # what the cluster's name was derived from, where nobody gave it
 
 
 class Zone(NamedTuple):

@@ -57,6 +57,19 @@ def cluster_of(node: Node) -> str:
     return _slug(node.cluster or DEFAULT_CLUSTER)
 
 
+def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
+    """A sentence for each cluster whose name nobody gave: what it was derived from, and how to have another one."""
+    found: dict[tuple[str, str], int] = {}
+    for node in nodes:
+        source = node.cluster_from if node.cluster is not None else "nothing"
+        key = cluster_of(node), source
+        if source:
+            found[key] = found.get(key, 0) + 1
+    for (cluster, source), number in found.items():
+        why = "nothing tells its name" if source == "nothing" else f"so named after {source}"
+        yield f"cluster {cluster} ({number} node{'s' * (number > 1)}): {why}; --cluster NAME gives it another name"
+
+
 def render(imported: Imported, header: str = "") -> dict[str, str]:
     """YAML text by file name. In `header`, which goes above each document, {kind} becomes `hardware` or `nodes`."""
     return texts_of(hardware_documents(imported), header)

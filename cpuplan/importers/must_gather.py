@@ -40,7 +40,7 @@ def read(path: Path) -> Imported:
     diagnostics: list[Diagnostic] = []
     for image in images(path):
         tree = FolderTree(image)
-        cluster = cluster_name(tree)
+        cluster, source = named_cluster(tree)
         if cluster is None:
             remarks.append(
                 f"{image} does not tell the cluster's name: its Infrastructure object has none, or is missing"
@@ -50,7 +50,7 @@ def read(path: Path) -> Imported:
         for name in filter(is_subdomain, tree.names("nodes")):
             node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
-                nodes[name] = node
+                nodes[name] = node._replace(cluster_from=source)
         diagnostics += tree.refused.diagnostics()
     remarks += (f"node {name} has no Node object: its labels are not known" for name in sorted(nodes.keys() - objects))
     if not nodes and not diagnostics:
@@ -105,7 +105,12 @@ def read_node(
 
 
 def cluster_name(tree: FolderTree) -> str | None:
-    """The first label of the cluster's domain: `https://api.<cluster>.<domain>:6443`; else its name."""
+    """The cluster's name: see `named_cluster`."""
+    return named_cluster(tree)[0]
+
+
+def named_cluster(tree: FolderTree) -> tuple[str | None, str]:
+    """The first label of its domain (https://api.<cluster>.<domain>:6443), else its name; and where that is from."""
     for path in INFRASTRUCTURES:
         found = _load(tree, path)
         status = data.mapping((data.items(found.get("items")) or [found])[0].get("status"))
@@ -113,8 +118,8 @@ def cluster_name(tree: FolderTree) -> str | None:
         match = re.match(r"https://api\.([^.:/]{1,253})\.", url) if isinstance(url, str) else None
         name = match[1] if match else status.get("infrastructureName")
         if isinstance(name, str) and name:
-            return name.lower()
-    return None
+            return name.lower(), f"the API server's address {url}" if match else "the Infrastructure object"
+    return None, ""
 
 
 def _node_objects(tree: FolderTree, cluster: str | None, diagnostics: list[Diagnostic]) -> Iterator[NodeObject]:

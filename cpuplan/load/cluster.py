@@ -1,7 +1,7 @@
 """What the objects of an OpenShift cluster tell of it: pools, nodes, workload partitioning, release."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 #: The release whose operator is followed where nothing tells the cluster's: a profile does not.
@@ -110,11 +110,19 @@ def matching(found: Iterable[MachineConfigPool], labels: Mapping[str, str]) -> l
     return [pool for pool in found if pool.selects(labels)]
 
 
-def facts(objects: Iterable[Mapping[str, Any]]) -> Cluster:
-    """The cluster's release, topology, and whether it was installed with workload partitioning."""
+def newest() -> str:
+    """The release that is assumed."""
+    return VERSION
+
+
+def facts(objects: Iterable[Mapping[str, Any]], release: Callable[[], str] = newest) -> Cluster:
+    """The cluster's release, topology, and whether it was installed with workload partitioning.
+
+    `release` is asked for where no object tells one.
+    """
     objects = list(objects)
     status: Mapping[str, Any] = {}
-    version = VERSION
+    version = ""
     for item in objects:
         name = _mapping(item.get("metadata")).get("name")
         if item.get("kind") == "Infrastructure" and name == "cluster":
@@ -124,7 +132,7 @@ def facts(objects: Iterable[Mapping[str, Any]]) -> Cluster:
             version = ".".join(desired.split(".")[:2]) or version
     topology = str(status.get("controlPlaneTopology") or "HighlyAvailable")
     legacy = topology == "SingleReplica" and any(map(_pins, objects))
-    return Cluster(version, status.get("cpuPartitioning") == "AllNodes" or legacy, topology)
+    return Cluster(version or release(), status.get("cpuPartitioning") == "AllNodes" or legacy, topology)
 
 
 def _pins(item: Mapping[str, Any]) -> bool:

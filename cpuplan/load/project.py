@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,13 @@ _API_VERSION = re.compile(
 )
 
 
-def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]]:
+def read(
+    root: Path, files: Iterable[Path], release: Callable[[], str] | None = None
+) -> tuple[Documents, list[Diagnostic]]:
     """Read the documents of `files`; paths in diagnostics are relative to `root`.
 
-    Files below `root` must not be links that leave it.
+    Files below `root` must not be links that leave it. `release` is asked for that of PerformanceProfiles, where no
+    object beside them tells it; the newest one is assumed if it is left out.
     """
     real = os.path.realpath(root)
     diagnostics: list[Diagnostic] = []
@@ -32,7 +35,7 @@ def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]
             found, problems = yaml.read(path, shown(root, path), within=within)
             sources += found
             diagnostics += problems
-    read_documents, problems = _documents(sources)
+    read_documents, problems = _documents(sources, release)
     if diagnostics:
         read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})
     # A scalar that was refused as YAML is wrong as a value too: once is enough.
@@ -43,14 +46,15 @@ def read(root: Path, files: Iterable[Path]) -> tuple[Documents, list[Diagnostic]
     return read_documents, diagnostics
 
 
-def _documents(sources: list[Source]) -> tuple[Documents, list[Diagnostic]]:
+def _documents(sources: list[Source], release: Callable[[], str] | None) -> tuple[Documents, list[Diagnostic]]:
     own = [source for source in sources if not _is_of_cluster(source)]
     found, diagnostics = documents.from_sources(own)
     if len(own) == len(sources):
         return found, diagnostics
     from cpuplan.load import openshift
 
-    profiles = openshift.read([source for source in sources if _is_of_cluster(source)])
+    of_cluster = [source for source in sources if _is_of_cluster(source)]
+    profiles = openshift.read(of_cluster, release) if release else openshift.read(of_cluster)
     together, problems = documents.by_name([*found.by_name.values(), *profiles.intents])
     broken = found.broken | profiles.broken
     return together._replace(broken=broken), [*diagnostics, *profiles.diagnostics, *problems]

@@ -75,7 +75,8 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
     )
     files = {path: (None, text) for path, text in _new_files(fresh, folder, header)}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
-    return Update({**files, **_edited(changes)}, tuple(_notes(known, kinds, matches, wanted)), tuple(diagnostics))
+    notes = (*documents.derived_clusters(nodes), *_notes(known, kinds, matches, wanted))
+    return Update({**files, **_edited(changes)}, notes, tuple(diagnostics))
 
 
 def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
@@ -85,7 +86,7 @@ def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
         before = _text(path) if os.path.isfile(path) else None
         if before != text:
             files[path] = before, text
-    return Update(files)
+    return Update(files, tuple(documents.derived_clusters(node for kind in kinds.values() for node in kind.nodes)))
 
 
 _HINT = "rename that file, or choose another folder with -o"

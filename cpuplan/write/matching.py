@@ -45,7 +45,12 @@ def in_known_clusters(nodes: Sequence[Node], known: Collection[Known]) -> list[N
     told = {name: found.pop() for name, found in clusters.items() if len(found) == 1}
     used = {told[node.name] for node in nodes if node.cluster is None and node.name in told}
     other = used.pop() if len(used) == 1 else None
-    return [node if node.cluster is not None else node._replace(cluster=told.get(node.name, other)) for node in nodes]
+    return [node if node.cluster is not None else _placed(node, told.get(node.name), other) for node in nodes]
+
+
+def _placed(node: Node, told: str | None, other: str | None) -> Node:
+    source = "the cluster of the nodes beside it in the inventory" if told is None and other else ""
+    return node._replace(cluster=told or other, cluster_from=source)
 
 
 def users(known: Collection[Known]) -> dict[str, set[Place]]:

@@ -1,6 +1,6 @@
 """PerformanceProfiles as they are, with the objects of their cluster beside them: checked, and taken as Intents."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
@@ -22,8 +22,11 @@ class Profiles(NamedTuple):
     broken: frozenset[tuple[str, str]]
 
 
-def read(sources: Iterable[Source]) -> Profiles:
-    """The Intents of all PerformanceProfiles among `sources`; other objects tell of the cluster."""
+def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest) -> Profiles:
+    """The Intents of all PerformanceProfiles among `sources`; other objects tell of the cluster.
+
+    Where none tells its release, `release` is asked for it.
+    """
     diagnostics: list[Diagnostic] = []
     broken: set[tuple[str, str]] = set()
     found: list[Read] = []
@@ -44,7 +47,7 @@ def read(sources: Iterable[Source]) -> Profiles:
             found.append(one._replace(hosted=hosted))
     made = []
     for one in found:
-        document, problems = _intent(one, objects, found)
+        document, problems = _intent(one, objects, found, release)
         diagnostics += problems
         if document is None:
             broken.add(("Intent", one.profile.name))
@@ -53,7 +56,9 @@ def read(sources: Iterable[Source]) -> Profiles:
     return Profiles(made, diagnostics, frozenset(broken))
 
 
-def _intent(one: Read, objects: list[Any], found: list[Read]) -> tuple[Document | None, list[Diagnostic]]:
+def _intent(
+    one: Read, objects: list[Any], found: list[Read], release: Callable[[], str]
+) -> tuple[Document | None, list[Diagnostic]]:
     """The Intent of a profile that breaks no rule."""
     profile, source, whole, hosted = one
     # Each NodePool of a hosted cluster names its own profile, and all of these select the workers.
@@ -63,7 +68,8 @@ def _intent(one: Read, objects: list[Any], found: list[Read]) -> tuple[Document 
     diagnostics += _check_pool(profile, pools, objects) if not hosted else ()
     if not whole:
         return None, diagnostics
-    facts = cluster.facts(objects)._replace(hosted=hosted, pools=tuple(pool.name for pool in cluster.pools(objects)))
+    pool_names = tuple(pool.name for pool in cluster.pools(objects))
+    facts = cluster.facts(objects, release)._replace(hosted=hosted, pools=pool_names)
     if len(pools) == 1 and any(item.get("kind") == "MachineConfigPool" for item in objects):
         facts = facts._replace(pool=pools[0].name, pool_labels=pools[0].labels)
     translation = intents.intent(profile.name, profile.spec, source, facts)

@@ -406,3 +406,82 @@ def test_a_kubeletconfig_of_openshift_is_no_kubelets_file(project: Path, capsys:
     assert code == 0
     assert "CP275" in err
     assert "CP710" not in err
+
+
+PROFILE = """\
+apiVersion: performance.openshift.io/v2
+kind: PerformanceProfile
+metadata: {name: low}
+spec:
+  cpu: {reserved: "0-1", isolated: "2-7"}
+  nodeSelector: {node-role.kubernetes.io/low: ""}
+"""
+VERSION_OBJECT = (
+    "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {name: version}\n"
+    'status: {desired: {version: "4.19.7"}}\n'
+)
+
+
+def openshift_intent(name: str, release: str) -> str:
+    return (
+        f"apiVersion: cpuplan.io/v1alpha1\nkind: Intent\nmetadata: {{name: {name}}}\nspec:\n"
+        f'  selector: {{nodes: [{name}]}}\n  targets: [{{platform: openshift, version: "{release}", pool: {name}}}]\n'
+        "  pools: {reserved: {cores: 1}, isolated: rest}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "beside", "expected"),
+    [
+        (["--release", "4.18"], {}, '"4.18"'),
+        ([], {"profiles/v.yaml": VERSION_OBJECT}, '"4.19"'),
+        (
+            [],
+            {"intents/a.yaml": openshift_intent("a", "4.17"), "intents/b.yaml": openshift_intent("b", "4.17")},
+            "4.17",
+        ),
+        ([], {}, "which release of OpenShift? a PerformanceProfile does not tell it: say it with --release"),
+        (
+            [],
+            {"intents/a.yaml": openshift_intent("a", "4.17"), "intents/b.yaml": openshift_intent("b", "4.18")},
+            "the project has targets of 4.17 and 4.18: say it with --release",
+        ),
+        (["--release", "3.11"], {}, "error[CP501]"),
+    ],
+)
+def test_the_release_of_an_imported_profile(
+    arguments: list[str], beside: dict[str, str], expected: str, tmp_path: Path, capsys: Capture
+) -> None:
+    for path, text in {"profiles/low.yaml": PROFILE, **beside}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    code, _, err = run_in(tmp_path, ["import", "performanceprofile", "profiles", *arguments], capsys)
+    if " " in expected or "CP" in expected:
+        assert code in (1, 2)
+        assert expected in err
+        assert not (tmp_path / "intents/low.yaml").exists()
+    else:
+        assert code == 0, err
+        assert f"version: {expected}" in (tmp_path / "intents/low.yaml").read_text().replace(': "4.17"', ": 4.17")
+
+
+def test_a_release_of_hardware(project: Path, capsys: Capture) -> None:
+    code, _, err = run_in(project, ["import", "intents", "--release", "4.20"], capsys)
+    assert code == 2
+    assert "--release goes with performanceprofile" in err
+
+
+def test_what_a_cluster_was_named_after(tmp_path: Path, capsys: Capture) -> None:
+    trees.put(trees.server(), tmp_path / "dump")
+    run_in(tmp_path, ["init"], capsys)
+    for options, said in (
+        ([], "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name"),
+        (["--stdout"], "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name"),
+        (["--cluster", "lab"], ""),
+    ):
+        _, _, err = run_in(tmp_path, ["import", "dump", "-o", f"to{len(options)}", *options], capsys)
+        assert (said in err) if said else ("cluster" not in err)
+    example = "inventories/example.yaml is still the example of `cpuplan init`"
+    assert example in err
+    (tmp_path / "inventories/example.yaml").unlink()
+    assert example not in run_in(tmp_path, ["import", "dump"], capsys)[2]
