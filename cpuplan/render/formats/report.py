@@ -130,15 +130,21 @@ def message_of(diagnostic: Diagnostic) -> str:
 def fingerprints(report: Report, diagnostics: Iterable[Diagnostic]) -> list[str]:
     """One for each, which holds when lines move, files are renamed and numbers in a message change.
 
-    From the code and the field `Kind/name:path`; where there is none, from code, file and message. Equal ones are
-    counted.
+    From the code and the field `Kind/name:path`; where there is none, from code, file and message, of a whole file
+    without the message. Equal ones are counted.
     """
     seen: dict[str, int] = {}
     found = []
     for d in diagnostics:
-        where = (d.field,) if d.field else (report.shown(d.position.path) if d.position else "", d.message)
-        text = "\0".join((d.code, *map(printable, where)))
+        text = "\0".join((d.code, *map(printable, _where(d, report))))
         digest = hashlib.sha256(text.encode()).hexdigest()[:32]
         seen[digest] = seen.get(digest, 0) + 1
         found.append(digest if seen[digest] == 1 else f"{digest}:{seen[digest]}")
     return found
+
+
+def _where(d: Diagnostic, report: Report) -> tuple[str, ...]:
+    if d.field or d.position is None:
+        return (d.field or d.message,)
+    file = report.shown(d.position.path)
+    return (file, d.message) if d.position.line else (file,)

@@ -268,7 +268,7 @@ def test_json() -> None:
                 "label": "",
                 "labels": [],
                 "count": 1,
-                "fingerprint": "ab52e7425ce489a3d8b4a660fa62af69",
+                "fingerprint": "268074f2ff99272c2885ae7be84d33ca",
                 "waived": None,
                 "docs": "cpuplan explain CP109",
             },
@@ -327,7 +327,7 @@ def test_sarif() -> None:
                         }
                     }
                 ],
-                "partialFingerprints": {"cpuplan/v2": "ab52e7425ce489a3d8b4a660fa62af69"},
+                "partialFingerprints": {"cpuplan/v2": "268074f2ff99272c2885ae7be84d33ca"},
             },
         ],
     }
