@@ -21,7 +21,7 @@ HugePageSize = Annotated[
 #: As udev prints it.
 PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
 #: What can be part of a device's name (kernel: dev_valid_name), and so no second line of a TuneD profile.
-INTERFACE = r"^[^\s/:]+$"
+INTERFACE = r"^[^\s/:\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
 Duration = Annotated[
     str, Field(pattern=r"^([0-9]+(ms|s|m|h))+$", form="a time with its unit, such as 5s or 1m30s", examples=["5s"])
 ]

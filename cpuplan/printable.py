@@ -29,9 +29,13 @@ def printable_lines(text: str) -> str:
 
 
 def printable_values(value: Any) -> Any:
-    """A tuple of values, and tuples in it, with all texts on one line each and printable."""
+    """Tuples, or lists and mappings as JSON has them, with all texts in them on one line each and printable."""
     if isinstance(value, str):
         return printable(value)
+    if isinstance(value, dict):
+        return {printable_values(key): printable_values(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [printable_values(item) for item in value]
     if not isinstance(value, tuple):
         return value
     items = [printable_values(item) for item in value]

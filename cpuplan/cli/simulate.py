@@ -245,9 +245,10 @@ def _picture(project: "Project", found: "Result", svg: Path | None, *, colour: b
 def _print_json(found: "Result", answers: "Sequence[tuple[str, Answer]]", diagnostics: Sequence[Diagnostic]) -> None:
     from cpuplan.cli.report import Reporter
     from cpuplan.emit import to_json
+    from cpuplan.printable import printable_values
     from cpuplan.render import admission
     from cpuplan.render.formats.report import findings
 
     data: dict[str, Any] = admission.to_data(found, answers, one_by_one=settings().verbose)
     data["diagnostics"] = findings(Reporter(settings(), diagnostics).report)
-    echo_result(to_json(data, sort_keys=False))
+    echo_result(to_json(printable_values(data), sort_keys=False))

@@ -98,9 +98,22 @@ def _parse_json(text: str) -> Iterator[Any]:
     at = len(text) - len(text.lstrip())
     while at < len(text):
         value, at = decoder.raw_decode(text, at)
-        yield value
+        yield whole(value, text)
         match = space.match(text, at)
         at = match.end() if match else len(text)
+
+
+def whole(value: Any, text: str) -> Any:
+    """What `text` has as JSON, with U+FFFD for halves of characters as in Go's encoding/json: UTF-8 has none."""
+    return _whole(value) if "\\ud" in text or "\\uD" in text else value
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
 
 
 def _parse_yaml(text: str) -> list[Any]:

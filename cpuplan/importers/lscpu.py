@@ -13,6 +13,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import lscpu_machine, lscpu_summary, lscpu_table, numbering
 from cpuplan.importers.archive import MAX_SIZE, ArchiveError, damaged, too_large, unpack
 from cpuplan.importers.base import Imported, Node, node_name
+from cpuplan.importers.data import whole
 from cpuplan.importers.lscpu_summary import Summary
 from cpuplan.importers.lscpu_table import RowError, Table
 
@@ -127,7 +128,7 @@ def _parse_json(text: str, name: str) -> Table | Summary:
     import json
 
     try:
-        data = json.loads(text)
+        data = whole(json.loads(text), text)
     except (ValueError, RecursionError) as error:
         problem = str(error).partition(";")[0]
         raise damaged(name, f"it is no whole JSON ({problem})") from None

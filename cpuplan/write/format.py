@@ -53,7 +53,10 @@ def _problem(error: Exception) -> str:
 def _rewritten(text: str) -> str:
     from ruamel.yaml import YAML
 
+    from cpuplan.write.emitter import Emitter
+
     yaml = YAML()
+    yaml.Emitter = Emitter
     yaml.preserve_quotes = True
     yaml.width = 10_000
     yaml.indent(mapping=2, sequence=2, offset=0)

@@ -1,13 +1,14 @@
 """lscpu's tables and summaries in all their forms, and what cannot be believed."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import lscpu
+from cpuplan.importers import documents, lscpu
 from cpuplan.importers.base import Imported, Machine
 
 PARSABLE = (
@@ -258,3 +259,11 @@ def test_more_text_than_any_machine_gives(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(f"{PARSABLE}\n".encode()))
     assert importers.run("lscpu", [tmp_path / "a.txt"]).diagnostics == ()
     assert [problem.code for problem in importers.run("lscpu", [tmp_path / "b.txt.gz"]).diagnostics] == ["CP123"]
+
+
+@pytest.mark.parametrize(("model", "read"), [("a\ud800b", "a\ufffdb"), ("a\U00010000\udfffb", "a\U00010000\ufffdb")])
+def test_halves_of_characters_are_read_as_go_does(tmp_path: Path, model: str, read: str) -> None:
+    rows = [{"cpu": cpu, "core": cpu, "socket": 0, "node": 0, "modelname": model} for cpu in range(2)]
+    (tmp_path / "worker-0.lscpu.json").write_text(json.dumps({"cpus": rows}))
+    text = "".join(documents.render(importers.run("lscpu", [tmp_path])).values())
+    assert f'model: "{read}"' in text

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpuplan.cli.options import FORMATS
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.emit import to_json, to_yaml
@@ -172,10 +173,19 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         assert not RAW.search(uncoloured(out)), arguments
         assert not RAW.search(err), arguments
     odd.write_text("apiVersion: [\x1b")
-    for output_format in "text", "json", "sarif":
+    (project / "intents/\udc80.yaml").write_text("kind: \u202e\n")
+    for output_format in FORMATS:
         code, out, err = run_in(project, ["validate", "--format", output_format], capsys)
-        assert code == 1
+        assert code in (1, 2), err
         assert not RAW.search(out + err)
+        code, _, err = run_in(project, ["validate", "--format", output_format, "-o", "report"], capsys)
+        assert code in (1, 2), err
+        report = (project / "report").read_text()
+        assert not RAW.search(report), output_format
+        if output_format == "junit":
+            ElementTree.fromstring(report)  # noqa: S314 - made here
+        elif output_format in ("json", "sarif", "gitlab"):
+            json.loads(report)
     for path in sorted([*(project / "out").rglob("*"), *project.glob("*.svg")]):
         if path.is_file():
             assert not RAW.search(path.read_text().replace("\t", "")), path

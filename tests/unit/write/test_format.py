@@ -36,3 +36,9 @@ def test_what_the_second_reader_refuses(text: str) -> None:
     assert not yaml.parse("a.yaml", text)[1]
     with pytest.raises(NotFormattable):
         canonical(text)
+
+
+def test_escapes_stay_escapes() -> None:
+    """What an author wrote as an escape is not written as the character that nobody sees."""
+    text = 'kind: Other\na: "x\\u202ey\\u200b"\nb: "caf\u00e9 \\e[31m"\n'
+    assert canonical(text) == text
