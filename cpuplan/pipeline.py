@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
 from cpuplan.inventory import HardwareSpec
-from cpuplan.load import files, fleet, lock, project
+from cpuplan.load import before, fleet, inputs, lock, project, removal
+from cpuplan.load.before import Before
 from cpuplan.load.documents import Documents
+from cpuplan.load.inputs import LOCK_PATH, Inputs
 from cpuplan.plan import NodeClass, NodePlan, Plan
 from cpuplan.source import Position
 
 if TYPE_CHECKING:
     from cpuplan.solve.breaches import Breach
-    from cpuplan.solve.layout import Layout
     from cpuplan.solve.moves import Move
-
-LOCK_PATH = f"intents/{files.LOCK_NAME}"
 
 
 class Project(NamedTuple):
@@ -27,6 +26,11 @@ class Project(NamedTuple):
     classes: tuple[NodeClass, ...]
     lock: lock.Lock
     diagnostics: tuple[Diagnostic, ...]
+    #: What is wrong with the lock, which matters to nobody who solves afresh.
+    lock_diagnostics: tuple[Diagnostic, ...] = ()
+    before: Before = {}  # noqa: RUF012 - never changed
+    #: What all this was read from.
+    inputs: Inputs = Inputs(Path(), {}, None)
 
     def hardware_of(self, node_class: NodeClass) -> HardwareSpec:
         """The Hardware document of a class."""
@@ -41,32 +45,34 @@ class Project(NamedTuple):
 
 def load(root: Path, also: Sequence[Path] = ()) -> Project:
     """Read inventories/, intents/ and the lock, and the files `also`; never raises for what is written in them."""
-    # A file may be named that is the project's anyway, or twice.
-    paths, refused = files.input_files(root)
-    if also:
-        named: dict[Path, Path] = {}
-        for path in (*paths, *also):
-            named.setdefault(path.resolve(), path)
-        paths = [*named.values()]
-    found, diagnostics = project.read(root, paths)
-    if refused:
-        found = found._replace(broken=found.broken | {("", "")})
+    read = inputs.read(root, also)
+    found, diagnostics = project.from_texts(read.texts, read.diagnostics)
     built, problems = fleet.build(found)
-    locked, lock_problems = lock.read(root / LOCK_PATH, LOCK_PATH, within=root)
     for second in found.of_kind("Delivery")[1:]:
         problems.append(diagnose("CP232", second.source.value_at(("metadata", "name")), name=second.name))
-    return Project(root, found, built.classes, locked, (*refused, *diagnostics, *problems, *lock_problems))
+    locked, lock_problems = lock.read(read.lock, LOCK_PATH)
+    compiled = before.read(root / "out")
+    return Project(root, found, built.classes, locked, (*diagnostics, *problems), tuple(lock_problems), compiled, read)
 
 
-def solve(project: Project, *, resolve: bool = False) -> tuple[Plan, list[Diagnostic]]:
+def starts(project: Project) -> lock.Starts:
+    """The layouts that the classes of a project start from."""
+    return lock.Starts(project.lock, project.before, project.classes)
+
+
+def solve(project: Project, *, resolve: bool = False, settle: bool = False) -> tuple[Plan, list[Diagnostic]]:
     """A layout for every class: the locked one where it still holds, else a new one.
 
-    `resolve` solves all classes afresh. Classes without a layout are left out and said so in the diagnostics.
+    `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a merge. Classes
+    without a layout are left out and said so in the diagnostics.
     """
     from cpuplan.solve import statements
 
     plans: list[NodePlan] = []
-    diagnostics: list[Diagnostic] = []
+    diagnostics = [
+        each for each in project.lock_diagnostics if not (resolve or (settle and each.code == lock.UNSETTLED))
+    ]
+    known = lock.Starts({}, {}, ()) if resolve else starts(project)
     for members in _together(project.classes):
         problems = [problem for each in members for problem in statements.check(each, project.locate)]
         diagnostics += [problem for problem in dict.fromkeys(problems) if problem not in diagnostics]
@@ -74,9 +80,9 @@ def solve(project: Project, *, resolve: bool = False) -> tuple[Plan, list[Diagno
             continue
         try:
             if len(members) > 1:
-                plans += _common_layout(members, project, resolve=resolve)
+                plans += _common_layout(members, project, known)
             else:
-                plans.append(_layout(members[0], project, resolve=resolve))
+                plans.append(_layout(members[0], project, known))
         except CpuplanError as error:
             diagnostics += [problem for problem in error.diagnostics if problem not in diagnostics]
     plans.sort(key=lambda plan: (plan.node_class.cluster, plan.node_class.name))
@@ -94,7 +100,7 @@ def _together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
     return list(found.values())
 
 
-def _common_layout(classes: Sequence[NodeClass], project: Project, *, resolve: bool) -> list[NodePlan]:
+def _common_layout(classes: Sequence[NodeClass], project: Project, known: lock.Starts) -> list[NodePlan]:
     """The locked layout where it satisfies every rule of every class; else the best one near to it.
 
     A class that is new in the pool starts from the layout of the others.
@@ -102,33 +108,40 @@ def _common_layout(classes: Sequence[NodeClass], project: Project, *, resolve: b
     from cpuplan.solve import common, solver
     from cpuplan.solve.breaches import breaches
 
-    found = [lock.find(project.lock, each) for each in classes] if not resolve else []
-    start = next((locked for locked, is_own in found if locked and is_own), None)
-    layout: Layout | None = start.pools if start else None
-    if layout is None or any(next(breaches(each, layout), None) for each in classes):
-        for each, (locked, is_own) in zip(classes, found, strict=False):
-            breach = next(breaches(each, locked.pools), None) if locked and is_own else None
-            if locked and breach and (locked.overlaps or locked.solved_from == lock.digest(each)):
-                raise CpuplanError([_edited(each, locked, breach, project)])
-        layout = common.solve(classes, project.locate, layout)
+    found = [(each, known.of(each)) for each in classes]
+    own = [start.locked for _, candidates in found for start in candidates if start.is_own]
+    for locked in own:
+        if not any(next(breaches(each, locked.pools), None) for each in classes):
+            return [solver.explain(each, locked.pools) for each in classes]
+    for each, candidates in found:
+        _refuse_edited(each, candidates, project)
+    layout = common.solve(classes, project.locate, own[0].pools if own else None)
     return [solver.explain(each, layout) for each in classes]
 
 
-def _layout(node_class: NodeClass, project: Project, *, resolve: bool) -> NodePlan:
+def _layout(node_class: NodeClass, project: Project, known: lock.Starts) -> NodePlan:
     """The locked layout where it satisfies every rule, whatever it was solved from; else the best one near to it."""
     from cpuplan.solve import solver
     from cpuplan.solve.breaches import breaches
 
-    locked, is_own = (None, False) if resolve else lock.find(project.lock, node_class)
-    if locked is None:
-        return solver.solve(node_class, project.locate)
-    breach = next(breaches(node_class, locked.pools), None)
-    if breach is None:
-        return solver.explain(node_class, locked.pools)
-    # Where nothing that it was solved from has changed, somebody changed the layout.
-    if locked.overlaps or (is_own and locked.solved_from == lock.digest(node_class)):
-        raise CpuplanError([_edited(node_class, locked, breach, project)])
-    return solver.solve(node_class, project.locate, locked.pools)
+    candidates = known.of(node_class)
+    for start in candidates:
+        if next(breaches(node_class, start.locked.pools), None) is None:
+            return solver.explain(node_class, start.locked.pools)
+    _refuse_edited(node_class, candidates, project)
+    return solver.solve(node_class, project.locate, candidates[0].locked.pools if candidates else None)
+
+
+def _refuse_edited(node_class: NodeClass, candidates: Sequence[lock.Start], project: Project) -> None:
+    """Raise CP240 where nothing that a layout was solved from has changed: then somebody changed the layout."""
+    from cpuplan.solve.breaches import breaches
+
+    if len(candidates) != 1:
+        return  # none, or both sides of a merge
+    start, is_own = candidates[0].locked, candidates[0].is_own
+    breach = next(breaches(node_class, start.pools), None)
+    if breach and (start.overlaps or (is_own and start.solved_from == lock.digest(node_class))):
+        raise CpuplanError([_edited(node_class, start, breach, project)])
 
 
 def _edited(node_class: NodeClass, locked: lock.Locked, breach: "Breach", project: Project) -> Diagnostic:
@@ -141,22 +154,29 @@ def _edited(node_class: NodeClass, locked: lock.Locked, breach: "Breach", projec
 
 
 class Moves(NamedTuple):
-    """The CPUs of one class that change their sets."""
+    """CPUs that change their sets: of all nodes of a class, or of the `nodes` that were in another one."""
 
     node_class: NodeClass
     moves: "tuple[Move, ...]"
+    nodes: tuple[str, ...] = ()
 
 
 def moves(project: Project, plan: Plan) -> list[Moves]:
     """What a plan changes, compared with the lock; nothing of classes that the lock says nothing of."""
     from cpuplan.solve import moves
 
+    known = starts(project)
     found = []
     for node in plan.nodes:
-        locked, _ = lock.find(project.lock, node.node_class)
         after = {pool.name: pool.cpus for pool in (*node.pools, *node.sets)}
-        if locked and (moved := moves.moves(node.node_class, locked.pools, after)):
+        start = next(iter(known.of(node.node_class)), None)
+        if start and (moved := moves.moves(node.node_class, start.locked.pools, after)):
             found.append(Moves(node.node_class, tuple(moved)))
+        for key, names in known.had(node.node_class).items():
+            other = known.lock.get(key)
+            if other and (start is None or key != start.key) and other.pools != after:
+                moved = moves.moves(node.node_class, other.pools, after)
+                found.append(Moves(node.node_class, tuple(moved), tuple(names)))
     return found
 
 
@@ -203,7 +223,7 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
     """
     from cpuplan.simulate import statefiles
 
-    return described(project, statefiles.check(project.root / "out", plan, project.locate))
+    return described(project, statefiles.check(project.before, plan, project.locate))
 
 
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:
@@ -236,10 +256,38 @@ def described(project: Project, diagnostics: Sequence[Diagnostic], *, whole: boo
     return [*found, *waivers.check(found, project.documents)] if whole else found
 
 
-def compile_project(project: Project, *, resolve: bool = False) -> Compiled:
-    """Run all stages; with errors in `diagnostics` there are no files."""
-    plan, diagnostics = solve(project, resolve=resolve)
-    diagnostics = described(project, [*project.diagnostics, *diagnostics, *check(project, plan)], whole=True)
+def judge(
+    project: Project, *, resolve: bool = False, allow_removal: bool = False, settle: bool = False
+) -> tuple[Plan, list[Diagnostic]]:
+    """The plan, and all that `validate` and `compile` have to say of it: both ask this."""
+    plan, diagnostics = solve(project, resolve=resolve, settle=settle)
+    diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
+    if not (errors(diagnostics) or allow_removal):
+        # Of what is broken nobody knows whether it is gone.
+        diagnostics += removal.check(starts(project), project.classes)
+    return plan, described(project, diagnostics, whole=True)
+
+
+def compile_project(
+    project: Project,
+    *,
+    resolve: bool = False,
+    allow_removal: bool = False,
+    prune: bool = False,
+    settle: bool = False,
+) -> Compiled:
+    """Run all stages; with errors in `diagnostics` there are no files. `prune` keeps no layouts of what is gone."""
+    plan, diagnostics = judge(project, resolve=resolve, allow_removal=allow_removal, settle=settle)
     if errors(diagnostics):
         return Compiled(plan, [], {}, "", tuple(diagnostics))
-    return Compiled(plan, moves(project, plan), emit(project, plan), lock.render(plan.nodes), tuple(diagnostics))
+    known = starts(project)
+    left = {} if prune else removal.left(known, project.classes)
+    text = lock.render(plan.nodes, known.lock, left, solver=solver_version)
+    return Compiled(plan, moves(project, plan), emit(project, plan), text, tuple(diagnostics))
+
+
+def solver_version() -> str:
+    """The version of OR-Tools, which need not be imported for that."""
+    from importlib.metadata import version
+
+    return version("ortools")

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from cpuplan import pipeline
@@ -93,6 +94,18 @@ def _mount_point(project: Path) -> AbstractContextManager[object]:
     return patch("os.path.ismount", lambda path: Path(path) == project / "out")
 
 
+def _edited_meanwhile(project: Path) -> AbstractContextManager[object]:
+    """Somebody saves a lock while the files are made."""
+    from cpuplan import backends
+
+    def tree(*given: Any) -> dict[str, bytes]:
+        (project / LOCK).write_text("# mine\n")
+        return made(*given)
+
+    made = backends.tree
+    return patch("cpuplan.backends.tree", tree)
+
+
 def _few_names(project: Path) -> AbstractContextManager[object]:
     """A million names would take a while to make."""
     return patch("cpuplan.files.MAX_NAMES", 1)
@@ -124,12 +137,13 @@ def _snapshot(path: str, cores: int) -> Step:
     return _archive(path, files)
 
 
-MANIFEST = "out/.cpuplan/manifest.json"
+MANIFEST = "out/.cpuplan/manifest"
 CLASS = "out/nodes/lab/main-small"
 KUBELET = "node/var/lib/kubelet/config.yaml"
 KUBELET_DROP_INS = "node/etc/kubernetes/kubelet.conf.d"
 CRIO = "node/etc/crio/crio.conf.d"
 MIXED = "node/etc/kubernetes/openshift-workload-mixed-cpus"
+LOCK = "intents/plan.lock.yaml"
 DELIVERY = """\
 apiVersion: cpuplan.io/v1alpha1
 kind: Delivery
@@ -150,11 +164,19 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP122-absolute-name": (_archive("worker-0.tar", SYSROOT | {"/etc/hostname": "worker-0\n"}),),
     "CP123-whole-disk": (_archive("backup.tar", {"etc/fstab": ""}), _resize("backup.tar", 1 << 30)),
     "CP126-two-dumps": (_archive("worker-0.tar", SYSROOT), _archive("old/worker-0.tar", SYSROOT)),
-    "CP240-edited-lock": (_compiled, _replace("intents/plan.lock.yaml", '"0,4,', '"0-1,4,')),
+    "CP240-edited-lock": (_compiled, _replace(LOCK, '"0,4,', '"0-1,4,')),
     "CP240-moved-core": (
         _compiled,
-        _replace("intents/plan.lock.yaml", '"0,4,8,12"', "0-1,8-9"),
-        _replace("intents/plan.lock.yaml", "1-3,5-7,9-11,13-15", "2-7,10-15"),
+        _replace(LOCK, '"0,4,8,12"', "0-1,8-9"),
+        _replace(LOCK, "1-3,5-7,9-11,13-15", "2-7,10-15"),
+    ),
+    "CP241-cut-short": (_compiled, _replace(LOCK, "\n...\n", "\n")),
+    "CP243-emptied": (_compiled, _write(LOCK, "")),
+    "CP244-no-inventory": (_compiled, _remove("inventories/site.yaml")),
+    "CP245-misspelt-pool": (_compiled, _replace("intents/main.yaml", "worker-cnf", "worker-cfn")),
+    "CP246-misspelt-selector": (
+        _compiled,
+        _replace("intents/edge.yaml", "matchLabels: {role: edge}", "matchLabels: {role: egde}"),
     ),
     "CP282-more-cores": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4), _snapshot("mg/nodes/w1/sysinfo.tgz", 8)),
     "CP283-odd-number": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
@@ -166,14 +188,14 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP601-link": (_link("out", "../elsewhere"),),
     "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "skew_tick=1", "skew_tick=0")),
-    "CP604-merge-conflict": (_compiled, _replace(MANIFEST, "{", "<<<<<<< HEAD\n{")),
+    "CP604-no-first-line": (_compiled, _replace(MANIFEST, "# cpuplan manifest", "a manifest")),
     "CP608-not-committed": (_compiled, _remove(f"{CLASS}/cmdline")),
     "CP609-not-compiled": (
         _compiled,
         _replace("intents/main.yaml", "  pools:", "  kubelet: {cpuManagerReconcilePeriod: 10s}\n  pools:"),
     ),
     "CP610-left-over": (_write("intents/git.yaml", DELIVERY), _compiled, _remove("intents/git.yaml")),
-    "CP620-lock-not-committed": (_compiled, _remove("intents/plan.lock.yaml")),
+    "CP620-lock-not-committed": (_compiled, _remove(LOCK)),
     "CP621-second-import": (_archive("worker-0.tar", SYSROOT),),
     "CP707-more-reserved": (_compiled, _replace("intents/main.yaml", "cores: 1", "cores: 2")),
     "CP801-no-sysfs": (_node, _remove(f"node/{CPU}/online")),
@@ -211,6 +233,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
 }
 CONTEXTS: dict[str, Context] = {
+    "CP611-edited-meanwhile": _edited_meanwhile,
     "CP112-names": _few_names,
     "CP605-mount-point": _mount_point,
     "CP606-two-runs": _another_run,

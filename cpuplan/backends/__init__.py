@@ -65,7 +65,7 @@ def _objects(plan: NodePlan) -> Files:
 
 def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
     """All files of `out/`, by path."""
-    files: Files = {".cpuplan/plan.json": planfile.render(plan)}
+    files: Files = by_git.git_files() | planfile.files(plan)
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         plans = list(group)
         manifests = [
@@ -82,28 +82,26 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
 
 
 def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
-    """Files of nodes that no operator manages: stored once for each class, with a list of who is in which."""
+    """Files of nodes that no operator manages: stored once for each class, with a list of the nodes that are in it."""
     files: Files = {}
-    members: dict[str, str] = {}
     for plan in plans:
         found = BACKENDS[plan.node_class.target.platform].node_files(plan)
-        files |= {f"nodes/{cluster}/{plan.node_class.name}/{path}": data for path, data in found.items()}
+        place = f"nodes/{cluster}/{plan.node_class.name}"
+        files |= {f"{place}/{path}": data for path, data in found.items()}
         if found:
-            members |= dict.fromkeys(plan.node_class.nodes, plan.node_class.name)
-    if members:
-        files[f"nodes/{cluster}/nodes.json"] = to_json(dict(sorted(members.items()))).encode()
+            files[f"{place}.json"] = to_json({"nodes": list(plan.node_class.nodes)}).encode()
     return files
 
 
 def _node_labels(cluster: str, plans: list[NodePlan]) -> Files:
     """The labels that nodes of split pools must carry, by node; nobody but people or their tools set them."""
-    labels = {
-        node: targets.node_selector(plan.node_class.target)
-        for plan in plans
-        if plan.node_class.target.mixed_hardware == "split" and plan.node_class.target.platform == openshift.NAME
-        for node in plan.node_class.nodes
-    }
-    return {f"clusters/{cluster}/node-labels.json": to_json(dict(sorted(labels.items()))).encode()} if labels else {}
+    files: Files = {}
+    for plan in plans:
+        node_class = plan.node_class
+        if node_class.target.mixed_hardware == "split" and node_class.target.platform == openshift.NAME:
+            labels = dict.fromkeys(node_class.nodes, targets.node_selector(node_class.target))
+            files[f"clusters/{cluster}/node-labels/{node_class.name}.json"] = to_json(labels).encode()
+    return files
 
 
 def _expected(cluster: str, plans: list[NodePlan]) -> Files:

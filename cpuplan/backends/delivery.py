@@ -7,6 +7,7 @@ from cpuplan.backends.base import CONFIRM, Files, Manifest, to_file
 from cpuplan.delivery import DeliverySpec
 from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
+from cpuplan.resources import resource
 
 #: The kinds that cpuplan writes, by API group: all that its AppProject may sync.
 NAMESPACED_KINDS = (
@@ -27,6 +28,12 @@ CLUSTER_KINDS = (
 )
 #: On the set: its Applications stay when it is deleted. They have none themselves, so that neither do their objects go.
 _FINALIZER = "resources-finalizer.argocd.argoproj.io"
+
+
+def git_files() -> Files:
+    """What Git must know of `out/`: bytes stay as they are, lists of files are united, a machine's notes stay there."""
+    attributes = resource("templates", "git", "out.gitattributes").read_bytes()
+    return {".gitattributes": attributes, ".cpuplan/.gitignore": b"written\n"}
 
 
 def cluster_files(cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest]) -> Files:
@@ -50,7 +57,6 @@ def _facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
         "name": cluster,
         "platform": classes[0].target.platform,
         "version": classes[0].target.version,
-        "classes": [{"name": each.name, "pool": each.target.pool or "", "nodes": len(each.nodes)} for each in classes],
     }
 
 
@@ -93,7 +99,7 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
         "spec": {
             "goTemplate": True,
             "goTemplateOptions": ["missingkey=error"],
-            # A cluster that is no longer listed keeps its objects, and its Application, which then fails for all to see.
+            # A cluster that is no longer listed keeps its objects and its Application, which then fails for all to see.
             "syncPolicy": {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True},
             # Else the set's controller may take away a person's word before Argo CD has read it.
             "preservedFields": {"annotations": ["argocd.argoproj.io/deletion-approved"]},

@@ -1,4 +1,4 @@
-"""The whole plan for programs: `.cpuplan/plan.json`, with every pool's and every setting's reasons."""
+"""The plan for programs, with every pool's and setting's reasons: `.cpuplan/classes/<cluster>/<class>.json`."""
 
 from typing import Any
 
@@ -7,12 +7,20 @@ from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
+from cpuplan.load.before import CLASSES
 from cpuplan.plan import NodePlan, Plan, Pool
 
+VERSION = 2
 
-def render(plan: Plan) -> bytes:
-    """The plan as JSON: classes with their nodes, pools and settings."""
-    return to_json({"version": 1, "classes": [_class(node) for node in plan.nodes]}).encode()
+
+def files(plan: Plan) -> dict[str, bytes]:
+    """A file for each class, by path below `out/`: its nodes, pools and settings."""
+    return {f"{CLASSES}/{each.node_class.cluster}/{each.node_class.name}.json": render(each) for each in plan.nodes}
+
+
+def render(plan: NodePlan) -> bytes:
+    """One class as JSON."""
+    return to_json({"version": VERSION, **_class(plan)}).encode()
 
 
 def _class(plan: NodePlan) -> dict[str, Any]:
@@ -22,6 +30,7 @@ def _class(plan: NodePlan) -> dict[str, Any]:
         "class": node_class.name,
         "hardware": node_class.hardware,
         "intent": node_class.intent,
+        **({"pool": node_class.target.pool} if node_class.target.pool else {}),
         "nodes": list(node_class.nodes),
         "pools": _pools(plan.pools),
         **({"sets": _pools(plan.sets)} if plan.sets else {}),

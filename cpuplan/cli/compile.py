@@ -1,15 +1,29 @@
 """`cpuplan compile`: solve the layouts and write out/, or say that it is stale."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from cpuplan.cli.output import count, fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
-from cpuplan.write import inputs
+from cpuplan.load import inputs
+from cpuplan.write import record
 
 if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
     from cpuplan.pipeline import Compiled, Project
+
+
+class _Run(NamedTuple):
+    """One compilation: what was read and made."""
+
+    project: "Project"
+    compiled: "Compiled"
+    diagnostics: "tuple[Diagnostic, ...]"
+
+    @property
+    def out(self) -> Path:
+        return self.project.root / "out"
 
 
 @click.command()
@@ -23,9 +37,17 @@ if TYPE_CHECKING:
     help="Solve all layouts afresh instead of keeping locked ones, and say what is gained.",
 )
 @click.option("--strict", is_flag=True, help="Warnings count as errors, but for waived ones: nothing is written then.")
+@click.option(
+    "--allow-removal",
+    is_flag=True,
+    help="Let classes, pools and clusters go that were compiled before. Their layouts stay in the lock.",
+)
+@click.option("--prune", is_flag=True, help="Take the layouts of classes that are gone out of the lock.")
 @format_option
 @filter_options
-def command(check: bool, force: bool, resolve: bool, strict: bool, output_format: str) -> int:
+def command(
+    check: bool, force: bool, resolve: bool, allow_removal: bool, prune: bool, strict: bool, output_format: str
+) -> int:
     """Solve the layouts and write out/ and intents/plan.lock.yaml: whole, or not at all.
 
     Files of out/ that cpuplan did not write are left alone.
@@ -33,56 +55,69 @@ def command(check: bool, force: bool, resolve: bool, strict: bool, output_format
     if settings().is_narrowed and not check:
         raise click.UsageError("compile always writes everything: --cluster and --node are for --check")
     root = settings().root
-    out = root / "out"
-    if not (check or force or resolve) and inputs.unchanged(root, out) and inputs.is_intact(out):
-        print_diagnostics([], output_format)
+    fast = not (check or force or resolve or prune)
+    if fast and (known := record.unchanged(inputs.read(root), root / "out")):
+        print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is what the inputs give")
-        return 0
+        return 1 if fails(known.diagnostics, strict=strict) else 0
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors
 
     project = pipeline.load(root)
     narrow_to(project)
-    compiled = pipeline.compile_project(project, resolve=resolve)
+    compiled = pipeline.compile_project(
+        project, resolve=resolve, allow_removal=allow_removal, prune=prune, settle=not check
+    )
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format)
         return 1
-    compiled.files[inputs.RECORD] = inputs.record(
-        root, pipeline.LOCK_PATH, compiled.lock, warnings=bool(compiled.diagnostics)
-    )
     # What is in out/ now is about to change: this is the time to say it, and nothing that the record should repeat.
     before = pipeline.check_state_files(project, compiled.plan)
-    compiled = compiled._replace(diagnostics=(*compiled.diagnostics, *before))
-    if strict and fails(compiled.diagnostics, strict=True):
-        print_diagnostics(compiled.diagnostics, output_format, strict=True)
+    run = _Run(project, compiled, (*compiled.diagnostics, *before))
+    if strict and fails(run.diagnostics, strict=True):
+        print_diagnostics(run.diagnostics, output_format, strict=True)
         note("nothing is written: with --strict, warnings count as errors")
         return 1
-    finish = _check if check else _write
-    code = finish(root, out, compiled, output_format, force)
-    _tell_moves(project, compiled, resolve)
+    code = _check(run, output_format) if check else _write(run, output_format, force=force)
+    _tell_changes(run, resolve)
+    if code == 0:
+        _remember(run)
     return code
 
 
-def _tell_moves(project: "Project", compiled: "Compiled", resolve: bool) -> None:
-    """Which CPUs are elsewhere than in the lock, and why."""
-    if not compiled.moves:
-        if resolve and project.lock:
-            note("solved afresh: no CPU moves")
+def _tell_changes(run: _Run, resolve: bool) -> None:
+    """Which CPUs are elsewhere than in the lock, and why; which nodes had a layout that says nothing of the new one."""
+    from cpuplan import changes
+
+    compiled, project = run.compiled, run.project
+    if not compiled.moves and resolve and project.lock:
+        note("solved afresh: no CPU moves")
+    found = changes.changes(project, compiled.plan) if project.lock or project.before else []
+    if not (found or compiled.moves):
         return
     from cpuplan.render import moves
 
-    for line in moves.lines(compiled.moves, project.locate):
+    for line in (*moves.lines(compiled.moves, project.locate), *moves.changes(found)):
         note(line)
 
 
-def _write(root: Path, out: Path, compiled: "Compiled", output_format: str, force: bool) -> int:
-    from cpuplan import pipeline
-    from cpuplan.write.files import write_file, write_tree
+def _remember(run: _Run) -> None:
+    """Note that this project is right, for the next run on this machine: with its lock as it is now."""
+    from cpuplan.write.manifest import tree_digest
 
-    # The tree first: if it is refused, the lock stays; killed in between, the next run solves the same layouts again.
-    changes = write_tree(out, compiled.files, force=force)
-    write_file(root / pipeline.LOCK_PATH, compiled.lock)
-    print_diagnostics(compiled.diagnostics, output_format)
+    compiled = run.compiled
+    now = run.project.inputs._replace(lock=compiled.lock.encode())
+    nodes = sum(len(each.node_class.nodes) for each in compiled.plan.nodes)
+    tree = tree_digest(compiled.files)
+    record.save(now, record.Record(compiled.diagnostics, tree, nodes, len(compiled.plan.nodes)))
+
+
+def _write(run: _Run, output_format: str, *, force: bool) -> int:
+    from cpuplan.write.files import write_compiled
+
+    compiled = run.compiled
+    changes = write_compiled(run.out, compiled.files, run.project.inputs, compiled.lock, force=force)
+    print_diagnostics(run.diagnostics, output_format)
     nodes = sum(len(each.node_class.nodes) for each in compiled.plan.nodes)
     done = [
         f"{len(paths)} {word}"
@@ -94,22 +129,17 @@ def _write(root: Path, out: Path, compiled: "Compiled", output_format: str, forc
     return 0
 
 
-def _check(root: Path, out: Path, compiled: "Compiled", output_format: str, _force: bool) -> int:
-    from cpuplan import pipeline
+def _check(run: _Run, output_format: str) -> int:
     from cpuplan.diagnostics import diagnose
+    from cpuplan.load import lock
     from cpuplan.write.files import compare_tree
 
     stale = []
-    lock = root / pipeline.LOCK_PATH
-    if not lock.exists() or lock.read_text() != compiled.lock:
-        stale.append(diagnose("CP620", path=pipeline.LOCK_PATH))
-    record = out / inputs.RECORD
-    if record.is_file():
-        # A comment in an intent changes the digest of the inputs and nothing else: that is not stale.
-        compiled.files[inputs.RECORD] = record.read_bytes()
-    _, differences = compare_tree(out, compiled.files)
+    if not lock.is_same(run.project.inputs.lock, run.compiled.lock):
+        stale.append(diagnose("CP620", path=inputs.LOCK_PATH))
+    _, differences = compare_tree(run.out, run.compiled.files)
     stale += differences
-    print_diagnostics([*compiled.diagnostics, *stale], output_format)
+    print_diagnostics([*run.diagnostics, *stale], output_format)
     if stale:
         return 3
     note("out/ is up to date")

@@ -117,7 +117,7 @@ def _named(found: "NodePlan", node: str, what: str, locate: "Locate", *, only_wh
         from cpuplan.load.names import nearest
 
         near = nearest(what, [*names, *(each.key for each in every)])
-        pools = f"its pools are {', '.join(names)}; `settings` in out/.cpuplan/plan.json has the keys of settings"
+        pools = f"its pools are {', '.join(names)}; `settings` in out/.cpuplan/classes/ has the keys of settings"
         hint = f"did you mean {near!r}?" if near else pools
         raise CpuplanError([diagnose("CP253", node=node, name=what, hint=hint)])
 

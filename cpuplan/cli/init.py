@@ -13,6 +13,8 @@ FILES = {
     "init/inventory.yaml": "inventories/example.yaml",
     "init/intent.yaml": "intents/example.yaml",
 }
+#: Template -> file for Git, to which its lines are added where it is there already.
+GIT_FILES = {"git/gitattributes": ".gitattributes", "git/gitignore": ".gitignore"}
 
 
 @click.command()
@@ -26,7 +28,16 @@ def command(folder: Path | None) -> int:
         print_diagnostics(problems)
         return 2
     new_files.write(texts)
+    new_files.write({root / name: _added(root / name, source) for source, name in GIT_FILES.items()}, quiet=True)
     new_files.write(schemas, quiet=True)
     where = "" if root == Path() else f" -C {root}"
     note(f"next: edit them, then `cpuplan{where} compile` and `cpuplan{where} show worker-0`")
     return 0
+
+
+def _added(path: Path, source: str) -> str:
+    """The text of a file for Git, which a repository may have, with the lines of the template that it lacks."""
+    text = path.read_text() if path.is_file() else ""
+    known = set(text.splitlines())
+    lines = [line for line in resource("templates", source).read_text().splitlines() if line not in known]
+    return text + ("\n" if text and not text.endswith("\n") else "") + "".join(f"{line}\n" for line in lines)

@@ -1,12 +1,14 @@
 """`cpuplan validate`: everything that is wrong with the inventories and intents, in one run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cpuplan.cli.output import count, fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
-from cpuplan.write import inputs
+from cpuplan.load import inputs
+from cpuplan.write import record
 
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
@@ -33,11 +35,9 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     Exit code 0: nothing is wrong; 1: something is.
     """
     root = settings().root
-    if not (files or settings().is_narrowed) and inputs.unchanged(root, root / "out"):
-        # out/ was compiled from exactly these files, so they are known to be right.
-        print_diagnostics([], output_format)
-        note("inventories and intents are valid; out/ was compiled from them")
-        return 0
+    if not (files or settings().is_narrowed) and (known := record.unchanged(inputs.read(root), root / "out")):
+        text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
+        return _finish(known.diagnostics, output_format, text, strict=strict)
     from cpuplan import pipeline
     from cpuplan.cli.kubelet_files import check_files, split
     from cpuplan.diagnostics import errors
@@ -51,21 +51,26 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         return _finish(found, output_format, "valid for the kubelet", strict=strict)
     project = pipeline.load(root, others)
     narrow_to(project)
-    plan, problems = pipeline.solve(project)
-    found = [*project.diagnostics, *problems, *pipeline.check(project, plan)]
-    diagnostics = [*refused, *pipeline.described(project, found, whole=True)]
+    plan, found = pipeline.judge(project)
+    diagnostics = [*refused, *found]
     if not errors(diagnostics):
         diagnostics += pipeline.check_state_files(project, plan)
     if configurations:
         diagnostics += check_files(configurations, target, [each.target for each in project.classes])
-    if not plan.nodes:
-        return _finish(diagnostics, output_format, "valid, as far as can be told without an inventory", strict=strict)
     nodes = sum(len(each.node_class.nodes) for each in plan.nodes)
-    text = f"valid: {count(nodes, 'node')} in {count(len(plan.nodes), 'class')}, each with a layout"
+    text = _valid(nodes, len(plan.nodes))
+    if not plan.nodes:
+        text = "valid, as far as can be told without an inventory"
+        if project.documents.of_kind("Nodes"):
+            text = "valid, but no intent selects a node: there is no layout to judge"
     return _finish(diagnostics, output_format, text, strict=strict)
 
 
-def _finish(diagnostics: "list[Diagnostic]", output_format: str, text: str, *, strict: bool) -> int:
+def _valid(nodes: int, classes: int) -> str:
+    return f"valid: {count(nodes, 'node')} in {count(classes, 'class')}, each with a layout"
+
+
+def _finish(diagnostics: "Sequence[Diagnostic]", output_format: str, text: str, *, strict: bool) -> int:
     print_diagnostics(diagnostics, output_format, strict=strict)
     if fails(diagnostics, strict=strict):
         return 1

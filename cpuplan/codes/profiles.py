@@ -205,7 +205,7 @@ CODES = {
     "CP289": Code(
         "nodes without the label of their pool",
         "in the inventory, {nodes} not the label of pool {pool} of cluster {cluster}",
-        "`kubectl label node {node} {key}=` (out/clusters/{cluster}/node-labels.json lists all), and the same in inventories/",
+        "`kubectl label node {node} {key}=` (out/clusters/{cluster}/node-labels/ lists all), and the same in inventories/",
         "A pool that `mixedHardware: split` makes has the nodes that carry its label. Somebody must set it, cpuplan does not: "
         "until then the nodes stay in the pool where they are, with its settings. A node must not be in two custom pools: "
         "take away the label of the earlier one. Nodes reboot when they change their pool.",

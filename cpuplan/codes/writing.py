@@ -15,22 +15,23 @@ CODES = {
         "{path} is {kind} that cpuplan did not write, where {wanted} belongs",
         "move it elsewhere, then compile again",
         "Beside its own files, the output folder may hold anything. cpuplan changes and deletes only what "
-        "`.cpuplan/manifest.json` lists, so a foreign file that stands where a new one belongs stops the compilation, "
-        "also with `--force`.",
+        "`.cpuplan/manifest` lists, so a foreign file that stands where a new one belongs stops the compilation, also with "
+        "`--force`. A file that Git has as it is does not: nothing is lost, and it is what a merge leaves.",
     ),
     "CP603": Code(
         "edited by hand",
         "{path} is not as cpuplan wrote it",
         "say it in the intent and restore the file, or drop the edit with `cpuplan compile --force`",
-        "The file's SHA-256 differs from the one in `.cpuplan/manifest.json`, and from what would be written now. The "
-        "edit would be lost without a word.",
+        "The file differs from what this machine wrote last (`.cpuplan/written`, which Git ignores) and from what would be "
+        "written now, and Git does not have it as it is: the edit would be lost without a word. What Git has, in a commit, "
+        "in its index or as the sides of a merge, is written anew.",
     ),
     "CP604": Code(
         "damaged manifest",
         "{path} is not a manifest of cpuplan: {problem}",
-        "restore it from Git; after a merge conflict take either side whole, then `cpuplan compile --force`",
+        "restore it from Git: `git checkout HEAD -- {path}`",
         "The manifest says which files of the output folder belong to cpuplan. Without it nothing is changed or "
-        "deleted.",
+        "deleted. What a merge makes of it, both sides between the markers of a conflict too, is read.",
     ),
     "CP605": Code(
         "mount point or image layer",
@@ -71,6 +72,12 @@ CODES = {
         "{path} is no longer asked for",
         "run `cpuplan compile` and commit the result",
         "Reported by `cpuplan compile --check`: cpuplan wrote the file in an earlier run and would delete it now.",
+    ),
+    "CP611": Code(
+        "changed meanwhile",
+        "{path} was changed while cpuplan ran",
+        "compile again",
+        "Nothing was written: a layout that somebody else put into the lock in the meantime would have been lost.",
     ),
     "CP620": Code(
         "stale lock",

@@ -8,6 +8,7 @@ from cpuplan.document import expand_names
 from cpuplan.intent import IntentSpec, Selector
 from cpuplan.load.documents import Document, Documents
 from cpuplan.load.groups import Group
+from cpuplan.text import counted
 
 
 class Claim(NamedTuple):
@@ -34,6 +35,8 @@ def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnosti
                 diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
             if mine:
                 claims.append(Claim(intent, group, mine))
+        if found and spec.selector == Selector():
+            diagnostics.append(_everything(intent, groups))
         # Names that could not be read (CP228) may be the ones that are selected.
         if not found and all(group.names for group in groups) and not documents.may_define("Nodes"):
             code = "CP225" if groups or not intent.written_as else "CP233"
@@ -43,6 +46,12 @@ def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnosti
         if free:
             diagnostics.append(_unselected(group, free))
     return claims
+
+
+def _everything(intent: Document, groups: list[Group]) -> Diagnostic:
+    nodes = counted(sum(len(group.names) for group in groups), "node")
+    clusters = counted(len({group.cluster for group in groups}), "cluster")
+    return diagnose("CP247", intent.at("selector"), intent=intent.name, nodes=nodes, clusters=clusters)
 
 
 def selects(selector: Selector, group: Group) -> tuple[str, ...]:

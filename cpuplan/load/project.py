@@ -1,15 +1,14 @@
 """Files to documents: all that a project's folder holds, PerformanceProfiles as the Intents that they stand for."""
 
-import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.load import documents, yaml
+from cpuplan.load import documents, inputs, yaml
 from cpuplan.load.documents import Documents
-from cpuplan.load.files import FOLDERS, LOCK_NAME, shown
+from cpuplan.load.files import FOLDERS, LOCK_NAME
 from cpuplan.source import Source
 
 #: The apiVersion of Kubernetes objects; see `load.openshift`.
@@ -26,21 +25,26 @@ def read(
     Files below `root` must not be links that leave it. `release` is asked for that of PerformanceProfiles, where no
     object beside them tells it; the newest one is assumed if it is left out.
     """
-    real = os.path.realpath(root)
-    diagnostics: list[Diagnostic] = []
+    texts, refused = inputs.read_files(root, [path for path in files if path.name != LOCK_NAME])
+    return from_texts(texts, refused, release)
+
+
+def from_texts(
+    texts: Mapping[str, bytes], refused: Sequence[Diagnostic] = (), release: Callable[[], str] | None = None
+) -> tuple[Documents, list[Diagnostic]]:
+    """The documents of files by name; `refused` says which further ones could not be read."""
+    diagnostics = [*refused]
     sources: list[Source] = []
-    for path in files:
-        if path.name != LOCK_NAME:
-            within = real if path.is_relative_to(root) else None
-            found, problems = yaml.read(path, shown(root, path), within=within)
-            sources += found
-            diagnostics += problems
+    for name, data in texts.items():
+        found, problems = yaml.decode(name, data)
+        sources += found
+        diagnostics += problems
     read_documents, problems = _documents(sources, release)
     if diagnostics:
         read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})
     # A scalar that was refused as YAML is wrong as a value too: once is enough.
-    refused = {diagnostic.position for diagnostic in diagnostics}
-    diagnostics += [problem for problem in problems if problem.position not in refused]
+    wrong = {diagnostic.position for diagnostic in diagnostics}
+    diagnostics += [problem for problem in problems if problem.position not in wrong]
     if not sources and not diagnostics:
         diagnostics.append(diagnose("CP109", path=" and ".join(f"{folder}/" for folder in FOLDERS)))
     return read_documents, diagnostics

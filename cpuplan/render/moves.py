@@ -1,21 +1,49 @@
 """Which CPUs move, in a line for each way that they go."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from cpuplan.changes import Afresh, Change, Dropped, Resolved
 from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Reason
 from cpuplan.pipeline import Moves
 from cpuplan.solve.moves import Move
 from cpuplan.source import Position
+from cpuplan.text import joined
+
+#: More nodes are not named.
+_MOST = 5
 
 
 def lines(found: Iterable[Moves], locate: Callable[[str], Position | None]) -> Iterator[str]:
     """`lab/du-xeon: CPUs 4,36 move from isolated to reserved: reserved takes 4 whole cores (intents/a.yaml:12)`."""
     for each in found:
-        name = f"{each.node_class.cluster}/{each.node_class.name}"
+        name = f"{each.node_class.cluster}/{each.node_class.name}{_of(each.nodes)}"
         for move in each.moves:
             why = "; ".join(_reason(reason, locate) for reason in move.because)
             yield f"{name}: {_told(move)}" + (f": {why}" if why else "")
+
+
+def _of(nodes: Sequence[str]) -> str:
+    return f" ({_names(nodes)})" if nodes else ""
+
+
+def _names(nodes: Sequence[str]) -> str:
+    return joined(nodes) if len(nodes) <= _MOST else f"{', '.join(nodes[:_MOST])} and {len(nodes) - _MOST} more"
+
+
+def changes(found: Iterable[Change]) -> Iterator[str]:
+    """What is to be known of a compilation beside CPUs that move."""
+    for each in found:
+        name = "/".join(each.key)
+        match each:
+            case Afresh(nodes=nodes, was=was, cpus=cpus):
+                why = f"its layout is one of CPUs {cpus}" if cpus else "its layout is not in the lock"
+                yield f"{name}: solved afresh, though {_names(nodes)} had a layout in {was}: {why}"
+            case Resolved(before=before, now=now):
+                yield f"{name}: solved by OR-Tools {now}; the layout before was found by {before}"
+            case Dropped(nodes=nodes):
+                are = "is" if len(nodes) == 1 else "are"
+                yield f"{name}: {_names(nodes)} {are} not compiled any more"
 
 
 def _told(move: Move) -> str:

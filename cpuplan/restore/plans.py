@@ -11,7 +11,7 @@ from cpuplan.inventory import HardwareSpec
 from cpuplan.plan import NodeClass
 
 if TYPE_CHECKING:
-    from cpuplan.pipeline import Project
+    from cpuplan.load.lock import Starts
 
 
 class Planned(NamedTuple):
@@ -59,20 +59,19 @@ def read(root: Path) -> Plans:
         for group in groups.build(project.documents, [])
         for name in group.names
     }
+    known_layouts = pipeline.starts(project)
     for each in project.classes:
-        planned = _planned(project, each)
+        planned = _planned(known_layouts, each)
         for name in each.nodes:
             known = nodes[each.cluster, name]
             nodes[each.cluster, name] = planned._replace(hardware=known.hardware, spec=known.spec)
     return Plans(nodes)
 
 
-def _planned(project: "Project", node_class: NodeClass) -> Planned:
-    from cpuplan.load import lock
-
-    locked, _ = lock.find(project.lock, node_class)
+def _planned(layouts: "Starts", node_class: NodeClass) -> Planned:
+    start = next(iter(layouts.of(node_class)), None)
     return Planned(
-        offlined=locked.pools.get("offlined", EMPTY) if locked else EMPTY,
+        offlined=start.locked.pools.get("offlined", EMPTY) if start else EMPTY,
         arguments=node_class.spec.kernel.extra_arguments,
         huge_pages={
             (pages.numa_node, hugepages.to_kib(pages.size)): pages.count for pages in node_class.spec.huge_pages.pages

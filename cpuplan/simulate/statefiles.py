@@ -1,19 +1,16 @@
 """Plans that make a kubelet refuse the state file of the plan before: said when the new plan is compiled."""
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from cpuplan.components import kubelet as component
 from cpuplan.components.setting import Setting
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.files import Unreadable, read_regular
+from cpuplan.load.before import Before
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.source import Position
 
-#: Where the plan before is, below `out/`.
-PLAN_FILE = ".cpuplan/plan.json"
 #: Fields that a state file depends on.
 _FIELDS = (
     "cpuManagerPolicy",
@@ -31,9 +28,8 @@ Locate = Callable[[str], Position | None]
 Config = dict[str, Any]
 
 
-def check(out: Path, plan: Plan, locate: Locate) -> list[Diagnostic]:
-    """Warnings for classes that were compiled to `out` otherwise. OpenShift's unit removes the files at each start."""
-    before = _read(out / PLAN_FILE)
+def check(before: Before, plan: Plan, locate: Locate) -> list[Diagnostic]:
+    """Warnings for classes that were compiled otherwise before. OpenShift's unit removes the files at each start."""
     found = []
     for each in plan.nodes:
         of = each.node_class
@@ -41,17 +37,6 @@ def check(out: Path, plan: Plan, locate: Locate) -> list[Diagnostic]:
         if old is not None and of.target.platform != "openshift":
             found += list(_check_class(each, old, locate))
     return found
-
-
-def _read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """The classes of the plan before; none when there is no plan that can be read."""
-    import json
-
-    try:
-        classes = json.loads(read_regular(path))["classes"]
-        return {(each["cluster"], each["class"]): each for each in classes}
-    except (Unreadable, ValueError, KeyError, TypeError, RecursionError):
-        return {}
 
 
 def _check_class(plan: NodePlan, old: dict[str, Any], locate: Locate) -> Iterator[Diagnostic]:

@@ -7,7 +7,20 @@ from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.source import Position
-from cpuplan.write.manifest import MANIFEST, check_paths, parents, parse_manifest, render_manifest
+from cpuplan.write import git
+from cpuplan.write.manifest import (
+    MANIFEST,
+    OLD_MANIFEST,
+    WRITTEN,
+    check_paths,
+    has_conflict,
+    parents,
+    parse_manifest,
+    parse_old_manifest,
+    parse_written,
+    render_manifest,
+    render_written,
+)
 from cpuplan.write.tree import FILE, FOLDER, Entry, read, scan
 
 
@@ -44,25 +57,70 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     """Compare the folder `out`, which may be missing, with `files`. Raises OSError, CP604 and CP605; writes nothing."""
     check_paths(files)
     before = scan(out)
-    old_manifest = _read_manifest(out, before)
-    owned = parse_manifest(old_manifest, f"{out}/{MANIFEST}") if old_manifest else {}
-    foreign = _foreign(before, owned)
-    states, edited = _states(out, files, before, owned)
+    known = _known(out, before)
+    foreign = _foreign(before, known.owned)
+    states, replaced = _states(out, files, before, known.owned)
     new = {path for path in files if states[path] != "unchanged"} | {MANIFEST}
     blocked = _blocked(out, before, foreign, new)
+    edited = {path for path, digest in replaced.items() if known.written.get(path) != digest}
+    if edited or blocked:
+        tracked = git.look(out)
+        edited = _lost(edited, tracked, known)
+        # A file of another branch, say, whose manifest is not the one that was merged.
+        has = {path for path in tracked.has if path in files and _is_file(before, path)} if tracked else set()
+        blocked = {path: found for path, found in blocked.items() if path not in has}
     named: dict[str, list[str]] = {"added": [], "changed": [], "removed": [], "unchanged": [], "gone": []}
     for path, state in states.items():
         named[state].append(path)
     write = {path: files[path] for path in (*named["added"], *named["changed"])}
-    manifest = render_manifest(files) if files or old_manifest is not None else None
-    if manifest is not None and manifest != old_manifest:
-        write[MANIFEST] = manifest
-    keep = frozenset({*foreign, *named["unchanged"], *({MANIFEST} & before.keys())} - write.keys())
+    if (files or known.owned) and not (known.is_current and known.owned == files.keys()):
+        write[MANIFEST] = render_manifest(files)
+    if write:
+        write[WRITTEN] = render_written(files)
+    own = {MANIFEST, WRITTEN} & before.keys()
+    keep = frozenset({*foreign, *named["unchanged"], *own} - write.keys())
     changes = Changes(
         tuple(named["added"]), tuple(named["changed"]), tuple(named["removed"]), unchanged=len(named["unchanged"])
     )
-    claimed = frozenset({*owned, *files, MANIFEST})
-    return Comparison(before, keep, write, changes, claimed, blocked, edited)
+    claimed = frozenset({*known.owned, *files, MANIFEST, WRITTEN})
+    return Comparison(before, keep, write, changes, claimed, blocked, _edits(out, edited))
+
+
+class _Known(NamedTuple):
+    """What is noted of an output folder: the paths of its own files, and the SHA-256 of what this machine wrote."""
+
+    owned: frozenset[str]
+    written: dict[str, str]
+    is_current: bool  # the manifest needs no other text, if the files are the same
+
+
+def _known(out: Path, before: Mapping[str, Entry]) -> _Known:
+    written = parse_written(read(out / WRITTEN)) if _is_file(before, WRITTEN) else {}
+    if MANIFEST not in before and _is_file(before, OLD_MANIFEST):
+        old = parse_old_manifest(read(out / OLD_MANIFEST))
+        return _Known(frozenset(old), {**old, **written}, is_current=False)
+    text = _read_manifest(out, before)
+    if text is None:
+        return _Known(frozenset(), written, is_current=False)
+    return _Known(parse_manifest(text, f"{out}/{MANIFEST}"), written, is_current=not has_conflict(text))
+
+
+def _is_file(before: Mapping[str, Entry], path: str) -> bool:
+    return path in before and before[path].kind == FILE
+
+
+def _lost(edited: set[str], tracked: git.Tracked | None, known: _Known) -> set[str]:
+    """Of own files that are not as this machine wrote them, those whose content nobody else has.
+
+    Where neither Git nor a note of this machine tells what cpuplan wrote, a file is taken as it wrote it.
+    """
+    if tracked is None:
+        return {path for path in edited if path in known.written}
+    return {path for path in edited if path in tracked.changed or (path in known.written and path not in tracked.has)}
+
+
+def _edits(out: Path, edited: set[str]) -> dict[str, Diagnostic]:
+    return {path: diagnose("CP603", _whole(out, path), path=f"{out}/{path}") for path in sorted(edited)}
 
 
 def _read_manifest(out: Path, before: Mapping[str, Entry]) -> bytes | None:
@@ -76,22 +134,22 @@ def _read_manifest(out: Path, before: Mapping[str, Entry]) -> bytes | None:
     return text
 
 
-def _foreign(before: Mapping[str, Entry], owned: Mapping[str, str]) -> frozenset[str]:
+def _foreign(before: Mapping[str, Entry], owned: frozenset[str]) -> frozenset[str]:
     """What cpuplan did not make: a folder is its own, and goes when empty, if an owned file is or was below it."""
     folders = parents({*owned, MANIFEST})
     return frozenset(
         path
         for path, entry in before.items()
-        if (path not in folders if entry.kind == FOLDER else path not in owned and path != MANIFEST)
+        if (path not in folders if entry.kind == FOLDER else path not in owned and path not in (MANIFEST, WRITTEN))
     )
 
 
 def _states(
-    out: Path, files: Mapping[str, bytes], before: Mapping[str, Entry], owned: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, Diagnostic]]:
-    """What happens to each wanted or owned path, sorted; and the diagnostics of those edited by hand."""
+    out: Path, files: Mapping[str, bytes], before: Mapping[str, Entry], owned: frozenset[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What happens to each wanted or owned path, sorted; and the SHA-256 of each own file that will be lost."""
     states: dict[str, str] = {}
-    edited: dict[str, Diagnostic] = {}
+    replaced: dict[str, str] = {}
     for path in sorted({*files, *owned}):
         wanted, entry = files.get(path), before.get(path)
         if entry is None or entry.kind == FOLDER:
@@ -104,9 +162,9 @@ def _states(
             states[path] = "unchanged"
             continue
         states[path] = "removed" if wanted is None else "changed"
-        if path in owned and (content is None or sha256(content).hexdigest() != owned[path]):
-            edited[path] = diagnose("CP603", _whole(out, path), path=f"{out}/{path}")
-    return states, edited
+        if path in owned:
+            replaced[path] = "" if content is None else sha256(content).hexdigest()
+    return states, replaced
 
 
 def _blocked(out: Path, before: Mapping[str, Entry], foreign: frozenset[str], new: set[str]) -> dict[str, Diagnostic]:

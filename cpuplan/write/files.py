@@ -7,12 +7,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.load.inputs import LOCK_PATH, Inputs
 from cpuplan.write.compare import Changes, compare, describe
 from cpuplan.write.exchange import recover, replace
 from cpuplan.write.stage import stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 
-__all__ = ["Changes", "Locked", "compare_tree", "write_file", "write_tree"]
+__all__ = ["Changes", "Locked", "compare_tree", "write_compiled", "write_file", "write_tree"]
 
 #: How often a run starts again because cpuplan's own files were changed under it.
 ATTEMPTS = 5
@@ -41,6 +42,28 @@ def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False) ->
                 if comparison.is_empty or replace(place, comparison):
                     return comparison.changes
     raise CpuplanError([diagnose("CP607", path=out, problem="its files keep changing")])
+
+
+def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: str, *, force: bool) -> Changes:
+    """Write the folder `out` and the lock that belongs to it, if the lock is still as it was `read`.
+
+    Raises CpuplanError as `write_tree`, and CP611.
+    """
+    path = read.root / LOCK_PATH
+    with _reporting(path):
+        if _content(path) != read.lock:
+            raise CpuplanError([diagnose("CP611", path=LOCK_PATH)])
+    # The tree first: if it is refused, the lock stays; killed in between, the next run solves the same layouts again.
+    changes = write_tree(out, files, force=force)
+    write_file(path, lock)
+    return changes
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[Diagnostic]]:

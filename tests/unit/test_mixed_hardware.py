@@ -67,7 +67,9 @@ def test_pools_stay_when_hardware_comes_and_goes(tmp_path: Path, capsys: pytest.
     both, locked = manifests(project), (project / LOCK).read_text()
     text = (project / SITE).read_text()
     edit(project, SITE, "  - name: odd\n    hardware: smaller\n    labels: {role: worker}\n", "")
-    assert run_in(project, ["compile"], capsys)[0] == 0
+    code, _, said = run_in(project, ["compile"], capsys)
+    assert (code, "CP246" in said, manifests(project)) == (1, True, both)
+    assert run_in(project, ["compile", "--allow-removal"], capsys)[0] == 0
     one = manifests(project)
     assert one == {name: data for name, data in both.items() if "smaller" not in name}
     (project / SITE).write_text(text)

@@ -183,11 +183,11 @@ def test_what_is_added_beside_changes_nothing_else(tmp_path: Path, capsys: pytes
     (project / "intents/edge.yaml").write_text(FURTHER)
     assert run_in(project, ["compile"], capsys)[0] == 0
     after = files(project / "out")
-    own = {".cpuplan/inputs.json", ".cpuplan/manifest.json", ".cpuplan/plan.json"}
+    own = {".cpuplan/manifest", ".cpuplan/written"}
     assert {path: after[path] for path in before if path not in own} == {
         path: data for path, data in before.items() if path not in own
     }
-    assert entries.partition("classes:\n")[2] in (project / LOCK).read_text()
+    assert set(entries.splitlines()) <= set((project / LOCK).read_text().splitlines())
 
 
 def test_a_node_more_in_a_class_keeps_the_lock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ def test_a_new_project_compiles_as_it_is(tmp_path: Path, capsys: Capture) -> Non
     assert run_in(tmp_path, ["init", "first"], capsys)[0] == 0
     code, out, err = run_in(tmp_path, ["-C", "first", "compile"], capsys)
     assert (code, out) == (0, "")
-    assert err == "4 nodes in 1 class; out/: 14 added\n"
+    assert err == "4 nodes in 1 class; out/: 15 added\n"
     assert run_in(tmp_path, ["-C", "first", "fmt", "--check"], capsys)[0] == 0
     code, out, _ = run_in(tmp_path, ["-C", "first", "show", "worker-2"], capsys)
     assert code == 0
@@ -58,7 +58,11 @@ def test_init_overwrites_nothing(tmp_path: Path, capsys: Capture) -> None:
 def test_validate_writes_nothing(project: Path, capsys: Capture) -> None:
     before = sorted(project.rglob("*"))
     code, out, err = run_in(project, ["validate"], capsys)
-    assert (code, out, err) == (0, "", "valid: 2 nodes in 1 class, each with a layout\n")
+    assert (code, out, err) == (
+        0,
+        "",
+        "valid: 2 nodes in 1 class, each with a layout\n",
+    )
     assert sorted(project.rglob("*")) == before
 
 

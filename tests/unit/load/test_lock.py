@@ -12,13 +12,13 @@ def test_a_plan_is_read_back_without_loss(tmp_path: Path) -> None:
     solved, problems = pipeline.solve(project, resolve=True)
     assert not problems
     path = tmp_path / "plan.lock.yaml"
-    path.write_text(lock.render(solved.nodes))
-    locked, problems = lock.read(path, "plan.lock.yaml")
+    path.write_text(lock.render(solved.nodes, {}, {}, solver=pipeline.solver_version))
+    locked, problems = lock.read(path.read_bytes(), "plan.lock.yaml")
     assert not problems
     kept, problems = pipeline.solve(project._replace(lock=locked))
     assert not problems
     assert [node.pools for node in kept.nodes] == [node.pools for node in solved.nodes]
-    assert lock.render(kept.nodes) == path.read_text()
+    assert lock.render(kept.nodes, locked, {}, solver=lambda: "another") == path.read_text()
 
 
 def test_the_digest_follows_pools_and_machine_only(tmp_path: Path) -> None:

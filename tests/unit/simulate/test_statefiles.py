@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import planfile
+from cpuplan.load import before
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.simulate import statefiles
 from tests.machines.plans import no_position, plan, regular
@@ -21,9 +22,14 @@ def node(reserved: str = "0,8", *, offlined: str = "", platform: str = "kubernet
 
 
 def found(out: Path, old: NodePlan, new: NodePlan) -> list[str]:
-    (out / ".cpuplan").mkdir(parents=True)
-    (out / ".cpuplan/plan.json").write_bytes(planfile.render(Plan((old,))))
-    return [each.message for each in statefiles.check(out, Plan((new,)), no_position)]
+    _write(out, old, planfile.render(old).decode())
+    return [each.message for each in statefiles.check(before.read(out), Plan((new,)), no_position)]
+
+
+def _write(out: Path, old: NodePlan, text: str) -> None:
+    path = out / before.CLASSES / old.node_class.cluster / f"{old.node_class.name}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
 
 
 STATIC_MEMORY = {"memoryManagerPolicy": "Static"}
@@ -73,12 +79,17 @@ def test_taken(tmp_path: Path, old: NodePlan, new: NodePlan) -> None:
     assert found(tmp_path, old, new) == []
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"classes": 4}', '{"classes": [{"cluster": "a"}]}', "[]"])
+@pytest.mark.parametrize(
+    "content", ["", "{}", '{"cluster": 4}', '{"cluster": "CLUSTER", "class": "CLASS"}', "[]", "[" * 100_000]
+)
 def test_what_is_no_plan_says_nothing(tmp_path: Path, content: str) -> None:
-    (tmp_path / ".cpuplan").mkdir()
-    (tmp_path / ".cpuplan/plan.json").write_text(content)
-    assert statefiles.check(tmp_path, Plan((node(),)), no_position) == []
+    own = node()
+    names = {"CLUSTER": own.node_class.cluster, "CLASS": own.node_class.name}
+    for word, name in names.items():
+        content = content.replace(word, name)
+    _write(tmp_path, own, content)
+    assert statefiles.check(before.read(tmp_path), Plan((own,)), no_position) == []
 
 
 def test_a_first_plan_finds_no_files(tmp_path: Path) -> None:
-    assert statefiles.check(tmp_path, Plan((node(),)), no_position) == []
+    assert statefiles.check(before.read(tmp_path), Plan((node(),)), no_position) == []

@@ -241,7 +241,8 @@ def test_late_changes_of_foreign_files_are_carried_over(tmp_path: Path, atomic: 
     assert {path: entry[0] for path, entry in content(out).items() if isinstance(entry, tuple)} == {
         **NEW,
         ".cpuplan": "",
-        ".cpuplan/manifest.json": (out / ".cpuplan/manifest.json").read_bytes(),
+        ".cpuplan/manifest": (out / ".cpuplan/manifest").read_bytes(),
+        ".cpuplan/written": (out / ".cpuplan/written").read_bytes(),
         **dict.fromkeys(("added", "gone", "nodes", "my-folder", "my-folder/my-empty", "my-turn", "my-turn/deep"), ""),
         "gone/my-new": b"late, in a folder that goes",
         "my-folder/my-link": "../plan.json",

@@ -116,7 +116,7 @@ def test_same_files_give_the_same_manifest(tmp_path: Path) -> None:
     write_tree(tmp_path / "one", FILES)
     write_tree(tmp_path / "two", {"other": b""})
     write_tree(tmp_path / "two", dict(reversed(FILES.items())))
-    manifests = [(tmp_path / name / ".cpuplan/manifest.json").read_bytes() for name in ("one", "two")]
+    manifests = [(tmp_path / name / ".cpuplan/manifest").read_bytes() for name in ("one", "two")]
     assert manifests[0] == manifests[1]
 
 
@@ -295,8 +295,8 @@ def test_missing_file_is_written_again(out: Path) -> None:
 
 @pytest.mark.parametrize("force", [False, True])
 def test_damaged_manifest_changes_nothing(out: Path, force: bool) -> None:
-    manifest = out / ".cpuplan/manifest.json"
-    rows = {"<<<<<<< ours": "it is not JSON", "": "it is empty"}
+    manifest = out / ".cpuplan/manifest"
+    rows = {"<<<<<<< ours": "its first line is missing", "": "it is empty"}
     for text, problem in rows.items():
         manifest.write_text(text)
         before = state(out.parent)
@@ -436,8 +436,8 @@ def test_compare_before_the_first_run(tmp_path: Path) -> None:
 
 
 def test_compare_names_the_manifest_when_only_that_differs(out: Path) -> None:
-    manifest = out / ".cpuplan/manifest.json"
-    manifest.write_text(manifest.read_text() + "\n")
+    manifest = out / ".cpuplan/manifest"
+    manifest.write_text(manifest.read_text() + "gone\n")
     assert [(d.code, d.message.split()[0]) for d in compare_tree(out, FILES)[1]] == [("CP609", str(manifest))]
     manifest.unlink()
     assert [(d.code, d.message.split()[0]) for d in compare_tree(out, FILES)[1]] == [("CP608", str(manifest))]

@@ -1,47 +1,68 @@
 """The manifest is deterministic, and believed only as far as a file from a repository can be."""
 
-import json
-
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.write.manifest import ancestors, check_paths, parents, parse_manifest, render_manifest
+from cpuplan.write.manifest import (
+    ancestors,
+    check_paths,
+    has_conflict,
+    parents,
+    parse_manifest,
+    parse_old_manifest,
+    parse_written,
+    render_manifest,
+    render_written,
+)
 
+HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns\n"
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def test_manifest_is_sorted_and_read_back() -> None:
-    text = render_manifest({"b": b"", "a/c": b""})
-    assert text.decode() == (
-        '{\n "version": 1,\n "files": {\n' + f'  "a/c": "{EMPTY}",\n  "b": "{EMPTY}"\n' + " }\n}\n"
-    )
-    assert text == render_manifest({"a/c": b"", "b": b""})
-    assert parse_manifest(text, "m") == {"a/c": EMPTY, "b": EMPTY}
+    text = render_manifest(["b", "a/c"])
+    assert text.decode() == f"{HEAD}a/c\nb\n"
+    assert text == render_manifest(["a/c", "b"])
+    assert parse_manifest(text, "m") == {"a/c", "b"}
+
+
+def test_both_sides_of_a_merge_are_read() -> None:
+    text = f"{HEAD}a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\nb\n>>>>>>> theirs\nd\n".encode()
+    assert parse_manifest(text, "m") == {"a", "b", "c", "d"}
+    assert has_conflict(text)
+    assert not has_conflict(f"{HEAD}b\na\nb\n".encode())
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"<<<<<<< HEAD\n{}", "it is not JSON"),
-        (b"\xff\xfe", "it is not JSON"),
-        (b"[" * 100_000, "it is not JSON"),
-        (b"[]", "it lists no files"),
-        (b'{"version": 1, "files": []}', "it lists no files"),
-        (b'{"version": 2, "files": {}}', "its version is 2, and this cpuplan reads 1"),
-        (b'{"files": {}}', "its version is None, and this cpuplan reads 1"),
-        (json.dumps({"version": 1, "files": {"../x": EMPTY}}).encode(), "'../x' is not a path inside the folder"),
-        (json.dumps({"version": 1, "files": {"/etc/x": EMPTY}}).encode(), "'/etc/x' is not a path inside the folder"),
-        (json.dumps({"version": 1, "files": {"a": EMPTY[:-1]}}).encode(), "'a' has no SHA-256"),
-        (json.dumps({"version": 1, "files": {"a": EMPTY.upper()}}).encode(), "'a' has no SHA-256"),
-        (json.dumps({"version": 1, "files": {"a": None}}).encode(), "'a' has no SHA-256"),
+        (b"<<<<<<< HEAD\n", "its first line is missing"),
+        (b"a\nb\n", "its first line is missing"),
+        (b"\xff\xfe", "it is not UTF-8"),
+        (b"# cpuplan manifest 9\na\n", f"its first line is not `{HEAD[:-1]}`"),
+        (f"{HEAD}../x\n".encode(), "'../x' is not a path inside the folder"),
+        (f"{HEAD}/etc/x\n".encode(), "'/etc/x' is not a path inside the folder"),
+        (f"{HEAD}.cpuplan/manifest\n".encode(), "'.cpuplan/manifest' is not a path inside the folder"),
     ],
 )
 def test_damaged_manifest_is_refused(text: bytes, problem: str) -> None:
     with pytest.raises(CpuplanError) as caught:
-        parse_manifest(text, "out/m.json")
+        parse_manifest(text, "out/m")
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "CP604"
-    assert diagnostic.message == f"out/m.json is not a manifest of cpuplan: {problem}"
+    assert diagnostic.message == f"out/m is not a manifest of cpuplan: {problem}"
+
+
+def test_a_manifest_of_before_is_read_once_more() -> None:
+    text = f'{{\n "version": 1,\n "files": {{\n<<<<<<< HEAD\n  "a/b": "{EMPTY}",\n=======\n  "c": "{EMPTY}"\n }}\n}}\n'
+    found = parse_old_manifest(text.encode())
+    assert found.keys() == {"a/b", "c", ".cpuplan/manifest.json"}
+    assert found["c"] == EMPTY
+
+
+def test_the_note_of_what_was_written_is_read_back() -> None:
+    assert parse_written(render_written({"a b": b"", "c": b"x"}))["a b"] == EMPTY
+    assert parse_written(b"\xff\nnothing\n" + render_written({"c": b""})) == {"c": EMPTY}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +77,9 @@ def test_damaged_manifest_is_refused(text: bytes, problem: str) -> None:
         [""],
         ["a\0b"],
         ["a\\b"],
-        [".cpuplan/manifest.json"],
+        [".cpuplan/manifest"],
+        [".cpuplan/written"],
+        ["a\nb"],
         ["a", "A"],
         ["a/x", "A/y"],
         ["a", "a/b"],

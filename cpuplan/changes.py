@@ -1,0 +1,75 @@
+"""What a compilation changes beside the CPUs that move: layouts solved anew, nodes that are left out."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cpuplan import pipeline
+from cpuplan.load.lock import Key, Starts
+from cpuplan.pipeline import Project
+from cpuplan.plan import NodePlan, Plan
+
+
+class Afresh(NamedTuple):
+    """A class whose layout was solved without that of nodes of it, which had one as another class."""
+
+    key: Key
+    nodes: tuple[str, ...]
+    was: str  # the class
+    cpus: str  # of its layout; empty where it is not known
+
+
+class Resolved(NamedTuple):
+    """A class whose layout another version of the solver found than the one before."""
+
+    key: Key
+    before: str
+    now: str
+
+
+class Dropped(NamedTuple):
+    """Nodes of a class that were compiled before, and are in no class now."""
+
+    key: Key
+    nodes: tuple[str, ...]
+
+
+Change = Afresh | Resolved | Dropped
+
+
+def changes(project: Project, plan: Plan) -> list[Change]:
+    """By cluster and class, within each kind of change."""
+    known = pipeline.starts(project)
+    found: list[Change] = []
+    for node in plan.nodes:
+        found += _afresh(node, known)
+        found += _resolved(node, known)
+    return [*found, *_dropped(plan, known)]
+
+
+def _key(node: NodePlan) -> Key:
+    return node.node_class.cluster, node.node_class.name
+
+
+def _afresh(node: NodePlan, known: Starts) -> Iterator[Afresh]:
+    if known.of(node.node_class):
+        return
+    for key, names in known.had(node.node_class).items():
+        entry = known.lock.get(key)
+        yield Afresh(_key(node), tuple(names), key[1], str(entry.cpus) if entry else "")
+
+
+def _resolved(node: NodePlan, known: Starts) -> Iterator[Resolved]:
+    pools = {pool.name: pool.cpus for pool in (*node.pools, *node.sets)}
+    candidates = [start.locked for start in known.of(node.node_class)]
+    if not candidates or any(each.pools == pools for each in candidates):
+        return
+    now = pipeline.solver_version()
+    if candidates[0].solver not in ("", now):
+        yield Resolved(_key(node), candidates[0].solver, now)
+
+
+def _dropped(plan: Plan, known: Starts) -> Iterator[Dropped]:
+    for key, names in sorted(known.members.items()):
+        gone = tuple(name for name in names if (key[0], name) not in plan.by_node)
+        if gone:
+            yield Dropped(key, gone)

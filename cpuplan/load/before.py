@@ -1,0 +1,43 @@
+"""What was compiled before: the classes of `out/`, with their nodes, pools and settings."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cpuplan.files import Unreadable, read_regular
+
+#: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of unlike classes touch unlike files.
+CLASSES = ".cpuplan/classes"
+
+#: The classes by (cluster, class), each as `backends.planfile` wrote it.
+Before = dict[tuple[str, str], dict[str, Any]]
+
+
+def read(out: Path) -> Before:
+    """The classes of the plan in `out`; what is damaged is left out, for the next compilation writes it anew."""
+    found: Before = {}
+    for path in sorted((out / CLASSES).glob("*/*.json")):
+        if (each := _class(path)) is not None:
+            found[each["cluster"], each["class"]] = each
+    return found
+
+
+def _class(path: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(read_regular(path))
+    except (Unreadable, ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or (data.get("cluster"), data.get("class")) != (path.parent.name, path.stem):
+        return None
+    return data
+
+
+def members(before: Before) -> dict[tuple[str, str], list[str]]:
+    """The nodes of each class."""
+    return {key: list(_texts(each.get("nodes"))) for key, each in before.items()}
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, str))

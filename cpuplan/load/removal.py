@@ -1,0 +1,93 @@
+"""What was compiled before and is gone now: it vanishes from nodes only when somebody says that this is meant."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.load.lock import Key, Locked, Starts
+from cpuplan.plan import NodeClass
+from cpuplan.source import Position
+from cpuplan.text import counted, joined
+
+#: More classes of a cluster are not named.
+_MOST = 5
+
+
+def left(starts: Starts, classes: Iterable[NodeClass]) -> dict[Key, Locked]:
+    """The locked layouts whose classes are gone, and whose nodes no other class has now."""
+    nodes = {(each.cluster, name) for each in classes for name in each.nodes}
+    taken = {start.key for each in classes for start in starts.of(each)}
+    return {
+        key: entry
+        for key, entry in starts.lock.items()
+        if key not in starts.current
+        and key not in taken
+        and not any((key[0], name) in nodes for name in starts.members.get(key, ()))
+    }
+
+
+def check(starts: Starts, classes: Iterable[NodeClass]) -> list[Diagnostic]:
+    """CP244 for clusters that are gone, CP245 for pools of nodes, CP246 for classes."""
+    classes = list(classes)
+    gone = {key: entry for key, entry in left(starts, classes).items() if not _is_meant(entry)}
+    clusters = {each.cluster for each in classes}
+    found = []
+    for cluster, keys in groupby(sorted(gone), key=lambda key: key[0]):
+        told = {key: gone[key] for key in keys}
+        if cluster not in clusters:
+            found.append(_cluster(cluster, told, starts))
+        else:
+            found += [_class(key, entry, starts) for key, entry in told.items()]
+    return [*_pools(starts, classes, gone), *found]
+
+
+def _is_meant(entry: Locked) -> bool:
+    return any(each.gone for each in (entry, *entry.others))
+
+
+def _pools(starts: Starts, classes: list[NodeClass], gone: dict[Key, Locked]) -> Iterator[Diagnostic]:
+    """Pools whose nodes are in another one now; of a class that is gone its own diagnostic names the pool."""
+    now = {(each.cluster, each.target.pool) for each in classes}
+    clusters = {each.cluster for each in classes}
+    lost: dict[Key, list[Key]] = {}
+    for key, entry in starts.lock.items():
+        where = key[0], entry.pool
+        if entry.pool and where not in now and key not in gone and key[0] in clusters and not _is_meant(entry):
+            lost.setdefault(where, []).append(key)
+    for (cluster, pool), keys in sorted(lost.items()):
+        nodes = _count(keys, starts)
+        place = starts.lock[keys[0]].position
+        yield diagnose(
+            "CP245", place, pool=pool, cluster=cluster, nodes=nodes, classes=joined([key[1] for key in keys])
+        )
+
+
+def _cluster(cluster: str, gone: dict[Key, Locked], starts: Starts) -> Diagnostic:
+    names = [key[1] for key in gone]
+    shown = joined(names) if len(names) <= _MOST else f"{', '.join(names[:_MOST])} and {len(names) - _MOST} more"
+    place = _place(next(iter(gone.values())))
+    many, nodes = counted(len(names), "class"), _count(gone, starts)
+    told = [(_place(entry), _layout(entry)) for entry in [*gone.values()][1:_MOST]]
+    labels = [Label(where, layout) for where, layout in told if where]
+    text = _layout(next(iter(gone.values())))
+    return diagnose("CP244", place, label=text, labels=labels, cluster=cluster, many=many, nodes=nodes, classes=shown)
+
+
+def _class(key: Key, entry: Locked, starts: Starts) -> Diagnostic:
+    pool = f" of pool {entry.pool}" if entry.pool else ""
+    nodes = _count([key], starts)
+    return diagnose("CP246", _place(entry), name=key[1], cluster=key[0], nodes=nodes, pool=pool, layout=_layout(entry))
+
+
+def _layout(entry: Locked) -> str:
+    return ", ".join(f"{name} {cpus}" for name, cpus in entry.pools.items() if cpus)
+
+
+def _place(entry: Locked) -> Position | None:
+    return entry.position if entry.position.line else None
+
+
+def _count(keys: Iterable[Key], starts: Starts) -> str:
+    """How many nodes they had; nothing is known of them where `out/` is not there."""
+    number = sum(len(starts.members.get(key, ())) for key in keys)
+    return counted(number, "node") if number else "its nodes"

@@ -1,0 +1,153 @@
+"""What this machine judged before, so that a project without changes reads no document and imports no solver.
+
+A record is a cache: it lies in the user's cache folder, never in the project, and its name is one digest over all
+inputs as they were read, the lock, and the program. It is believed of `out/` only after every file there was looked at.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver
+from cpuplan.files import Unreadable, read_regular
+from cpuplan.load.inputs import Inputs
+from cpuplan.source import Position
+
+#: Records that are kept; the oldest go first.
+MOST = 200
+_MAX_BYTES = 4 * 1024 * 1024
+
+
+class Record(NamedTuple):
+    """A project without errors: what was said of it, and what `out/` holds then."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    tree: str  # see `write.manifest.tree_digest`
+    nodes: int
+    classes: int
+
+
+def unchanged(inputs: Inputs, out: Path) -> Record | None:
+    """The record of a project whose inputs were judged before, and whose `out` is what they gave, file by file."""
+    record = find(inputs)
+    return record if record and _tree_of(out) == record.tree else None
+
+
+def _tree_of(out: Path) -> str:
+    """The digest of the files that the manifest of `out` lists; empty where one is missing, or a run was killed."""
+    from cpuplan.diagnostics import CpuplanError
+    from cpuplan.write.manifest import MANIFEST, parse_manifest, tree_digest
+    from cpuplan.write.stage import stage_of
+
+    if os.path.lexists(stage_of(out).folder):
+        return ""
+    try:
+        paths = parse_manifest(read_regular(out / MANIFEST), MANIFEST)
+        return tree_digest({path: read_regular(f"{out}/{path}") for path in paths})
+    except (Unreadable, CpuplanError):
+        return ""
+
+
+def find(inputs: Inputs) -> Record | None:
+    """The record of inputs that were judged before; None if there is none that can be read."""
+    place = _place(inputs)
+    if place is None or inputs.diagnostics:
+        return None
+    try:
+        if os.lstat(place).st_uid != os.geteuid():
+            return None
+        data = json.loads(read_regular(place, limit=_MAX_BYTES))
+        found = tuple(_diagnostic(each) for each in data["diagnostics"])
+        return Record(found, str(data["tree"]), int(data["nodes"]), int(data["classes"]))
+    except (Unreadable, OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return None
+
+
+def save(inputs: Inputs, record: Record) -> None:
+    """Keep the record of `inputs`; where the cache folder cannot be written there will be none."""
+    place = _place(inputs)
+    if place is None or inputs.diagnostics:
+        return
+    data = {**record._asdict(), "diagnostics": [_data(each) for each in record.diagnostics]}
+    text = json.dumps(data).encode()
+    if len(text) > _MAX_BYTES:
+        return
+    try:
+        os.makedirs(place.parent, mode=0o700, exist_ok=True)
+        draft = place.with_suffix(f".{os.getpid()}")
+        draft.write_bytes(text)
+        os.replace(draft, place)
+        _prune(place.parent)
+    except OSError:
+        return
+
+
+def _place(inputs: Inputs) -> Path | None:
+    """The file of the record of `inputs`; None where there is no home."""
+    import hashlib
+
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    home = Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~"), ".cache")
+    if not home.is_absolute():
+        return None
+    name = hashlib.sha256(f"{program_digest()} {inputs.digest()}".encode()).hexdigest()
+    return home / "cpuplan" / f"{name}.json"
+
+
+def _prune(folder: Path) -> None:
+    found = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
+    for entry in sorted(found, key=lambda each: each.stat().st_mtime_ns)[:-MOST]:
+        os.unlink(entry.path)
+
+
+def _data(found: Diagnostic) -> dict[str, Any]:
+    return {**found._asdict(), "severity": found.severity.value}
+
+
+def _diagnostic(data: dict[str, Any]) -> Diagnostic:
+    position, waiver = data["position"], data["waiver"]
+    return Diagnostic(**data)._replace(
+        position=Position(*position) if position else None,
+        labels=tuple(Label(Position(*where), text) for where, text in data["labels"]),
+        severity=Severity(data["severity"]),
+        waiver=Waiver(*waiver) if waiver else None,
+    )
+
+
+def program_digest() -> str:
+    """A digest of the program: its own files, the releases of what it is installed with, and Python's."""
+    import hashlib
+
+    from cpuplan.resources import resource
+
+    digest = hashlib.sha256(sys.version.encode())
+    for name in _releases():
+        digest.update(name.encode() + b"\0")
+    for folder in (Path(__file__).parents[1], resource("templates"), resource("schemas")):
+        for path in sorted(_files_below(str(folder))):
+            # A wheel has the templates inside the package, a checkout beside it: the same names in both.
+            digest.update(path.removeprefix(str(folder)).encode() + b"\0")
+            with open(path, "rb", buffering=0) as file:  # some hundred files: a Path would cost more than reading
+                digest.update(file.read())
+    return digest.hexdigest()
+
+
+def _releases() -> list[str]:
+    """What is installed beside the program, as `name-version.dist-info`."""
+    found = []
+    for folder in filter(os.path.isdir, sys.path):
+        found += [name for name in os.listdir(folder) if name.endswith(".dist-info")]
+    return sorted(found)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """The files that are read, without what Python and a wheel's builder put beside them."""
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            if entry.name not in ("__pycache__", "data"):
+                yield from _files_below(entry.path)
+        else:
+            yield entry.path
