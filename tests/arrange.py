@@ -167,7 +167,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP240-edited-lock": (_compiled, _replace(LOCK, '"0,4,', '"0-1,4,')),
     "CP240-moved-core": (
         _compiled,
-        _replace(LOCK, '"0,4,8,12"', "0-1,8-9"),
+        _replace(LOCK, '"0,4,8,12"', '"0-1,8-9"'),
         _replace(LOCK, "1-3,5-7,9-11,13-15", "2-7,10-15"),
     ),
     "CP241-cut-short": (_compiled, _replace(LOCK, "\n...\n", "\n")),

@@ -19,7 +19,7 @@ WRITTEN = ".cpuplan/written"
 OLD_MANIFEST = ".cpuplan/manifest.json"
 FORM = 2
 _HEAD = f"# cpuplan manifest {FORM}: the files of this folder that cpuplan owns"
-_MARKER = re.compile(r"[<|=>]{7}( |$)")
+_MARKER = re.compile(r"[<|=>]{7}( .*)?")
 _WRITTEN = re.compile(r"([0-9a-f]{64})  (.+)")
 _OLD = re.compile(r'^ *"(.+)": "([0-9a-f]{64})",?$', re.MULTILINE)
 
@@ -97,12 +97,12 @@ def _lines(data: bytes, refuse: Callable[[str], CpuplanError]) -> list[str]:
         lines = data.decode().splitlines()
     except UnicodeDecodeError as error:
         raise refuse("it is not UTF-8") from error
-    return [line for line in lines if line and not _MARKER.match(line)]
+    return [line for line in lines if line and not _MARKER.fullmatch(line)]
 
 
 def has_conflict(data: bytes) -> bool:
     """Whether Git left both sides of a conflict in a manifest."""
-    return any(_MARKER.match(line) for line in data.decode(errors="replace").splitlines())
+    return any(_MARKER.fullmatch(line) for line in data.decode(errors="replace").splitlines())
 
 
 def parse_old_manifest(data: bytes) -> dict[str, str]:

@@ -40,7 +40,7 @@ def test_each_hardware_gets_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture
     code, _, said = run_in(project, ["compile"], capsys)
     assert code == 0, said
     assert said.count("CP289]") == 2
-    labels = json.loads((project / "out/clusters/lab/node-labels.json").read_text())
+    labels = json.loads((project / "out/clusters/lab/node-labels/main-smaller.json").read_text())
     assert labels["odd"] == {"node-role.kubernetes.io/worker-du-smaller": ""}
     assert [name for name in sorted(manifests(project)) if name.startswith("00-")] == [
         "00-machineconfigpool-worker-du-small.yaml",

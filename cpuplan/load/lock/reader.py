@@ -17,7 +17,7 @@ _OPTIONAL = (("pool", str), ("solver", str), ("gone", bool))
 UNSETTLED = "CP248"
 _RESTORE = "restore the file from Git, then compile"
 _MARKED = re.compile(r"^<{7} ", re.MULTILINE)
-_MARKER = re.compile(r"(<{7}|\|{7}|={7}|>{7})( |$)")
+_MARKER = re.compile(r"(<{7}|\|{7}|={7}|>{7})( .*)?")
 
 
 def read(data: bytes | None, shown: str) -> tuple[Lock, list[Diagnostic]]:
@@ -80,7 +80,7 @@ def _sides(text: str) -> list[str]:
     ours, theirs = [], []
     side = ""
     for line in text.split("\n"):
-        if marker := _MARKER.match(line.rstrip("\r")):
+        if marker := _MARKER.fullmatch(line.rstrip("\r")):
             side = "" if marker[1][0] == ">" else marker[1][0]
             ours.append("")
             theirs.append("")
@@ -124,7 +124,8 @@ def _problems(source: Source, index: int, entry: Data) -> Iterator[Diagnostic]:
     for name, text in written.items():
         field = ("classes", index, "pools", name)
         if name not in (*POOLS, *QOS_SETS) and not name.startswith(PARTITION):
-            yield diagnose("CP241", source.key_at(field), problem=f"has {name!r}, which is no pool")
+            hint = ": a list of CPUs needs quotes here" if name[:1].isdigit() else ""
+            yield diagnose("CP241", source.key_at(field), problem=f"has {name!r}, which is no pool{hint}")
             continue
         try:
             _cpus(text)
