@@ -17,10 +17,7 @@ def find_project() -> Path:
 
     The search ends at the top of a Git work tree, at the home folder, and at the root of the file system.
     """
-    try:
-        folder = os.getcwd()
-    except OSError:  # somebody removed it
-        return Path()
+    folder = os.getcwd()
     home = os.path.realpath(os.path.expanduser("~"))
     for steps in range(folder.count(os.sep) + 1):
         if any(os.path.isdir(os.path.join(folder, name)) for name in FOLDERS):

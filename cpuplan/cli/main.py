@@ -4,6 +4,7 @@
 stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143 interrupted, with the old output intact.
 """
 
+import os
 import sys
 from importlib import import_module
 
@@ -70,6 +71,13 @@ def cli() -> None:
 
     The options below can stand after the command, too.
     """
+    try:
+        os.getcwd()
+    except OSError as error:
+        from cpuplan.diagnostics import CpuplanError, diagnose
+
+        os.chdir("/")  # to say so, one must stand somewhere
+        raise CpuplanError([diagnose("CP607", path="the current folder", problem=error.strerror)]) from error
 
 
 cli.params[:0] = options.shared()

@@ -180,7 +180,19 @@ def echo_result(text: str, *, colour: bool = False) -> None:
 def _output_file() -> Path | None:
     """The file of -o; None for none, and for `-`."""
     given = settings().output
-    return None if given is None or str(given) == "-" else given
+    if given is None or str(given) == "-":
+        return None
+    from cpuplan.load.files import FOLDERS
+
+    place = os.path.realpath(given)
+    for folder in FOLDERS:
+        if place.startswith(os.path.realpath(settings().root / folder) + os.sep):
+            from cpuplan.diagnostics import CpuplanError, diagnose
+
+            raise CpuplanError(
+                [diagnose("CP601", path=given, kind=f"among the documents of {folder}/", wanted="a report")]
+            )
+    return given
 
 
 def shown_path(path: Path) -> str:

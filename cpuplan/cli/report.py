@@ -1,6 +1,7 @@
 """The report of a command: its findings, with what the command line says about them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -21,24 +22,29 @@ class Reporter:
     def __init__(
         self, settings: Settings, diagnostics: Iterable[Diagnostic], *, strict: bool = False, finished: bool = True
     ) -> None:
-        self.names = Names(settings.root)
+        self.settings, self.names = settings, Names(settings.root)
         every = list(diagnostics)
-        here = [each for each in every if settings.scope is None or settings.scope.has(each)]
-        found = here if settings.verbose else grouped(here)
+        self.here = [each for each in every if settings.scope is None or settings.scope.has(each)]
         context = click.get_current_context(silent=True)
-        self.report = Report(
-            ordered(found),
+        self.report = self._calling_files(
             self.names.in_repository,
-            command=(context and context.info_name) or "cpuplan",
-            strict=strict,
-            finished=finished,
-            verbose=settings.verbose,
-            elsewhere=len(every) - len(here),
+            Report(
+                command=(context and context.info_name) or "cpuplan",
+                strict=strict,
+                finished=finished,
+                verbose=settings.verbose,
+                elsewhere=len(every) - len(self.here),
+            ),
         )
+
+    def _calling_files(self, shown: Callable[[str], str], report: Report) -> Report:
+        """The report with what `shown` makes of paths, in messages about whole files too."""
+        found = [_renamed(each, self.settings.root, shown) for each in self.here]
+        return report._replace(diagnostics=ordered(found if report.verbose else grouped(found)), shown=shown)
 
     def text(self, stream: IO[str] | Any, *, colour: bool) -> str:
         """For people; on a terminal, paths are as they see them."""
-        report = self.report._replace(shown=self.names.from_here) if stream.isatty() else self.report
+        report = self._calling_files(self.names.from_here, self.report) if stream.isatty() else self.report
         return text.render(report, colour=colour, read_lines=self._lines)
 
     def document(self, output_format: str) -> str:
@@ -62,3 +68,11 @@ class Reporter:
         except Unreadable:
             return ()
         return data.decode("utf-8-sig", errors="replace").splitlines()
+
+
+def _renamed(each: Diagnostic, root: Path, shown: Callable[[str], str]) -> Diagnostic:
+    """What is said of a whole file calls it as the writer of the output folder did."""
+    if each.position is None or each.position.line:
+        return each
+    path = each.position.path
+    return each._replace(message=each.message.replace(str(root / path), shown(path), 1))

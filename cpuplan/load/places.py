@@ -1,7 +1,6 @@
 """Which field stands at a place of a file: `Kind/name:path`, which holds when lines move."""
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.load.documents import Document, Documents
@@ -13,22 +12,27 @@ class Places:
 
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
+        self._fields: dict[str, dict[tuple[int, int], str]] = {}
 
     def field_at(self, position: Position) -> str:
         """The field whose key or value begins there; empty where there is none, or its document could not be taken."""
-        return self._fields.get((position.path, position.line, position.column), "")
+        path = position.path
+        if path not in self._fields:
+            self._fields[path] = self._fields_of(path)
+        return self._fields[path].get((position.line, position.column), "")
 
-    @cached_property
-    def _fields(self) -> dict[tuple[str, int, int], str]:
-        found: dict[tuple[str, int, int], str] = {}
+    def _fields_of(self, path: str) -> dict[tuple[int, int], str]:
+        found: dict[tuple[int, int], str] = {}
         for document in self.documents.by_name.values():
-            path, (line, column) = document.source.path, document.source.start
-            found.setdefault((path, line + 1, column + 1), f"{document.kind}/{document.name}")
+            if document.source.path != path:
+                continue
+            line, column = document.source.start
+            found.setdefault((line + 1, column + 1), f"{document.kind}/{document.name}")
             for field, mark in _marks(document.source):
                 name = f"{document.kind}/{document.name}:{'.'.join(map(str, field))}"
                 for line, column, _ in mark:
                     if line >= 0:
-                        found.setdefault((path, line + 1, column + 1), name)
+                        found.setdefault((line + 1, column + 1), name)
         return found
 
     def document_at(self, position: Position) -> Document | None:

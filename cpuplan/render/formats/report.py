@@ -12,7 +12,7 @@ from cpuplan.source import Position
 class Report(NamedTuple):
     """The findings of one command."""
 
-    diagnostics: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
     #: A file as the reader calls it: relative to the repository, absolute outside of it.
     shown: Callable[[str], str] = str
     command: str = "cpuplan"

@@ -44,8 +44,19 @@ def test_a_profiler_has_its_say_at_the_end() -> None:
 
 def test_shells_are_told_how_to_complete() -> None:
     words = "import sys; from cpuplan.__main__ import main; sys.argv[0] = 'cpuplan'; main()"
-    environment = {**os.environ, "_CPUPLAN_COMPLETE": "bash_complete", "COMP_WORDS": "cpuplan comp", "COMP_CWORD": "1"}
-    found = subprocess.run(
-        [sys.executable, "-c", words], capture_output=True, text=True, check=False, env=environment, cwd=REPOSITORY
-    )
-    assert "compile" in found.stdout
+    for typed, offered in (
+        ("cpuplan comp", "compile"),
+        ("cpuplan validate --col", "--color"),
+        ("cpuplan schema --color al", "always"),
+        ("cpuplan check --format ju", "junit"),
+    ):
+        completing = {"_CPUPLAN_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+        found = subprocess.run(
+            [sys.executable, "-c", words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **completing},
+            cwd=REPOSITORY,
+        )
+        assert offered in found.stdout

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import click
 import pytest
 
 from cpuplan.cli.folders import Names, find_project
-from cpuplan.cli.main import COMMANDS, cli
+from cpuplan.cli.main import COMMANDS, cli, run
 from cpuplan.cli.options import FORMATS
 from tests.projects import make_project, plain_environment, run_in
 
@@ -160,9 +161,50 @@ def test_a_report_in_a_file(repository: Path, capsys: Capture) -> None:
     code, out, err = run_in(repository, [*arguments[:-1], "a.sarif", "-q"], capsys)
     assert (code, out) == (2, "")
     assert "is a directory" in err
-    code, out, err = run_in(repository, [*arguments[:-1], "site a%b/intents/main.yaml/x", "-q"], capsys)
+    (repository / "file").touch()
+    code, out, err = run_in(repository, [*arguments[:-1], "file/x", "-q"], capsys)
     assert (code, out) == (2, "")
     assert "error[CP607]" in err
+
+
+@pytest.mark.parametrize("place", ["intents/main.yaml", "inventories/x/../new.sarif"])
+def test_a_report_goes_over_no_document(repository: Path, capsys: Capture, place: str) -> None:
+    project = repository / "site a%b"
+    before = (project / "intents/main.yaml").read_bytes()
+    code, out, err = run_in(project, ["validate", "--format", "json", "-o", place], capsys)
+    assert (code, out) == (2, "")
+    assert f"error[CP601]: {place} is among the documents of " in err
+    assert (project / "intents/main.yaml").read_bytes() == before
+
+
+def test_a_folder_that_was_removed(tmp_path: Path, capsys: Capture) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with chdir(gone):
+        gone.rmdir()
+        capsys.readouterr()
+        assert run(["validate", "--format", "json"]) == 2
+        assert [each["code"] for each in read("json", capsys.readouterr().out)] == ["CP607"]
+        os.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_report_is_the_same_bytes_from_everywhere(tmp_path: Path, capsys: Capture, name: str) -> None:
+    """Stale files, whose messages tell their paths, too."""
+    project = make_project(tmp_path / "repo/p")
+    (tmp_path / "repo/.git").mkdir()
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    for path in (project / "out").rglob("*"):
+        if path.is_file() and ".cpuplan" not in path.parts:
+            path.unlink()
+    found = set()
+    for folder, arguments in (("repo", ["-C", "p"]), ("repo/p", []), ("repo/p/intents", []), (".", ["-C", "repo/p"])):
+        words = [*arguments, "compile", "--check", "--format", name, "-q"]
+        code, out, err = run_in(tmp_path / folder, words, capsys)
+        assert code == 3
+        found.add(out or err)
+    assert len(found) == 1
+    assert "p/out/clusters/lab" in found.pop()
 
 
 def test_text_in_a_file(tmp_path: Path, capsys: Capture) -> None:
