@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", nargs=-1, required=True, metavar="[NODE|CLASS] FILE...")
+@click.argument("names", nargs=-1, required=True, metavar="[NODE|CLASS] [FILE...]")
 @click.option("--each", is_flag=True, help="Give all pods to every node, as is always done on a single one.")
 @click.option(
     "--any-order", is_flag=True, help="Prove that every order of arrival works on each node, or show one that fails."
@@ -56,7 +56,7 @@ def command(
 
     FILES hold Pods, Deployments, StatefulSets, DaemonSets, Jobs and Lists of them, with as many pods as they have
     replicas. The first name can be a node, a class of nodes, or cluster/name of one; without it there is the whole
-    fleet.
+    fleet. Without FILES the pods are those of the intent's workloads.
 
     A kubelet takes what it is given: nothing is scheduled here, and selectors, taints and affinities are not looked at.
     On a single node all pods come in order. On several, each node gets its own pod of every DaemonSet, and any other
@@ -70,7 +70,7 @@ def command(
     project, plan = loaded
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first, project)
-    items, diagnostics = _read([Path(name) for name in files])
+    items, diagnostics = _read([Path(name) for name in files]) if files else (_workloads(chosen), [])
     traps = _traps(chosen, project)
     diagnostics += [each for each in traps if each.code in _NOT_STARTED]
     if errors(diagnostics):
@@ -124,8 +124,6 @@ def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
     from cpuplan.load.files import yaml_files
     from cpuplan.simulate import manifests
 
-    if not paths:
-        raise click.UsageError("name a file with manifests, too")
     sources, problems = [], []
     for path in paths:
         if not path.exists():
@@ -142,6 +140,19 @@ def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
     if not made.items and not errors(problems):
         problems.append(diagnose("CP721", files=", ".join(map(str, paths))))
     return list(made.items), problems
+
+
+def _workloads(chosen: "Chosen") -> list["Item"]:
+    """The pods that the intent of the nodes says there must be room for."""
+    from cpuplan.simulate.manifests import Item
+    from cpuplan.simulate.workloads import pods_of
+
+    intents = sorted({plan.node_class.intent for plan, _ in chosen})
+    pods = pods_of(chosen[0][0]) if len(intents) == 1 else []
+    if not pods:
+        why = "the nodes have several intents" if len(intents) > 1 else f"intent {intents[0]} has no workloads"
+        raise click.UsageError(f"name a file with manifests, too: {why}")
+    return [Item(pod) for pod in pods]
 
 
 #: Bytes of a state file: with 110 pods they have some 20 kB.

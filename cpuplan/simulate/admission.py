@@ -177,10 +177,10 @@ def _largest(kubelet: Kubelet, moment: snapshot.Snapshot, most: int, within: int
         kubelet.topology_manager.forget(_PROBE)
 
 
-def probe(cpus: int, uid: str = _PROBE) -> Pod:
+def probe(cpus: int, uid: str = _PROBE, container: str = _PROBE) -> Pod:
     """A Guaranteed pod of one container."""
     resources = {CPU: quantity.of(cpus), MEMORY: _PROBE_MEMORY}
-    return Pod(uid, (), (Container(_PROBE, resources, resources),), name=uid)
+    return Pod(uid, (), (Container(container, resources, resources),), name=uid)
 
 
 def running(kubelet: Kubelet) -> list[Pod]:

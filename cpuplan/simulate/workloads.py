@@ -7,23 +7,35 @@ from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders, snapshot
 from cpuplan.simulate.kubelet import Kubelet
 from cpuplan.simulate.planned import Planned
+from cpuplan.simulate.pod import Pod
 from cpuplan.source import Position
 
 #: Admissions that `validate` spends on the orders of a class: half a second on the largest machines.
 _LIMIT = 500
 
+#: What their containers are called, of which the intent tells nothing.
+_CONTAINER = "main"
+
 Locate = Callable[[str], Position | None]
+
+
+def pods_of(plan: NodePlan) -> list[Pod]:
+    """The pods of the workloads, in the order of the intent: `upf-1`, `upf-2`."""
+    return [pod for pod, _ in _pods(plan)]
+
+
+def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
+    for index, workload in enumerate(plan.spec.workloads):
+        for number in range(workload.pods):
+            yield admission.probe(workload.cpus, f"{workload.name}-{number + 1}", _CONTAINER), index
 
 
 def check(plan: NodePlan, locate: Locate, facts: Planned, kubelet: Kubelet) -> Iterator[Diagnostic]:
     """Pods that are refused: as they are written, in another order, or when the kubelet restarts."""
     name, origin = plan.node_class.name, f"Intent/{plan.node_class.intent}:spec.workloads"
-    pods, written = [], {}
-    for index, workload in enumerate(plan.spec.workloads):
-        for number in range(workload.pods):
-            pod = admission.probe(workload.cpus, f"{workload.name}-{number + 1}")
-            written[pod.uid] = f"{origin}.{index}"
-            pods.append(pod)
+    made = list(_pods(plan))
+    pods = [pod for pod, _ in made]
+    written = {pod.uid: f"{origin}.{index}" for pod, index in made}
     if not pods:
         return
     start = snapshot.take(kubelet)

@@ -63,6 +63,21 @@ def test_a_node_is_drawn_and_told(project: Path, capsys: Capture) -> None:
     assert out.endswith(f"\n{TABLE}")
 
 
+def test_workloads_are_the_pods_where_no_others_are_named(project: Path, capsys: Capture) -> None:
+    code, _, err = run_in(project, ["simulate", "worker-0"], capsys)
+    assert code == 2
+    assert "name a file with manifests, too: intent main has no workloads" in err
+    intent = project / "intents/main.yaml"
+    workloads = "  workloads:\n  - {name: upf, cpus: 4, pods: 2}\n  - {name: log, cpus: 2}\n"
+    intent.write_text(intent.read_text() + workloads)
+    code, out, err = run_in(project, ["simulate", "worker-0"], capsys)
+    assert (code, err) == (0, "")
+    assert "room for workload upf: 2 pods with 4 CPUs each, from isolated\n" in out
+    assert "room for workload log: a pod with 2 CPUs, from isolated\n" in out
+    assert " A  upf-1 main  4 CPUs  1-2,9-10\n B  upf-2 main  4 CPUs  5-6,13-14\n C  log-1 main  2 CPUs  3,11\n" in out
+    assert run_in(project, ["simulate", "main", "--any-order"], capsys)[0] == 0
+
+
 def test_what_is_refused_is_told_in_the_kubelets_words(project: Path, capsys: Capture) -> None:
     code, out, _ = run_in(project, ["simulate", "worker-0", "refused.yaml"], capsys)
     assert code == 1
