@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from cpuplan.document import Listed, Name, PoolName, Quantity
 from cpuplan.model import Field, Model
-from cpuplan.pools import GOAL_ORDER, Objective, Pools, QosSets, Rules, Workloads
+from cpuplan.pools import GOAL_ORDER, Defaults, Objective, Pools, QosSets, Rules, Workloads
 
 #: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to GRUB: these words go
 #: into boot loader files. None begins with a dash: what comes after `--` is for init.
@@ -125,13 +125,15 @@ class Kubelet(Model):
         default="static", description="static gives exclusive CPUs to Guaranteed pods that ask for whole ones"
     )
     cpu_manager_policy_options: dict[str, str] = Field(
-        default={}, description='options of the static policy; values are text, such as "true"'
+        default={}, description='of the static policy; values are text ("true"). On openshift see also docs/defaults.md'
     )
-    cpu_manager_reconcile_period: Duration = Field(
-        default="5s", description="how often the kubelet sets the CPUs of containers again"
+    cpu_manager_reconcile_period: Duration | None = Field(
+        default=None, description="how often the kubelet sets containers' CPUs again. Left out: 5s on openshift"
     )
-    topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] = Field(
-        default="best-effort", description="how strictly a pod's CPUs, memory and devices are kept on one NUMA node"
+    topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] | None = Field(
+        default=None,
+        description="how strictly a pod's CPUs, memory and devices are kept on one NUMA node. Left out: best-effort on "
+        "openshift, the kubelet's own (none) elsewhere",
     )
     topology_manager_scope: Literal["container", "pod"] | None = Field(
         default=None, description="what is aligned: each container by itself (the kubelet's default), or whole pods"
@@ -140,22 +142,20 @@ class Kubelet(Model):
         default={}, description='options of the topology manager; values are text, such as "true"'
     )
     memory_manager_policy: Literal["None", "Static"] | None = Field(
-        default=None, description="left out: Static where topologyManagerPolicy is restricted or single-numa-node"
+        default=None,
+        description="left out on openshift: Static where topologyManagerPolicy is restricted or single-numa-node; with "
+        "Static elsewhere, say the next three as the nodes have them",
     )
-    kube_reserved: dict[Resource, str] = Field(
-        default={"memory": "500Mi"}, description="set aside for kubelet and runtime; CPUs are, with the reserved pool"
+    kube_reserved: dict[Resource, str] | None = Field(
+        default=None, description="set aside for kubelet and runtime. Left out: memory 500Mi on openshift"
     )
-    system_reserved: dict[Resource, str] = Field(
-        default={"memory": "500Mi"}, description="set aside for the system's daemons; CPUs are, with the reserved pool"
+    system_reserved: dict[Resource, str] | None = Field(
+        default=None, description="set aside for the system's daemons. Left out: memory 500Mi on openshift"
     )
-    eviction_hard: dict[str, str] = Field(
-        default={
-            "imagefs.available": "15%",
-            "memory.available": "100Mi",
-            "nodefs.available": "10%",
-            "nodefs.inodesFree": "5%",
-        },
-        description="pods are evicted at once where less than this is left, by the kubelet's signals",
+    eviction_hard: dict[str, str] | None = Field(
+        default=None,
+        description="pods are evicted at once where less than this is left, by the kubelet's signals. Left out: the "
+        "kubelet's own thresholds, written out on openshift",
     )
     reserved_memory: Annotated[tuple[ReservedMemory, ...], Listed] = Field(
         default=(), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
@@ -199,7 +199,11 @@ class Kernel(Model):
 class WorkloadHints(Model):
     """What the workloads are like, by the names of PerformanceProfile."""
 
-    real_time: bool = Field(default=True, description="latency counts: boot arguments and sysctls against disturbance")
+    real_time: bool | None = Field(
+        default=None,
+        description="latency counts: boot arguments and sysctls against disturbance, for which checks and safety nets "
+        "are given up. Left out: yes on openshift, no elsewhere",
+    )
     high_power_consumption: bool = Field(default=False, description="no power saving that costs latency")
     per_pod_power_management: bool = Field(default=False, description="pods say how their CPUs save power")
 
@@ -207,7 +211,11 @@ class WorkloadHints(Model):
 class Runtime(Model):
     """CRI-O."""
 
-    handler: Name = Field(default="high-performance", description="name of the runtime handler and RuntimeClass")
+    handler: Name = Field(
+        default="high-performance",
+        description="name of the runtime handler whose pods may ask for CRI-O's CPU hooks; a RuntimeClass is for it. "
+        "Left out on kubernetes: only where there are shared CPUs, for nothing but sharing",
+    )
     mixed_cpus: bool | None = Field(default=None, description="left out: yes where there is a shared pool")
     containers_limit: Annotated[int, Field(ge=0)] = Field(
         default=256, description="containers of a node that may share"
@@ -221,8 +229,10 @@ class Runtime(Model):
         description="kubernetes: the API server adds the annotation by which CRI-O knows who shares "
         "(MutatingAdmissionPolicy); false: pods bring it. Left out: yes from 1.32 on. OpenShift does it by itself",
     )
-    exec_cpu_affinity: Literal["first", "none"] = Field(
-        default="first", description="first: exec probes run on the container's first CPU; none: on all of them"
+    exec_cpu_affinity: Literal["first", "none"] | None = Field(
+        default=None,
+        description="first: exec probes run on the container's first CPU; none: on all of them. Left out: first on "
+        "openshift, none elsewhere",
     )
 
 
@@ -286,4 +296,7 @@ class IntentSpec(Model):
     net: Net = Field(default_factory=Net.model_construct)
     open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
     hardware_tuning: HardwareTuning | None = Field(default=None, description="openshift: TuneD sets them")
+    defaults: Defaults = Field(
+        default=(), description="settings that nobody asked for, left out or put in by name; see docs/defaults.md"
+    )
     paused: bool = Field(default=False, description="nothing is written for these nodes: what is there stays as it is")

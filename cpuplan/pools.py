@@ -27,6 +27,34 @@ SetName = Annotated[
         examples=["isolated.dpdk"],
     ),
 ]
+#: The names of `defaults.SWITCHES`.
+DefaultName = Literal[
+    "infra-containers",
+    "gomaxprocs",
+    "handler",
+    "latency",
+    "tuned",
+    "system-services",
+    "iommu",
+    "frequency-driver",
+    "cpu-frequencies",
+    "firmware-updates",
+    "transparent-hugepages",
+    "tcp-fastopen",
+    "dirty-pages",
+    "swappiness",
+    "timer-migration",
+    "avc-cache",
+    "tuned-scheduler",
+    "kernel-threads",
+    "time-stamps",
+    "irqbalance-start",
+    "cgroup-v1",
+    "scripts",
+    "ovs-slice",
+    "stalld-backend",
+    "tuned-first",
+]
 RuleName = Literal[
     "cpu0-reserved",
     "whole-cores",
@@ -209,6 +237,21 @@ class RuleSwitch(Model):
             raise problem("rule_switch", "one of disable and enable")
 
 
+class DefaultSwitch(Model):
+    """A default switched off, or on where its platform has it off, and the reason."""
+
+    disable: DefaultName | None = Field(default=None, description="the default that is left out")
+    enable: DefaultName | None = Field(default=None, description="the default that is put in")
+    because: Annotated[str, Field(min_length=1, examples=["devices are given to pods by VFIO"])] = Field(
+        description="why"
+    )
+
+    def verify(self) -> None:
+        """Find what contradicts itself."""
+        if (self.disable is None) == (self.enable is None):
+            raise problem("rule_switch", "one of disable and enable")
+
+
 class Workload(Model):
     """Pods with exclusive CPUs that a node must have room for, by their sum; the simulator says where each runs."""
 
@@ -219,6 +262,7 @@ class Workload(Model):
 
 
 Rules = Annotated[tuple[RuleSwitch, ...], Listed]
+Defaults = Annotated[tuple[DefaultSwitch, ...], Listed]
 Workloads = Annotated[tuple[Workload, ...], Listed]
 #: The default order of goals; see docs/layout.md.
 GOAL_ORDER: tuple[GoalName, ...] = ("fewest-moved", "fewest-split-cores", "locality", "balance", "most-isolated")

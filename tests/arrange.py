@@ -187,7 +187,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _snapshot("mg/two/nodes/w0/sysinfo.tgz", 8),
     ),
     "CP601-link": (_link("out", "../elsewhere"),),
-    "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "skew_tick=1", "skew_tick=0")),
+    "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "irqaffinity=0,4", "irqaffinity=0,5")),
     "CP604-no-first-line": (_compiled, _replace(MANIFEST, "# cpuplan manifest", "a manifest")),
     "CP608-not-committed": (_compiled, _remove(f"{CLASS}/cmdline")),
     "CP609-not-compiled": (
@@ -206,7 +206,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP805-pipe": (_node, _pipe(f"{CRIO}/10-site.conf")),
     "CP806-other-kernel": (_node, _remove(f"node/{CPU}/nohz_full")),
     "CP810-no-cmdline": (_node, _remove("node/proc/cmdline")),
-    "CP811-not-rebooted": (_node, _replace("node/proc/cmdline", " nosoftlockup", "")),
+    "CP811-not-rebooted": (_node, _replace("node/proc/cmdline", " rcu_nocbs=1-3,5-7,9-11,13-15", "")),
     "CP811-before-the-first-reboot": (
         _node,
         _write("node/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n"),

@@ -16,11 +16,12 @@ def generated() -> dict[str, str]:
     from cpuplan.emit import to_json
     from cpuplan.load.documents import KINDS
     from cpuplan.load.schema import schema
-    from cpuplan.render import codes, reference
+    from cpuplan.render import codes, defaults, reference
 
     texts = {f"schemas/{kind.lower()}.schema.json": to_json(schema(kind)) for kind in KINDS}
     texts["docs/diagnostics.md"] = codes.reference()
     texts["docs/reference.md"] = reference.reference({kind: schema(kind) for kind in KINDS})
+    texts["docs/defaults.md"] = defaults.reference()
     return texts
 
 

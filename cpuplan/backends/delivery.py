@@ -37,8 +37,13 @@ def git_files() -> Files:
 
 
 def cluster_files(cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest]) -> Files:
-    """The folder of one cluster: objects, an explicit list of them for Kustomize, and facts for the ApplicationSet."""
+    """The folder of one cluster: objects, an explicit list of them for Kustomize, and facts for the ApplicationSet.
+
+    Nothing for a cluster without objects: Kustomize refuses an empty list, and there is nothing to sync.
+    """
     objects = sorted(manifests)
+    if not objects:
+        return {}
     folder = f"clusters/{cluster}"
     files = {f"{folder}/manifests/{manifest.file}": to_file(manifest.data) for manifest in objects}
     listed = {

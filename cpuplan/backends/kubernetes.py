@@ -18,7 +18,9 @@ CMDLINE = "cmdline"
 
 
 def manifests(plan: NodePlan) -> Iterator[Manifest]:
-    """The RuntimeClass of the intent."""
+    """The RuntimeClass of the intent, where CRI-O has a handler for it."""
+    if not crio.has_handler(plan):
+        return
     intent = plan.node_class.intent
     data = runtimeclass.runtime_class(plan, {}) | {"metadata": metadata(f"performance-{intent}", NODE_WAVE)}
     yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
@@ -34,6 +36,7 @@ def node_files(plan: NodePlan) -> Mapping[str, bytes]:
         CMDLINE: line + "\n",
         GRUB: f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {line}"\n',
     }
+    texts = {path: text for path, text in texts.items() if text}
     texts |= {path.lstrip("/"): text for path, (_mode, text) in units.files(plan).items()}
     texts |= {f"etc/systemd/system/{name}": text for name, text in units.units(plan).items()}
     return {path: text.encode() for path, text in sorted(texts.items())}

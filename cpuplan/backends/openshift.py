@@ -60,8 +60,9 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
         yield Manifest(f"01-machineconfig-{name}-cpu-partitioning.yaml", pinning_machine_config(name))
     yield Manifest(f"10-kubeletconfig-{node_class.profile}.yaml", kubelet_config(plan))
     yield Manifest(f"10-machineconfig-{node_class.profile}.yaml", machine_config(plan))
-    yield Manifest(f"10-runtimeclass-{node_class.profile}.yaml", runtime_class(plan))
-    if plan.pool("isolated").cpus:
+    if crio.has_handler(plan):
+        yield Manifest(f"10-runtimeclass-{node_class.profile}.yaml", runtime_class(plan))
+    if tuned.is_used(plan):
         yield Manifest(f"10-tuned-{node_class.profile}.yaml", tuned_object(plan))
 
 

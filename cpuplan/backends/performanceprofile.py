@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, metadata
-from cpuplan.components import kubelet, memory, mixedcpus, ovsdpdk, versions
+from cpuplan.components import chosen, kubelet, memory, mixedcpus, ovsdpdk, versions
 from cpuplan.components.setting import of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
@@ -64,7 +64,7 @@ def _spec(plan: NodePlan) -> dict[str, Any]:
         "realTimeKernel": {"enabled": True} if spec.kernel.real_time else None,
         "kernelPageSize": spec.kernel.page_size,
         "additionalKernelArgs": _arguments(plan),
-        "numa": {"topologyPolicy": spec.kubelet.topology_manager_policy},
+        "numa": {"topologyPolicy": chosen.topology_policy(plan)},
         "net": _net(spec),
         "globallyDisableIrqLoadBalancing": spec.isolation.globally_disable_irq_load_balancing,
         "workloadHints": _hints(plan),
@@ -111,7 +111,7 @@ def _net(spec: IntentSpec) -> dict[str, Any]:
 def _hints(plan: NodePlan) -> dict[str, bool]:
     hints = plan.spec.workload_hints
     return {
-        "realTime": hints.real_time,
+        "realTime": chosen.real_time(plan),
         "highPowerConsumption": hints.high_power_consumption,
         "perPodPowerManagement": hints.per_pod_power_management,
         "mixedCpus": mixedcpus.are_used(plan),
@@ -144,7 +144,7 @@ def _snippet(plan: NodePlan) -> dict[str, Any]:
     fields = kubelet.configuration(of_component(kubelet.settings(plan), kubelet.NAME))
     usual = kubelet.configuration(of_component(kubelet.settings(_usual(plan)), kubelet.NAME))
     # The operator reserves memory on NUMA node 0 only, where it reserves any.
-    if plan.spec.kubelet.topology_manager_policy in ALIGNING:
+    if chosen.topology_policy(plan) in ALIGNING:
         reservation = {"memory": to_text(memory.reservation(plan))}
         usual["reservedMemory"] = [{"numaNode": 0, "limits": reservation}]
     operators = _POLICIES if plan.spec.kubelet.dynamic_resource_allocation else _OPERATORS
@@ -170,7 +170,7 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
         ("isolation.nohzFull", spec.isolation.nohz_full, True),
         ("isolation.rcuNocbs", spec.isolation.rcu_nocbs, True),
         ("kubelet.cpuManagerPolicy", spec.kubelet.cpu_manager_policy, "static"),
-        ("kubelet.cpuManagerReconcilePeriod", spec.kubelet.cpu_manager_reconcile_period, "5s"),
+        ("kubelet.cpuManagerReconcilePeriod", chosen.reconcile_period(plan), "5s"),
         ("runtime.handler", spec.runtime.handler, "high-performance"),
         ("runtime.containersLimit", spec.runtime.containers_limit, 256),
         ("pools.isolcpus", str(plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)), ""),

@@ -59,18 +59,23 @@ def _explain_code(code: str) -> int:
 def _explain_rule(name: str) -> int:
     from difflib import get_close_matches
 
+    from cpuplan.defaults import DEFAULTS
     from cpuplan.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
 
-    known = (*EXPERT_RULES, *FIXED_RULES, *GOALS)
+    defaults_by_name = dict.fromkeys(row.name for row in DEFAULTS)
+    known = (*EXPERT_RULES, *FIXED_RULES, *GOALS, *defaults_by_name)
     if name not in known:
         if near := get_close_matches(name, known, n=1):
             raise click.UsageError(f"there is no rule {name}; did you mean {near[0]}?")
         raise click.UsageError(
             "which CPU? Write the node, and the number of a CPU, a pool or a setting: cpuplan explain worker-3 17"
         )
-    from cpuplan.render.explain import explain_rule
+    from cpuplan.render.explain import explain_default, explain_rule
 
-    echo(explain_rule(name), nl=False)
+    if name in (*EXPERT_RULES, *FIXED_RULES, *GOALS):
+        echo(explain_rule(name), nl=False)
+    if name in defaults_by_name:
+        echo(explain_default(name), nl=False)
     return 0
 
 
@@ -118,8 +123,21 @@ def _named(found: "NodePlan", node: str, what: str, locate: "Locate", *, only_wh
 
         near = nearest(what, [*names, *(each.key for each in every)])
         pools = f"its pools are {', '.join(names)}; `settings` in out/.cpuplan/classes/ has the keys of settings"
-        hint = f"did you mean {near!r}?" if near else pools
+        hint = _not_set(found, what) or (f"did you mean {near!r}?" if near else pools)
         raise CpuplanError([diagnose("CP253", node=node, name=what, hint=hint)])
+
+
+def _not_set(found: "NodePlan", what: str) -> str:
+    """How to have a setting that is a default elsewhere; empty for what is none."""
+    from cpuplan.defaults import DEFAULTS
+    from cpuplan.render.defaults import wish
+
+    platform = found.node_class.target.platform
+    for row in DEFAULTS:
+        is_meant = any(what in (each, each.partition(" ")[2]) for each in row.settings)
+        if is_meant and platform not in row.on and platform in row.possible:
+            return f"nobody asked for it, and it is no default of {platform}; to have it: {wish(row)}"
+    return ""
 
 
 def _pool(found: "NodePlan", node: str, name: str, locate: "Locate", every: "list[Setting]", *, only_why: bool) -> str:

@@ -162,4 +162,31 @@ CODES = {
         "Reserved CPUs are kept from exclusive use only: without strict-cpu-reservation, the pods of the default cpuset run "
         "on them too, and the poll-mode threads lose packets. The node tuning operator's controller refuses this as well.",
     ),
+    "CP560": Code(
+        "default of another platform",
+        "{name} is no default of {platform}, and cannot be switched there",
+        "take it out; docs/defaults.md says which defaults a platform has",
+        "Options of TuneD, and units and files of the node tuning operator, exist on OpenShift only.",
+    ),
+    "CP561": Code(
+        "default that the node tuning operator sets",
+        "{name} is switched, and in mode performanceProfile the node tuning operator sets its defaults itself",
+        "take it out, or use mode mco",
+        "A PerformanceProfile has no place for it: the operator would do as always, and nobody would be told.",
+    ),
+    "CP562": Code(
+        "reservation that the nodes may contradict",
+        "the memory manager's reservation is {total}; kubelet.{fields} may say otherwise on the nodes",
+        "write these fields as the nodes have them, `{{}}` for nothing",
+        "With the policy Static, a kubelet only starts if reservedMemory is exactly what kubeReserved, systemReserved and "
+        "evictionHard add up to. The drop-in is laid over the nodes' own configuration, whose amounts cpuplan does not "
+        "know: it takes the kubelet's defaults for what is not written. This is a warning.",
+        "warning",
+    ),
+    "CP563": Code(
+        "default switched twice",
+        "{name} is switched a second time",
+        "keep one of the two",
+        "Of two switches of one default nobody could tell which one is meant.",
+    ),
 }

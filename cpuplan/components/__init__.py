@@ -3,6 +3,7 @@
 from cpuplan.components import (
     admission,
     crio,
+    default_checks,
     hugepages,
     kernel,
     kernel_checks,
@@ -49,6 +50,7 @@ CHECKS = (
     kernel_checks.check,
     nrt.check,
     ovsdpdk.check,
+    default_checks.check,
 )
 
 

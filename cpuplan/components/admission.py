@@ -24,7 +24,7 @@ RESOURCE = "workload.openshift.io/enable-shared-cpus"
 ALLOWED = "workload.mixedcpus.openshift.io/allowed"
 #: On a pod, for each container that shares: `cpu-shared.crio.io/<container>: enable`.
 _HOOK = crio.SHARED_HOOK
-_QUOTA_HOOK = "cpu-quota.crio.io"
+_QUOTA_HOOK = crio.QUOTA_HOOK
 #: CRI-O tells a container its shared CPUs by this variable, and reads it back at each update of the container.
 _ENVIRONMENT = "OPENSHIFT_SHARED_CPUS"
 

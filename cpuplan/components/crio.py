@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components import mixedcpus, versions
-from cpuplan.components.reasons import stated
+from cpuplan.components import chosen, mixedcpus, versions
+from cpuplan.components.reasons import is_written, stated, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
@@ -19,10 +19,11 @@ PATHS = {
     "kubernetes": "/etc/crio/crio.conf.d/99-zz-cpuplan.conf",
 }
 CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset")
+QUOTA_HOOK = "cpu-quota.crio.io"
 #: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know drops the handler.
 HOOKS = (
     "cpu-load-balancing.crio.io",
-    "cpu-quota.crio.io",
+    QUOTA_HOOK,
     "irq-load-balancing.crio.io",
     "cpu-c-states.crio.io",
     "cpu-freq-governor.crio.io",
@@ -34,8 +35,6 @@ MIN_GOMAXPROCS = 4
 REPLACED = ("runtimes", "workloads")
 _MAPS = (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads"))
 
-_LIKE_NTO = Reason("OpenShift's node tuning operator sets it for this handler", "default")
-
 
 def path(plan: NodePlan) -> str:
     """Where the drop-in lies."""
@@ -45,38 +44,80 @@ def path(plan: NodePlan) -> str:
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Keys of [crio.runtime]."""
     target, reserved, shared = plan.node_class.target, plan.pool("reserved"), plan.pool("shared")
-    if reserved.cpus:
-        reason = Reason("pause containers and conmon run on the reserved CPUs", "default")
+    if reserved.cpus and chosen.is_on(plan, "infra-containers"):
+        reason = unasked(plan, "infra-containers", NAME, "infra_ctr_cpuset")
         yield Setting(NAME, "infra_ctr_cpuset", reserved.cpus, (*reserved.because, reason))
-    mixed = mixedcpus.are_used(plan) and versions.has(target, "crio.shared_cpuset")
-    if mixed:
+    if mixed := shares(plan):
         yield Setting(NAME, "shared_cpuset", shared.cpus, (*shared.because, mixedcpus.reason(plan)))
-    if versions.has(target, "crio.min_injected_gomaxprocs"):
-        yield Setting(NAME, "min_injected_gomaxprocs", MIN_GOMAXPROCS, (_LIKE_NTO,))
-    yield from _handler(plan, mixed=mixed)
+    if versions.has(target, "crio.min_injected_gomaxprocs") and chosen.is_on(plan, "gomaxprocs"):
+        reason = unasked(plan, "gomaxprocs", NAME, "min_injected_gomaxprocs")
+        yield Setting(NAME, "min_injected_gomaxprocs", MIN_GOMAXPROCS, (reason,))
+    if has_handler(plan):
+        yield from _handler(plan, mixed=mixed)
+
+
+def shares(plan: NodePlan) -> bool:
+    """Whether CRI-O gives out shared CPUs."""
+    return mixedcpus.are_used(plan) and versions.has(plan.node_class.target, "crio.shared_cpuset")
+
+
+def has_handler(plan: NodePlan) -> bool:
+    """Whether CRI-O has a handler of its own for pods with exclusive CPUs: for its hooks, or for sharing alone."""
+    return has_hooks(plan) or shares(plan)
+
+
+def has_hooks(plan: NodePlan) -> bool:
+    """Whether pods may ask for CRI-O's CPU hooks: where the intent names the handler, or by default."""
+    asked = is_written(plan, "runtime.handler") or plan.spec.runtime.exec_cpu_affinity == "first"
+    return asked or chosen.is_on(plan, "handler")
+
+
+def why_handler(plan: NodePlan) -> tuple[Reason, ...]:
+    """Why there is one."""
+    name = plan.spec.runtime.handler
+    default = unasked(plan, "handler" if has_hooks(plan) else "sharing-handler", "runtimeclass", "handler")
+    field = "runtime.handler" if is_written(plan, "runtime.handler") else "runtime.execCpuAffinity"
+    return (stated_or(plan, f"pods ask for the handler {name}", field, default),)
 
 
 def _handler(plan: NodePlan, *, mixed: bool) -> Iterator[Setting]:
     target, handler = plan.node_class.target, plan.spec.runtime.handler
-    named = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
+    named = why_handler(plan)
     table = f"runtimes.{handler}."
     if versions.has(target, "crio.inherit_default_runtime"):
-        yield Setting(NAME, table + "inherit_default_runtime", True, (named,))
+        yield Setting(NAME, table + "inherit_default_runtime", True, named)
     else:
         runtime = "crun" if versions.has(target, "crio.crun") else "runc"
-        reason = Reason(f"{runtime} is the default runtime of CRI-O {target.version}", "default")
-        yield Setting(NAME, table + "runtime_path", f"/usr/bin/{runtime}", (named, reason))
-        yield Setting(NAME, table + "runtime_type", "oci", (named, reason))
-        yield Setting(NAME, table + "runtime_root", f"/run/{runtime}", (named, reason))
-    if versions.has(target, "crio.exec_cpu_affinity") and plan.spec.runtime.exec_cpu_affinity == "first":
-        reason = stated(plan, "exec probes stay off the CPUs that workloads spin on", "runtime.execCpuAffinity")
-        yield Setting(NAME, table + "exec_cpu_affinity", "first", (named, reason))
+        version = plan.node_class.target_field("version")
+        reason = stated(plan, f"{runtime} is the default runtime of CRI-O {target.version}", version)
+        yield Setting(NAME, table + "runtime_path", f"/usr/bin/{runtime}", (*named, reason))
+        yield Setting(NAME, table + "runtime_type", "oci", (*named, reason))
+        yield Setting(NAME, table + "runtime_root", f"/run/{runtime}", (*named, reason))
+    if versions.has(target, "crio.exec_cpu_affinity") and _probes_stay_off(plan):
+        key = table + "exec_cpu_affinity"
+        text = "exec probes stay off the CPUs that workloads spin on"
+        reason = stated_or(plan, text, "runtime.execCpuAffinity", unasked(plan, "exec-affinity", NAME, key))
+        yield Setting(NAME, key, "first", (*named, reason))
     if versions.has(target, "crio.inherit_default_runtime"):
-        reason = Reason("crun then makes no cgroup below the container's, which the CPU hooks would miss", "default")
-        yield Setting(NAME, table + "default_annotations", {"run.oci.systemd.subgroup": ""}, (named, reason))
-    hooks = (*HOOKS, SHARED_HOOK) if mixed else HOOKS
-    because = (named, mixedcpus.reason(plan)) if mixed else (named, _LIKE_NTO)
-    yield Setting(NAME, table + "allowed_annotations", hooks, because)
+        # crun then makes no cgroup below the container's, which the CPU hooks would miss.
+        yield Setting(NAME, table + "default_annotations", {"run.oci.systemd.subgroup": ""}, named)
+    because = (*named, mixedcpus.reason(plan)) if mixed else named
+    yield Setting(NAME, table + "allowed_annotations", tuple(_allowed(plan, mixed=mixed)), because)
+
+
+def _probes_stay_off(plan: NodePlan) -> bool:
+    wanted = plan.spec.runtime.exec_cpu_affinity
+    return chosen.is_on(plan, "exec-affinity") if wanted is None else wanted == "first"
+
+
+def _allowed(plan: NodePlan, *, mixed: bool) -> Iterator[str]:
+    """Hooks that pods of the handler may ask for. A handler for sharing alone has one more where that needs it."""
+    if has_hooks(plan):
+        yield from HOOKS
+    elif not versions.has(plan.node_class.target, "kubelet.no_quota_with_exclusive_cpus"):
+        yield QUOTA_HOOK
+    if mixed:
+        yield SHARED_HOOK
 
 
 def render(settings: Sequence[Setting]) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from cpuplan.components import memory
+from cpuplan.components import chosen, memory
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.load.names import did_you_mean
 from cpuplan.plan import NodePlan
@@ -32,7 +32,7 @@ _PERCENT = re.compile(r"[0-9]+(\.[0-9]+)?%")
 def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Signals, amounts and grace periods of hard and soft thresholds."""
     spec = plan.spec.kubelet
-    yield from _check_amounts("evictionHard", spec.eviction_hard, at, _is_threshold)
+    yield from _check_amounts("evictionHard", chosen.eviction_hard(plan), at, _is_threshold)
     further = {name: _texts(spec.configuration.get(name)) for name in (_SOFT, _GRACE, _RECLAIM)}
     checks = {_SOFT: _is_threshold, _GRACE: _is_period, _RECLAIM: _is_reclaim}
     for name, given in further.items():

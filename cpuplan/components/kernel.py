@@ -6,8 +6,8 @@ line. What TuneD computes on the node changes once CPUs were switched off, and c
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.components import cmdline, hugepages, ovsdpdk, versions
-from cpuplan.components.reasons import stated
+from cpuplan.components import chosen, cmdline, hugepages, ovsdpdk, versions
+from cpuplan.components.reasons import of_hardware, stated, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
@@ -23,9 +23,6 @@ INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 BEFORE_ICE_LAKE = frozenset(
     (42, 45, 58, 62, 60, 63, 69, 70, 61, 71, 79, 86, 78, 94, 85, 142, 158, 165, 166),
 )
-
-_LATENCY = Reason("TuneD's profile network-latency has it", "default")
-_PARTITIONING = Reason("TuneD's profile cpu-partitioning has it", "default")
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -68,18 +65,23 @@ Argument = tuple[str, Value, tuple[Reason, ...]]
 
 
 def _computed(plan: NodePlan) -> Iterator[Argument]:
-    yield "skew_tick", "1", (_LATENCY,)
-    yield "tsc", "reliable", (_LATENCY,)
-    yield "rcupdate.rcu_normal_after_boot", "1", (_LATENCY,)
+    if chosen.is_on(plan, "latency"):
+        for key, value in (("skew_tick", "1"), ("tsc", "reliable"), ("rcupdate.rcu_normal_after_boot", "1")):
+            yield key, value, (unasked(plan, "latency", NAME, key),)
     yield from _partitioning(plan)
     yield from _platform(plan)
     yield from _isolation(plan)
-    if plan.spec.workload_hints.real_time:
-        because = (stated(plan, "the workloads are real-time", "workloadHints.realTime"),)
+    if chosen.real_time(plan):
+        because = (_real_time(plan, "nosoftlockup"),)
         yield "nosoftlockup", True, because
         yield "rcutree.kthread_prio", "11", because
     yield from _huge_pages(plan)
     yield from _irq_affinity(plan)
+
+
+def _real_time(plan: NodePlan, key: str) -> Reason:
+    default = unasked(plan, "real-time", NAME, key)
+    return stated_or(plan, "the workloads are real-time", "workloadHints.realTime", default)
 
 
 def computed(plan: NodePlan) -> dict[str, Value]:
@@ -91,21 +93,21 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
     isolated, switches = _isolated(plan), plan.spec.isolation
     if not isolated.cpus:
         return
-    if switches.nohz_full:
-        target = plan.node_class.target
+    if switches.nohz_full and chosen.is_on(plan, "latency"):
+        target, key = plan.node_class.target, "rcutree.nohz_full_patience_delay"
         # A kernel before 6.11 passes over it. Elsewhere than on OpenShift, the release does not tell the kernel.
         if target.platform != "openshift" or versions.ships(target, "kernel.nohz_full_patience_delay"):
-            yield "rcutree.nohz_full_patience_delay", "1000", (_LATENCY,)
-        yield "nohz", "on", (_PARTITIONING,)
+            yield key, "1000", (unasked(plan, "latency", NAME, key),)
+        yield "nohz", "on", (unasked(plan, "latency", NAME, "nohz"),)
     if switches.rcu_nocbs:
-        reason = stated(plan, "RCU callbacks run on other CPUs", "isolation.rcuNocbs")
+        default = unasked(plan, "rcu-nocbs", NAME, "rcu_nocbs")
+        reason = stated_or(plan, "RCU callbacks run on other CPUs", "isolation.rcuNocbs", default)
         yield "rcu_nocbs", isolated.cpus, (*isolated.because, reason)
     others = _others(plan)
     because = (*isolated.because, *plan.pool("offlined").because)
-    if plan.node_class.target.platform == "openshift":
-        yield "tuned.non_isolcpus", others, (*because, Reason("TuneD's scripts read it on OpenShift", "default"))
-    reason = Reason("system services stay off isolated and offlined CPUs", "default")
-    yield "systemd.cpu_affinity", others, (*because, reason)
+    for key, name in (("tuned.non_isolcpus", "tuned"), ("systemd.cpu_affinity", "system-services")):
+        if chosen.is_on(plan, name):
+            yield key, others, (*because, unasked(plan, name, NAME, key))
 
 
 def _others(plan: NodePlan) -> CpuSet:
@@ -123,46 +125,50 @@ def _isolated(plan: NodePlan) -> Pool:
 def _platform(plan: NodePlan) -> Iterator[Argument]:
     """What depends on the CPU vendor; nothing for vendors that the node tuning operator has no profile for."""
     node_class = plan.node_class
-    vendor = (Reason(f"the CPUs are of {node_class.cpu_vendor}", "default"),)
     if node_class.architecture != "x86_64" or node_class.cpu_vendor not in (INTEL, AMD):
         return
-    if node_class.cpu_vendor == INTEL:
-        yield "intel_iommu", "on", vendor
-    yield "iommu", "pt", vendor
-    if node_class.cpu_vendor == AMD:
-        mode, reason = _chosen_mode(plan) or ("guided", Reason("the hardware chooses frequencies", "default"))
-        yield "amd_pstate", mode, (*vendor, reason)
-    hints = plan.spec.workload_hints
-    real_time = stated(plan, "the workloads are real-time", "workloadHints.realTime")
-    if hints.real_time:
-        yield "nmi_watchdog", "0", (real_time,)
-        yield "mce", "off", (real_time,)
-    if hints.high_power_consumption:
+    vendor = of_hardware(plan, f"the CPUs are of {node_class.cpu_vendor}", "vendor")
+    if chosen.is_on(plan, "iommu"):
+        if node_class.cpu_vendor == INTEL:
+            yield "intel_iommu", "on", (vendor, unasked(plan, "iommu", NAME, "intel_iommu"))
+        yield "iommu", "pt", (vendor, unasked(plan, "iommu", NAME, "iommu"))
+    if node_class.cpu_vendor == AMD and (mode := _mode(plan, "amd_pstate", "guided")):
+        yield "amd_pstate", mode[0], (vendor, mode[1])
+    real_time = chosen.real_time(plan)
+    if real_time:
+        yield "nmi_watchdog", "0", (_real_time(plan, "nmi_watchdog"),)
+        yield "mce", "off", (_real_time(plan, "mce"),)
+    if plan.spec.workload_hints.high_power_consumption:
         power = stated(plan, "short wake-ups are worth the power", "workloadHints.highPowerConsumption")
         yield "processor.max_cstate", "1", (power,)
         if node_class.cpu_vendor == INTEL:
             yield "intel_idle.max_cstate", "0", (power,)
-        if hints.real_time:
-            yield "idle", "poll", (power, real_time)
+        if real_time:
+            yield "idle", "poll", (power, _real_time(plan, "idle"))
     if node_class.cpu_vendor == INTEL:
         yield from _intel_pstate(plan)
 
 
 def _intel_pstate(plan: NodePlan) -> Iterator[Argument]:
     model = plan.node_class.cpu_model_number
-    if chosen := _chosen_mode(plan):
-        yield "intel_pstate", chosen[0], (chosen[1],)
-    elif model is not None:
-        mode, than = ("disable", "before") if model in BEFORE_ICE_LAKE else ("active", "not before")
-        yield "intel_pstate", mode, (Reason(f"CPU model {model} is {than} Ice Lake", "default"),)
+    usual = "disable" if model in BEFORE_ICE_LAKE else "active"
+    if mode := _mode(plan, "intel_pstate", usual if model is not None else ""):
+        than = "before" if model in BEFORE_ICE_LAKE else "not before"
+        generation = of_hardware(plan, f"CPU model {model} is {than} Ice Lake", "modelNumber")
+        yield "intel_pstate", mode[0], (mode[1], generation) if mode[0] == usual else (mode[1],)
 
 
-def _chosen_mode(plan: NodePlan) -> tuple[str, Reason] | None:
-    """The mode of the frequency driver that the intent needs, whatever the CPU; the choice of pods comes first."""
+def _mode(plan: NodePlan, key: str, usual: str) -> tuple[str, Reason] | None:
+    """The mode of the frequency driver that the intent needs, else the usual one of the CPU where that is set.
+
+    The choice of pods comes first.
+    """
     if plan.spec.workload_hints.per_pod_power_management:
         return "passive", stated(plan, "pods choose frequencies", "workloadHints.perPodPowerManagement")
     if plan.spec.hardware_tuning:
         return "active", plan.node_class.reason("highest frequencies are set", "hardwareTuning")
+    if usual and chosen.is_on(plan, "frequency-driver"):
+        return usual, unasked(plan, "frequency-driver", NAME, key)
     return None
 
 
@@ -171,18 +177,21 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
     if not isolated.cpus:
         return
     if switches.nohz_full:
-        reason = stated(plan, "no timer tick while one task runs", "isolation.nohzFull")
+        default = unasked(plan, "nohz-full", NAME, "nohz_full")
+        reason = stated_or(plan, "no timer tick while one task runs", "isolation.nohzFull", default)
         yield "nohz_full", isolated.cpus, (*isolated.because, reason)
     flags: list[tuple[str, Reason]] = []
     if switches.domain:
         flags.append(("domain", stated(plan, "no load balancing", "isolation.domain")))
     if switches.managed_irq:
-        flags.append(("managed_irq", stated(plan, "managed interrupts stay off", "isolation.managedIrq")))
+        default = unasked(plan, "managed-irq", NAME, "isolcpus")
+        reason = stated_or(plan, "managed interrupts stay off", "isolation.managedIrq", default)
+        flags.append(("managed_irq", reason))
     reasons = tuple(reason for _, reason in flags)
     both: list[tuple[Value, ...]] = [(*(flag for flag, _ in flags), isolated.cpus)] if flags else []
     if (apart := without_balancing(plan)) and not switches.domain:
         both.append(("domain", apart))
-        reasons = (*reasons, Reason("the scheduler leaves the pool isolcpus alone", "default"))
+        reasons = (*reasons, unasked(plan, "scheduler", NAME, "isolcpus"))
     if both:
         # A list of its own comes last: kernels before 5.18 know one list only, and drop each later one that differs.
         yield "isolcpus", both[0] if len(both) == 1 else tuple(both), (*isolated.because, *reasons)
@@ -216,14 +225,15 @@ def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
     """CRI-O's hooks overwrite the default affinity, so that on OpenShift it is left to them unless asked for."""
     wanted = plan.spec.isolation.irq_affinity
     if wanted is None:
-        wanted = plan.node_class.target.platform == "kubernetes"
+        wanted = chosen.is_on(plan, "irq-affinity")
     reserved = plan.pool("reserved")
     if dpdk := ovsdpdk.cpus(plan):
         # Those of the pools, as the node tuning operator adds them up; a CPU in no pool gets no interrupts.
         others = union(pool.cpus for pool in plan.pools if pool.name != "offlined") - dpdk
         yield "irqaffinity", others, (*plan.pool("isolcpus").because, ovsdpdk.reason(plan))
     elif wanted and reserved.cpus:
-        reason = stated(plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity")
+        default = unasked(plan, "irq-affinity", NAME, "irqaffinity")
+        reason = stated_or(plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity", default)
         yield "irqaffinity", reserved.cpus, (*reserved.because, reason)
 
 

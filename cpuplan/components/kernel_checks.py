@@ -65,7 +65,7 @@ def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     power, pods = "workloadHints.highPowerConsumption", "workloadHints.perPodPowerManagement"
     pairs = [
         (hints.high_power_consumption and hints.per_pod_power_management, pods, "true", f"{power} true"),
-        (not hints.real_time and wanted.real_time, "workloadHints.realTime", "false", "kernel.realTime true"),
+        (hints.real_time is False and wanted.real_time, "workloadHints.realTime", "false", "kernel.realTime true"),
         (wanted.page_size == "64k" and wanted.real_time, "kernel.pageSize", "64k", "kernel.realTime true"),
         (
             wanted.page_size == "64k" and plan.node_class.architecture not in ("aarch64", ""),

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components import kubelet_fields, memory, mixedcpus
-from cpuplan.components.reasons import is_written, stated
+from cpuplan.components import chosen, kubelet_fields, memory, mixedcpus
+from cpuplan.components.reasons import is_written, stated, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
@@ -58,7 +58,7 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 
     The options of a CPU manager without a policy are the only ones that a kubelet refuses.
     """
-    further = (*_reservations(plan), *_topology_manager(plan), *_given_reservation(plan), _reconcile_period(plan))
+    further = (*_reservations(plan), *_topology_manager(plan), *_given_reservation(plan), *_reconcile_period(plan))
     yield from (
         setting
         for setting in further
@@ -70,22 +70,23 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
     text = "pods get exclusive CPUs" if spec.cpu_manager_policy == "static" else "no pod gets exclusive CPUs"
-    yield _given(plan, "cpuManagerPolicy", spec.cpu_manager_policy, text)
+    yield _given(plan, "cpuManagerPolicy", spec.cpu_manager_policy, text, "static-policy")
     for option, (value, reason) in sorted(cpu_options(plan).items()):
         yield Setting(NAME, f"cpuManagerPolicyOptions.{option}", value, (reason,))
-    yield _reconcile_period(plan)
+    yield from _reconcile_period(plan)
 
 
-def _reconcile_period(plan: NodePlan) -> Setting:
-    period = plan.spec.kubelet.cpu_manager_reconcile_period
-    return _given(plan, "cpuManagerReconcilePeriod", period, "how often cpusets are compared")
+def _reconcile_period(plan: NodePlan) -> Iterator[Setting]:
+    if period := chosen.reconcile_period(plan):
+        text = "how often cpusets are compared"
+        yield _given(plan, "cpuManagerReconcilePeriod", period, text, "reconcile-period")
 
 
 def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
     """The CPU manager's policy options and their reasons.
 
-    With single-numa-node, a container gets whole cores unless the intent says otherwise, as on OpenShift. The policy
-    none refuses every option, and distribute-cpus-across-cores this one.
+    On OpenShift, a container gets whole cores with single-numa-node unless the intent says otherwise. The policy none
+    refuses every option, and distribute-cpus-across-cores this one.
     """
     spec = plan.spec.kubelet
     given = spec.cpu_manager_policy_options
@@ -94,31 +95,35 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
         for option, value in given.items()
     }
     excluded = {"full-pcpus-only", "distribute-cpus-across-cores"} & given.keys()
-    if spec.cpu_manager_policy == "static" and spec.topology_manager_policy == "single-numa-node" and not excluded:
-        reason = stated(plan, "single-numa-node comes with whole cores", "kubelet.topologyManagerPolicy")
+    strict = spec.cpu_manager_policy == "static" and spec.topology_manager_policy == "single-numa-node"
+    if strict and not excluded and chosen.is_on(plan, "whole-cores"):
+        reason = unasked(plan, "whole-cores", NAME, "cpuManagerPolicyOptions.full-pcpus-only")
         found["full-pcpus-only"] = ("true", reason)
     return found
 
 
 def _topology_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
-    yield _given(plan, "topologyManagerPolicy", spec.topology_manager_policy, "how resources are aligned")
+    if spec.topology_manager_policy or chosen.is_on(plan, "topology-policy"):
+        policy = chosen.topology_policy(plan)
+        yield _given(plan, "topologyManagerPolicy", policy, "how resources are aligned", "topology-policy")
     if spec.topology_manager_scope:
-        yield _given(plan, "topologyManagerScope", spec.topology_manager_scope, "what is aligned together")
+        together = stated(plan, "what is aligned together", "kubelet.topologyManagerScope")
+        yield Setting(NAME, "topologyManagerScope", spec.topology_manager_scope, (together,))
     for option, value in sorted(spec.topology_manager_policy_options.items()):
-        yield _given(plan, f"topologyManagerPolicyOptions.{option}", value, "asked for")
+        reason = stated(plan, "asked for", f"kubelet.topologyManagerPolicyOptions.{option}")
+        yield Setting(NAME, f"topologyManagerPolicyOptions.{option}", value, (reason,))
 
 
 def _reservations(plan: NodePlan) -> Iterator[Setting]:
-    spec = plan.spec.kubelet
-    amounts: tuple[tuple[str, Mapping[Any, str], str], ...] = (
-        ("kubeReserved", spec.kube_reserved, "kept for the kubelet and the runtime"),
-        ("systemReserved", spec.system_reserved, "kept for system services"),
-        ("evictionHard", spec.eviction_hard, "pods are evicted below this"),
+    amounts: tuple[tuple[str, Mapping[str, str], str, str], ...] = (
+        ("kubeReserved", chosen.kube_reserved(plan), "kept for the kubelet and the runtime", "kube-reserved"),
+        ("systemReserved", chosen.system_reserved(plan), "kept for system services", "system-reserved"),
+        ("evictionHard", chosen.eviction_hard(plan), "pods are evicted below this", "eviction"),
     )
-    for field, given, text in amounts:
+    for field, given, text, name in amounts:
         for key, value in sorted(given.items()):
-            yield _given(plan, f"{field}.{key}", value, text)
+            yield _given(plan, f"{field}.{key}", value, text, name)
     cpus = reserved_cpus(plan)
     if cpus:
         because = plan.pool("reserved").because
@@ -152,18 +157,18 @@ def _memory_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
     if not memory.uses_memory_manager(plan):
         if spec.memory_manager_policy:
-            yield _given(plan, "memoryManagerPolicy", spec.memory_manager_policy, "memory is not aligned")
+            reason = stated(plan, "memory is not aligned", "kubelet.memoryManagerPolicy")
+            yield Setting(NAME, "memoryManagerPolicy", spec.memory_manager_policy, (reason,))
         yield from _given_reservation(plan)
         return
-    field = "kubelet.memoryManagerPolicy" if spec.memory_manager_policy else "kubelet.topologyManagerPolicy"
-    because: tuple[Reason, ...] = (stated(plan, "memory is aligned with CPUs", field),)
+    default = unasked(plan, "memory-manager", NAME, "memoryManagerPolicy")
+    because = (stated_or(plan, "memory is aligned with CPUs", "kubelet.memoryManagerPolicy", default),)
     yield Setting(NAME, "memoryManagerPolicy", "Static", because)
     if spec.reserved_memory:
         yield from _given_reservation(plan)
     elif reserved := memory.reserved(plan):
-        text = "kubeReserved, systemReserved and evictionHard together, on the nodes of the reserved CPUs"
-        because = (*because, Reason(text, "default"))
-        yield Setting(NAME, "reservedMemory", tuple(map(_reserved_entry, reserved.items())), because)
+        needed = (*because, unasked(plan, "reserved-memory", NAME, "reservedMemory"))
+        yield Setting(NAME, "reservedMemory", tuple(map(_reserved_entry, reserved.items())), needed)
 
 
 def _given_reservation(plan: NodePlan) -> Iterator[Setting]:
@@ -178,9 +183,9 @@ def _reserved_entry(item: tuple[int, int]) -> Value:
     return {"numaNode": node, "limits": {"memory": to_text(size)}}
 
 
-def _given(plan: NodePlan, key: str, value: str, text: str) -> Setting:
-    """A setting of the field of the same name in the intent."""
-    return Setting(NAME, key, value, (stated(plan, text, f"kubelet.{key}"),))
+def _given(plan: NodePlan, key: str, value: str, text: str, default: str) -> Setting:
+    """A setting of the field of the same name in the intent, or of a default."""
+    return Setting(NAME, key, value, (stated_or(plan, text, f"kubelet.{key}", unasked(plan, default, NAME, key)),))
 
 
 def configuration(settings: Sequence[Setting]) -> dict[str, Any]:

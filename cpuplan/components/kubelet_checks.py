@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from cpuplan.components import eviction, hugepages, kubelet, kubelet_fields, memory, versions
+from cpuplan.components import chosen, eviction, hugepages, kubelet, kubelet_fields, memory, versions
 from cpuplan.components.eviction import At
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -152,10 +152,9 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Machines that the topology manager refuses, or panics on; the policy none looks at nothing."""
-    spec = plan.spec.kubelet
-    if spec.topology_manager_policy == "none":
+    if chosen.topology_policy(plan) == "none":
         return
-    options = spec.topology_manager_policy_options
+    options = plan.spec.kubelet.topology_manager_policy_options
     nodes = list(plan.topology.numa_facts)
     given = options.get(MAX_NUMA_NODES, "")
     limit = int(given) if given.isdecimal() else DEFAULT_MAX_NUMA_NODES
@@ -168,8 +167,8 @@ def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 
 def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    spec = plan.spec.kubelet
-    for field, given in (("kubeReserved", spec.kube_reserved), ("systemReserved", spec.system_reserved)):
+    amounts = (("kubeReserved", chosen.kube_reserved(plan)), ("systemReserved", chosen.system_reserved(plan)))
+    for field, given in amounts:
         for key, value in given.items():
             count = {"pid": _COUNT, "cpu": _CPU_AMOUNT}.get(key)
             right = count.fullmatch(value) if count else memory.size_of(value) is not None
@@ -184,7 +183,7 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         if spec.reserved_memory:
             yield diagnose("CP519", at("reservedMemory"))
         return
-    threshold = spec.eviction_hard.get("memory.available", "")
+    threshold = memory.threshold(plan)
     if threshold.endswith("%"):
         yield diagnose("CP516", at("evictionHard.memory.available"), value=threshold)
         return

@@ -1,6 +1,6 @@
 """Plans of which the simulated kubelet has nothing to say, told without it: to load it takes longer than to ask it."""
 
-from cpuplan.components import kubelet, memory
+from cpuplan.components import chosen, kubelet, memory
 from cpuplan.plan import NodePlan
 from cpuplan.topology import KubeletFacts
 
@@ -23,9 +23,9 @@ def is_plain(plan: NodePlan) -> bool:
         and facts == KubeletFacts(facts.caches, facts.unread_caches)
         and bool(plan.pool("reserved").cpus)
         and memory.reservation(plan) <= _ENOUGH_MEMORY // 2
-        and not any("%" in text for signal, text in spec.eviction_hard.items() if signal.startswith("memory"))
+        and not any("%" in text for signal, text in chosen.eviction_hard(plan).items() if signal.startswith("memory"))
         and (not told or sum(told) >= _ENOUGH_MEMORY)
-        and not spec.kube_reserved.keys() | spec.system_reserved.keys() > {"memory"}
+        and not chosen.kube_reserved(plan).keys() | chosen.system_reserved(plan).keys() > {"memory"}
         and _is_uniform(plan)
     )
 

@@ -1,19 +1,21 @@
 """Reserved memory: how much, and on which NUMA nodes. The kubelet, NodeResourceTopology and their checks share it."""
 
 from cpuplan import quantity
-from cpuplan.components import hugepages
-from cpuplan.intent import ALIGNING
+from cpuplan.components import chosen, hugepages
 from cpuplan.plan import NodePlan
+
+#: evictionHard memory.available of a kubelet that is told nothing (pkg/kubelet/apis/config/v1beta1/defaults_linux.go).
+OWN_THRESHOLD = "100Mi"
 
 
 def uses_memory_manager(plan: NodePlan) -> bool:
-    """Whether the memory manager has the Static policy; by default where alignment is demanded, as on OpenShift."""
+    """Whether the memory manager has the Static policy."""
     spec = plan.spec.kubelet
     if spec.dynamic_resource_allocation:
         return False
     if spec.memory_manager_policy:
         return spec.memory_manager_policy == "Static"
-    return spec.topology_manager_policy in ALIGNING
+    return chosen.memory_is_aligned(plan)
 
 
 def reservation(plan: NodePlan) -> int:
@@ -21,9 +23,16 @@ def reservation(plan: NodePlan) -> int:
 
     Values that are no quantity count for nothing; `kubelet_checks` reports them.
     """
-    spec = plan.spec.kubelet
-    amounts = (spec.kube_reserved.get("memory"), spec.system_reserved.get("memory"))
-    return sum(size_of(text or "") or 0 for text in (*amounts, spec.eviction_hard.get("memory.available")))
+    amounts = (chosen.kube_reserved(plan).get("memory"), chosen.system_reserved(plan).get("memory"))
+    return sum(size_of(text or "") or 0 for text in (*amounts, threshold(plan)))
+
+
+def threshold(plan: NodePlan) -> str:
+    """The memory below which pods are evicted; empty for none. Without any threshold, a kubelet has its own."""
+    given = chosen.eviction_hard(plan)
+    if not given and plan.node_class.target.platform == "kubernetes":
+        return OWN_THRESHOLD
+    return given.get("memory.available", "")
 
 
 def size_of(text: str) -> int | None:

@@ -7,7 +7,7 @@ OpenShift's kubelet reads the file once, at its start, and advertises workload.o
 from collections.abc import Callable, Iterator, Sequence
 
 from cpuplan.components import versions
-from cpuplan.components.reasons import stated
+from cpuplan.components.reasons import stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_json
@@ -28,14 +28,15 @@ def are_used(plan: NodePlan) -> bool:
 def reason(plan: NodePlan) -> Reason:
     """Why they are used."""
     text = "containers may use shared CPUs beside exclusive ones"
-    return stated(plan, text, "runtime.mixedCpus")
+    return stated_or(plan, text, "runtime.mixedCpus", unasked(plan, "mixed-cpus", "crio", "shared_cpuset"))
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """How many containers of the node may share; other platforms than OpenShift have no such file."""
     if are_used(plan) and plan.node_class.target.platform == "openshift":
         limit = plan.spec.runtime.containers_limit
-        because = stated(plan, f"up to {limit} containers may share", "runtime.containersLimit")
+        default = unasked(plan, "containers-limit", NAME, _LIMIT)
+        because = stated_or(plan, f"up to {limit} containers may share", "runtime.containersLimit", default)
         yield Setting(NAME, _LIMIT, limit, (reason(plan), because))
 
 

@@ -7,8 +7,8 @@ node-feature-discovery), which writes the same zones from the kubelet's pod-reso
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components import hugepages, kubelet, memory
-from cpuplan.components.reasons import stated
+from cpuplan.components import chosen, hugepages, kubelet, memory
+from cpuplan.components.reasons import of_hardware, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
@@ -28,9 +28,10 @@ _SCOPES = {"container": "ContainerLevel", "pod": "PodLevel"}
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Zones and attributes; the node's name is not among them, since a class has one layout for all its nodes."""
     spec = plan.spec.kubelet
-    policy, scope = spec.topology_manager_policy, spec.topology_manager_scope or "container"
-    because = stated(plan, "the kubelet aligns by it", "kubelet.topologyManagerPolicy")
-    scoped = stated(plan, "the kubelet aligns by it", "kubelet.topologyManagerScope")
+    policy, scope = chosen.topology_policy(plan), spec.topology_manager_scope or "container"
+    text, default = "the kubelet aligns by it", unasked(plan, "expected-policy", NAME, "topologyPolicies")
+    because = stated_or(plan, text, "kubelet.topologyManagerPolicy", default)
+    scoped = stated_or(plan, text, "kubelet.topologyManagerScope", default)
     yield Setting(NAME, "attributes.topologyManagerPolicy", policy, (because,))
     yield Setting(NAME, "attributes.topologyManagerScope", scope, (scoped,))
     if limit := spec.topology_manager_policy_options.get("max-allowable-numa-nodes"):
@@ -52,7 +53,7 @@ def can_have_zones(plan: NodePlan) -> bool:
 def _zone(plan: NodePlan, node: int) -> Iterator[Setting]:
     zone = f"zones.node-{node}"
     facts = plan.topology.numa_facts
-    inventory = (Reason(f"the inventory's {plan.node_class.hardware}", "default"),)
+    inventory = (of_hardware(plan, f"the inventory's {plan.node_class.hardware}"),)
     distances = facts[node].distances
     if len(distances) == len(facts):
         costs: dict[str, Value] = {f"node-{other}": cost for other, cost in zip(facts, distances, strict=True)}
@@ -77,7 +78,7 @@ def _memory(plan: NodePlan, node: int, zone: str, inventory: tuple[Reason, ...])
             yield Setting(NAME, f"{zone}.resources.{hugepages.resource(kib)}", _amounts(amount, amount), (asked,))
     if size:
         free = size - hugepages.bytes_of(pages) - memory.reserved(plan).get(node, 0)
-        because = (*inventory, Reason("less huge pages and reservedMemory", "default"))
+        because = (*inventory, unasked(plan, "expected-memory", NAME, f"{zone}.resources.memory"))
         yield Setting(NAME, f"{zone}.resources.memory", _amounts(size, max(free, 0)), because)
 
 

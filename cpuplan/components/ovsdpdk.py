@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cpuplan.components import kubelet
-from cpuplan.components.reasons import stated
+from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.components.texts import template
 from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
@@ -44,7 +44,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         balanced = plan.spec.open_v_switch.load_balancing
         text = "the scheduler may move the threads" if balanced else "the scheduler does not move the threads"
         kind = "member" if balanced else "isolated"
-        yield Setting(NAME, _PARTITION, kind, (stated(plan, text, "openVSwitch.loadBalancing"),))
+        default = unasked(plan, "dpdk-balancing", NAME, _PARTITION)
+        yield Setting(NAME, _PARTITION, kind, (stated_or(plan, text, "openVSwitch.loadBalancing", default),))
 
 
 def render(settings: Sequence[Setting]) -> str:

@@ -1,14 +1,41 @@
-"""Reasons for settings that come from a field of the intent, or from its default."""
+"""Reasons for settings: a field of the intent, a default of the table `cpuplan.defaults`, or a fact of the hardware."""
 
 import re
 
+from cpuplan import defaults
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
 
+#: The origin of a setting that nobody asked for.
+DEFAULT = "default"
+
 
 def stated(plan: NodePlan, text: str, field: str) -> Reason:
-    """The reason `text` at `field` (a path below `spec`, as in YAML) where the intent writes it, else a default's."""
-    return plan.node_class.reason(text, field) if is_written(plan, field) else Reason(text, "default")
+    """The reason `text` at `field` (a path below `spec`, as in YAML), which the intent writes."""
+    return plan.node_class.reason(text, field)
+
+
+def unasked(plan: NodePlan, name: str, component: str, key: str) -> Reason:
+    """The reason of the default `name` for a setting; at its line where the intent switches the default on."""
+    text = defaults.reason(name, component, key)
+    for index, switch in enumerate(plan.spec.defaults):
+        if switch.enable == name:
+            return plan.node_class.reason(text, f"defaults.{index}")
+    default = defaults.named(name)
+    if default.real_time and plan.node_class.target.platform not in default.on:
+        return plan.node_class.reason(text, "workloadHints.realTime")
+    return Reason(text, DEFAULT)
+
+
+def stated_or(plan: NodePlan, text: str, field: str, default: Reason) -> Reason:
+    """The reason `text` at `field` where the intent writes it, else the default's."""
+    return plan.node_class.reason(text, field) if is_written(plan, field) else default
+
+
+def of_hardware(plan: NodePlan, text: str, field: str = "") -> Reason:
+    """A fact of the inventory."""
+    path = f"spec.{field}" if field else "spec"
+    return Reason(text, f"Hardware/{plan.node_class.hardware}:{path}")
 
 
 def is_written(plan: NodePlan, field: str) -> bool:

@@ -7,7 +7,7 @@ queues and interrupts of their own to be steered by, so that theirs is taken bac
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.components.reasons import stated
+from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet
@@ -30,7 +30,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     reason = stated(plan, "received packets are worked on by the reserved CPUs", "net.receivePacketSteering")
     yield Setting(NAME, _MASK, reserved.cpus, (*reserved.because, reason))
     if not net.physical_device_rps:
-        own = stated(plan, "physical devices have queues of their own", "net.physicalDeviceRps")
+        default = unasked(plan, "physical-rps", NAME, UNIT)
+        own = stated_or(plan, "physical devices have queues of their own", "net.physicalDeviceRps", default)
         yield Setting(NAME, UNIT, True, (reason, own))
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components.reasons import stated
+from cpuplan.components import crio
 from cpuplan.components.setting import Setting, Value
-from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
 from cpuplan.load import targets
 from cpuplan.plan import NodePlan
@@ -15,13 +14,16 @@ _SELECTOR = "scheduling.nodeSelector."
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """The object's fields, one for each label of the selector. Label names have dots and no further ones follow."""
+    """The object's fields, one for each label of the selector. Label names have dots and no further ones follow.
+
+    There is one for each intent, or for each pool of a split one; none where CRI-O has no such handler.
+    """
     name = f"performance-{plan.node_class.profile}"
-    whose = "intent" if plan.node_class.profile == plan.node_class.intent else "pool"
-    yield Setting(NAME, "metadata.name", name, (Reason(f"one class for each {whose}", "default"),))
-    handler = plan.spec.runtime.handler
-    reason = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
-    yield Setting(NAME, "handler", handler, (reason,))
+    if not crio.has_handler(plan):
+        return
+    because = crio.why_handler(plan)
+    yield Setting(NAME, "metadata.name", name, because)
+    yield Setting(NAME, "handler", plan.spec.runtime.handler, because)
     for label, value in sorted(node_selector(plan).items()):
         reason = plan.node_class.reason("only these nodes have the handler", _selector_field(plan))
         yield Setting(NAME, _SELECTOR + label, value, (reason,))
@@ -66,8 +68,8 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
 
 
 def render(settings: Sequence[Setting]) -> str:
-    """The object's YAML."""
-    return to_yaml(document(settings))
+    """The object's YAML; empty without settings."""
+    return to_yaml(document(settings)) if settings else ""
 
 
 def parse(text: str) -> dict[str, Value]:

@@ -7,46 +7,43 @@ them: they stand in the MachineConfig, where a review sees them, and the parents
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cpuplan.components import versions
-from cpuplan.components.reasons import stated
+from cpuplan.components import chosen, versions
+from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.diagnostics import Reason
 from cpuplan.intent import NetDevice
 from cpuplan.plan import NodePlan
 
 NAME = "tuned"
 ISOLATED_CORES = "variables.isolated_cores"
 _PARENTS = "openshift-node,cpu-partitioning"
-#: What cpu-partitioning and its parents leave to others, or set in a way that pods with exclusive CPUs suffer from.
-_ALWAYS: tuple[tuple[str, str, str], ...] = (
-    ("vm.transparent_hugepages", "never", "khugepaged would move the pages of running workloads"),
-    ("sysctl.net.ipv4.tcp_fastopen", "3", "connections open faster, as in network-latency"),
-    ("sysctl.vm.dirty_ratio", "10", "writers wait before much is dirty, as in latency-performance"),
-    ("sysctl.vm.dirty_background_ratio", "3", "writing back begins early, as in latency-performance"),
-    ("sysctl.vm.swappiness", "10", "memory of processes stays in memory, as in latency-performance"),
-    ("sysctl.kernel.timer_migration", "1", "timers leave the CPUs that pods get exclusively"),
-    ("selinux.avc_cache_threshold", "8192", "a node with many containers has many access vectors"),
-    ("scheduler.runtime", "0", "TuneD places processes once and does not watch for new ones"),
-    ("scheduler.group.ksoftirqd", "0:f:11:*:ksoftirqd.*", "soft interrupts run before real-time threads of workloads"),
-    ("scheduler.group.rcuc", "0:f:11:*:rcuc.*", "RCU callbacks run before real-time threads of workloads"),
-    ("scheduler.group.ktimers", "0:f:11:*:ktimers.*", "timers run before real-time threads of workloads"),
+#: What cpu-partitioning and its parents leave to others, or set in a way that pods with exclusive CPUs suffer from, by
+#: the names of the defaults. RHEL 10 starts the timer of firmware updates by itself.
+_FREQUENCIES: tuple[tuple[str, str, str], ...] = (
+    ("cpu-frequencies", "cpu.force_latency", "cstate.id:1|3"),
+    ("cpu-frequencies", "cpu.governor", "performance"),
+    ("cpu-frequencies", "cpu.energy_perf_bias", "performance"),
+    ("cpu-frequencies", "cpu.min_perf_pct", "100"),
 )
-#: RHEL 10 starts it by itself.
-_FIRMWARE = (
-    ("service.service.fwupd-refresh.timer", "stop,disable", "firmware updates raise SMIs, which stop every CPU"),
+_FIRMWARE = (("firmware-updates", "service.service.fwupd-refresh.timer", "stop,disable"),)
+_ALWAYS: tuple[tuple[str, str, str], ...] = (
+    ("transparent-hugepages", "vm.transparent_hugepages", "never"),
+    ("tcp-fastopen", "sysctl.net.ipv4.tcp_fastopen", "3"),
+    ("dirty-pages", "sysctl.vm.dirty_ratio", "10"),
+    ("dirty-pages", "sysctl.vm.dirty_background_ratio", "3"),
+    ("swappiness", "sysctl.vm.swappiness", "10"),
+    ("timer-migration", "sysctl.kernel.timer_migration", "1"),
+    ("avc-cache", "selinux.avc_cache_threshold", "8192"),
+    ("tuned-scheduler", "scheduler.runtime", "0"),
+    ("kernel-threads", "scheduler.group.ksoftirqd", "0:f:11:*:ksoftirqd.*"),
+    ("kernel-threads", "scheduler.group.rcuc", "0:f:11:*:rcuc.*"),
+    ("kernel-threads", "scheduler.group.ktimers", "0:f:11:*:ktimers.*"),
 )
 _REAL_TIME: tuple[tuple[str, str, str], ...] = (
-    ("sysctl.kernel.hung_task_timeout_secs", "600", "a task may have to wait long for a busy CPU"),
-    ("sysctl.kernel.nmi_watchdog", "0", "no watchdog interrupts"),
-    ("sysctl.kernel.sched_rt_runtime_us", "-1", "real-time tasks may use all of a CPU"),
-    ("sysctl.vm.stat_interval", "10", "statistics are gathered less often"),
-)
-_FREQUENCIES: tuple[tuple[str, str, str], ...] = (
-    ("cpu.force_latency", "cstate.id:1|3", "CPUs wake up from shallow C-states only"),
-    ("cpu.governor", "performance", "frequencies do not sink"),
-    ("cpu.energy_perf_bias", "performance", "frequencies do not sink"),
-    ("cpu.min_perf_pct", "100", "frequencies do not sink"),
+    ("real-time", "sysctl.kernel.hung_task_timeout_secs", "600"),
+    ("real-time", "sysctl.kernel.nmi_watchdog", "0"),
+    ("real-time", "sysctl.kernel.sched_rt_runtime_us", "-1"),
+    ("real-time", "sysctl.vm.stat_interval", "10"),
 )
 #: sysctls of network-latency that a real-time kernel has not.
 _NOT_IN_REAL_TIME_KERNELS = "kernel.numa_balancing,net.core.busy_read,net.core.busy_poll"
@@ -54,36 +51,36 @@ _POLICY = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_max_freq"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """Options by `section.option`; on OpenShift only, where TuneD runs on every node, and for CPUs to isolate."""
-    if plan.node_class.target.platform != "openshift" or not plan.pool("isolated").cpus:
+    """Options by `section.option`."""
+    if not is_used(plan):
         return
-    parents = Reason("OpenShift's own profile, and TuneD's for isolated CPUs", "default")
-    yield Setting(NAME, "main.summary", f"CPUs of {plan.node_class.intent}, as cpuplan divides them", (parents,))
-    yield Setting(NAME, "main.include", _PARENTS, (parents,))
+    yield from _given(plan, [("tuned", "main.summary", f"CPUs of {plan.node_class.intent}, as cpuplan divides them")])
+    yield from _given(plan, [("tuned", "main.include", _PARENTS)])
     yield from _isolated_cores(plan)
     yield from _cpu(plan)
     if versions.ships(plan.node_class.target, "tuned.fwupd_timer"):
-        yield from _given(_FIRMWARE)
-    yield from _given(_ALWAYS)
+        yield from _given(plan, _FIRMWARE)
+    yield from _given(plan, _ALWAYS)
     yield from _real_time(plan)
     yield from _interrupts(plan)
     yield from _queues(plan)
     yield from _max_frequencies(plan)
-    socket = Reason(
-        "a socket with time stamps is open already, so that nobody's first one switches static keys", "default"
-    )
-    yield Setting(NAME, "rtentsk.enabled", "true", (socket,))
-    elsewhere = Reason("the parents' boot arguments give way to those of the MachineConfig", "default")
-    yield Setting(NAME, "bootloader.replace", "1", (elsewhere,))
-    # Without arguments, the plugin writes its file (plugins/plugin_bootloader.py, _instance_post_static) only with this
-    # option. What an earlier profile left there would stay, and the operator would make a MachineConfig of it.
-    none = Reason("TuneD notes down that it has no boot arguments, whatever an earlier profile had", "default")
-    yield Setting(NAME, "bootloader.skip_grub_config", "1", (none,))
+    yield from _given(plan, [("time-stamps", "rtentsk.enabled", "true")])
+    # Without arguments, the plugin writes its file (plugins/plugin_bootloader.py, _instance_post_static) only with the
+    # second option. What an earlier profile left there would stay, and the operator would make a MachineConfig of it.
+    yield from _given(plan, [("tuned", "bootloader.replace", "1"), ("tuned", "bootloader.skip_grub_config", "1")])
 
 
-def _given(rows: Iterable[tuple[str, str, str]], *reasons: Reason) -> Iterator[Setting]:
-    for key, value, text in rows:
-        yield Setting(NAME, key, value, (Reason(text, "default"), *reasons))
+def is_used(plan: NodePlan) -> bool:
+    """Whether there is a profile: on OpenShift, where TuneD runs on every node, and for CPUs to isolate."""
+    return chosen.is_on(plan, "tuned") and bool(plan.pool("isolated").cpus)
+
+
+def _given(plan: NodePlan, rows: Iterable[tuple[str, str, str]]) -> Iterator[Setting]:
+    """Options by the names of their defaults."""
+    for name, key, value in rows:
+        if chosen.is_on(plan, name):
+            yield Setting(NAME, key, value, (unasked(plan, name, NAME, key),))
 
 
 def _isolated_cores(plan: NodePlan) -> Iterator[Setting]:
@@ -97,16 +94,16 @@ def _cpu(plan: NodePlan) -> Iterator[Setting]:
         reason = stated(plan, "pods choose frequencies", "workloadHints.perPodPowerManagement")
         yield Setting(NAME, "cpu.enabled", "false", (reason,))
     else:
-        yield from _given(_FREQUENCIES)
+        yield from _given(plan, _FREQUENCIES)
 
 
 def _real_time(plan: NodePlan) -> Iterator[Setting]:
-    wanted = plan.spec.workload_hints.real_time
+    wanted, stalld = chosen.real_time(plan), "service.service.stalld"
     text = "the workloads are real-time" if wanted else "the workloads are not real-time"
-    reason = stated(plan, text, "workloadHints.realTime")
-    yield Setting(NAME, "service.service.stalld", "start,enable" if wanted else "stop,disable", (reason,))
-    if wanted:
-        yield from _given(_REAL_TIME, reason)
+    reason = stated_or(plan, text, "workloadHints.realTime", unasked(plan, "real-time", NAME, stalld))
+    yield Setting(NAME, stalld, "start,enable" if wanted else "stop,disable", (reason,))
+    for _, key, value in _REAL_TIME if wanted else ():
+        yield Setting(NAME, key, value, (unasked(plan, "real-time", NAME, key), reason))
     if plan.spec.kernel.real_time:
         because = (stated(plan, "a real-time kernel has none of these", "kernel.realTime"),)
         yield Setting(NAME, "sysctl.drop", _NOT_IN_REAL_TIME_KERNELS, because)
@@ -117,7 +114,8 @@ def _interrupts(plan: NodePlan) -> Iterator[Setting]:
     field = "isolation.globallyDisableIrqLoadBalancing"
     if plan.spec.isolation.globally_disable_irq_load_balancing:
         return
-    reason = stated(plan, "CRI-O takes interrupts from the CPUs of pods that ask for it", field)
+    default = unasked(plan, "irq-balancing", NAME, "irqbalance.enabled")
+    reason = stated_or(plan, "CRI-O takes interrupts from the CPUs of pods that ask for it", field, default)
     yield Setting(NAME, "irqbalance.enabled", "false", (reason,))
     yield Setting(NAME, "scheduler.default_irq_smp_affinity", "ignore", (reason,))
     yield Setting(NAME, "scheduler.irq_process", "false", (reason,))

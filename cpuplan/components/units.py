@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.components import hugepages, ovsdpdk, versions
-from cpuplan.components.reasons import stated
+from cpuplan.components import chosen, hugepages, ovsdpdk, versions
+from cpuplan.components.reasons import stated, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet, CpuSetError
@@ -22,41 +22,37 @@ BIN = "/usr/local/bin"
 OFFLINE_UNIT = "set-cpus-offline.service"
 #: Starts what the units above prepare; pulls them in where nobody enables units (see `_wants`).
 KUBELET_DROP_IN = f"{UNIT_FOLDER}/kubelet.service.d/50-cpuplan.conf"
-_OVS_REASON = "Open vSwitch may use all CPUs: its affinity is managed by OVN-Kubernetes"
 
 
 class _File(NamedTuple):
-    """A file that is always there on OpenShift: its template, mode, and what it is for."""
+    """A file of OpenShift's nodes: its template, mode, and the default that it belongs to."""
 
     template: str
     mode: int
-    reason: str
+    default: str
 
 
 IRQBALANCE_UNIT = "clear-irqbalance-banned-cpus.service"
 OVS_VSWITCHD = f"{UNIT_FOLDER}/ovs-vswitchd.service.d/01-use-ovs-slice.conf"
 OPENSHIFT_FILES: dict[str, _File] = {
-    f"{BIN}/clear-irqbalance-banned-cpus.sh": _File("bin/clear-irqbalance-banned-cpus.sh", 0o700, "its unit runs it"),
-    f"{BIN}/cpuset-configure.sh": _File("bin/cpuset-configure.sh", 0o700, "its unit runs it"),
-    f"{BIN}/hugepages-allocation.sh": _File("bin/hugepages-allocation.sh", 0o700, "units of huge pages run it"),
-    f"{BIN}/set-cpus-offline.sh": _File("bin/set-cpus-offline.sh", 0o700, f"{OFFLINE_UNIT} runs it"),
-    f"{UNIT_FOLDER}/ovs.slice": _File("units/ovs.slice", 0o644, _OVS_REASON),
+    f"{BIN}/clear-irqbalance-banned-cpus.sh": _File("bin/clear-irqbalance-banned-cpus.sh", 0o700, "irqbalance-start"),
+    f"{BIN}/cpuset-configure.sh": _File("bin/cpuset-configure.sh", 0o700, "cgroup-v1"),
+    f"{BIN}/hugepages-allocation.sh": _File("bin/hugepages-allocation.sh", 0o700, "scripts"),
+    f"{BIN}/set-cpus-offline.sh": _File("bin/set-cpus-offline.sh", 0o700, "scripts"),
+    f"{UNIT_FOLDER}/ovs.slice": _File("units/ovs.slice", 0o644, "ovs-slice"),
     **{
-        f"{UNIT_FOLDER}/{name}.service.d/01-use-ovs-slice.conf": _File("units/use-ovs-slice.conf", 0o644, _OVS_REASON)
+        f"{UNIT_FOLDER}/{name}.service.d/01-use-ovs-slice.conf": _File("units/use-ovs-slice.conf", 0o644, "ovs-slice")
         for name in ("openvswitch", "ovs-vswitchd", "ovsdb-server")
     },
-    "/var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity": _File("files/enable_dynamic_cpu_affinity", 0o644, _OVS_REASON),
-    "/etc/sysconfig/stalld-backend": _File(
-        "files/stalld-backend", 0o644, "stalld reads the scheduler's debug files, as under the node tuning operator"
-    ),
-    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": _File(
-        "units/stalld-backend.conf", 0o644, "stalld must be told of its backend"
-    ),
+    "/var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity": _File("files/enable_dynamic_cpu_affinity", 0o644, "ovs-slice"),
+    "/etc/sysconfig/stalld-backend": _File("files/stalld-backend", 0o644, "stalld-backend"),
+    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": _File("units/stalld-backend.conf", 0o644, "stalld-backend"),
 }
+#: Units of OpenShift's nodes, and the defaults that they belong to.
 OPENSHIFT_UNITS: dict[str, str] = {
-    IRQBALANCE_UNIT: "irqbalance starts with no CPU banned: CRI-O bans those of pinned pods",
-    "cpuset-configure.service": "load balancing can only be switched off below a root cgroup without it (cgroup v1)",
-    "ocp-tuned-one-shot.service": "TuneD tunes the node before its kubelet starts",
+    IRQBALANCE_UNIT: "irqbalance-start",
+    "cpuset-configure.service": "cgroup-v1",
+    "ocp-tuned-one-shot.service": "tuned-first",
 }
 #: Files and units of later releases, and the feature that a release must have.
 _SINCE = {
@@ -72,14 +68,13 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """Units by name, files by path."""
     prepared = [*_offline_unit(plan), *_huge_page_units(plan)]
     yield from prepared
-    if plan.node_class.target.platform == "openshift":
-        yield from _shipped(plan)
-        return
+    shipped = list(_shipped(plan)) if plan.node_class.target.platform == "openshift" else []
+    yield from shipped
     for start, path in _SCRIPTS.items():
         users = [setting for setting in prepared if setting.key.startswith(start)]
-        if users:
+        if users and path not in (setting.key for setting in shipped):
             yield Setting(NAME, path, True, users[0].reasons)
-    if prepared:
+    if prepared and plan.node_class.target.platform != "openshift":
         names = [setting.key for setting in prepared]
         reasons = tuple(dict.fromkeys(reason for setting in prepared for reason in setting.reasons))
         yield Setting(NAME, KUBELET_DROP_IN, _wants(names), reasons)
@@ -88,9 +83,11 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 def _shipped(plan: NodePlan) -> Iterator[Setting]:
     target, dpdk = plan.node_class.target, ovsdpdk.cpus(plan)
     told: dict[str, str] = {IRQBALANCE_UNIT: dpdk.short_mask(), OVS_VSWITCHD: str(dpdk)} if dpdk else {}
-    reasons = {path: file.reason for path, file in OPENSHIFT_FILES.items()} | OPENSHIFT_UNITS
-    for key, reason in reasons.items():
-        because: tuple[Reason, ...] = (Reason(reason, "default"),)
+    defaults = {path: file.default for path, file in OPENSHIFT_FILES.items()} | OPENSHIFT_UNITS
+    for key, name in defaults.items():
+        because: tuple[Reason, ...] = (unasked(plan, name, NAME, key),)
+        if not chosen.is_on(plan, name) and key not in told:
+            continue
         if key in told:
             because = (*plan.pool("isolcpus").because, ovsdpdk.reason(plan), *because)
             yield Setting(NAME, key, {ovsdpdk.CPUS_KEY: told[key]}, because)

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from cpuplan.codes import CODES
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet
+from cpuplan.defaults import DEFAULTS
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan, Pool
+from cpuplan.render import defaults
 from cpuplan.render.codes import wording
 from cpuplan.render.machine import numa_title, type_words
 from cpuplan.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
@@ -70,7 +72,10 @@ def explain_setting(
     of = f" That is {joined(names)}." if names else ""
     value = "" if setting.value is True else f" is {_value(setting.value)}"
     lines = [f"{setting.key} of {setting.component} on {node}{value or ' is set'}.{of}"]
-    return "\n".join([*lines, *_because(setting.reasons, locate), *_alternatives(alternatives, locate)]) + "\n"
+    lines += _because(setting.reasons, locate)
+    if rows := defaults.told(defaults.rows_of(setting)):
+        lines += ["", "to say otherwise (docs/defaults.md)", *_table(rows)]
+    return "\n".join([*lines, *_alternatives(alternatives, locate)]) + "\n"
 
 
 def explain_code(code: str) -> str:
@@ -95,6 +100,16 @@ def explain_rule(name: str) -> str:
         return _page(f"rule {name}: {text}", about, "It is part of the language and cannot be switched off.")
     text, about = GOALS[name]
     return _page(f"goal {name}: {text}", about, "docs/layout.md has the order of goals, and how an intent changes it.")
+
+
+def explain_default(name: str) -> str:
+    """The page of a default; KeyError for another name."""
+    rows = [row for row in DEFAULTS if row.name == name]
+    if not rows:
+        raise KeyError(name)
+    lines = [f"default {name}, on {joined(rows[0].on)} where no intent says otherwise", ""]
+    lines += _table([(setting, row.reason) for row in rows for setting in row.settings])
+    return "\n".join([*lines, "", "to say otherwise (docs/defaults.md)", *_table(defaults.told(rows))]) + "\n"
 
 
 def _page(*parts: str) -> str:

@@ -4,23 +4,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from cpuplan.defaults import AMOUNTS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.intent import Kubelet
 from cpuplan.quantity import DURATION
 from cpuplan.source import Position
 
 _HEAD = ("apiVersion", "kind")
-#: Amounts that the node tuning operator adds where a snippet has the map and not the entry.
-_DEFAULTS: dict[str, dict[str, str]] = {
-    "kubeReserved": {"memory": "500Mi"},
-    "systemReserved": {"memory": "500Mi"},
-    "evictionHard": {
-        "imagefs.available": "15%",
-        "memory.available": "100Mi",
-        "nodefs.available": "10%",
-        "nodefs.inodesFree": "5%",
-    },
-}
 #: Go types of the fields that an Intent has itself; the operator decodes also those that it overwrites then.
 #: `components.kubelet_checks` looks at all others.
 _TEXTS = (
@@ -80,7 +70,7 @@ class Snippet(NamedTuple):
         """A field of the Intent's own; a map keeps what the operator adds to it."""
         if name == "reservedMemory":
             return [{"numaNode": item.get("numaNode", 0), "memory": str(item["limits"]["memory"])} for item in value]
-        return {**(_DEFAULTS.get(name, {}) if self.defaults else {}), **value} if name in _MAPS else value
+        return {**(AMOUNTS.get(name, {}) if self.defaults else {}), **value} if name in _MAPS else value
 
     def _refused(self, problem: str, remedy: str) -> Diagnostic:
         return diagnose("CP272", self.place, field=self.field, problem=problem, remedy=remedy)

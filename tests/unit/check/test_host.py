@@ -80,7 +80,7 @@ MUTATIONS = [
     ("CP821", "worker1.internal", write("etc/kubernetes/kubelet.conf.d/99.conf", "a: ["), None),
     ("CP822", "worker1.internal", replace(KUBELET, "cpuManagerPolicy: static\n", ""), None),
     ("CP823", "worker1.internal", replace(KUBELET, "ManagerPolicy: single-", "ManagerPolicy: x-"), None),
-    ("CP823", "du-00", write("etc/kubernetes/kubelet.conf.d/99.conf", "evictionHard: {memory.available: 5%}"), None),
+    ("CP823", "du-00", write("etc/kubernetes/kubelet.conf.d/99.conf", "cpuManagerPolicy: none"), None),
     ("CP831", "worker1.internal", write(f"{CRIO}/backup~", "# once\nthis is no TOML"), f"{CRIO}/backup~:2:6"),
     ("CP833", "worker1.internal", write(f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n'), f"{CRIO}/zz:2:1"),
     ("CP832", "worker1.internal", replace(f"{CRIO}/99-runtimes.conf", "shared_cpuset", "shared_cpu_set"), None),

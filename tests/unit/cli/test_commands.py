@@ -38,7 +38,7 @@ def test_a_new_project_compiles_as_it_is(tmp_path: Path, capsys: Capture) -> Non
     assert run_in(tmp_path, ["init", "first"], capsys)[0] == 0
     code, out, err = run_in(tmp_path, ["-C", "first", "compile"], capsys)
     assert (code, out) == (0, "")
-    assert err == "4 nodes in 1 class; out/: 15 added\n"
+    assert err == "4 nodes in 1 class; out/: 12 added\n"
     assert run_in(tmp_path, ["-C", "first", "fmt", "--check"], capsys)[0] == 0
     code, out, _ = run_in(tmp_path, ["-C", "first", "show", "worker-2"], capsys)
     assert code == 0
@@ -105,8 +105,8 @@ def test_foreign_files_stay_and_own_files_go(project: Path, capsys: Capture) -> 
     edit(project, "name: main", "name: other")
     assert run_in(project, ["compile"], capsys)[0] == 0
     assert (project / "out/README.md").read_text() == "mine"
-    assert not (project / "out/clusters/lab/manifests/10-runtimeclass-main.yaml").exists()
-    assert (project / "out/clusters/lab/manifests/10-runtimeclass-other.yaml").exists()
+    assert not (project / "out/nodes/lab/main-small").exists()
+    assert (project / "out/nodes/lab/other-small").exists()
 
 
 def test_an_edited_file_is_an_error_unless_forced(project: Path, capsys: Capture) -> None:
@@ -243,10 +243,10 @@ def test_check_a_node(project: Path, capsys: Capture) -> None:
     plan, _ = pipeline.solve(pipeline.load(project))
     root = make_root(plan.nodes[0], project / "root")
     assert run_in(project, ["check", "worker-0", "--root", "root"], capsys)[0] == 0
-    edit(root, "skew_tick=1", "skew_tick=0", "proc/cmdline")
+    edit(root, "nohz_full=1-3", "nohz_full=2-3", "proc/cmdline")
     code, _, err = run_in(project, ["check", "worker-0", "--root", "root"], capsys)
     assert code == 1
-    assert "error[CP812]: the node was booted with skew_tick=0 instead of skew_tick=1" in err
+    assert "error[CP812]: the node was booted with nohz_full=2-3," in err
 
 
 def test_fmt_keeps_comments_and_orders_keys(project: Path, capsys: Capture) -> None:

@@ -50,6 +50,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two nodes with two NUMA nodes of eight CPUs, two of each reserved."""
     plain_environment(monkeypatch)
     folder = make_project(tmp_path / "project")
+    with (folder / "intents/main.yaml").open("a") as intent:
+        intent.write("  kubelet:\n    topologyManagerPolicy: best-effort\n")
     (folder / "pods.yaml").write_text(PODS)
     (folder / "refused.yaml").write_text(REFUSED)
     return folder
@@ -151,7 +153,7 @@ def test_from_state_files(project: Path, capsys: Capture) -> None:
 def test_what_goes_wrong_with_other_pods_is_told_too(project: Path, capsys: Capture) -> None:
     intent = project / "intents/main.yaml"
     options = '{distribute-cpus-across-numa: "true", full-pcpus-only: "true"}'
-    intent.write_text(f"{intent.read_text()}  kubelet:\n    cpuManagerPolicyOptions: {options}\n")
+    intent.write_text(f"{intent.read_text()}    cpuManagerPolicyOptions: {options}\n")
     inventory = project / "inventories/site.yaml"
     inventory.write_text(
         inventory.read_text().replace("coresPerSocket: 4", "coresPerSocket: 16\n    numaNodesPerSocket: 4")
@@ -164,7 +166,7 @@ def test_what_goes_wrong_with_other_pods_is_told_too(project: Path, capsys: Capt
 
 def test_a_kubelet_that_does_not_start_takes_no_pods(project: Path, capsys: Capture) -> None:
     intent = project / "intents/main.yaml"
-    intent.write_text(f"{intent.read_text()}  kubelet:\n    configuration: {{oomScoreAdj: 5000}}\n")
+    intent.write_text(f"{intent.read_text()}    configuration: {{oomScoreAdj: 5000}}\n")
     code, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
     assert (code, out) == (1, "")
     assert "error[CP703]" in err

@@ -240,6 +240,14 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         {"version": "4.14", "architecture": "aarch64", "spec": {"kernel": {"pageSize": "64k"}}},
         ["kernel.pageSize", "4.15"],
     ),
+    (
+        "CP560",
+        {**KUBERNETES, "spec": {"defaults": [{"enable": "swappiness", "because": "one"}]}},
+        ["swappiness", "kubernetes"],
+    ),
+    ("CP561", by_profile("4.20", defaults=[{"disable": "ovs-slice", "because": "one"}]), ["ovs-slice"]),
+    ("CP562", {**KUBERNETES, **kubelet(memoryManagerPolicy="Static")}, ["100Mi", "kubeReserved", "evictionHard"]),
+    ("CP563", {"spec": {"defaults": [{"disable": "iommu", "because": "one"}] * 2}}, ["iommu"]),
 ]
 
 

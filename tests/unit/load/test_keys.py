@@ -15,6 +15,7 @@ from tests.projects import REJECTED, REPOSITORY, make_project
 #: Mappings whose keys are not cpuplan's.
 FREE = {"labels", "matchLabels", "nodeSelector", "partitions", "apart", "together", "evictionHard", "kubeReserved"}
 FREE |= {"cpuManagerPolicyOptions", "topologyManagerPolicyOptions", "machineConfigPoolSelector", "configuration"}
+FREE |= {"systemReserved"}
 
 
 def found(root: Path) -> list[Diagnostic]:

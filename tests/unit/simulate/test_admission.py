@@ -16,7 +16,8 @@ SMT = regular(sockets=2, cores=4, threads=2)
 
 def node(reserved: str = "0,8", **kubelet: Any) -> Planned:
     """Two NUMA nodes of four cores with two threads, the first core of node 0 reserved."""
-    return planned(plan(SMT, reserved=reserved, platform="kubernetes", version="1.36", spec={"kubelet": kubelet}))
+    spec = {"kubelet": {"topologyManagerPolicy": "best-effort", **kubelet}}
+    return planned(plan(SMT, reserved=reserved, platform="kubernetes", version="1.36", spec=spec))
 
 
 FULL: dict[str, Any] = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}

@@ -1,0 +1,49 @@
+"""Defaults that an intent switches to no effect, and a default that only the node could tell."""
+
+from collections.abc import Callable, Iterator
+
+from cpuplan import defaults
+from cpuplan.components import memory
+from cpuplan.components.reasons import is_written
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.quantity import to_text
+from cpuplan.source import Position
+
+Locate = Callable[[str], Position | None]
+
+#: What the memory manager's reservation is the sum of.
+_AMOUNTS = ("kubeReserved", "systemReserved", "evictionHard")
+
+
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP560 to CP563."""
+    yield from _check_switches(plan, locate)
+    yield from _check_amounts(plan, locate)
+
+
+def _check_switches(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    target = plan.node_class.target
+    platforms = {each.platform for each in plan.spec.targets}
+    seen: set[str] = set()
+    for index, switch in enumerate(plan.spec.defaults):
+        name = switch.enable or switch.disable or ""
+        position = locate(f"Intent/{plan.node_class.intent}:spec.defaults.{index}")
+        if name in seen:
+            yield diagnose("CP563", position, name=name)
+        seen.add(name)
+        if platforms.isdisjoint(defaults.SWITCHES[name].possible):
+            yield diagnose("CP560", position, name=name, platform=target.platform)
+        if target.mode == "performanceProfile":
+            yield diagnose("CP561", position, name=name)
+
+
+def _check_amounts(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """On Kubernetes, drop-ins are laid over a configuration that cpuplan does not know."""
+    if plan.node_class.target.platform != "kubernetes" or not memory.uses_memory_manager(plan):
+        return
+    unsaid = [field for field in _AMOUNTS if not is_written(plan, f"kubelet.{field}")]
+    if unsaid:
+        position = locate(f"Intent/{plan.node_class.intent}:spec.kubelet.memoryManagerPolicy")
+        total = to_text(memory.reservation(plan))
+        yield diagnose("CP562", position, fields=" and ".join(unsaid), total=total)
