@@ -7,8 +7,11 @@ CODES = {
         "no layout",
         "{pools} {do} not fit class {name} of cluster {cluster} ({nodes}){facts}",
         "{change}",
-        "No assignment of CPUs to pools satisfies these statements together, which was proven by search, and without any one "
-        "of them there is one. What the remedy proposes was tried and gives a layout, once other errors are settled too.",
+        "No assignment of CPUs to pools satisfies these statements together, which was proven by search. No fewer statements "
+        "contradict each other; where the search for fewer would take too long, the message says that they are a smallest "
+        "set in itself: without any one of them there is an assignment. What the remedy proposes was tried: of several "
+        "conflicts of a class, the remedies were tried together, and after all of them there is a layout. A conflict that no "
+        "change of one statement settles says so.",
     ),
     "CP402": Code(
         "CPUs without a pool",
@@ -22,7 +25,7 @@ CODES = {
         "no layout of pool {pool} in cluster {cluster} is right on all of its hardware, {machines}{facts}",
         "write mixedHardware: split, give each hardware its own intent and pool, or change what contradicts",
         "With `mixedHardware: common` the pools have the same CPU numbers on all nodes of a MachineConfigPool, so each "
-        "statement must hold for them on each machine. It was proven by search that these statements cannot, and "
-        "can without any one of them. Machines with other numbers of CPUs never have a layout in common.",
+        "statement must hold for them on each machine. It was proven by search that these statements cannot, "
+        "and no fewer; where that search would take too long, the message says that they are a smallest set in itself. Machines with other numbers of CPUs never have a layout in common.",
     ),
 }

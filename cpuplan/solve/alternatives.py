@@ -104,9 +104,9 @@ def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
 
 
 def _conflict(problem: Problem, forbidding: Rule) -> Iterator[Reason]:
-    from cpuplan.solve import conflict, model
+    from cpuplan.solve import conflict, trials
 
-    for rule in conflict.minimal(problem.rules, lambda rules: model.feasible(problem.having(rules))):
+    for rule in conflict.smallest(problem.rules, trials.of_rules(problem, trials.allowed(problem))).statements:
         if rule is not forbidding:
             yield rule.reason
 

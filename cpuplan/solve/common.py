@@ -7,6 +7,7 @@ from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, goals, solver, statements
+from cpuplan.solve.conflict import Conflict
 from cpuplan.solve.constraints import Cores, on_cores
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
@@ -29,7 +30,7 @@ def solve(
 
     Raises CpuplanError when there is none: CP403 names the machines and the statements that contradict each other.
     """
-    from cpuplan.solve import model
+    from cpuplan.solve import model, trials
 
     if problems := [problem for each in classes for problem in errors(statements.check(each, locate))]:
         raise CpuplanError(dict.fromkeys(problems))
@@ -45,10 +46,11 @@ def solve(
         for each in classes:
             solver.solve(each, locate)  # what is wrong with one class by itself is said of that class
 
-        def feasible(some: Iterable[Stated]) -> bool:
-            return model.feasible(problem.having(each.rule for each in some))
+        def feasible(some: Iterable[Stated]) -> bool | None:
+            return model.feasible(problem.having(each.rule for each in some)) or None
 
-        raise CpuplanError([_none(classes, conflict.minimal(stated, feasible), locate)])
+        tests = conflict.Trials(feasible, lambda _stated, _example: False, trials.allowed(problem))
+        raise CpuplanError([_none(classes, conflict.smallest(stated, tests), locate)])
     return layout
 
 
@@ -88,17 +90,18 @@ def _stated(classes: Sequence[NodeClass], divided: Sequence[Cores]) -> list[Stat
 
 
 def _none(
-    classes: Sequence[NodeClass], stated: Sequence[Stated], locate: Callable[[str], Position | None]
+    classes: Sequence[NodeClass], found: Conflict[Stated], locate: Callable[[str], Position | None]
 ) -> Diagnostic:
     machines = list(dict.fromkeys(each.hardware for each in classes))
     labels, unplaced = [], []
-    for reason, hardware in ((each.rule.reason, each.hardware) for each in stated):
+    for reason, hardware in ((each.rule.reason, each.hardware) for each in found.statements):
         everywhere = set(hardware) == set(machines)
         text = reason.text + ("" if everywhere else f" (on {joined(hardware)})")
         place = locate(reason.origin)
         labels += [Label(place, text)] if place else []
         unplaced += [] if place else [text]
-    return _diagnostic(classes, labels, "".join(f"; {text}" for text in unplaced), locate)
+    facts = "".join(f"; {text}" for text in unplaced) + ("" if found.is_smallest else conflict.IN_ITSELF)
+    return _diagnostic(classes, labels, facts, locate)
 
 
 def _unlike_cpus(first: NodeClass, other: NodeClass, locate: Callable[[str], Position | None]) -> Diagnostic:

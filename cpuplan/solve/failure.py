@@ -6,7 +6,7 @@ from itertools import groupby
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.plan import NodeClass
-from cpuplan.solve import conflict, model, remedies
+from cpuplan.solve import conflict, model, remedies, trials
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
@@ -18,20 +18,24 @@ from cpuplan.topology import Topology
 def diagnostics(node_class: NodeClass, problem: Problem, locate: Locate) -> list[Diagnostic]:
     """One for each of the conflicts that have no statement in common; `problem` has no layout.
 
-    A conflict's remedy is tried as if the other conflicts were settled.
+    Their remedies are tried together.
     """
 
     def feasible(rules: Iterable[Rule]) -> bool:
         return model.feasible(problem.having(rules))
 
-    conflicts = list(conflict.disjoint(problem.rules, feasible))
+    effort = trials.allowed(problem)
+    conflicts = list(conflict.disjoint(problem.rules, trials.of_rules(problem, effort)))
+    changes = remedies.sentences(node_class, [each.statements for each in conflicts], effort)
     found = []
-    for rules in conflicts:
-        settled = [rule for other in conflicts if other is not rules for rule in other]
+    for (rules, is_smallest), change in zip(conflicts, changes, strict=True):
+        settled = [rule for other in conflicts if other.statements is not rules for rule in other.statements]
         kept = problem.having(rule for rule in problem.rules if rule not in settled)
-        narrowed = rules if remedies.leaves_over(rules) else _narrowed(rules, feasible)
-        change = remedies.sentence(node_class, rules, settled)
-        found.append(_diagnostic(node_class, kept, narrowed, change, locate))
+        # Many amounts, as of each of many caches, are not looked at one by one where tests take long.
+        by_amount = sum(len(_amounts(rule)) for rule in rules) <= effort
+        narrowed = _narrowed(rules, feasible) if by_amount and not remedies.leaves_over(rules) else rules
+        told = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
+        found.append(told if is_smallest else told._replace(message=told.message + conflict.IN_ITSELF))
     return found
 
 
@@ -45,18 +49,24 @@ def _narrowed(rules: Sequence[Rule], feasible: Callable[[Sequence[Rule]], bool])
     ]
 
 
+def _amounts(rule: Rule) -> list[Amount]:
+    return [each for each in rule.constraints if isinstance(each, Amount)]
+
+
 def _parts(rule: Rule) -> list[Rule]:
     """The rule for each of its amounts by itself, the amount being its first constraint."""
     others = [each for each in rule.constraints if not isinstance(each, Amount)]
-    amounts = [each for each in rule.constraints if isinstance(each, Amount)]
+    amounts = _amounts(rule)
     return [rule._replace(constraints=(amount, *others)) for amount in amounts] or [rule]
 
 
 def _diagnostic(
-    node_class: NodeClass, problem: Problem, narrowed: Sequence[Rule], change: str, locate: Locate
+    node_class: NodeClass, problem: Problem, narrowed: Sequence[Rule], change: str, locate: Locate, *, figures: bool
 ) -> Diagnostic:
     """At the first statement; the others, and the machine, as labels. What has no position goes into the message."""
-    places = [(locate(node_class.reason("", rule.field).origin), _figure(problem, narrowed, rule)) for rule in narrowed]
+    texts = [_figure(problem, narrowed, rule, is_counted=figures) for rule in narrowed]
+    origins = [node_class.reason("", rule.field).origin for rule in narrowed]
+    places = [(locate(origin), text) for origin, text in zip(origins, texts, strict=True)]
     position, label = places[0]
     hardware = locate(f"Hardware/{node_class.hardware}:spec")
     further = [*places[1:], (hardware, _facts(problem.topology, narrowed))]
@@ -71,7 +81,7 @@ def _diagnostic(
     code = "CP401"
     if remedies.leaves_over(narrowed):
         code = "CP402"
-        left_over = _left_over(problem)
+        left_over = _left_over(problem, narrowed)
         online = counted(len(problem.topology.online), "online CPU")
         values |= {"count": len(left_over), "cpu": left_over.first, "online": online}
     else:
@@ -81,17 +91,19 @@ def _diagnostic(
     return diagnose(code, position, label=label, labels=labels, **values)
 
 
-def _left_over(problem: Problem) -> CpuSet:
-    """The CPUs that are in no pool: as few as can be."""
-    rules = [rule for rule in problem.rules if not remedies.leaves_over([rule])]
-    layout = model.layout(problem.having(rules), (Total(NOBODY, 1),))
-    assert layout is not None  # noqa: S101 - that rule was needed for the conflict, and the others are settled
+def _left_over(problem: Problem, conflict: Sequence[Rule]) -> CpuSet:
+    """The CPUs that are in no pool: as few as can be; by the conflict alone where further statements contradict it."""
+    for some in (problem.rules, conflict):
+        rules = [rule for rule in some if not remedies.leaves_over([rule])]
+        if layout := model.layout(problem.having(rules), (Total(NOBODY, 1),)):
+            break
+    assert layout is not None  # noqa: S101 - that rule was needed for the conflict
     return problem.topology.online - union(layout.values())
 
 
-def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule) -> str:
+def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counted: bool) -> str:
     """A statement's part in a conflict: `isolated takes 30 cores of NUMA node 1, and 26 are left`."""
-    amounts = [constraint for constraint in rule.constraints if isinstance(constraint, Amount)]
+    amounts = _amounts(rule)
     if not amounts:
         return rule.reason.text
     exact = all(amount.least == amount.most for amount in amounts)
@@ -99,7 +111,7 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule) -> str:
     if exact:
         scopes = _together((counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts)
         text = f"{rule.name} takes " + joined([f"{many} of {named(names)}" for many, names in scopes.items()])
-    if remedies.leaves_over(conflict) or len(conflict) == 1:
+    if remedies.leaves_over(conflict) or len(conflict) == 1 or not is_counted:
         return text
     others = problem.having(other for other in conflict if other != rule)
     left = {model.most(others, amount) for amount in amounts}
@@ -110,7 +122,7 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule) -> str:
 
 def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
     """The size of each scope that the conflict is about: `NUMA node 1 has 32 cores with 2 threads each`."""
-    amounts = [each for rule in rules for each in rule.constraints if isinstance(each, Amount)]
+    amounts = [each for rule in rules for each in _amounts(rule)]
     parts = dict.fromkeys(amount.scope for amount in amounts if amount.scope.cpus != topology.online)
     scopes = list(parts) or [machine(topology)]
     alike = _together((_cores(topology, scope.cpus), scope.name) for scope in scopes)

@@ -15,7 +15,7 @@ from cpuplan.solve.goals import Aim
 from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
 from cpuplan.solve.model.aims import reach
-from cpuplan.solve.model.canonical import canonical
+from cpuplan.solve.model.canonical import canonical, placed
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import demand, first_of, held
 from cpuplan.solve.rules.rule import Problem, Rule
@@ -25,6 +25,19 @@ def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
     """The best layout, the aims counting in their order; None when the rules contradict each other."""
     counts = _counts(problem, aims)
     return canonical(counts, problem.names) if reach(counts, aims) else None
+
+
+def example(problem: Problem) -> dict[str, CpuSet] | None:
+    """Some layout, whichever is found first; None when the rules contradict each other."""
+    counts = _counts(problem)
+    if not counts.solve():
+        return None
+    return placed(counts, problem.names, [counts.value(variable) for variable in counts.variables])
+
+
+def size(problem: Problem) -> int:
+    """How much there is to choose, which is how long a test takes: about a tenth of a millisecond each."""
+    return len(_counts(problem).variables)
 
 
 def feasible(problem: Problem) -> bool:

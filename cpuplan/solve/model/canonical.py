@@ -19,6 +19,11 @@ def canonical(counts: Counts, names: Sequence[str]) -> dict[str, CpuSet] | None:
     values = [counts.value(variable) for variable in counts.variables]
     while better := _before(counts, values):
         values = better
+    return placed(counts, names, values)
+
+
+def placed(counts: Counts, names: Sequence[str], values: Sequence[int]) -> dict[str, CpuSet]:
+    """The layout that uses so many cores of each kind in each way."""
     at = iter(values)
     slots: dict[int, Slot] = {}
     for kind, patterns in zip(counts.kinds, counts.ways, strict=True):

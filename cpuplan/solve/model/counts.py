@@ -27,6 +27,7 @@ class Counts:
         self.model = cp_model.CpModel()
         self.solver = self.new_solver()
         self.kinds, self.ways = kinds, ways
+        self._bits = [CpuSet(kind.sample).bits for kind in kinds]
         self.everything = CpuSet(cpu for kind in kinds for core in kind.cores for cpu in core)
         self.used: list[list[Expression]] = []
         self._present: dict[tuple[str, int], Expression] = {}
@@ -53,7 +54,7 @@ class Counts:
         """The CPUs that a set has of a scope."""
 
         def cpus(pattern: Pattern, threads: Sequence[int]) -> int:
-            return sum(cpu in scope and name in slot for cpu, slot in zip(threads, pattern, strict=True))
+            return sum(name in slot and cpu in scope for cpu, slot in zip(threads, pattern, strict=True))
 
         return self.weighted(cpus, scope)
 
@@ -69,8 +70,8 @@ class Counts:
     def weighted(self, weight: Callable[[Pattern, Sequence[int]], int], scope: CpuSet) -> Expression:
         """The cores of each kind and way with threads in a scope, each as often as `weight` says of its use."""
         variables, weights = [], []
-        for kind, patterns, used in zip(self.kinds, self.ways, self.used, strict=True):
-            if not any(cpu in scope for cpu in kind.sample):
+        for kind, bits, patterns, used in zip(self.kinds, self._bits, self.ways, self.used, strict=True):
+            if not bits & scope.bits:
                 continue
             for pattern, variable in zip(patterns, used, strict=True):
                 if found := weight(pattern, kind.sample):

@@ -42,13 +42,14 @@ def _differ(counts: Counts, constraint: Differs) -> None:
 
 def held(counts: Counts, amount: Amount) -> Expression:
     """How much the set has of the scope, in the amount's unit."""
+    divided = [set(siblings) for siblings in amount.cores]
     if amount.unit == "CPUs":
         return counts.taken(amount.name, amount.scope.cpus)
 
     def cores(pattern: Pattern, threads: Sequence[int]) -> int:
-        mine = [cpu for cpu, slot in zip(threads, pattern, strict=True) if amount.name in slot]
-        cpus = CpuSet(mine) & amount.scope.cpus
-        return sum(bool(cpus & siblings) for siblings in amount.cores) if amount.cores else bool(cpus)
+        pairs = zip(threads, pattern, strict=True)
+        mine = [cpu for cpu, slot in pairs if amount.name in slot and cpu in amount.scope.cpus]
+        return sum(not siblings.isdisjoint(mine) for siblings in divided) if divided else bool(mine)
 
     return counts.weighted(cores, amount.scope.cpus)
 

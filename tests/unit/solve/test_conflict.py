@@ -1,14 +1,22 @@
 """Conflicts of plain numbers: statements are numbers, and some can hold together while their sum is at most 10."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cpuplan.solve.conflict import disjoint, minimal
+from cpuplan.solve.conflict import Conflict, Trials, disjoint, minimal, smallest
 
 
 def fits(numbers: Sequence[int]) -> bool:
     return sum(numbers) <= 10
+
+
+def trials(most: int) -> Trials[int]:
+    """An example is the sum; a further number holds if there is room for it."""
+    return Trials(lambda numbers: sum(numbers) if fits(numbers) else None, lambda number, room: number == 0, most)
 
 
 @pytest.mark.parametrize(
@@ -26,11 +34,47 @@ def test_minimal(numbers: list[int], kept: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ([11], [11]),
+        ([1, 6, 2, 5], [6, 5]),
+        ([4, 4, 4, 4], [4, 4, 4]),
+        ([9, 2, 3], [9, 2]),
+        ([3, 3, 3, 3, 11], [11]),  # four that come first, and one that is enough
+        ([5, 3, 3, 6, 1, 5], [5, 6]),
+        ([2, 2, 2, 2, 2, 2, 9, 2], [2, 9]),
+    ],
+)
+def test_smallest(numbers: list[int], found: list[int]) -> None:
+    assert smallest(numbers, trials(1000)) == Conflict(found, is_smallest=True)
+
+
+@given(st.lists(st.integers(0, 9), max_size=9))
+def test_no_smaller_set_contradicts_itself(numbers: list[int]) -> None:
+    if fits(numbers):
+        return
+    found, is_smallest = smallest(numbers, trials(1000))
+    assert is_smallest
+    assert not fits(found)
+    assert all(fits(some) for some in combinations(numbers, len(found) - 1))
+
+
+def test_where_tests_end_it_is_smallest_in_itself() -> None:
+    assert smallest([3, 3, 3, 3, 11], trials(0)) == Conflict([3, 3, 3, 3], is_smallest=False)
+    assert smallest([11, 3], trials(0)) == Conflict([11], is_smallest=True)
+
+
+@pytest.mark.parametrize(
     ("numbers", "conflicts"),
-    [([5, 5], []), ([11, 12, 3], [[11], [12]]), ([6, 7, 8, 9], [[6, 7], [8, 9]])],
+    [
+        ([5, 5], []),
+        ([11, 12, 3], [[11], [12]]),
+        ([6, 7, 8, 9], [[6, 7], [8, 9]]),
+        ([3, 3, 3, 3, 11], [[11], [3, 3, 3, 3]]),
+    ],
 )
 def test_disjoint(numbers: list[int], conflicts: list[list[int]]) -> None:
-    assert list(disjoint(numbers, fits)) == conflicts
+    assert sorted(each.statements for each in disjoint(numbers, trials(1000))) == sorted(conflicts)
 
 
 def test_many_statements_need_few_tests() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.inventory import Device
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.solve import conflict, model, solver, statements
+from cpuplan.solve import conflict, model, solver, statements, trials
 from cpuplan.solve.goals import aims_of, measures
 from cpuplan.solve.layout import View
 from cpuplan.solve.model.counts import Counts
@@ -192,16 +193,21 @@ def test_what_fits_nowhere_is_told(node: NodeClass) -> None:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(problems())
-def test_conflicts_are_minimal(node: NodeClass) -> None:
+def test_conflicts_are_the_smallest(node: NodeClass) -> None:
     problem = problem_of(node)
 
     def feasible(rules: Sequence[Rule]) -> bool:
         return model.feasible(problem.having(rules))
 
-    for rules in conflict.disjoint(problem.rules, feasible):
+    remaining = list(problem.rules)
+    for rules, is_smallest in conflict.disjoint(problem.rules, trials.of_rules(problem, 10_000)):
+        assert is_smallest
         assert not feasible(rules)
         for rule in rules:
             assert feasible([other for other in rules if other is not rule])
+        # With one statement less, none of the sets that there are contradicts itself.
+        assert all(feasible(some) for some in combinations(remaining, len(rules) - 1))
+        remaining = [rule for rule in remaining if rule not in rules]
 
 
 @settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))

@@ -1,0 +1,135 @@
+"""Remedies that are printed are done as they say: afterwards there is a layout."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic
+from cpuplan.plan import NodeClass
+from cpuplan.solve import model, solver
+from cpuplan.solve.rules import problem_of
+from cpuplan.topology import Topology
+from tests.unit.solve.following import SEVERAL, WITHOUT, follow
+from tests.unit.solve.problems import locate, machine, node_class
+from tests.unit.solve.test_exhaustive import DEVICES, problems
+
+SERVER = machine(64, 2, sockets=2, numa_nodes=2)
+
+
+def failure(node: NodeClass) -> Sequence[Diagnostic]:
+    with pytest.raises(CpuplanError) as caught:
+        solver.solve(node, locate)
+    return caught.value.diagnostics
+
+
+def after(node: NodeClass, remedies: Sequence[str]) -> NodeClass:
+    """The class whose intent was changed as the remedies say, read again as a document is."""
+    spec = json.loads(node.spec.model_dump_json(by_alias=True, exclude_unset=True))
+    for remedy in dict.fromkeys(remedies):
+        follow(spec, remedy)
+    policy = spec.get("kubelet", {}).get("cpuManagerPolicy", "static")
+    further = {key: spec[key] for key in ("qos", "rules", "workloads", "objective") if key in spec}
+    return node_class(node.topology, spec["pools"], policy, devices=DEVICES, **further)
+
+
+def check(node: NodeClass) -> None:
+    """Each remedy of one conflict helps; those of several conflicts do together."""
+    found = failure(node)
+    if len(found) == 1:
+        for remedy in found[0].remedy.split(", or "):
+            if remedy != SEVERAL:
+                solver.solve(after(node, [remedy]), locate)
+        return
+    if any(each.remedy == SEVERAL for each in found):
+        # Only some can be mended, and each of these says so.
+        remedies = [each.remedy for each in found]
+        assert all(remedy == SEVERAL or remedy.endswith(WITHOUT) for remedy in remedies), remedies
+        return
+    solver.solve(after(node, [each.remedy for each in found]), locate)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(problems())
+def test_what_is_proposed_gives_a_layout(node: NodeClass) -> None:
+    assume(not model.feasible(problem_of(node)))
+    check(node)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=1500, suppress_health_check=list(HealthCheck))
+@given(problems())
+def test_thousands_of_proposals_give_layouts(node: NodeClass) -> None:
+    assume(not model.feasible(problem_of(node)))
+    check(node)
+
+
+REST_WITH_PARTITIONS = ", or ".join(
+    [
+        "write rest: true under isolated instead of cores",
+        "raise isolated.cores to 62",
+        "raise reserved.cores to 60",
+    ]
+)
+ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "one change each": (
+        {"reserved": {"count": 3}, "shared": {"count": 5}},
+        ["raise reserved.count to 4", "raise shared.count to 6"],
+    ),
+    "what one takes the other has not": (
+        {"reserved": {"count": 3, "sockets": 0}, "shared": {"cores": 33, "sockets": 0}, "isolated": "rest"},
+        ["lower shared.cores to 31", "lower reserved.count to 2"],
+    ),
+    "three conflicts": (
+        {"reserved": {"count": 3}, "shared": {"count": 5}, "isolcpus": {"cores": 40, "sockets": 0}},
+        ["lower isolcpus.cores to 31", "raise reserved.count to 4", "raise shared.count to 6"],
+    ),
+    "a bound beside a share": (
+        {"reserved": {"percent": 50, "max": 1}},
+        ["raise reserved.max to 2, or write wholeCores: false under reserved"],
+    ),
+    "the upper end of a range": (
+        {"reserved": {"min": 1, "max": 1}, "isolated": {"rest": True}},
+        ["raise reserved.max to 2, or write wholeCores: false under reserved"],
+    ),
+    "a rest with partitions": (
+        {"reserved": {"cores": 2}, "isolated": {"cores": 4, "partitions": {"dpdk": {"cores": 2}}}},
+        [
+            REST_WITH_PARTITIONS,
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_proposed(name: str) -> None:
+    pools, expected = ROWS[name]
+    node = node_class(SERVER, pools)
+    assert [each.remedy for each in failure(node)] == expected
+    check(node)
+
+
+SMT8 = machine(8, 8, sockets=2, numa_nodes=2)
+
+
+@pytest.mark.parametrize("topology", [SERVER, SMT8, machine(12, sockets=2, numa_nodes=4, caches=4)])
+@pytest.mark.parametrize(
+    "pools",
+    [
+        {"reserved": {"count": 3}, "shared": {"count": 5}, "offlined": {"count": 7}, "isolated": {"percent": 90}},
+        {"reserved": {"cores": 90, "sockets": 0}, "shared": {"cores": 90, "sockets": 1}},
+        {"reserved": {"cores": 9, "numaNodes": 1}, "isolated": {"cores": 99, "numaNodes": 0}, "shared": {"count": 1}},
+        {
+            "reserved": {"percent": 60},
+            "isolated": {"percent": 70},
+            "shared": {"cores": 1, "apart": {"reserved": "socket"}},
+        },
+    ],
+)
+def test_remedies_of_several_conflicts_hold_together(topology: Topology, pools: dict[str, Any]) -> None:
+    node = node_class(topology, pools)
+    assume_no_layout = not model.feasible(problem_of(node))
+    if assume_no_layout:
+        check(node)
