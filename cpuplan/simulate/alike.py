@@ -9,7 +9,7 @@ from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.pod import Pod
 
 #: What tells the pods of one workload apart.
-_ORDINAL = re.compile(r"-\d+$")
+_ORDINAL = re.compile(r"-\d+\Z")
 
 
 class Refused(NamedTuple):

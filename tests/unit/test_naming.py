@@ -19,7 +19,7 @@ from cpuplan.importers.base import node_name
 from cpuplan.inventory import NodesSpec
 from cpuplan.naming import is_subdomain, name_from, problem_of
 from cpuplan.write.stage import stage_of
-from tests.projects import make_project, plain_environment, run_in
+from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 
 GOOD = ["a", "0", "worker-0", "w.a.b", "worker-0.lab.example.com", "a--b", "console", "com", "com10", "com0-1", "nul1"]
 BAD = [
@@ -148,3 +148,13 @@ def has_dollar(pattern: re.Pattern[str]) -> bool:
 
 def sources() -> Iterator[pkgutil.ModuleInfo]:
     return pkgutil.walk_packages(cpuplan.__path__, "cpuplan.")
+
+
+def test_every_file_can_be_checked_out_on_windows() -> None:
+    listed = [path.read_text() for path in (REPOSITORY / "tests/cases").glob("*/expected/files.txt")]
+    paths = {line.split()[-1] for text in listed for line in text.splitlines()}
+    paths |= {str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "out").rglob("*")}
+    assert len(paths) > 200
+    for part in {part for path in paths for part in path.split("/")}:
+        assert not re.search(r'[<>:"|?*\\\x00-\x1f]|[. ]\Z', part), part
+        assert not re.match(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", part, re.IGNORECASE), part
