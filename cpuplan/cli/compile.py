@@ -69,7 +69,7 @@ def command(
         project, resolve=resolve, allow_removal=allow_removal, prune=prune, settle=not check
     )
     if errors(compiled.diagnostics):
-        print_diagnostics(compiled.diagnostics, output_format)
+        print_diagnostics(compiled.diagnostics, output_format, strict=strict)
         return 1
     # What is in out/ now is about to change: this is the time to say it, and nothing that the record should repeat.
     before = pipeline.check_state_files(project, compiled.plan)
@@ -132,11 +132,12 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
 def _check(run: _Run, output_format: str) -> int:
     from cpuplan.diagnostics import diagnose
     from cpuplan.load import lock
+    from cpuplan.source import Position
     from cpuplan.write.files import compare_tree
 
     stale = []
     if not lock.is_same(run.project.inputs.lock, run.compiled.lock):
-        stale.append(diagnose("CP620", path=inputs.LOCK_PATH))
+        stale.append(diagnose("CP620", Position(inputs.LOCK_PATH, 0, 0), path=inputs.LOCK_PATH))
     _, differences = compare_tree(run.out, run.compiled.files)
     stale += differences
     print_diagnostics([*run.diagnostics, *stale], output_format)

@@ -75,4 +75,5 @@ def _renamed(each: Diagnostic, root: Path, shown: Callable[[str], str]) -> Diagn
     if each.position is None or each.position.line:
         return each
     path = each.position.path
-    return each._replace(message=each.message.replace(str(root / path), shown(path), 1))
+    called = next((name for name in (str(root / path), path) if name in each.message), path)
+    return each._replace(message=each.message.replace(called, shown(path), 1))

@@ -14,7 +14,9 @@ import pytest
 from cpuplan.cli.folders import Names, find_project
 from cpuplan.cli.main import COMMANDS, cli, run
 from cpuplan.cli.options import FORMATS
+from tests import arrange
 from tests.projects import make_project, plain_environment, run_in
+from tests.rejected_cases import cases
 
 Capture = pytest.CaptureFixture[str]
 MACHINE = [name for name in FORMATS if name != "text"]
@@ -147,6 +149,20 @@ def test_there_is_always_a_document(
     if found == ["CP292"]:
         ended, _, _ = run_in(project, [*arguments, f"--format={name}", "-qo", "report"], capsys)
         assert [each["code"] for each in read(name, (project / "report").read_text())] == found
+
+
+CASES = [case for case in cases() if case.arguments[0] in ("validate", "compile", "fmt", "check")]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: CASES[number].folder.name)
+def test_every_mistake_is_told_in_a_whole_document(number: int, tmp_path: Path, capsys: Capture) -> None:
+    """One format for each: all of them have their turn."""
+    case, name = CASES[number], MACHINE[number % len(MACHINE)]
+    project = make_project(tmp_path / "project", case.folder)
+    with arrange.around(case.folder.name, project):
+        code, out, _ = run_in(project, [*case.arguments, "--format", name], capsys)
+    assert code == case.exit_code
+    assert case.code in {each["code"] for each in read(name, out)}
 
 
 def test_a_report_in_a_file(repository: Path, capsys: Capture) -> None:
