@@ -87,14 +87,15 @@ CODES = {
     "CP352": Code(
         "list that splits a core",
         "{pool} lists {cpus} without {siblings} of the same {cores}",
-        "list {whole}, or write wholeCores: false under {pool}",
+        "{hint}",
         "Two threads of a core share its execution units and caches, so that a pool is heard by the pool of its siblings. "
-        "CPU numbers of siblings are often far apart: 0 and 32, say.",
+        "CPU numbers of siblings are often far apart: 0 and 32, say. What the remedy proposes was tried, together with the "
+        "remedies of other lists of the class that split cores.",
     ),
     "CP355": Code(
         "profile that splits a core",
         "{pool} lists {cpus}, and other pools list {siblings} of the same {cores}",
-        "move {moved} to {pool}",
+        "{hint}",
         "The node tuning operator takes such a profile. But two threads of a core share its execution units and caches, so "
         "that pods with exclusive CPUs are disturbed by what runs on the sibling; and with full-pcpus-only, which the "
         "operator sets for single-numa-node, the kubelet counts such cores as room that no pod gets.",

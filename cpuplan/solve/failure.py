@@ -8,10 +8,10 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, model, remedies, trials
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.faults import Locate
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.rules.rule import Problem, Rule, counted, joined, machine, named
-from cpuplan.solve.statements import Locate
 from cpuplan.topology import Topology
 
 

@@ -10,7 +10,7 @@ from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import errors
 from cpuplan.plan import NodeClass
 from cpuplan.pools import SIZES, Isolated, RuleSwitch
-from cpuplan.solve import model, statements
+from cpuplan.solve import faults, model
 from cpuplan.solve.constraints import Has
 from cpuplan.solve.rules import problem_of, workloads
 from cpuplan.solve.rules.places import PLACES, parts_of
@@ -138,7 +138,7 @@ def leaves_over(rules: Sequence[Rule]) -> bool:
 
 def _fits(node_class: NodeClass, left_out: Container[str]) -> bool:
     """Is there a layout, the rules of some fields left out?"""
-    if errors(statements.check(node_class, lambda _origin: None)):
+    if errors(faults.check(node_class, lambda _origin: None)):
         return False
     problem = problem_of(node_class)
     return model.feasible(problem.having(rule for rule in problem.rules if rule.field not in left_out))

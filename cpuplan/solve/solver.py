@@ -5,7 +5,7 @@ from collections.abc import Callable
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.plan import NodeClass, NodePlan, Pool
 from cpuplan.pools import POOLS
-from cpuplan.solve import goals, statements
+from cpuplan.solve import faults, goals, statements
 from cpuplan.solve.breaches import breaches
 from cpuplan.solve.layout import Layout, layouts_of
 from cpuplan.solve.rules import problem_of
@@ -33,7 +33,7 @@ def solve(node_class: NodeClass, locate: Callable[[str], Position | None], commi
 
 def verify(node_class: NodeClass, layout: Layout) -> bool:
     """Does a layout satisfy every rule? Needs no solver. Says nothing of whether there is a better one."""
-    if errors(statements.check(node_class, lambda _origin: None)):
+    if errors(faults.check(node_class, lambda _origin: None)):
         return False
     return next(breaches(node_class, layout), None) is None
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
-from cpuplan.diagnostics import CpuplanError, Diagnostic
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
 from cpuplan.plan import NodeClass
-from cpuplan.solve import model, solver
+from cpuplan.solve import model, solver, statements
 from cpuplan.solve.rules import problem_of
 from cpuplan.topology import Topology
 from tests.unit.solve.following import SEVERAL, WITHOUT, follow
@@ -133,3 +135,65 @@ def test_remedies_of_several_conflicts_hold_together(topology: Topology, pools: 
     assume_no_layout = not model.feasible(problem_of(node))
     if assume_no_layout:
         check(node)
+
+
+HALF = machine(32, 2, sockets=2, numa_nodes=2)
+#: Lists that split cores: each pair of what is written and what is proposed.
+LISTS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "siblings in no list": ({"reserved": "0-1"}, ["list 0-1,32-33, or write wholeCores: false under reserved"]),
+    "reserved is a number, and has nothing left": (
+        {"reserved": {"cores": 2}, "isolated": "0-31", "shared": "rest"},
+        ["list 16-31,48-63"],
+    ),
+    "first threads here, second ones there": (
+        {"reserved": "0-31", "isolated": "32-63"},
+        [
+            "list 0-15,32-47, or write wholeCores: false under reserved",
+            "list 16-31,48-63, or write wholeCores: false under isolated",
+        ],
+    ),
+    "siblings in the list of another pool": (
+        {"reserved": "0-3", "isolated": "4-63"},
+        [
+            "list 0-1,32-33, or write wholeCores: false under reserved",
+            "list 2-31,34-63, or write wholeCores: false under isolated",
+        ],
+    ),
+    "a partition": (
+        {"reserved": "0-1,32-33", "isolated": {"rest": True, "partitions": {"dpdk": "2-5"}}},
+        ["list 2-5,34-37, or write wholeCores: false under isolated.dpdk"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_that_are_proposed_overlap_nothing(name: str) -> None:
+    pools, expected = LISTS[name]
+    node = node_class(HALF, pools)
+    found = [each for each in statements.check(node, locate) if each.code == "CP352"]
+    assert [each.remedy for each in found] == expected
+    for way in range(max(each.remedy.count(", or ") for each in found) + 1):
+        spec = json.loads(node.spec.model_dump_json(by_alias=True, exclude_unset=True))
+        for each in found:
+            pool = each.message.split(" ")[0]
+            remedy = each.remedy.split(", or ")[way]
+            follow(spec, remedy.replace("list ", f"list whole cores in {pool.replace('ed.', 'ed.partitions.')}.cpus: "))
+        changed = node_class(HALF, spec["pools"])
+        assert errors(statements.check(changed, locate)) == []
+        solver.solve(changed, locate)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(["reserved", "shared", "isolated", ""]), min_size=12, max_size=12), st.booleans())
+def test_lists_are_proposed_where_there_are_some(owners: list[str], by_number: bool) -> None:
+    topology = machine(6, 2)
+    named = {name: [cpu for cpu in range(12) if owners[cpu] == name] for name in ("reserved", "shared", "isolated")}
+    pools: dict[str, Any] = {name: {"cpus": str(CpuSet(cpus))} for name, cpus in named.items() if cpus}
+    if by_number or "reserved" not in pools:
+        pools["reserved"] = {"cores": 1}
+    node = node_class(topology, pools | {"offlined": "rest"})
+    found = [each for each in errors(statements.check(node, locate)) if each.code == "CP352"]
+    listed = {each.message.split(" ")[0]: each.remedy.split(", or ")[0] for each in found}
+    assume(listed and all(remedy.startswith("list ") for remedy in listed.values()))
+    changed = {name: {"cpus": remedy.removeprefix("list ")} for name, remedy in listed.items()}
+    assert errors(statements.check(node_class(topology, pools | changed | {"offlined": "rest"}), locate)) == []
