@@ -7,10 +7,8 @@ from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
-from cpuplan.load.before import CLASSES
+from cpuplan.load.before import CLASSES, VERSION
 from cpuplan.plan import NodePlan, Plan, Pool
-
-VERSION = 2
 
 
 def files(plan: Plan) -> dict[str, bytes]:

@@ -16,6 +16,8 @@ _STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
 #: The kubelet and CRI-O do not start with a drop-in that they find and cannot open.
 LINK_TO_NOTHING = "it is a link to nothing"
 _MAX_SHOWN = 300  # characters of a value
+#: What a parser quotes of a file may be a token or a password.
+_QUOTED = re.compile(r"""(["'`])(?:(?!\1).)*\1""", re.DOTALL)
 
 
 class Found(NamedTuple):
@@ -54,7 +56,7 @@ def compare(
 
 def unreadable(subject: Subject, path: str, error: Exception) -> tuple[Position, str]:
     """Where a parser of YAML, TOML or JSON stopped, and its words without that place."""
-    text = str(error)[:_MAX_SHOWN]
+    text = _QUOTED.sub("...", str(error)[:_MAX_SHOWN])
     name = subject.root.shown(path)
     match = _STOPPED.search(text)
     if match is None:

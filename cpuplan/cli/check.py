@@ -25,6 +25,7 @@ def command(node: str, root: Path, output_format: str) -> int:
     """
     from cpuplan import pipeline
     from cpuplan.check.host import check
+    from cpuplan.check.machine import SYSTEM
     from cpuplan.check.root import Root
 
     loaded = load_plan(settings().root)
@@ -33,6 +34,9 @@ def command(node: str, root: Path, output_format: str) -> int:
     project, plan = loaded
     found, name = find_node(plan, node, project)
     findings = pipeline.described(project, check(Root(root), found, project.locate))
+    # What stands on a line beside what is found is not shown: boot arguments hold passwords, configurations tokens.
+    places = (each.position.path for each in findings if each.position)
+    settings().private = frozenset(path for path in places if SYSTEM not in path)
     print_diagnostics(findings, output_format)
     # Whatever differs counts; a warning that is waived does not.
     if fails(findings, strict=True):

@@ -27,6 +27,8 @@ class Settings:
         self.clusters: tuple[str, ...] = ()
         self.nodes: tuple[str, ...] = ()
         self.scope: Any = None
+        #: Files of which no line is shown: those of a node may hold secrets.
+        self.private: frozenset[str] = frozenset()
         #: Whether the report has been written: what goes wrong afterwards is told as text.
         self.reported = False
 

@@ -63,6 +63,8 @@ class Reporter:
 
     def _lines(self, path: str) -> Sequence[str]:
         place, root = self.names.place(path), self.names.root
+        if path in self.settings.private:
+            return ()
         try:
             data = read_regular(place, within=root if place.startswith(f"{root}/") else None)
         except Unreadable:

@@ -26,7 +26,8 @@ CODES = {
         "unknown apiVersion",
         "apiVersion is {found}",
         "write {expected}",
-        "Documents of this release are of `cpuplan.io/v1alpha1`.",
+        "Documents of this release are of `cpuplan.io/v1alpha1`. Of another one, fields may have had other names: with the "
+        "right version, `validate` tells each that is not known, and what it may be now. A later version is CP139.",
     ),
     "CP205": Code(
         "unknown kind",

@@ -97,4 +97,11 @@ CODES = {
         "The limits are 100,000 files in the input folders of a project and 1,000,000 names that are looked at to find "
         "them. For limits within one file see CP106.",
     ),
+    "CP139": Code(
+        "written for a later cpuplan",
+        "{what} is of version {found}; this cpuplan reads {expected}",
+        "upgrade cpuplan",
+        "Somebody wrote the file with, or for, a later release, and what this one would make of it is not what they meant. "
+        "Of `cpuplan.io` a later version is one that Kubernetes orders so: v1alpha1, v1alpha2, v1beta1, v1, v2alpha1.",
+    ),
 }

@@ -5,17 +5,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cpuplan import apiversion
+from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import Unreadable, read_regular
+from cpuplan.source import Position
 
 #: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of unlike classes touch unlike files.
 CLASSES = ".cpuplan/classes"
+
+#: Of these files.
+VERSION = 2
 
 #: The classes by (cluster, class), each as `backends.planfile` wrote it.
 Before = dict[tuple[str, str], dict[str, Any]]
 
 
 def read(out: Path) -> Before:
-    """The classes of the plan in `out`; what is damaged is left out, for the next compilation writes it anew."""
+    """The classes of the plan in `out`; what is damaged is left out, for the next compilation writes it anew.
+
+    Raises CpuplanError (CP139) for one that a later cpuplan wrote.
+    """
     found: Before = {}
     for path in sorted((out / CLASSES).glob("*/*.json")):
         if (each := _class(path)) is not None:
@@ -28,6 +37,9 @@ def _class(path: Path) -> dict[str, Any] | None:
         data = json.loads(read_regular(path))
     except (Unreadable, ValueError, RecursionError):
         return None
+    if isinstance(data, dict) and apiversion.is_later_number(found := data.get("version"), VERSION):
+        place = Position(str(path), 1, 1)
+        raise CpuplanError([diagnose("CP139", place, what="a class in out/", found=found, expected=VERSION)])
     if not isinstance(data, dict) or (data.get("cluster"), data.get("class")) != (path.parent.name, path.stem):
         return None
     return data

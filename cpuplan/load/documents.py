@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from cpuplan import API_VERSION, naming
+from cpuplan import API_VERSION, apiversion, naming
 from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.intent import IntentSpec
@@ -130,11 +130,15 @@ def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
     """One document, or None with the reasons added to `diagnostics`."""
     data = source.data
     assert isinstance(data, dict)  # noqa: S101 - the reader refuses anything else
+    if apiversion.is_later(data.get("apiVersion")):  # of the rest, nothing is known
+        found, place = data["apiVersion"], source.value_at(("apiVersion",))
+        diagnostics.append(diagnose("CP139", place, what="the document", found=found, expected=API_VERSION))
+        return None
     problems = list(_envelope_problems(source, data))
     kind = data.get("kind")
     if isinstance(kind, str) and kind in KINDS and "spec" in data:
-        spec, found = validate(KINDS[kind], source, ("spec",), _beside_spec(data))
-        problems += found
+        spec, mistakes = validate(KINDS[kind], source, ("spec",), _beside_spec(data))
+        problems += mistakes
     diagnostics += problems
     if problems:
         return None
@@ -149,7 +153,9 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
     kind = data.get("kind")
     if data.get("apiVersion") != API_VERSION:
         version = written(data.get("apiVersion"))
-        yield diagnose("CP204", source.value_at(("apiVersion",)), found=version, expected=API_VERSION)
+        own = str(data.get("apiVersion")).startswith(f"{apiversion.GROUP}/")
+        expected = f"{API_VERSION}; fields that have other names now are told then" if own else API_VERSION
+        yield diagnose("CP204", source.value_at(("apiVersion",)), found=version, expected=expected)
     if not isinstance(kind, str) or kind not in KINDS:
         yield diagnose(
             "CP205", source.value_at(("kind",)), found=written(kind), hint=did_you_mean(str(kind or ""), KINDS)

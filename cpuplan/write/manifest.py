@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.source import Position
 
 MANIFEST = ".cpuplan/manifest"
 #: SHA-256 and path of each file that this machine wrote last.
@@ -19,6 +20,7 @@ WRITTEN = ".cpuplan/written"
 OLD_MANIFEST = ".cpuplan/manifest.json"
 FORM = 2
 _HEAD = f"# cpuplan manifest {FORM}: the files of this folder that cpuplan owns"
+_FORM = re.compile(r"# cpuplan manifest ([0-9]{1,9})(?![0-9])")
 _MARKER = re.compile(r"[<|=>]{7}( .*)?")
 _WRITTEN = re.compile(r"([0-9a-f]{64})  (.+)")
 _OLD = re.compile(r'^ *"(.+)": "([0-9a-f]{64})",?$', re.MULTILINE)
@@ -82,6 +84,10 @@ def parse_manifest(data: bytes, shown: str) -> frozenset[str]:
     heads = {line for line in lines if line.startswith("#")}
     if not heads:
         raise refuse("its first line is missing")
+    forms = [int(match[1]) for head in heads if (match := _FORM.match(head))]
+    if later := [form for form in forms if form > FORM]:
+        place = Position(shown, 1, 1)
+        raise CpuplanError([diagnose("CP139", place, what="the manifest", found=max(later), expected=FORM)])
     if heads != {_HEAD}:
         raise refuse(f"its first line is not `{_HEAD}`")
     paths = frozenset(lines) - heads

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan import API_VERSION
+from cpuplan import API_VERSION, apiversion
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.load.lock.entry import Key, Lock, Locked
@@ -96,8 +96,11 @@ def _entries(source: Source, diagnostics: list[Diagnostic]) -> Iterator[tuple[Ke
     form = " ".join(str(data[key]) for key in ("apiVersion", "kind") if isinstance(data, dict) and key in data)
     if form != f"{API_VERSION} Plan":
         place = source.value_at(("apiVersion",)) if form else source.value_at(())
-        found = form or "without apiVersion and kind"
-        diagnostics.append(diagnose("CP242", place, found=found, expected=f"{API_VERSION} Plan"))
+        found, expected = form or "without apiVersion and kind", f"{API_VERSION} Plan"
+        if apiversion.is_later(form.partition(" ")[0]):
+            diagnostics.append(diagnose("CP139", place, what="the lock", found=found, expected=expected))
+        else:
+            diagnostics.append(diagnose("CP242", place, found=found, expected=expected))
         return
     classes = data.get("classes") if isinstance(data, dict) else None
     if not isinstance(classes, list):

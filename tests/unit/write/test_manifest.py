@@ -39,7 +39,7 @@ def test_both_sides_of_a_merge_are_read() -> None:
         (b"<<<<<<< HEAD\n", "its first line is missing"),
         (b"a\nb\n", "its first line is missing"),
         (b"\xff\xfe", "it is not UTF-8"),
-        (b"# cpuplan manifest 9\na\n", f"its first line is not `{HEAD[:-1]}`"),
+        (b"# cpuplan manifest 1\na\n", f"its first line is not `{HEAD[:-1]}`"),
         (f"{HEAD}../x\n".encode(), "'../x' is not a path inside the folder"),
         (f"{HEAD}/etc/x\n".encode(), "'/etc/x' is not a path inside the folder"),
         (f"{HEAD}.cpuplan/manifest\n".encode(), "'.cpuplan/manifest' is not a path inside the folder"),
