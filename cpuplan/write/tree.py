@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.files import FLAGS, Unreadable, read_open
 
+#: Of one file of the output folder that is compared.
+MAX_BYTES = 256 * 1024 * 1024
 FILE, FOLDER, LINK, OTHER = "a file", "a folder", "a symbolic link", "a special file"
 #: Errors of link(2) after which a copy is tried: another owner's file (fs.protected_hardlinks), too many links, a file
 #: system without links. Not EXDEV: what is mounted inside the folder must not be deleted with the old tree.
@@ -63,9 +66,14 @@ def scan(root: Path) -> dict[str, Entry]:
 
 
 def read(path: str | Path) -> bytes:
-    """The bytes of a regular file; a symbolic link is an OSError (ELOOP)."""
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0) as file:
-        return file.readall()
+    """The bytes of a regular file. OSError for a symbolic link (ELOOP), what else is no file, and one of MAX_BYTES."""
+    file = os.open(path, FLAGS | os.O_NOFOLLOW)
+    try:
+        return read_open(file, MAX_BYTES)
+    except Unreadable as error:
+        raise OSError(error.errno or errno.EINVAL, error.problem, os.fspath(path)) from error
+    finally:
+        os.close(file)
 
 
 def create(path: str | Path, data: bytes, *, mode: int | None = None, sync: bool = False) -> None:

@@ -233,9 +233,9 @@ def small_json(data: bytes) -> None:
         stage = made / ".out.cpuplan-stage"
         places = [*files, stage / "journal", stage / "old/planted"]
         place = places[data[0] % len(places) if data else 0]
-        place.parent.mkdir(exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data[1:])
-        if place.parent == stage:
+        if stage in place.parents:
             (stage / f"of-{stage.stat().st_ino}").mkdir()
             shutil.copytree(made / "out", stage / "tree")
         ends(made, "validate")
