@@ -5,6 +5,8 @@ from typing import Any
 
 MAX_DEPTH = 100
 MAX_VALUES = 200_000
+#: Characters of an unquoted value: a number to base 60 (`1:01:01`) takes time by the square of its length.
+MAX_PLAIN = 16_384
 #: What PyYAML's constructors raise beside its own errors, for `!!int ''`, `!!bool x`, `!!timestamp x` or 5,000 digits.
 CONSTRUCTION_ERRORS = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
@@ -35,6 +37,8 @@ def check_yaml(text: str, parser: Any = None) -> None:
             count += weight
         elif isinstance(event, yaml.ScalarEvent):
             anchors[event.anchor] = 1 + len(event.value) // 64
+            if event.implicit[0] and len(event.value) > MAX_PLAIN:
+                raise ValueError(f"an unquoted value has more than {MAX_PLAIN:,} characters")
         if len(begun) > MAX_DEPTH:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
         if count > MAX_VALUES:

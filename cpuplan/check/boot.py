@@ -9,15 +9,21 @@ from cpuplan.components.cmdline import Occurrence, canonical, effective, lists
 from cpuplan.components.setting import Setting, of_component
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.files import Unreadable
 from cpuplan.source import Position
 
 CMDLINE = "proc/cmdline"
+#: Characters; the longest that an architecture takes is 4,096 (COMMAND_LINE_SIZE).
+_MAX_LINE = 65_536
 
 
 def arguments(subject: Subject) -> Iterator[Diagnostic]:
     """Every planned argument is on the command line, once, with its value."""
     line = subject.root.read(CMDLINE)
     path = subject.root.shown(CMDLINE)
+    if line is not None and len(line) > _MAX_LINE:
+        subject.root.refuse(CMDLINE, Unreadable("it is longer than any kernel's command line"))
+        return
     if line is None:
         if not subject.root.refused:
             yield diagnose("CP810", path=path)

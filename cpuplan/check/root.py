@@ -11,7 +11,7 @@ from pathlib import Path
 from cpuplan.files import FLAGS, TooLarge, Unreadable, check_kind, read_open, unreadable
 
 #: Of one file: the kernel's own have some kB, configurations that people write too.
-MAX_FILE = 4 * 1024 * 1024
+MAX_FILE = 1024 * 1024
 #: Names in one folder, and files below it: 8,192 CPUs have as many folders.
 MAX_NAMES = 20_000
 #: Links on the way to one file, as the kernel (MAXSYMLINKS).

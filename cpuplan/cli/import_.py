@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.cli import streams
 from cpuplan.cli.new_files import HEADER
 from cpuplan.cli.output import count, echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import errors
@@ -26,6 +27,7 @@ PROFILES = "performanceprofile"
 )
 @click.option("--cluster", help="Name of the nodes' cluster, where the input does not tell.")
 @click.option("--release", default="", help="Of OpenShift, such as 4.20: for performanceprofile, if nothing tells it.")
+@click.option("--name", default="", help="Name of the node that comes through a pipe, where the input does not tell.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the documents and write nothing.")
 @click.option("--diff", "only_show", is_flag=True, help="Show what would change and write nothing; exit code 3 then.")
 @click.option("--force", is_flag=True, help="Write files anew over those that are there: edits are lost.")
@@ -34,9 +36,8 @@ def command(
     output: Path | None,
     cluster: str | None,
     release: str,
-    to_stdout: bool,
-    only_show: bool,
-    force: bool,
+    name: str,
+    **how: bool,
 ) -> int:
     """Read hardware from each PATH and write Hardware and Nodes documents.
 
@@ -44,7 +45,8 @@ def command(
     tar archive of them), must-gather (of OpenShift, with node snapshots), lscpu (what lscpu -J, -e or -p printed),
     hwloc (XML of lstopo), objects (NodeResourceTopology and Node objects), machineinfo (of cAdvisor), ironic
     (introspection data). A folder of files is read file by file. What several sources tell of a node is brought
-    together by its name; what none of them tells is listed and left open.
+    together by its name; what none of them tells is listed and left open. A PATH may be a pipe: `-` (standard input),
+    or what the shell makes of <(command).
 
     FORMAT performanceprofile writes an Intent for each PerformanceProfile of OpenShift's node tuning operator, to
     intents/. Its release is that of --release, of a ClusterVersion beside it, or of the project's other intents.
@@ -53,22 +55,34 @@ def command(
     added by hand stay. The differences are shown.
     """
     from cpuplan import importers
-    from cpuplan.importers import documents
 
-    kind, paths = _parse(words, [*importers.IMPORTERS, PROFILES])
-    if only_show and (to_stdout or kind == PROFILES):
-        other = "--stdout" if to_stdout else PROFILES
+    kind, named = _parse(words, [*importers.IMPORTERS, PROFILES])
+    if how["only_show"] and (how["to_stdout"] or kind == PROFILES):
+        other = "--stdout" if how["to_stdout"] else PROFILES
         raise click.UsageError(f"--diff goes with hardware that is put into an inventory, not with {other}")
-    if kind == PROFILES:
-        from cpuplan.cli import import_profiles
+    if name and not any(map(streams.is_stream, named)):
+        raise click.UsageError("--name goes with a pipe: what a file does not tell, its name does")
+    with streams.received(named, name) as paths:
+        if kind == PROFILES:
+            from cpuplan.cli import import_profiles
 
-        folder = output or settings().root / "intents"
-        return import_profiles.run(paths, folder, release=release, to_stdout=to_stdout, force=force)
-    if release:
-        raise click.UsageError(f"--release goes with {PROFILES}: hardware has no release")
+            folder = output or settings().root / "intents"
+            return import_profiles.run(paths, folder, release=release, to_stdout=how["to_stdout"], force=how["force"])
+        if release:
+            raise click.UsageError(f"--release goes with {PROFILES}: hardware has no release")
+        imported = importers.run(kind, paths, cluster)
+        imported = imported._replace(diagnostics=tuple(streams.told(imported.diagnostics, paths, named)))
+        if not name and any(node.name == streams.NAMELESS for node in imported.nodes):
+            raise click.UsageError("what comes through the pipe does not tell the node's name: give it with --name")
+        return _finish(imported, output, **how)
+
+
+def _finish(imported: "Imported", output: Path | None, *, to_stdout: bool, only_show: bool, force: bool) -> int:
+    """Say what was found, and print or write it."""
+    from cpuplan.importers import documents
     from cpuplan.restore import nodes
 
-    imported = nodes.restore(importers.run(kind, paths, cluster), settings().root)
+    imported = nodes.restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
     print_remarks(imported.remarks)
     if not imported.nodes:
@@ -99,11 +113,15 @@ def _parse(words: tuple[str, ...], known: Collection[str]) -> tuple[str | None, 
     paths = list(map(Path, names))
     if not paths:
         raise click.UsageError(f"a path is missing: cpuplan import {kind} PATH...")
-    if kind is None and len(paths) > 1 and not os.path.exists(paths[0]):
+    if kind is None and len(paths) > 1 and not _is_there(paths[0]):
         raise click.UsageError(f"{names[0]!r} is no file or folder, and no format; there are {', '.join(known)}")
-    if absent := [path for path in paths if not os.path.exists(path)]:
+    if absent := [path for path in paths if not _is_there(path)]:
         raise click.UsageError(f"there is no file or folder {str(absent[0])!r}")
     return kind, paths
+
+
+def _is_there(path: Path) -> bool:
+    return str(path) == "-" or os.path.exists(path)
 
 
 def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":

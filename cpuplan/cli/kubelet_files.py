@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from cpuplan.intent import Target
 
 
+#: Characters of a KubeletConfiguration: people write some kB. Larger ones are nothing that is known.
+_MAX_TEXT = 256 * 1024
+
+
 def split(paths: Iterable[Path]) -> tuple[list[tuple[str, str]], list[Path]]:
     """(path, text) of the KubeletConfigurations, and the paths of all other files."""
     configurations, others = [], []
@@ -23,7 +27,7 @@ def split(paths: Iterable[Path]) -> tuple[list[tuple[str, str]], list[Path]]:
             text = read_regular(path).decode("utf-8-sig", errors="replace")
         except Unreadable:
             text = ""  # said by who reads all others
-        if "KubeletConfiguration" in text:
+        if "KubeletConfiguration" in text and len(text) <= _MAX_TEXT:
             from cpuplan.simulate.kubeletfile import is_kubelet_configuration
 
             if is_kubelet_configuration(text):

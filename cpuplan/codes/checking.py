@@ -32,7 +32,7 @@ CODES = {
         "{path} is there and cannot be read: {problem}",
         "run `check` as a user who may read it (root), or on a copy of the node's files with --root",
         "Nothing is said of what the file may hold: neither that a setting is missing nor that all is well. Links are "
-        "followed as on the node itself, inside its root; files of more than 4 MiB, pipes and devices are not read.",
+        "followed as on the node itself, inside its root; files of more than 1 MiB, pipes and devices are not read.",
     ),
     "CP806": Code(
         "kernel without the file",

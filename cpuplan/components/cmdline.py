@@ -115,7 +115,9 @@ def occurrences(text: str) -> dict[str, list[Occurrence]]:
     """Every time that each key of `keyed` is given, in the order of their last times."""
     found: dict[str, list[Occurrence]] = {}
     for key, occurrence in _described(text):
-        found[key] = [*found.pop(key, ()), occurrence]
+        times = found.pop(key, [])
+        times.append(occurrence)
+        found[key] = times
     return found
 
 

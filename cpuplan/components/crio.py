@@ -1,5 +1,6 @@
 """CRI-O: a drop-in for crio.conf(5), and what the files of a node add up to."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,9 @@ MIN_GOMAXPROCS = 4
 #: Tables of which an entry of a later file replaces the earlier one whole (CRI-O: pkg/config, UpdateFromFile).
 REPLACED = ("runtimes", "workloads")
 _MAPS = (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads"))
+
+#: tomllib takes minutes for a key of 100,000 parts. Possessive, so that looking for one is quick.
+_LONG_KEY = re.compile(r"""(?:["'A-Za-z0-9_-]{1,64}+[ \t]{0,8}+\.[ \t]{0,8}+){32}""")
 
 
 def path(plan: NodePlan) -> str:
@@ -140,6 +144,8 @@ def parse(text: str) -> dict[str, Value]:
     """
     import tomllib
 
+    if _LONG_KEY.search(text):
+        raise ValueError("a key has more than 32 parts")
     return dict(_flat(_fold(tomllib.loads(text), {}), ()))
 
 
