@@ -39,7 +39,12 @@ def test_standard_input(project: Path, path: str) -> None:
 def test_a_pipe_of_the_shell(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """As `import <(lscpu -Je)` gives it: a descriptor that is open already, and can be read only once."""
     source, end = os.pipe()
-    writer = threading.Thread(target=lambda: (os.write(end, LSCPU.encode()), os.close(end)))
+
+    def write() -> None:
+        with os.fdopen(end, "w") as file:
+            file.write(LSCPU)
+
+    writer = threading.Thread(target=write)
     writer.start()
     code, out, _ = run_in(project, ["import", "--stdout", f"/dev/fd/{source}", "--name", "a.b"], capfd)
     writer.join()
