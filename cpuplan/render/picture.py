@@ -20,15 +20,15 @@ class Picture(NamedTuple):
     body: str
 
 
-def side_by_side(pictures: Sequence[Picture]) -> Picture:
+def row_columns(pictures: Sequence[Picture]) -> int:
     """One row if it is not wider than WIDEST, else as few as hold them, filled evenly, and no narrow column of them."""
     if sum(picture.width + BOX_GAP for picture in pictures) - BOX_GAP <= WIDEST:
-        return grid(pictures, len(pictures), BOX_GAP)
+        return len(pictures)
     width = max(picture.width for picture in pictures) + BOX_GAP
     height = max(picture.height for picture in pictures) + BOX_GAP
     fitting = max((WIDEST + BOX_GAP) // width, _columns(len(pictures), width, height))
     rows = -(-len(pictures) // fitting)
-    return grid(pictures, -(-len(pictures) // rows), BOX_GAP)
+    return -(-len(pictures) // rows)
 
 
 def _columns(count: int, width: int, height: int) -> int:
@@ -57,13 +57,11 @@ def grid(pictures: Sequence[Picture], columns: int, gap: int) -> Picture:
     return Picture(sum(widths) + gap * max(len(widths) - 1, 0), max(top - gap, 0), body)
 
 
-def block(pictures: Sequence[Picture]) -> Picture:
-    """A grid that is about one and a half times as wide as high."""
-    if not pictures:
-        return Picture(0, 0, "")
+def block_columns(pictures: Sequence[Picture]) -> int:
+    """The columns of a grid that is about one and a half times as wide as high."""
     width = max(picture.width for picture in pictures) + BOX_GAP
     height = max(picture.height for picture in pictures) + BOX_GAP
-    return grid(pictures, even_columns(len(pictures), (1.5 * len(pictures) * height / width) ** 0.5), BOX_GAP)
+    return even_columns(len(pictures), (1.5 * len(pictures) * height / width) ** 0.5)
 
 
 def even_columns(count: int, wanted: float) -> int:

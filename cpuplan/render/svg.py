@@ -1,7 +1,7 @@
 """A map as a self-contained SVG 1.1 picture: no fonts or scripts from outside, dark where its reader's screen is."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from cpuplan.printable import printable_values
 from cpuplan.render.colours import (
@@ -21,14 +21,15 @@ from cpuplan.render.colours import (
 from cpuplan.render.machine import Box, Core, Entry, Group, Map, Table, counted
 from cpuplan.render.marks import Mark
 from cpuplan.render.picture import (
+    BOX_GAP,
     Picture,
     at,
-    block,
+    block_columns,
     escaped,
     even_columns,
     grid,
     rectangle,
-    side_by_side,
+    row_columns,
     text,
     text_width,
     wrapped,
@@ -42,21 +43,40 @@ MARGIN = 28
 BAR = 9
 
 
+#: The way to a part of a picture: numbers of boxes and groups from the outside in.
+_Way: TypeAlias = tuple[int, ...]
+
+
 class _Form(NamedTuple):
-    """What all cores of a picture have in common: digits of the numbers, and sets that are drawn below them."""
+    """What all cores of a picture have in common.
+
+    `columns` has the columns of each part, by the way to it. They are chosen once, for cores with the letters of pools
+    and nothing below them (`is_layout`), so that a plan stands as its bare machine does.
+    """
 
     digits: int
-    over: tuple[Entry, ...]
+    over: tuple[Entry, ...]  # sets that are drawn below the cores
+    most: Mapping[int, int]  # cores of the largest group, by threads
+    columns: dict[_Way, int]
+    is_layout: bool
+
+    def columns_of(self, way: _Way, pictures: Sequence[Picture], choose: Callable[[Sequence[Picture]], int]) -> int:
+        if self.is_layout:
+            self.columns[way] = choose(pictures)
+        return self.columns[way]
 
 
 def draw_svg(drawn: Map) -> str:
     """The picture of a map: header, sockets with what is in them, what has no place in them, legend."""
     drawn = printable_values(drawn)
     head = _header(drawn)
-    form = _Form(len(str(drawn.last_cpu)), drawn.over)
-    machine = side_by_side(_equal_boxes(drawn.boxes, form, depth=0))
+    form = _Form(len(str(drawn.last_cpu)), drawn.over, _most(drawn.boxes), {}, is_layout=True)
+    _machine(drawn.boxes, form)
+    form = form._replace(is_layout=False)
+    machine = _machine(drawn.boxes, form)
     wide = max(machine.width, head.width, 560)
-    below = [side_by_side([_box(box, form, depth=1) for box in drawn.memory])] if drawn.memory else []
+    memory = [_box(box, form, (-1,)) for box in drawn.memory]
+    below = [grid(memory, row_columns(memory), BOX_GAP)] if memory else []
     if drawn.notes:
         below.append(_notes(drawn.notes, wide, 13))
     if drawn.table:
@@ -84,26 +104,46 @@ def _header(drawn: Map) -> Picture:
     return Picture(width, 34 + 20 * len(drawn.lines), body)
 
 
-def _equal_boxes(boxes: Sequence[Box], form: _Form, depth: int) -> list[Picture]:
+def _machine(boxes: Sequence[Box], form: _Form) -> Picture:
+    pictures = _equal_boxes(boxes, form, ())
+    return grid(pictures, form.columns_of((), pictures, row_columns), BOX_GAP)
+
+
+def _most(boxes: Sequence[Box]) -> dict[int, int]:
+    """The cores of the largest group, by the threads of its first core: groups alike have as many columns."""
+    most: dict[int, int] = {}
+    todo = list(boxes)
+    for box in todo:
+        todo += box.boxes
+        for group in box.groups:
+            threads, count = len(group.cores[0].siblings), len(group.by_cluster())
+            most[threads] = max(most.get(threads, 0), count if count > 1 else len(group.cores))
+    return most
+
+
+def _equal_boxes(boxes: Sequence[Box], form: _Form, way: _Way) -> list[Picture]:
     """Boxes that stand together are equally wide, whatever their titles are."""
-    pictures = [_box(box, form, depth) for box in boxes]
+    pictures = [_box(box, form, (*way, index)) for index, box in enumerate(boxes)]
     widest = max((picture.width for picture in pictures), default=0)
     return [
-        picture if picture.width == widest else _box(box, form, depth, widest - 2 * PAD)
-        for box, picture in zip(boxes, pictures, strict=True)
+        picture if picture.width == widest else _box(box, form, (*way, index), widest - 2 * PAD)
+        for index, (box, picture) in enumerate(zip(boxes, pictures, strict=True))
     ]
 
 
-def _box(box: Box, form: _Form, depth: int, least: int = 0) -> Picture:
+def _box(box: Box, form: _Form, way: _Way, least: int = 0) -> Picture:
     """A box with a title, its content at least `least` wide."""
-    inner = _equal_boxes(box.boxes, form, depth + 1) or [_group(group, form) for group in box.groups]
-    content = block(inner)
+    inner = _equal_boxes(box.boxes, form, way) or [
+        _group(group, form, (*way, index)) for index, group in enumerate(box.groups)
+    ]
+    columns = form.columns_of((*way, -1), inner, block_columns) if inner else 0
+    content = grid(inner, columns, BOX_GAP)
     wide = max(content.width, text_width(box.title, 13), least)
     if box.notes:
         content = grid([content, _notes(box.notes, max(wide, 240), 11)][not inner :], 1, PAD)
     width = max(content.width, wide) + 2 * PAD
     height = content.height + TITLE + 2 * PAD
-    ground = INNER if depth or not box.boxes else PANEL
+    ground = INNER if len(way) > 1 or not box.boxes else PANEL
     body = (
         rectangle(0, 0, width, height, ground, LINE, 8)
         + text(PAD, PAD + 10, box.title, 13, bold=True)
@@ -142,12 +182,14 @@ def _table(table: Table) -> Picture:
     return Picture(width, 40 + len(table.rows) * 20, body)
 
 
-def _group(group: Group, form: _Form) -> Picture:
+def _group(group: Group, form: _Form, way: _Way) -> Picture:
     """The cores of one cache on a ground of their own, if it has a title; else bare. Clusters get a frame each."""
     clusters = group.by_cluster()
     drawn = [[_core(core, form) for core in cluster] for cluster in clusters]
     pictures = drawn[0] if len(drawn) == 1 else [_cluster(each) for each in drawn]
-    cores = grid(pictures, _columns(pictures), CORE_GAP)
+    most = form.most[len(group.cores[0].siblings)]
+    columns = form.columns_of(way, pictures, lambda drawn: _columns(drawn, most))
+    cores = grid(pictures, min(columns, len(pictures)), CORE_GAP)
     if not group.title:
         return cores
     width, height = max(cores.width, text_width(group.title, 11)) + 16, cores.height + 32
@@ -155,10 +197,10 @@ def _group(group: Group, form: _Form) -> Picture:
     return Picture(width, height, body)
 
 
-def _columns(cores: Sequence[Picture]) -> int:
+def _columns(cores: Sequence[Picture], most: int) -> int:
     """As many cores as a title is wide; of many cores a block that is about twice as wide as high."""
     width, height = cores[0].width + CORE_GAP, cores[0].height + CORE_GAP
-    return even_columns(len(cores), max(320 / width, (2.0 * len(cores) * height / width) ** 0.5))
+    return even_columns(most, max(320 / width, (2.0 * most * height / width) ** 0.5))
 
 
 def _cluster(cores: Sequence[Picture]) -> Picture:
@@ -171,9 +213,10 @@ def _core(core: Core, form: _Form) -> Picture:
     """A cell for each sibling, side by side, in rows of at most four; a letter tells the pool without its colour."""
     cpus = sorted((cpu, mark) for mark, part in core.parts for cpu in part)
     columns = min(len(cpus), 4)
-    plain = not any(mark.letter for _, mark in cpus)
+    plain = not form.is_layout and not any(mark.letter for _, mark in cpus)
     cell, high = (max(24, 7 * form.digits + 8), PLAIN_HEIGHT) if plain else (CPU_WIDTH, CPU_HEIGHT)
-    step = high + (BAR if form.over else 0)
+    over = () if form.is_layout else form.over
+    step = high + (BAR if over else 0)
     whose = "; ".join(f"{mark.name} {part}" for mark, part in core.parts if mark.letter)
     told = "; ".join(filter(None, (whose, core.told)))
     body = f"<g><title>{escaped(f'core {core.siblings.first}: {told}')}</title>\n"
@@ -184,9 +227,9 @@ def _core(core: Core, form: _Form) -> Picture:
         if not plain:
             body += text(middle, top + 12, mark.letter.strip(), 9, ink, bold=True, anchor="middle")
         body += text(middle, top + high - (7 if plain else 8), str(cpu), 11, ink, anchor="middle")
-        for number, (over, members, _) in enumerate(form.over):
+        for number, (bar, members, _) in enumerate(over):
             if cpu in members:
-                body += _bar(left + number * cell // len(form.over), top + high, cell // len(form.over), over)
+                body += _bar(left + number * cell // len(over), top + high, cell // len(over), bar)
     return Picture(columns * cell, -(-len(cpus) // columns) * step, body + "</g>\n")
 
 

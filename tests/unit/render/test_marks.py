@@ -128,6 +128,7 @@ def test_a_plan_is_laid_out_like_its_hardware(entry: Document) -> None:
     assert [shape(box) for box in planned.boxes] == [shape(box) for box in machine.boxes]
     assert [box.title for box in planned.memory] == [box.title for box in machine.memory]
     picture = ElementTree.fromstring(draw_svg(planned))  # noqa: S314 - made here
+    assert places(picture) == places(ElementTree.fromstring(draw_svg(machine)))  # noqa: S314 - made here
     width, height = int(picture.get("width", "0")), int(picture.get("height", "0"))
     assert height < 1.5 * width
     for wide in 80, 100, 160:
@@ -138,6 +139,20 @@ def shape(box: Box) -> object:
     """Titles but for the names of caches, and cores, all the way in."""
     groups = [(re.sub("(L3|cache)( [0-9]+)?", "cache", group.title), len(group.cores)) for group in box.groups]
     return re.sub("(in )?(L3|cache)( [0-9]+)?", "cache", box.title), [shape(inner) for inner in box.boxes], groups
+
+
+def places(picture: ElementTree.Element) -> dict[str, tuple[int, int]]:
+    """Row and column of each CPU's number, counted over the whole picture: sizes of cores do not matter."""
+    found: dict[str, tuple[int, int]] = {}
+    todo = [(picture, 0, 0)]
+    for element, left, top in todo:
+        for child in element:
+            x, y = re.findall("[0-9]+", child.get("transform", "")) or (0, 0)
+            todo.append((child, left + int(x), top + int(y)))
+            if child.tag == f"{SVG}text" and child.text and element[0].tag == f"{SVG}title" and child.text.isdigit():
+                found[child.text] = (top + int(child.get("y", "0")), left + int(child.get("x", "0")))
+    rows, columns = (sorted({place[at] for place in found.values()}) for at in (0, 1))
+    return {cpu: (rows.index(y), columns.index(x)) for cpu, (y, x) in found.items()}
 
 
 def luminance(colour: str) -> float:
