@@ -4,7 +4,7 @@ ValidatingAdmissionPolicy, on every platform: OpenShift's own plugin lets pods t
 they ask for (`components.admission`). MutatingAdmissionPolicy on Kubernetes only, since the plugin does its work there.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.backends.base import NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
@@ -40,11 +40,12 @@ def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
         yield Manifest(f"30-namespace-{name}.yaml", namespace(name))
 
 
-def _validating(known: Sequence[Version], runtime_classes: list[str]) -> Iterator[Manifest]:
+def _validating(known: Sequence[Version], names: list[str]) -> Iterator[Manifest]:
     """What the API server refuses, and what it warns of, which depends on the oldest kubelet."""
-    rules, hints = list(admission.rules(max(known))), list(admission.hints(min(known), runtime_classes))
+    rules, hints = list(admission.rules(max(known))), list(admission.hints(min(known)))
     yield from _objects(validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE")), {"validationActions": ["Deny"]})
-    yield from _objects(validating(HINTS, hints, _ASKS, ("CREATE",)), {"validationActions": ["Warn"]})
+    hinting = validating(HINTS, hints, _ASKS, ("CREATE",), admission.runtime_classes(names))
+    yield from _objects(hinting, {"validationActions": ["Warn"]})
 
 
 def _objects(policy: dict[str, Any], binding: dict[str, Any]) -> Iterator[Manifest]:
@@ -74,14 +75,18 @@ def _matches(conditions: dict[str, str], operations: Iterable[str]) -> dict[str,
     }
 
 
-def _variables(names: Iterable[str]) -> list[dict[str, str]]:
-    return [{"name": name, "expression": admission.VARIABLES[name]} for name in names]
+def _variables(texts: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "expression": text} for name, text in texts.items()]
 
 
 def validating(
-    name: str, rules: Sequence[Rule], conditions: dict[str, str], operations: Iterable[str]
+    name: str,
+    rules: Sequence[Rule],
+    conditions: dict[str, str],
+    operations: Iterable[str],
+    own: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A policy that refuses what breaks one of the rules, or warns of it, as its binding says."""
+    """A policy that refuses what breaks one of the rules, or warns of it, as its binding says; `own` are its variables."""
     offenders = [{"name": rule.variable, "expression": rule.offenders} for rule in rules]
     validations = [
         {
@@ -93,7 +98,7 @@ def validating(
         for rule in rules
     ]
     spec = _matches(conditions, operations) | {
-        "variables": _variables(admission.VARIABLES) + offenders,
+        "variables": [*_variables(admission.VARIABLES | dict(own or {})), *offenders],
         "validations": validations,
     }
     return _policy("v1", "ValidatingAdmissionPolicy", name, spec)
@@ -103,7 +108,7 @@ def mutating(api: str) -> dict[str, Any]:
     """The policy that tells CRI-O of containers that ask; again after others have added containers."""
     spec = _matches(_ASKS, ("CREATE",)) | {
         "reinvocationPolicy": "IfNeeded",
-        "variables": _variables(("containers", "asking")),
+        "variables": _variables({name: admission.VARIABLES[name] for name in ("containers", "asking")}),
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": admission.ANNOTATE}}],
     }
     return _policy(api, "MutatingAdmissionPolicy", NAME, spec)

@@ -9,7 +9,7 @@ of them.
 Each rule is a list of offenders, a variable, that must be empty: so the refusal can name them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from cpuplan.components import crio, mixedcpus, versions
@@ -171,20 +171,21 @@ def rules(version: Version) -> Iterator[Rule]:
         yield _NO_POD_RESOURCES
 
 
-def hints(version: Version, runtime_classes: list[str]) -> Iterator[Rule]:
+def runtime_classes(names: Iterable[str]) -> dict[str, str]:
+    """The variable with the names of runtime classes, a line for each, so that Git can unite those of two branches."""
+    return {"runtimeClasses": "\n".join(["[]", *(f"+ ['{name}']" for name in names)])}
+
+
+def hints(version: Version) -> Iterator[Rule]:
     """What only warns, since it may be right on nodes that cpuplan does not know."""
-    names = ", ".join(f"'{name}'" for name in runtime_classes)
     # Other handlers do not allow the annotation: CRI-O drops it without a word.
     yield Rule(
         "otherRuntime",
-        f"has(object.spec.runtimeClassName) && object.spec.runtimeClassName in [{names}] "
+        "has(object.spec.runtimeClassName) && object.spec.runtimeClassName in variables.runtimeClasses "
         "? [] : variables.asking.map(c, c.name)",
         "shared CPUs need a runtimeClassName of cpuplan's",
-        _named(
-            "container",
-            "otherRuntime",
-            f"gets no shared CPUs without a runtimeClassName of {' or '.join(runtime_classes)}",
-        ),
+        _named("container", "otherRuntime", "gets no shared CPUs without a runtimeClassName of ")
+        + " + variables.runtimeClasses.join(' or ')",
     )
     if version < versions.FEATURES["kubelet.no_quota_with_exclusive_cpus"]:
         # On cgroup v2, CRI-O raises the quota of a cgroup below the container's, which itself stays at that of the
