@@ -55,7 +55,8 @@ def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: st
             raise CpuplanError([diagnose("CP611", path=LOCK_PATH)])
     # The tree first: if it is refused, the lock stays; killed in between, the next run solves the same layouts again.
     changes = write_tree(out, files, force=force)
-    write_file(path, lock)
+    if (read.lock or b"").replace(b"\r\n", b"\n") != lock.encode():  # Git may have made the line ends of a checkout
+        write_file(path, lock)
     return changes
 
 
