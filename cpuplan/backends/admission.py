@@ -86,7 +86,7 @@ def validating(
     operations: Iterable[str],
     own: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A policy that refuses what breaks one of the rules, or warns of it, as its binding says; `own` are its variables."""
+    """A policy that refuses what breaks a rule, or warns of it, as its binding says; with variables of its `own`."""
     offenders = [{"name": rule.variable, "expression": rule.offenders} for rule in rules]
     validations = [
         {

@@ -55,6 +55,8 @@ def command(
     if settings().is_narrowed and not check:
         raise click.UsageError("compile always writes everything: --cluster and --node are for --check")
     root = settings().root
+    if not check:
+        _finish(root / "out")
     fast = not (check or force or resolve or prune)
     if fast and (known := record.unchanged(inputs.read(root), root / "out")):
         print_diagnostics(known.diagnostics, output_format, strict=strict)
@@ -83,6 +85,16 @@ def command(
     if code == 0:
         _remember(run)
     return code
+
+
+def _finish(out: Path) -> None:
+    """Finish what a killed run has begun, before its lock is read."""
+    from cpuplan.write.stage import stage_of
+
+    if stage_of(out).folder.is_dir():
+        from cpuplan.write.files import finish
+
+        finish(out)
 
 
 def _tell_changes(run: _Run, resolve: bool) -> None:

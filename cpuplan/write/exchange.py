@@ -7,8 +7,9 @@ import errno
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from cpuplan.diagnostics import CpuplanError
+from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.write.compare import Comparison, folders_of
 from cpuplan.write.manifest import ancestors, parents
 from cpuplan.write.stage import (
@@ -43,7 +44,14 @@ _AT_FDCWD = -100
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 
 
-def replace(out: Path, comparison: Comparison) -> bool:
+class Beside(NamedTuple):
+    """A file that is written with the tree, or not at all: its place relative to the folder above, and its content."""
+
+    path: str
+    data: bytes
+
+
+def replace(out: Path, comparison: Comparison, beside: Beside | None = None) -> bool:
     """Put the compared folder's new state in its place. False if cpuplan's own files changed meanwhile: compare again.
 
     Whatever is raised (OSError, CP605, KeyboardInterrupt), the old tree is then in its place and the stage is gone.
@@ -52,13 +60,18 @@ def replace(out: Path, comparison: Comparison) -> bool:
     try:
         begin(stage)
         _build(stage, comparison)
-        journal = Journal(os.stat(stage.tree).st_ino, inode(out), comparison.before, comparison.claimed)
+        if beside:
+            _build_beside(stage, beside)
+        place = beside.path if beside else ""
+        journal = Journal(os.stat(stage.tree).st_ino, inode(out), comparison.before, comparison.claimed, place)
         write_journal(stage, journal)
         if look(out) is None:
             os.rename(stage.tree, out)
         else:
             _exchange(stage)
         settled = _settle(stage, journal)
+        if settled:
+            _place_or_undo(stage, journal)
         _clean(stage)
     except BaseException:
         with suppress(OSError, CpuplanError):  # the first error says more; the next run tries again
@@ -77,9 +90,39 @@ def recover(out: Path) -> None:
         if journal is None or old != journal.old:
             raise foreign(stage)
         os.rename(stage.old, stage.tree if look(out) is not None else out)
-    if journal and inode(out) == journal.new and inode(stage.tree) in (journal.old, None):
-        _settle(stage, journal)
+    is_new = journal and inode(out) == journal.new and inode(stage.tree) in (journal.old, None)
+    if journal and is_new and _settle(stage, journal):
+        _place_beside(stage, journal)
     _clean(stage)
+
+
+def _build_beside(stage: Stage, beside: Beside) -> None:
+    target = stage.out.parent / beside.path
+    entry = look(target)
+    if entry is not None and entry.kind != FILE:
+        raise CpuplanError([diagnose("CP601", path=beside.path, kind=entry.kind, wanted=FILE)])
+    os.makedirs(target.parent, exist_ok=True)
+    check_movable(target.parent)
+    create(stage.beside, beside.data, mode=None if entry is None else os.stat(target).st_mode & 0o7777, sync=True)
+
+
+def _place_or_undo(stage: Stage, journal: Journal) -> None:
+    try:
+        _place_beside(stage, journal)
+    except OSError:
+        if look(stage.tree) is None:
+            os.rename(stage.out, stage.tree)
+        else:
+            _exchange(stage)
+        raise
+
+
+def _place_beside(stage: Stage, journal: Journal) -> None:
+    """Put the file that goes with the new tree in its place; after a kill it may be there already."""
+    if journal.beside and look(stage.beside) is not None:
+        target = stage.out.parent / journal.beside
+        os.rename(stage.beside, target)
+        sync_folder(target.parent)
 
 
 def _build(stage: Stage, comparison: Comparison) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.load.inputs import LOCK_PATH, Inputs
 from cpuplan.write.compare import Changes, compare, describe
-from cpuplan.write.exchange import recover, replace
+from cpuplan.write.exchange import Beside, recover, replace
 from cpuplan.write.stage import stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 
@@ -23,8 +23,10 @@ class Locked(CpuplanError):  # noqa: N818 - what is the case, not what went wron
     """Another run is writing in the same place (CP606)."""
 
 
-def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False) -> Changes:
+def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False, beside: Beside | None = None) -> Changes:
     """Make the folder `out` hold `files`, beside whatever else is in it; `force` drops edits of cpuplan's own files.
+
+    The file `beside` is written with the tree: a run that is killed between the two is finished by the next.
 
     The old tree is replaced in one step: whoever looks, at any time, also after a kill, sees all of the old or all of
     the new. Raises CpuplanError (CP601 to CP607) with the old tree in place; `Locked` if another run is writing.
@@ -39,9 +41,24 @@ def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False) ->
                 blocked = comparison.blocked if force else comparison.edited | comparison.blocked
                 if blocked:
                     raise CpuplanError(blocked[path] for path in sorted(blocked))
-                if comparison.is_empty or replace(place, comparison):
+                if comparison.is_empty:
+                    break
+                if replace(place, comparison, beside):
                     return comparison.changes
-    raise CpuplanError([diagnose("CP607", path=out, problem="its files keep changing")])
+            else:
+                raise CpuplanError([diagnose("CP607", path=out, problem="its files keep changing")])
+    if beside:
+        write_file(place.parent / beside.path, beside.data.decode())
+    return comparison.changes
+
+
+def finish(out: Path) -> None:
+    """Finish or undo what a killed run left beside `out`. Raises CpuplanError as `write_tree`."""
+    place = _place(out)
+    if look(stage_of(place).folder) is None:
+        return
+    with _reporting(out), _lock(place.parent, shown=out):
+        recover(place)
 
 
 def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: str, *, force: bool) -> Changes:
@@ -53,11 +70,10 @@ def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: st
     with _reporting(path):
         if _content(path) != read.lock:
             raise CpuplanError([diagnose("CP611", path=LOCK_PATH)])
-    # The tree first: if it is refused, the lock stays; killed in between, the next run solves the same layouts again.
-    changes = write_tree(out, files, force=force)
-    if (read.lock or b"").replace(b"\r\n", b"\n") != lock.encode():  # Git may have made the line ends of a checkout
-        write_file(path, lock)
-    return changes
+    data = lock.encode()
+    # Git may have made the line ends of a checkout.
+    beside = Beside(LOCK_PATH, data) if (read.lock or b"").replace(b"\r\n", b"\n") != data else None
+    return write_tree(out, files, force=force, beside=beside)
 
 
 def _content(path: Path) -> bytes | None:

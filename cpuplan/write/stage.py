@@ -3,6 +3,7 @@
     .out.cpuplan-stage/of-<inode>   an empty folder, named after the inode of the stage: made first, deleted last
     .out.cpuplan-stage/tree         the new tree; after the exchange the old one
     .out.cpuplan-stage/journal      written when the tree is complete; gone when the exchange is settled
+    .out.cpuplan-stage/beside       a file that goes with the new tree, to its place when the exchange is settled
     .out.cpuplan-stage/old          the old tree, between the two renames that stand in for renameat2(2)
 
 A repository may carry a folder of this name. Git keeps no empty folder and nobody chooses inodes, so nothing of a stage
@@ -42,6 +43,10 @@ class Stage(NamedTuple):
         return self.folder / "journal"
 
     @property
+    def beside(self) -> Path:
+        return self.folder / "beside"
+
+    @property
     def spare(self) -> Path:
         return self.folder / "spare"
 
@@ -51,12 +56,16 @@ class Stage(NamedTuple):
 
 
 class Journal(NamedTuple):
-    """What settles an exchange: the inodes of both trees, the old one as it was read, and cpuplan's paths."""
+    """What settles an exchange: the inodes of both trees, the old one as it was read, and cpuplan's paths.
+
+    `beside` is the place of the file that goes with the new tree, relative to the folder above; empty for none.
+    """
 
     new: int
     old: int | None
     before: dict[str, Entry]
     claimed: frozenset[str]
+    beside: str = ""
 
 
 def stage_of(out: Path) -> Stage:
@@ -113,7 +122,8 @@ def write_journal(stage: Stage, journal: Journal) -> None:
     """Write the journal to disk."""
     import json
 
-    data = [journal.new, journal.old, list(journal.before.items()), sorted(journal.claimed)]
+    entries, claimed = list(journal.before.items()), sorted(journal.claimed)
+    data = [journal.new, journal.old, entries, claimed, journal.beside]
     create(stage.journal, json.dumps(data).encode(), sync=True)
 
 
@@ -122,9 +132,11 @@ def read_journal(stage: Stage) -> Journal | None:
     import json
 
     try:
-        new, old, entries, claimed = json.loads(read_regular(stage.journal, within=stage.folder, limit=_MAX_JOURNAL))
+        new, old, entries, claimed, beside = json.loads(
+            read_regular(stage.journal, within=stage.folder, limit=_MAX_JOURNAL)
+        )
         before = {path: Entry(*entry) for path, entry in entries}
-        plain = all(map(is_plain, before))
-        return Journal(new, old, before, frozenset(claimed)) if plain else None
+        plain = all(map(is_plain, before)) and (not beside or is_plain(beside))
+        return Journal(new, old, before, frozenset(claimed), beside) if plain else None
     except (Unreadable, ValueError, TypeError, AttributeError, RecursionError):
         return None

@@ -16,7 +16,7 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.write import exchange, stage, tree
-from cpuplan.write.files import write_file, write_tree
+from cpuplan.write.files import finish, write_file, write_tree
 
 OLD = {"gone/a": b"old", "nodes/a": b"old", "nodes/b": b"same", "plan.json": b"{}"}
 NEW = {"added/a": b"new", "nodes/a": b"new", "nodes/b": b"same", "plan.json": b"[]"}
@@ -487,3 +487,58 @@ def test_killed_write_of_a_single_file(tmp_path: Path) -> None:
         if done:
             break
     assert seen == {"old", "new"}
+
+
+def test_the_tree_and_its_lock_are_of_one_run(tmp_path: Path, atomic: bool) -> None:
+    """Killed anywhere, and finished by the next run: both are old, or both are new."""
+    out, lock = tmp_path / "out", tmp_path / "intents/plan.lock.yaml"
+    seen = set()
+
+    def prepare() -> None:
+        shutil.rmtree(tmp_path)
+        lock.parent.mkdir(parents=True)
+        lock.write_text("old\n")
+        write_tree(out, OLD)
+
+    def write() -> None:
+        write_tree(out, NEW, beside=exchange.Beside("intents/plan.lock.yaml", b"new\n"))
+
+    for _ in kill_points(prepare, write):
+        finish(out)
+        state = (out / "plan.json").read_bytes() == NEW["plan.json"], lock.read_text() == "new\n"
+        assert state in ((False, False), (True, True))
+        assert sorted(os.listdir(tmp_path)) == ["intents", "out"]
+        assert os.listdir(lock.parent) == ["plan.lock.yaml"]
+        seen.add(state)
+    assert len(seen) == 2
+    assert lock.read_text() == "new\n"
+
+
+def test_a_lock_that_cannot_be_written_leaves_the_old_tree(tmp_path: Path, atomic: bool) -> None:
+    out = tmp_path / "out"
+    renew(out)
+    before = content(out)
+    (tmp_path / "intents/plan.lock.yaml").mkdir(parents=True)
+    with pytest.raises(CpuplanError, match="CP601"):
+        write_tree(out, NEW, beside=exchange.Beside("intents/plan.lock.yaml", b"new\n"))
+    assert content(out) == before
+    assert sorted(os.listdir(tmp_path)) == ["intents", "out"]
+
+
+def test_a_lock_that_fails_at_the_last_moment_brings_the_old_tree_back(
+    tmp_path: Path, atomic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    renew(out)
+    before = content(out)
+
+    def full(*_given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(exchange, "_place_beside", full)
+    with pytest.raises(CpuplanError, match="No space left on device"):
+        write_tree(out, NEW, beside=exchange.Beside("intents/plan.lock.yaml", b"new\n"))
+    monkeypatch.undo()
+    finish(out)
+    assert content(out) == before
+    assert not (tmp_path / "intents/plan.lock.yaml").exists()
