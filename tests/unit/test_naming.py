@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import cpuplan
 from cpuplan import naming
+from cpuplan.codes import CODES
 from cpuplan.document import name_form
 from cpuplan.importers.base import node_name
 from cpuplan.inventory import NodesSpec
@@ -158,3 +159,9 @@ def test_every_file_can_be_checked_out_on_windows() -> None:
     for part in {part for path in paths for part in path.split("/")}:
         assert not re.search(r'[<>:"|?*\\\x00-\x1f]|[. ]\Z', part), part
         assert not re.match(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", part, re.IGNORECASE), part
+
+
+def test_the_documents_tell_the_lengths() -> None:
+    for text in (REPOSITORY / "docs/inventory.md").read_text(), CODES["CP207"].about:
+        numbers = {int(number) for number in re.findall("[0-9]+", text)}
+        assert {naming.LONGEST_NAME, naming.LONGEST_NODE, naming.LONGEST_LABEL} <= numbers
