@@ -42,6 +42,7 @@ class Diagnostic(NamedTuple):
     """One finding: a code of `codes.CODES`, where it is, what is wrong and what to do about it.
 
     `field` is its place as `Kind/name:path`, where that is known; one with a day `after` counts from the next day on.
+    `classes` are the classes of nodes (`cluster/name`) that it was found on, where it is about some of them.
     A position in line 0 is the whole file. `stands_for` counts the findings that are told by this one.
     """
 
@@ -56,6 +57,7 @@ class Diagnostic(NamedTuple):
     waiver: Waiver | None = None
     field: str = ""
     after: str = ""
+    classes: tuple[str, ...] = ()
 
 
 class CpuplanError(Exception):
@@ -104,3 +106,20 @@ def as_of(diagnostics: Iterable[Diagnostic], day: str) -> list[Diagnostic]:
     """Those that there are on a day (YYYY-MM-DD), with the waivers that hold then."""
     present = (each for each in diagnostics if each.after < day)
     return [each._replace(waiver=None) if each.waiver and each.waiver.expires < day else each for each in present]
+
+
+class Findings:
+    """Findings on several classes of nodes: each once, with the classes that it was found on."""
+
+    def __init__(self) -> None:
+        self._classes: dict[Diagnostic, dict[str, None]] = {}
+
+    def add(self, found: Iterable[Diagnostic], classes: Iterable[str]) -> None:
+        """Add what was found on classes, by `cluster/name`."""
+        names = dict.fromkeys(classes)
+        for each in found:
+            self._classes.setdefault(each, {}).update(names)
+
+    def all(self) -> list[Diagnostic]:
+        """Them all, in the order in which they were found first."""
+        return [each._replace(classes=tuple(classes)) for each, classes in self._classes.items()]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
+from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, Label, diagnose, errors
 from cpuplan.inventory import HardwareSpec
 from cpuplan.load import before, fleet, inputs, lock, project, removal
 from cpuplan.load.before import Before
@@ -69,13 +69,13 @@ def solve(project: Project, *, resolve: bool = False, settle: bool = False) -> t
     from cpuplan.solve import statements
 
     plans: list[NodePlan] = []
-    diagnostics = [
-        each for each in project.lock_diagnostics if not (resolve or (settle and each.code == lock.UNSETTLED))
-    ]
+    of_lock = [each for each in project.lock_diagnostics if not (resolve or (settle and each.code == lock.UNSETTLED))]
+    found = Findings()
     known = lock.Starts({}, {}, ()) if resolve else starts(project)
     for members in _together(project.classes):
         problems = [problem for each in members for problem in statements.check(each, project.locate)]
-        diagnostics += [problem for problem in dict.fromkeys(problems) if problem not in diagnostics]
+        names = [each.full_name for each in members]
+        found.add(problems, names)
         if errors(problems):
             continue
         try:
@@ -84,9 +84,9 @@ def solve(project: Project, *, resolve: bool = False, settle: bool = False) -> t
             else:
                 plans.append(_layout(members[0], project, known))
         except CpuplanError as error:
-            diagnostics += [problem for problem in error.diagnostics if problem not in diagnostics]
+            found.add(error.diagnostics, names)
     plans.sort(key=lambda plan: (plan.node_class.cluster, plan.node_class.name))
-    return Plan(tuple(plans)), diagnostics
+    return Plan(tuple(plans)), [*of_lock, *(each for each in found.all() if each not in of_lock)]
 
 
 def _together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
@@ -194,10 +194,11 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
     from cpuplan import backends
 
-    found: list[Diagnostic] = []
+    found = Findings()
     for node in [*plan.nodes, *_alone(project)]:
-        found += [problem for problem in check_node(node, project.locate) if problem not in found]
-    return [*found, *(one for one in backends.check_pools(plan, project.locate) if one not in project.diagnostics)]
+        found.add(check_node(node, project.locate), [node.node_class.full_name])
+    of_pools = backends.check_pools(plan, project.locate)
+    return [*found.all(), *(each for each in of_pools if each not in project.diagnostics)]
 
 
 def check_node(node: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:

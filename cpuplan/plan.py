@@ -54,6 +54,11 @@ class NodeClass:
         self.written_as = written_as  # the kind of the object that the intent was made from
 
     @property
+    def full_name(self) -> str:
+        """`cluster/name`, which no other class has."""
+        return f"{self.cluster}/{self.name}"
+
+    @property
     def profile(self) -> str:
         """The name of its objects: of the intent, or of the class where each class has a pool of its own."""
         split = self.target.platform == "openshift" and self.target.mixed_hardware == "split"

@@ -61,6 +61,13 @@ class Scope:
         return any((node_class.cluster, node) in self.wanted for node in node_class.nodes)
 
     def _concerned(self, found: Diagnostic) -> frozenset[Node] | None:
+        if found.classes:
+            return frozenset(
+                (each.cluster, node)
+                for each in self.project.classes
+                if each.full_name in found.classes
+                for node in each.nodes
+            )
         at = found.position
         if at is None:
             return None

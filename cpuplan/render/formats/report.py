@@ -79,10 +79,11 @@ def to_data(report: Report) -> dict[str, Any]:
 
     {"version": 1, "diagnostics": [{"code", "severity": "error" | "warning" | "note", "message", "remedy", "file",
     "line", "column", "endColumn", "field", "label", "labels": [{"file", "line", "column", "endColumn", "message"}],
-    "count", "fingerprint", "waived": {"reason", "expires"} | null, "docs"}], "summary": {"errors", "warnings", "notes",
-    "waived", "elsewhere"}}. Lines and columns count from 1, in code points; `endColumn` is the column after the last
-    one. Places that are not known are null. `count` is how many things a finding stands for that -v tells one by one;
-    `elsewhere` how many findings --cluster and --node leave out.
+    "classes", "count", "fingerprint", "waived": {"reason", "expires"} | null, "docs"}], "summary": {"errors",
+    "warnings", "notes", "waived", "elsewhere"}}. Lines and columns count from 1, in code points; `endColumn` is the
+    column after the last one. Places that are not known are null. `count` is how many things a finding stands for that
+    -v tells one by one; `classes` are those of nodes (`cluster/name`) that it was found on, where it is about some of
+    them; `elsewhere` how many findings --cluster and --node leave out.
     """
     return {"version": 1, "diagnostics": findings(report), "summary": summary_data(report)}
 
@@ -107,6 +108,7 @@ def _finding(d: Diagnostic, fingerprint: str, report: Report) -> dict[str, Any]:
         "field": printable(d.field),
         "label": d.label,
         "labels": [{**_place(label.position, report), "message": label.text} for label in d.labels],
+        "classes": [printable(name) for name in d.classes],
         "count": d.stands_for,
         "fingerprint": fingerprint,
         "waived": {"reason": d.waiver.reason, "expires": d.waiver.expires} if d.waiver else None,

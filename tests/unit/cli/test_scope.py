@@ -96,8 +96,11 @@ def test_findings_of_an_intent_that_both_clusters_share(project: Path, capsys: C
     path = project / "intents/north.yaml"
     path.write_text(path.read_text().replace("{matchLabels: {role: north}}", "{}").replace("cores: 1", "cores: 5"))
     (project / "intents/south.yaml").unlink()
-    code, found, _ = files(project, capsys, "validate", "--cluster", "south")
-    assert (code, set(found)) == (1, {"intents/north.yaml"})
+    code, out, _ = run_in(project, ["validate", "--cluster", "south", "--format", "json"], capsys)
+    data = json.loads(out)
+    assert (code, data["summary"]["elsewhere"]) == (1, 1)
+    found = [each["classes"] for each in data["diagnostics"] if each["code"] == "CP401"]
+    assert found == [["south/north-small"]]
 
 
 def test_stale_files_of_a_node(project: Path, capsys: Capture) -> None:
