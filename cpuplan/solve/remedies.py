@@ -24,6 +24,8 @@ _MOST_SHOWN = 3
 _SEARCH = 3
 _REST = "rest"
 _SEVERAL = "change more than one of these statements"
+#: Where there was not time for all changes.
+_UNTRIED = "change one or more of these statements: those changes that were tried are not enough"
 _WITHOUT = "; tried without the conflicts that one change does not settle"
 _NUMBERS = ("count", "cores", "percent", "min", "max")
 #: Statements that can only be taken out, with the values that say nothing.
@@ -59,6 +61,11 @@ class Attempt:
         made.left_out, made.tests = frozenset(left_out), self.tests
         return made
 
+    @property
+    def nothing(self) -> str:
+        """What is said where nothing was found."""
+        return _SEVERAL if self.tests[0] >= 0 else _UNTRIED
+
     def fits(self, change: Change | None = None) -> bool:
         """Is there a layout, after the change? Untried ones have none."""
         self.tests[0] -= 1
@@ -73,7 +80,7 @@ def sentences(node_class: NodeClass, conflicts: Sequence[Sequence[Rule]], tests:
     attempt = Attempt(node_class, tests)
     if len(conflicts) == 1:
         found = dict.fromkeys(change.text for change in islice(_changes(attempt, conflicts[0]), _MOST_SHOWN))
-        return [", or ".join(found) or _SEVERAL]
+        return [", or ".join(found) or attempt.nothing]
     if together := _together(attempt, conflicts, []):
         return [change.text for change in together]
     return _one_by_one(attempt, conflicts)
@@ -111,7 +118,7 @@ def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[s
         if change is None:
             given_up |= {rule.field for rule in conflict}
         attempt = attempt.after(change, ())
-    return [change.text + _WITHOUT if change else _SEVERAL for change in chosen]
+    return [change.text + _WITHOUT if change else attempt.nothing for change in chosen]
 
 
 def _changes(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:

@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic
 from cpuplan.inventory import Device
-from cpuplan.solve import solver
+from cpuplan.solve import conflict, solver, trials
 from cpuplan.topology import Topology
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -223,6 +223,34 @@ def test_what_is_told_of_places_and_neighbours(name: str) -> None:
         solver.solve(node_class(SERVER, pools, devices=GPUS, **further), locate)
     (found,) = caught.value.diagnostics
     assert [found.message, found.label, *(label.text for label in found.labels), found.remedy] == expected
+
+
+def test_where_tests_end_nothing_more_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools = ROWS["more than there is"][0]
+    monkeypatch.setattr(trials, "allowed", lambda _problem: 0)
+    (found,) = failure(pools)
+    assert (
+        found.message == "reserved and isolated do not fit class ran-icx of cluster site (2 nodes)" + conflict.IN_ITSELF
+    )
+    assert found.remedy == "change one or more of these statements: those changes that were tried are not enough"
+
+
+def test_the_fewest_statements_are_told() -> None:
+    """Five statements that come first contradict each other; two are enough."""
+    caches = machine(64, 2, sockets=2, numa_nodes=2, caches=8)
+    parts = {
+        "a": {"cores": 20, "apart": {"isolated.b": "cache"}},
+        "b": {"cores": 20},
+        "c": {"cores": 20},
+        "d": {"cores": 40, "numaNodes": "0"},
+    }
+    (found,) = failure({"reserved": {"cores": 2}, "isolated": {"rest": True, "partitions": parts}}, caches)
+    assert found.message == "isolated.d does not fit class ran-icx of cluster site (2 nodes)"
+    assert [found.label, *(label.text for label in found.labels)] == [
+        "isolated.d takes 40 cores of the machine, and 32 are left",
+        "isolated.d is on NUMA node 0 only",
+        "the machine has 64 cores with 2 threads each",
+    ]
 
 
 UNFIT: list[dict[str, Any]] = [
