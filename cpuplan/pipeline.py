@@ -129,7 +129,8 @@ def _layout(node_class: NodeClass, project: Project, known: lock.Starts) -> Node
         if next(breaches(node_class, start.locked.pools), None) is None:
             return solver.explain(node_class, start.locked.pools)
     _refuse_edited(node_class, candidates, project)
-    return solver.solve(node_class, project.locate, candidates[0].locked.pools if candidates else None)
+    kin = [each for each in project.classes if each.intent == node_class.intent and each is not node_class]
+    return solver.solve(node_class, project.locate, candidates[0].locked.pools if candidates else None, kin)
 
 
 def _refuse_edited(node_class: NodeClass, candidates: Sequence[lock.Start], project: Project) -> None:

@@ -15,10 +15,12 @@ from cpuplan.solve.rules.rule import Problem, Rule, counted, joined, machine, na
 from cpuplan.topology import Topology
 
 
-def diagnostics(node_class: NodeClass, problem: Problem, locate: Locate) -> list[Diagnostic]:
+def diagnostics(
+    node_class: NodeClass, problem: Problem, locate: Locate, kin: Sequence[NodeClass] = ()
+) -> list[Diagnostic]:
     """One for each of the conflicts that have no statement in common; `problem` has no layout.
 
-    Their remedies are tried together.
+    Their remedies are tried together, and on `kin`, the other classes of the intent.
     """
 
     def feasible(rules: Iterable[Rule]) -> bool:
@@ -26,7 +28,7 @@ def diagnostics(node_class: NodeClass, problem: Problem, locate: Locate) -> list
 
     effort = trials.allowed(problem)
     conflicts = list(conflict.disjoint(problem.rules, trials.of_rules(problem, effort)))
-    changes = remedies.sentences(node_class, [each.statements for each in conflicts], effort)
+    changes = remedies.sentences(node_class, [each.statements for each in conflicts], effort, kin)
     found = []
     for (rules, is_smallest), change in zip(conflicts, changes, strict=True):
         settled = [rule for other in conflicts if other.statements is not rules for rule in other.statements]

@@ -1,6 +1,6 @@
 """Who gets which CPUs: solve a class, judge a layout, and give the reasons of one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.plan import NodeClass, NodePlan, Pool
@@ -12,11 +12,16 @@ from cpuplan.solve.rules import problem_of
 from cpuplan.source import Position
 
 
-def solve(node_class: NodeClass, locate: Callable[[str], Position | None], committed: Layout | None = None) -> NodePlan:
+def solve(
+    node_class: NodeClass,
+    locate: Callable[[str], Position | None],
+    committed: Layout | None = None,
+    kin: Sequence[NodeClass] = (),
+) -> NodePlan:
     """The best layout of a class, the same for the same input everywhere; near to `committed` if the intent says so.
 
     Raises CpuplanError when no layout satisfies all rules: for each conflict, a smallest set of statements that
-    contradict each other and changes that were tried.
+    contradict each other and changes that were tried, on `kin` too: the other classes of its intent.
     """
     from cpuplan.solve import model
 
@@ -27,7 +32,7 @@ def solve(node_class: NodeClass, locate: Callable[[str], Position | None], commi
     if layout is None:
         from cpuplan.solve import failure
 
-        raise CpuplanError(failure.diagnostics(node_class, problem, locate))
+        raise CpuplanError(failure.diagnostics(node_class, problem, locate, kin))
     return explain(node_class, layout)
 
 

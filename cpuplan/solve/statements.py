@@ -15,6 +15,6 @@ def check(node_class: NodeClass, locate: Locate) -> list[Diagnostic]:
 
 
 def _mend(node_class: NodeClass, split: Sequence[Said]) -> Mapping[str, str]:
-    from cpuplan.solve import lists
+    from cpuplan.solve.remedies import lists
 
     return lists.remedies(node_class, split)

@@ -197,3 +197,35 @@ def test_lists_are_proposed_where_there_are_some(owners: list[str], by_number: b
     assume(listed and all(remedy.startswith("list ") for remedy in listed.values()))
     changed = {name: {"cpus": remedy.removeprefix("list ")} for name, remedy in listed.items()}
     assert errors(statements.check(node_class(topology, pools | changed | {"offlined": "rest"}), locate)) == []
+
+
+SMALL, ONE_SOCKET = machine(32, 2, sockets=2, numa_nodes=2), machine(64, 2)
+
+
+@pytest.mark.parametrize(
+    ("pools", "other", "expected"),
+    [
+        # The other machine has no layout either: what settles both is taken.
+        ({"reserved": {"cores": 4}, "isolated": {"cores": 62}}, SMALL, "write isolated: rest"),
+        # It has one, and keeps one.
+        (
+            {"reserved": {"cores": 20, "sockets": 0}, "shared": {"cores": 20, "sockets": 0}},
+            ONE_SOCKET,
+            "lower reserved.cores to 12, or lower shared.cores to 12, or take out reserved.sockets",
+        ),
+        (
+            {"reserved": {"cores": 2, "sockets": 0}, "shared": {"cores": 31, "sockets": 0}},
+            machine(48, 2, sockets=2, numa_nodes=2),  # has a layout as soon as shared has 22 cores
+            "lower shared.cores to 22, or take out shared.sockets",
+        ),
+    ],
+)
+def test_other_machines_of_the_intent_keep_their_layouts(pools: dict[str, Any], other: Topology, expected: str) -> None:
+    node, kin = node_class(SERVER, pools), node_class(other, pools)
+    with pytest.raises(CpuplanError) as caught:
+        solver.solve(node, locate, kin=[kin])
+    (found,) = caught.value.diagnostics
+    assert found.remedy == expected
+    for remedy in found.remedy.split(", or "):
+        for each in (node, kin):
+            solver.solve(after(each, [remedy]), locate)

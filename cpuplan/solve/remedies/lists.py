@@ -8,7 +8,7 @@ from cpuplan.diagnostics import errors
 from cpuplan.plan import NodeClass
 from cpuplan.solve import faults, model
 from cpuplan.solve.goals import Moved
-from cpuplan.solve.remedies import edited
+from cpuplan.solve.remedies.edits import edited
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.said import Said
 from cpuplan.solve.sharing import shared_out
