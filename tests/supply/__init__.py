@@ -1,0 +1,1 @@
+"""What cpuplan stands on: locked by hash, listed, audited. `.ci/run` calls these; CONTRIBUTING.md says more."""

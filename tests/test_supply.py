@@ -1,0 +1,156 @@
+"""The supply chain: pyproject.toml and constraints/ agree, and the gate's tools say what they did not do."""
+
+import json
+import re
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.projects import REPOSITORY
+from tests.supply import audit, lock, sbom
+
+REFRESH = "run `python -m tests.supply.lock` (CONTRIBUTING.md)"
+
+
+@pytest.mark.parametrize("name", lock.FILES)
+def test_the_lock_is_of_what_pyproject_says(name: str) -> None:
+    assert lock.recorded(name) == lock.wanted(name), REFRESH
+    locked: dict[str, list[str]] = {}
+    for pin in lock.pins(name):
+        locked.setdefault(pin.name, []).append(pin.version)
+        assert pin.hashes, f"{pin.name} has no hash"
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", each) for each in pin.hashes)
+    for requirement in map(Requirement, lock.wanted(name)):
+        versions = locked.get(canonicalize_name(requirement.name), [])
+        assert versions, f"{requirement.name} is not locked: {REFRESH}"
+        assert all(requirement.specifier.contains(version) for version in versions), f"{requirement}: {REFRESH}"
+
+
+def test_development_has_what_a_user_has() -> None:
+    run, development = (set(lock.pins(name)) for name in ("run.txt", "dev.txt"))
+    assert {pin._replace(hashes=()) for pin in run} <= {pin._replace(hashes=()) for pin in development}
+
+
+def test_everything_below_is_locked() -> None:
+    """The dependencies of dependencies, as they are installed here."""
+    names = {pin.name for pin in lock.pins("run.txt")}
+    left, seen = [Requirement(each) for each in lock.wanted("run.txt")], set[str]()
+    while left:
+        each = left.pop()
+        name = canonicalize_name(each.name)
+        if name in seen or (each.marker and not each.marker.evaluate({"extra": ""})):
+            continue
+        seen.add(name)
+        try:
+            left += map(Requirement, requires(each.name) or ())
+        except PackageNotFoundError:
+            continue
+    assert seen <= names, REFRESH
+
+
+def test_ranges_have_an_end() -> None:
+    for requirement in map(Requirement, lock.project()["project"]["dependencies"]):
+        signs = {each.operator for each in requirement.specifier}
+        assert {">=", "<"} <= signs, f"{requirement} has no {'lower' if '<' in signs else 'upper'} bound"
+
+
+@pytest.mark.parametrize("name", lock.FILES)
+def test_no_registry_is_named(name: str) -> None:
+    text = (lock.FOLDER / name).read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    assert "--find-links" not in text
+
+
+def report(*dependencies: dict[str, Any]) -> str:
+    return json.dumps({"dependencies": list(dependencies), "fixes": []})
+
+
+HOLE = {"id": "PYSEC-2025-1", "fix_versions": ["3.1.6"], "aliases": [], "description": ""}
+GOOD = {"name": "click", "version": "8.2", "vulns": []}
+BAD = {"name": "jinja2", "version": "3.1.5", "vulns": [HOLE]}
+UNKNOWN = {"name": "ortools", "skip_reason": "Dependency not found and could not be audited"}
+
+
+def test_an_audit_that_was_none_is_said() -> None:
+    for result in (audit.together([None, None], ["click", "jinja2"]), audit.together([], ["click", "jinja2"])):
+        assert list(audit.sentences(result)) == [
+            "not audited: 2 releases (click, jinja2): no advisory service answered",
+        ]
+
+
+def test_an_audit_in_part() -> None:
+    first, second = audit.read(report(GOOD, UNKNOWN)), audit.read(report(UNKNOWN))
+    assert list(audit.sentences(audit.together([first, second], ["click", "ortools"]))) == [
+        "audited: 1 releases, 0 known holes",
+        "not audited: 1 releases (ortools): Dependency not found and could not be audited",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "withdrawn", "required", "code"),
+    [
+        ([GOOD, UNKNOWN], [], "", 0),
+        ([GOOD, UNKNOWN], [], "required", 2),
+        ([BAD], [], "", 1),
+        ([BAD, UNKNOWN], [], "required", 1),
+        ([GOOD], ["click 8.2 is a yanked version"], "", 1),
+    ],
+)
+def test_what_an_audit_ends_with(
+    told: list[dict[str, Any]],
+    withdrawn: list[str],
+    required: str,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CPUPLAN_AUDIT", required)
+    monkeypatch.setattr(audit, "ask", lambda service, _: audit.read(report(*told)) if service == "osv" else None)
+    monkeypatch.setattr(audit, "withdrawn", lambda _: withdrawn)
+    assert audit.main() == code
+    printed = capsys.readouterr().out
+    assert "not audited: " in printed
+    if BAD in told:
+        assert "jinja2 3.1.5: PYSEC-2025-1, fixed in 3.1.6" in printed
+
+
+def bom(**changes: str) -> dict[str, Any]:
+    """A right SBOM, but for the versions of `changes`."""
+    versions = {**sbom.expected(), **changes}
+    components = [
+        {"name": name, "version": version, "purl": f"pkg:pypi/{name}@{version}", "bom-ref": name}
+        for name, version in versions.items()
+    ]
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "metadata": {"component": {"name": "cpuplan", "bom-ref": "root"}},
+        "components": components,
+        "dependencies": [{"ref": "root", "dependsOn": [each["bom-ref"] for each in components]}],
+    }
+
+
+def test_an_sbom_of_the_lock() -> None:
+    assert list(sbom.problems(bom())) == []
+    assert list(sbom.problems(bom(click="1.0"))) == [f"click is 1.0, and {sbom.expected()['click']} in the lock"]
+    assert list(sbom.problems(bom(pip="23.0"))) == ["pip is not in the lock"]
+    wrong = bom()
+    wrong["components"] = [each for each in wrong["components"] if each["name"] != "ortools"]
+    wrong["dependencies"] = []
+    assert list(sbom.problems(wrong)) == [
+        f"ortools is missing, and {sbom.expected()['ortools']} in the lock",
+        "what cpuplan depends on is not told",
+    ]
+
+
+def test_the_gate_uses_them() -> None:
+    gate = Path(REPOSITORY, ".ci/run").read_text()
+    assert gate.count("--require-hashes -r constraints/") == len(lock.FILES)
+    assert "tests.supply.audit" in gate
+    assert "tests.supply.sbom" in gate
+    assert "SOURCE_DATE_EPOCH" in gate
