@@ -10,6 +10,11 @@ import click
 from cpuplan.cli.options import FORMATS, Settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
+#: What a system refuses of a file, whoever asks: rights, room, disks, how many files are open at once.
+_REFUSALS = frozenset(
+    (*(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE), errno.EMFILE)
+)
+
 
 def report(error: Exception, arguments: list[str], settings: Settings, command: str) -> int:
     """Say what stopped `command` and return the exit code; a bug leaves its traceback in a file.
@@ -51,6 +56,8 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
         return error.diagnostics, 2 if unread else 1
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
         return [diagnose("CP607", path="standard output", problem=error.strerror)], 2
+    if isinstance(error, OSError) and error.errno in _REFUSALS and isinstance(error.filename, str):
+        return [diagnose("CP607", path=error.filename, problem=error.strerror)], 2
     path = _save_traceback(error, arguments)
     return [diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)], 70
 

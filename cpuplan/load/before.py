@@ -7,7 +7,8 @@ from typing import Any
 
 from cpuplan import apiversion
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import Unreadable, read_regular
+from cpuplan.files import Unreadable, list_files, read_regular
+from cpuplan.load.files import refusal
 from cpuplan.source import Position
 
 #: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of unlike classes touch unlike files.
@@ -23,11 +24,15 @@ Before = dict[tuple[str, str], dict[str, Any]]
 def read(out: Path) -> Before:
     """The classes of the plan in `out`; what is damaged is left out, for the next compilation writes it anew.
 
-    Raises CpuplanError (CP139) for one that a later cpuplan wrote.
+    Raises CpuplanError for one that a later cpuplan wrote (CP139), and for what may not be read: it may be a class that
+    is about to vanish.
     """
     found: Before = {}
-    for path in sorted((out / CLASSES).glob("*/*.json")):
-        if (each := _class(path)) is not None:
+    listed = list_files(out / CLASSES, within=out, suffixes=(".json",))
+    if listed.problems:
+        raise CpuplanError(refusal(str(path), error) for path, error in listed.problems)
+    for path in listed.files:
+        if path.parents[1] == out / CLASSES and (each := _class(path)) is not None:
             found[each["cluster"], each["class"]] = each
     return found
 
@@ -35,7 +40,9 @@ def read(out: Path) -> Before:
 def _class(path: Path) -> dict[str, Any] | None:
     try:
         data = json.loads(read_regular(path))
-    except (Unreadable, ValueError, RecursionError):
+    except Unreadable as error:
+        raise CpuplanError([refusal(str(path), error)]) from None
+    except (ValueError, RecursionError):
         return None
     if isinstance(data, dict) and apiversion.is_later_number(found := data.get("version"), VERSION):
         place = Position(str(path), 1, 1)

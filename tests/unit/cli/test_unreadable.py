@@ -1,0 +1,50 @@
+"""Commands as an ordinary user, where something may not be read: always said, never a bug, never a yes."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.projects import make_project, run_in
+from tests.unprivileged import unprivileged
+
+POD = "kind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c}]}\n"
+COMMANDS = (["validate"], ["compile"], ["compile", "--check"])
+READING = (["fmt", "--check"], ["show", "worker-0"], ["simulate", "worker-0", "pod.yaml"])
+INPUTS = ("intents", "inventories", "inventories/sub", "intents/main.yaml", "intents/plan.lock.yaml", ".")
+OUTPUTS = ("out", "out/.cpuplan", "out/.cpuplan/classes", "out/.cpuplan/manifest", "out/nodes")
+
+
+@pytest.fixture
+def project(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Path:
+    made = make_project(tmp_path / "project")
+    (made / "inventories/sub").mkdir()
+    (made / "pod.yaml").write_text(POD)
+    for words in (["compile"], *COMMANDS, *READING):  # each once, for Python's own files may be root's too
+        assert run_in(made, words, capfd)[0] in (0, 3), words
+    if os.geteuid() == 0:
+        for path in (made, *made.rglob("*")):
+            os.chown(path, 65534, 65534)
+    return made
+
+
+@pytest.mark.parametrize("path", [*INPUTS, *OUTPUTS])
+def test_what_may_not_be_read_is_said(
+    project: Path, path: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    place = project / path
+    if not os.path.lexists(place):
+        pytest.skip("nothing is written there")
+    commands = [*COMMANDS, *READING] if path in INPUTS and path != "intents/plan.lock.yaml" else COMMANDS
+    for words in commands:
+        place.chmod(0o000)
+        with unprivileged(tmp_path):
+            if path == ".":
+                code, _, said = run_in(tmp_path, ["-C", "project", *words], capfd)
+            else:
+                code, _, said = run_in(project, words, capfd)
+        place.chmod(0o755)
+        if words == ["validate"] and path in ("out", "out/.cpuplan", *OUTPUTS) and code == 0:
+            continue  # it says nothing of out/
+        assert code in (1, 2), (words, said)
+        assert "Permission denied" in said, words
