@@ -111,6 +111,11 @@ def _few_names(project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.files.MAX_NAMES", 1)
 
 
+def _wrong_type(_project: Path) -> AbstractContextManager[object]:
+    """A component that writes a number where the kubelet reads text."""
+    return patch.dict("cpuplan.components.kubelet.HEAD", {"apiVersion": 1})
+
+
 @contextmanager
 def _bug(project: Path) -> Iterator[None]:
     """A bug, whose traceback is saved in the project's folder."""
@@ -237,6 +242,7 @@ CONTEXTS: dict[str, Context] = {
     "CP112-names": _few_names,
     "CP605-mount-point": _mount_point,
     "CP606-two-runs": _another_run,
+    "CP570-number-for-text": _wrong_type,
     "CP901-bug": _bug,
 }
 

@@ -6,7 +6,7 @@ only holds drop-ins of its own, so that it never edits a file that somebody else
 
 from collections.abc import Iterator, Mapping
 
-from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.backends.base import NODE_WAVE, Manifest, metadata, to_file
 from cpuplan.components import all_settings, crio, kernel, kubelet, runtimeclass, units
 from cpuplan.components.setting import of_component
 from cpuplan.plan import NodePlan
@@ -31,7 +31,6 @@ def node_files(plan: NodePlan) -> Mapping[str, bytes]:
     settings = all_settings(plan)
     line = kernel.render(of_component(settings, kernel.NAME))
     texts = {
-        kubelet.DROP_IN: kubelet.render(of_component(settings, kubelet.NAME)),
         crio.path(plan).lstrip("/"): crio.render(of_component(settings, crio.NAME)),
         CMDLINE: line + "\n",
         GRUB: f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {line}"\n',
@@ -39,4 +38,5 @@ def node_files(plan: NodePlan) -> Mapping[str, bytes]:
     texts = {path: text for path, text in texts.items() if text}
     texts |= {path.lstrip("/"): text for path, (_mode, text) in units.files(plan).items()}
     texts |= {f"etc/systemd/system/{name}": text for name, text in units.units(plan).items()}
-    return {path: text.encode() for path, text in sorted(texts.items())}
+    files = {path: text.encode() for path, text in sorted(texts.items())}
+    return files | {kubelet.DROP_IN: to_file(kubelet.configuration(of_component(settings, kubelet.NAME)))}

@@ -163,6 +163,9 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
     """What the intent says and no profile can."""
     if plan.node_class.target.mode != MODE:
         return
+    for pool in ("reserved", "isolated"):
+        if not plan.pool(pool).cpus:
+            yield diagnose("CP564", locate(f"Intent/{plan.node_class.intent}:spec.pools.{pool}"), pool=pool)
     spec = plan.spec
     drivers = spec.kubelet.dynamic_resource_allocation
     rows = (

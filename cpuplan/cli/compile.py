@@ -142,15 +142,18 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
 
 
 def _check(run: _Run, output_format: str) -> int:
-    from cpuplan.diagnostics import diagnose
+    from cpuplan.diagnostics import CpuplanError, diagnose
     from cpuplan.load import lock
     from cpuplan.source import Position
+    from cpuplan.write import emitted
     from cpuplan.write.files import compare_tree
 
     stale = []
     if not lock.is_same(run.project.inputs.lock, run.compiled.lock):
         stale.append(diagnose("CP620", Position(inputs.LOCK_PATH, 0, 0), path=inputs.LOCK_PATH))
-    _, differences = compare_tree(run.out, run.compiled.files)
+    changes, differences = compare_tree(run.out, run.compiled.files)
+    if wrong := emitted.check({path: run.compiled.files[path] for path in (*changes.added, *changes.changed)}):
+        raise CpuplanError(wrong)
     stale += differences
     print_diagnostics([*run.diagnostics, *stale], output_format)
     if stale:

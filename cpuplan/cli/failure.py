@@ -51,6 +51,8 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
     if isinstance(error, CpuplanError):
         if isinstance(error, Locked):
             return error.diagnostics, 5
+        if any(found.code in ("CP570", "CP901") for found in error.diagnostics):
+            return error.diagnostics, 70
         # Files that cannot be read or written, and names on the command line that nobody has.
         unread = all(found.code.startswith(("CP1", "CP25", "CP293", "CP6")) for found in error.diagnostics)
         return error.diagnostics, 2 if unread else 1

@@ -189,4 +189,20 @@ CODES = {
         "keep one of the two",
         "Of two switches of one default nobody could tell which one is meant.",
     ),
+    "CP564": Code(
+        "PerformanceProfile without CPUs",
+        "pools.{pool} has no CPU, and a PerformanceProfile must have some",
+        "give the pool a size, or use mode mco",
+        "The API server refuses a PerformanceProfile without spec.cpu.isolated or spec.cpu.reserved, and the operator's "
+        "webhook one whose lists are empty.",
+    ),
+    "CP570": Code(
+        "file that its readers would not take (a bug in cpuplan)",
+        "{path}{at}: {problem}",
+        "please report it, with the intent and the inventory; nothing was written",
+        "Every file that is new or changed is read again before it is written, compared with what it was made from, and "
+        "checked against a schema of its kind, which knows all fields and their types. What does not fit would be dropped "
+        "by the API server in silence, or keep a kubelet from starting. It is a mistake in cpuplan and not in its input: "
+        "the exit code is 70.",
+    ),
 }

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,17 +19,29 @@ __all__ = ["Changes", "Locked", "compare_tree", "write_compiled", "write_file", 
 ATTEMPTS = 5
 
 
+#: What looks at files before they are written.
+Inspect = Callable[[Mapping[str, bytes]], list[Diagnostic]]
+
+
 class Locked(CpuplanError):  # noqa: N818 - what is the case, not what went wrong
     """Another run is writing in the same place (CP606)."""
 
 
-def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False, beside: Beside | None = None) -> Changes:
+def write_tree(
+    out: Path,
+    files: Mapping[str, bytes],
+    *,
+    force: bool = False,
+    beside: Beside | None = None,
+    inspect: Inspect = lambda _files: [],
+) -> Changes:
     """Make the folder `out` hold `files`, beside whatever else is in it; `force` drops edits of cpuplan's own files.
 
     The file `beside` is written with the tree: a run that is killed between the two is finished by the next.
 
     The old tree is replaced in one step: whoever looks, at any time, also after a kill, sees all of the old or all of
-    the new. Raises CpuplanError (CP601 to CP607) with the old tree in place; `Locked` if another run is writing.
+    the new. Raises CpuplanError (CP601 to CP607, and what `inspect` finds in new or changed files) with the old tree in
+    place; `Locked` if another run is writing.
     """
     place = _place(out)
     with _reporting(out):
@@ -41,6 +53,8 @@ def write_tree(out: Path, files: Mapping[str, bytes], *, force: bool = False, be
                 blocked = comparison.blocked if force else comparison.edited | comparison.blocked
                 if blocked:
                     raise CpuplanError(blocked[path] for path in sorted(blocked))
+                if wrong := inspect(comparison.write):
+                    raise CpuplanError(wrong)
                 if comparison.is_empty:
                     break
                 if replace(place, comparison, beside):
@@ -64,16 +78,18 @@ def finish(out: Path) -> None:
 def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: str, *, force: bool) -> Changes:
     """Write the folder `out` and the lock that belongs to it, if the lock is still as it was `read`.
 
-    Raises CpuplanError as `write_tree`, and CP611.
+    Raises CpuplanError as `write_tree`, CP570 and CP611.
     """
     path = read.root / LOCK_PATH
     with _reporting(path):
         if _content(path) != read.lock:
             raise CpuplanError([diagnose("CP611", path=LOCK_PATH)])
+    from cpuplan.write import emitted
+
     data = lock.encode()
     # Git may have made the line ends of a checkout.
     beside = Beside(LOCK_PATH, data) if (read.lock or b"").replace(b"\r\n", b"\n") != data else None
-    return write_tree(out, files, force=force, beside=beside)
+    return write_tree(out, files, force=force, beside=beside, inspect=emitted.check)
 
 
 def _content(path: Path) -> bytes | None:

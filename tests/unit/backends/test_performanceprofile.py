@@ -105,3 +105,11 @@ def test_a_profile_has_one_label(field: str) -> None:
     target = {**TARGET["target"], field: {"a/b": "c", "d": ""}}
     (found,) = performanceprofile.check(plan(platform="openshift", version="5.1", target=target), no_position)
     assert (found.code, f"targets.0.{field} is a/b=c, d=; with" in found.message) == ("CP548", True)
+
+
+@pytest.mark.parametrize(("pools", "named"), [({"isolated": ""}, "isolated"), ({"reserved": ""}, "reserved")])
+def test_a_profile_without_cpus_is_refused(pools: dict[str, Any], named: str) -> None:
+    """The CRD requires both lists (facts/nto.md 3)."""
+    node = plan(regular(cores=4), **pools, **TARGET)
+    found = [one for one in performanceprofile.check(node, no_position) if one.code == "CP564"]
+    assert [one.message for one in found] == [f"pools.{named} has no CPU, and a PerformanceProfile must have some"]

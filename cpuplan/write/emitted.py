@@ -1,0 +1,156 @@
+"""What is about to be written, read again as its readers will: it says what it was made from, and fits its schema.
+
+Only files that are new or changed are looked at, and of files that are the same but for their own name one. What is
+wrong here is a mistake in cpuplan (CP570): nothing is written.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.emit import to_yaml
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+#: A reader of a file's bytes: the schema's name, and what the file says.
+_Reader = Callable[[bytes], tuple[str, Any]]
+
+
+def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
+    """CP570 for each file that nobody could read, or that says something else than it should."""
+    seen: set[tuple[str, bytes]] = set()
+    found: list[Diagnostic] = []
+    for path, data in sorted(files.items()):
+        name = PurePosixPath(path).stem.encode()
+        like = (str(PurePosixPath(path).parent), data.replace(b"name: " + name + b"\n", b"name:\n", 1))
+        if like not in seen:
+            seen.add(like)
+            found += [_wrong(path, *problem) for problem in _problems(path, data)]
+    return found
+
+
+def _wrong(path: str, field: str, problem: str) -> Diagnostic:
+    at = f" at {field}" if field not in ("", "$") else ""
+    return diagnose("CP570", path=f"out/{path}", at=at, problem=problem)
+
+
+def _problems(path: str, data: bytes) -> Iterator[tuple[str, str]]:
+    """(field, problem) of one file."""
+    reader = next((reader for pattern, reader in _READERS if pattern.search(path)), None)
+    if reader is None:
+        return
+    try:
+        name, value = reader(data)
+    except ValueError as error:
+        yield "", f"cannot be read: {' '.join(str(error).split())}"
+        return
+    if reader is _object and _says(value) != _lines(data.decode()):
+        yield "", "is read as something else than it was made from"
+    yield from _invalid(name, value)
+
+
+def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
+    """What is wrong by the schema `name`, and inside of what an object carries as text."""
+    validator = _validator(name)
+    if validator is None:
+        yield at, f"is of a kind without a schema: {name}"
+        return
+    for error in validator.iter_errors(value):
+        yield at + error.json_path[1:], error.message if len(error.message) < 200 else f"breaks {error.validator}"
+    if name == "KubeletConfig":
+        yield from _invalid("KubeletConfiguration", _inside(value, "spec", "kubeletConfig"), f"{at}.spec.kubeletConfig")
+    if name == "MachineConfig":
+        yield from _carried(value)
+    if name == "ConfigMap":
+        yield from _problems("data.tuning.yaml", str(_inside(value, "data", "tuning")).encode())
+
+
+def _carried(machine_config: Any) -> Iterator[tuple[str, str]]:
+    """The files that a MachineConfig brings to nodes."""
+    for file in _inside(machine_config, "spec", "config", "storage", "files") or ():
+        path, source = _inside(file, "path"), _inside(file, "contents", "source")
+        if isinstance(path, str) and isinstance(source, str):
+            for field, problem in _problems(f"nodes{path}", b64decode(source.partition(",")[2])):
+                yield f"{path} {field.removeprefix('$')}".rstrip(), problem
+
+
+def _says(value: object) -> list[str]:
+    """The lines of a value as YAML."""
+    try:
+        return _lines(to_yaml(value))
+    except (TypeError, ValueError):
+        return []
+
+
+def _lines(text: str) -> list[str]:
+    """Without comments."""
+    return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+
+
+def _inside(value: Any, *way: str) -> Any:
+    for key in way:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+@cache
+def _validator(name: str) -> "Validator | None":
+    """One for each kind; None for a kind that nobody described."""
+    import json
+
+    from jsonschema import Draft7Validator
+
+    from cpuplan.components import kubelet_schema
+    from cpuplan.resources import resource
+
+    if name == "KubeletConfiguration":
+        return Draft7Validator(kubelet_schema.schema())
+    path = resource("schemas", "emitted", f"{name}.schema.json")
+    return Draft7Validator(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+def _object(data: bytes) -> tuple[str, Any]:
+    import yaml
+
+    try:
+        value = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+    kind = _inside(value, "kind")
+    if not isinstance(kind, str) or not re.fullmatch(r"[A-Za-z]+", kind):
+        raise ValueError("no object: it has no kind")
+    return kind, value
+
+
+def _json(name: str) -> _Reader:
+    def read(data: bytes) -> tuple[str, Any]:
+        import json
+
+        return name, json.loads(data)
+
+    return read
+
+
+def _toml(data: bytes) -> tuple[str, Any]:
+    import tomllib
+
+    return "crio", tomllib.loads(data.decode())
+
+
+#: By paths below `out/`; other files are lines for a boot loader, units and scripts.
+_READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
+    (re.compile(r"\.yaml$"), _object),
+    (re.compile(r"/kubelet\.conf\.d/[^/]+$"), _object),
+    (re.compile(r"/crio\.conf\.d/[^/]+$"), _toml),
+    (re.compile(r"^clusters/[^/]+/cluster\.json$"), _json("cluster")),
+    (re.compile(r"^clusters/[^/]+/node-labels/[^/]+\.json$"), _json("node-labels")),
+    (re.compile(r"^nodes/[^/]+/[^/]+\.json$"), _json("nodes")),
+    (re.compile(r"^\.cpuplan/classes/[^/]+/[^/]+\.json$"), _json("class")),
+    (re.compile(r"/openshift-workload-mixed-cpus$"), _json("openshift-workload-mixed-cpus")),
+    (re.compile(r"/openshift-workload-pinning$"), _json("openshift-workload-pinning")),
+)

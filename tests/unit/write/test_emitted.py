@@ -1,0 +1,210 @@
+"""Files are read again before they are written, compared with what they say, and checked against schemas."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from cpuplan import backends, pipeline
+from cpuplan.backends import openshift
+from cpuplan.components import kubelet_schema
+from cpuplan.delivery import DeliverySpec
+from cpuplan.emit import to_yaml
+from cpuplan.plan import NodePlan, Plan
+from cpuplan.write import emitted
+from tests import named_cases
+from tests.machines.plans import plan, regular
+from tests.projects import REPOSITORY, make_project, run_in
+from tests.unit.components.test_components import PLANS
+
+SCHEMAS = sorted((REPOSITORY / "schemas/emitted").glob("*.schema.json"))
+DELIVERY = DeliverySpec(repository="https://git.example.com/a.git")
+FULL: dict[str, Any] = {
+    "runtime": {"sharedNamespaces": ["ran"]},
+    "hugePages": {"defaultSize": "1G", "pages": [{"size": "1G", "count": 2}]},
+    "net": {"userLevelNetworking": True, "devices": [{"interfaceName": "ens*"}]},
+    "hardwareTuning": {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000},
+    "kubelet": {"topologyManagerPolicy": "restricted", "configuration": {"maxPods": 500}},
+}
+OURS: dict[str, NodePlan] = {
+    "mco": plan(regular(cores=8), shared="2", target={"cpuPartitioning": True}, spec=FULL),
+    "profile": plan(regular(cores=8), shared="2", target={"mode": "performanceProfile"}, spec=FULL),
+    "hosted": plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"}),
+    "kubernetes": plan(
+        regular(cores=8), shared="2", platform="kubernetes", version="1.36", spec={"runtime": FULL["runtime"]}
+    ),
+    "split": plan(target={"mixedHardware": "split"}),
+}
+
+
+def tree(node: NodePlan) -> dict[str, bytes]:
+    return backends.tree(Plan((node,)), DELIVERY)
+
+
+@pytest.mark.parametrize("node", [*PLANS.values(), *OURS.values()], ids=[*PLANS, *OURS])
+def test_what_is_written_fits(node: NodePlan) -> None:
+    assert [one.message for one in emitted.check(tree(node))] == []
+
+
+@pytest.mark.parametrize("name", named_cases.CASES)
+def test_what_is_written_for_the_cases_fits(name: str) -> None:
+    assert [one.message for one in emitted.check(named_cases.compiled(name).files)] == []
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_schemas_know_every_field(path: Path) -> None:
+    schema = json.loads(path.read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft7Validator.check_schema(kubelet_schema.schema())
+    for one in objects(schema):
+        assert "additionalProperties" in one or "properties" not in one
+
+
+def objects(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield schema
+        for value in schema.values():
+            yield from objects(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from objects(value)
+
+
+def ways(value: Any, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The way to every value of a document but the whole."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*way, key)
+        yield from ways(inner, (*way, key))
+
+
+def changed(value: Any, way: tuple[str | int, ...], key: str | None) -> Any:
+    """A copy with a value of another type at the end of the way, or with a further `key` there."""
+    copy = json.loads(json.dumps(value))
+    inner = copy
+    for part in way[:-1]:
+        inner = inner[part]
+    if key is None:
+        inner[way[-1]] = [[7]]
+    else:
+        inner[way[-1]][key] = "x"
+    return copy
+
+
+@pytest.mark.parametrize("node", OURS.values(), ids=OURS)
+def test_a_wrong_type_anywhere_is_found(node: NodePlan) -> None:
+    """Whatever a backend gets wrong: each value of each object, and each mapping with fields of its own."""
+    tried = 0
+    for path, data in tree(node).items():
+        if not path.endswith((".yaml", "kubelet.conf.d/90-cpuplan.conf")):
+            continue
+        document = yaml.safe_load(data)
+        for way in ways(document):
+            wrong = to_yaml(changed(document, way, None)).encode()
+            found = emitted.check({path: wrong})
+            assert {one.code for one in found} == {"CP570"}, (path, way)
+            assert any(path in one.message for one in found)
+            tried += 1
+        for way in (("spec",), ("metadata",)):
+            if isinstance(document.get(way[0]), dict):
+                wrong = to_yaml(changed(document, way, "unheardOf")).encode()
+                assert [one for one in emitted.check({path: wrong}) if "unheardOf" in one.message], (path, way)
+    assert tried > 50
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "words"),
+    [
+        ("clusters/a/manifests/x.yaml", "a: [", "cannot be read"),
+        ("clusters/a/manifests/x.yaml", "- a", "it has no kind"),
+        ("clusters/a/manifests/x.yaml", "kind: Secret", "without a schema: Secret"),
+        ("clusters/a/cluster.json", "{", "cannot be read"),
+        ("clusters/a/cluster.json", "{}", "'name' is a required property"),
+        ("nodes/a/b/etc/crio/crio.conf.d/99-zz-cpuplan.conf", "[crio", "cannot be read"),
+        (
+            "nodes/a/b/etc/crio/crio.conf.d/x",
+            "[crio.runtime]\ninfra_ctr_cpuset = 1\n",
+            "at $.crio.runtime.infra_ctr_cpuset",
+        ),
+        ("nodes/a/b/etc/crio/crio.conf.d/x", "[crio.runtime]\nshared_cpu_set = '1'\n", "shared_cpu_set"),
+        ("nodes/a/b/etc/kubernetes/kubelet.conf.d/x", "kind: KubeletConfiguration\nmaxPod: 1\n", "maxPod"),
+        (".cpuplan/classes/a/b.json", "[]", "is not of type 'object'"),
+    ],
+)
+def test_what_nobody_could_read(path: str, text: str, words: str) -> None:
+    assert any(words in one.message for one in emitted.check({path: text.encode()}))
+
+
+@pytest.mark.parametrize("text", ["name: 1e3", "name: 0x1f", "name: off", "name: 2026-01-01", "name: a: b", "name:  a"])
+def test_a_file_is_read_as_what_it_was_made_from(text: str) -> None:
+    """Text that loses its quotes is a number, a date or nothing to some reader."""
+    lines = "apiVersion: v1\nkind: Namespace\nmetadata:\n  annotations: {}\n  name: a\n"
+    assert emitted.check({"clusters/a/manifests/n.yaml": lines.encode()}) == []
+    wrong = emitted.check({"clusters/a/manifests/n.yaml": lines.replace("name: a", text).encode()})
+    assert {one.code for one in wrong} == {"CP570"}
+
+
+def test_what_a_machine_config_carries_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cpuplan.components import crio
+
+    monkeypatch.setattr(crio, "MIN_GOMAXPROCS", "four")
+    found = emitted.check(tree(OURS["mco"]))
+    assert any("/etc/crio/crio.conf.d/99-runtimes.conf" in one.message for one in found)
+
+
+def test_equal_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 0
+    problems = emitted._problems
+
+    def counted(path: str, data: bytes) -> Iterator[tuple[str, str]]:
+        nonlocal count
+        count += 1
+        return problems(path, data)
+
+    monkeypatch.setattr(emitted, "_problems", counted)
+    nodes = {f"clusters/a/expected/nrt/n-{number}.yaml": f"kind: X\nname: n-{number}\n".encode() for number in range(9)}
+    emitted.check(nodes)
+    assert count == 1
+
+
+@pytest.mark.parametrize("arguments", [["compile"], ["compile", "--check"]])
+def test_nothing_wrong_is_written(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A backend that writes text where MachineConfig has a list: the object and the field are named."""
+    project = make_project(tmp_path / "project", REPOSITORY / "tests/cases/telco-du")
+    (project / "intents/plan.lock.yaml").unlink(missing_ok=True)
+    monkeypatch.setattr("cpuplan.components.kernel.arguments", lambda _settings: "quiet")
+    code, _, err = run_in(project, arguments, capsys)
+    assert code == 70
+    assert "error[CP570]" in err
+    assert "machineconfig-telco-du.yaml at $.spec.kernelArguments" in err
+    assert not (project / "out").exists()
+    assert not (project / "intents/plan.lock.yaml").exists()
+
+
+def test_jsonschema_is_loaded_for_what_is_new_only(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    code = (
+        "import sys; from cpuplan.cli.main import run\n"
+        "code = run(['-C', sys.argv[1], 'compile'])\n"
+        "print(code, 'jsonschema' in sys.modules)"
+    )
+    for comment, loaded in (("", "True"), ("# one\n", "False")):
+        intent = project / "intents/main.yaml"
+        intent.write_text(comment + intent.read_text())
+        done = subprocess.run([sys.executable, "-c", code, project], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["0", loaded]
+
+
+def test_the_record_of_the_sample_is_whole() -> None:
+    compiled = pipeline.compile_project(pipeline.load(REPOSITORY))
+    assert emitted.check(compiled.files) == []
+    assert openshift.NAME in {each.node_class.target.platform for each in compiled.plan.nodes}
