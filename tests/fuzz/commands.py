@@ -267,5 +267,9 @@ def seeds_of(name: str) -> tuple[bytes, ...]:
         texts = [path.read_bytes() for path in sorted(_project()[0].glob("out/.cpuplan/**/*.json"))]
         texts += [b'[1,2,[["a",["a file",1,1]]],["a"]]', b"[" * 5000, b'{"a":' * 5000]
         return tuple(bytes((number,)) + text for number in range(6) for text in texts)
+    if name == "check":
+        numbers = (*numbers, b"\xc4\\*Q\x03\xf5\x00V")  # a command line of a million words
+    if name == "project":
+        numbers = (*numbers, b"\x97\xf4\x97g\x04X=\n", b"\xf8\xbci\x16\x9c\xa4\x14\xf8")
     others = {"fmt": (*seeds.documents(), *seeds.LAYOUTS), "kubelet": seeds.KUBELET}
     return others.get(name, numbers)

@@ -48,3 +48,14 @@ def test_what_may_not_be_read_is_said(
             continue  # it says nothing of out/
         assert code in (1, 2), (words, said)
         assert "Permission denied" in said, words
+
+
+@pytest.mark.parametrize("target", ["x" * 300, "classes", "/etc", "nowhere"])
+def test_classes_behind_a_link(project: Path, target: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Found by fuzzing: a link whose target is too long for a name, where the classes of `out/` are looked for."""
+    classes = project / "out/.cpuplan/classes"
+    classes.rename(project / "before")
+    classes.symlink_to(target)
+    for words in COMMANDS:
+        code, _, said = run_in(project, words, capfd)
+        assert code in (1, 2, 3), (words, said)
