@@ -7,7 +7,7 @@ from cpuplan.components.kubelet_fields import KIND, STRUCTS
 #: What the JSON of a Go type is; `any` and names that are no struct are anything.
 _SCALARS: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
-    "metav1.Duration": {"type": "string", "pattern": r"^[-+]?([0-9]*(\.[0-9]*)?[a-zµ]+)+$|^0$"},
+    "metav1.Duration": {"type": "string", "pattern": r"^[-+]?([0-9]*(\.[0-9]*)?[a-zµ]+)+$(?!\n)|^0$(?!\n)"},
     "int32": {"type": "integer"},
     "int64": {"type": "integer"},
     "float64": {"type": "number"},
@@ -16,7 +16,7 @@ _SCALARS: dict[str, dict[str, Any]] = {
 }
 #: What cpuplan itself gives these fields.
 _NARROWER: dict[str, dict[str, Any]] = {
-    "reservedSystemCPUs": {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"},
+    "reservedSystemCPUs": {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$(?!\n)"},
     "cpuManagerPolicy": {"enum": ["none", "static"]},
     "memoryManagerPolicy": {"enum": ["None", "Static"]},
     "topologyManagerPolicy": {"enum": ["none", "best-effort", "restricted", "single-numa-node"]},

@@ -135,6 +135,7 @@ def test_a_wrong_type_anywhere_is_found(node: NodePlan) -> None:
         ),
         ("nodes/a/b/etc/crio/crio.conf.d/x", "[crio.runtime]\nshared_cpu_set = '1'\n", "shared_cpu_set"),
         ("nodes/a/b/etc/kubernetes/kubelet.conf.d/x", "kind: KubeletConfiguration\nmaxPod: 1\n", "maxPod"),
+        ("nodes/a/b/etc/crio/crio.conf.d/x", '[crio.runtime]\nshared_cpuset = "1\\n"\n', "shared_cpuset"),
         (".cpuplan/classes/a/b.json", "[]", "is not of type 'object'"),
     ],
 )
