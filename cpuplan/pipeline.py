@@ -1,12 +1,14 @@
 """The compiler: load, solve, emit, in this order. Each stage returns what it made; problems are diagnostics."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, Label, diagnose, errors
+from cpuplan import layouts
+from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, diagnose, errors
 from cpuplan.inventory import HardwareSpec
-from cpuplan.load import before, fleet, inputs, lock, project, removal
+from cpuplan.load import assumed, before, fleet, inputs, lock, project, removal
 from cpuplan.load.before import Before
 from cpuplan.load.documents import Documents
 from cpuplan.load.inputs import LOCK_PATH, Inputs
@@ -14,8 +16,11 @@ from cpuplan.plan import NodeClass, NodePlan, Plan
 from cpuplan.source import Position
 
 if TYPE_CHECKING:
-    from cpuplan.solve.breaches import Breach
     from cpuplan.solve.moves import Move
+
+
+#: The fields that say who gets which CPUs.
+_LAYOUT = re.compile(r":spec\.(pools|qos|workloads|rules|objective)\b")
 
 
 class Project(NamedTuple):
@@ -72,86 +77,18 @@ def solve(project: Project, *, resolve: bool = False, settle: bool = False) -> t
     of_lock = [each for each in project.lock_diagnostics if not (resolve or (settle and each.code == lock.UNSETTLED))]
     found = Findings()
     known = lock.Starts({}, {}, ()) if resolve else starts(project)
-    for members in _together(project.classes):
+    for members in layouts.together(project.classes):
         problems = [problem for each in members for problem in statements.check(each, project.locate)]
         names = [each.full_name for each in members]
         found.add(problems, names)
         if errors(problems):
             continue
         try:
-            if len(members) > 1:
-                plans += _common_layout(members, project, known)
-            else:
-                plans.append(_layout(members[0], project, known))
+            plans += layouts.layouts(members, known, project.locate, project.classes)
         except CpuplanError as error:
             found.add(error.diagnostics, names)
     plans.sort(key=lambda plan: (plan.node_class.cluster, plan.node_class.name))
     return Plan(tuple(plans)), [*of_lock, *(each for each in found.all() if each not in of_lock)]
-
-
-def _together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
-    """Classes that get one layout: those of one intent, and so one pool, that is common to unlike hardware."""
-    found: dict[tuple[str, ...], list[NodeClass]] = {}
-    for each in classes:
-        target = each.target
-        common = target.platform == "openshift" and target.mixed_hardware == "common"
-        key = (each.cluster, each.intent) if common else (each.cluster, each.intent, each.name)
-        found.setdefault(key, []).append(each)
-    return list(found.values())
-
-
-def _common_layout(classes: Sequence[NodeClass], project: Project, known: lock.Starts) -> list[NodePlan]:
-    """The locked layout where it satisfies every rule of every class; else the best one near to it.
-
-    A class that is new in the pool starts from the layout of the others.
-    """
-    from cpuplan.solve import common, solver
-    from cpuplan.solve.breaches import breaches
-
-    found = [(each, known.of(each)) for each in classes]
-    own = [start.locked for _, candidates in found for start in candidates if start.is_own]
-    for locked in own:
-        if not any(next(breaches(each, locked.pools), None) for each in classes):
-            return [solver.explain(each, locked.pools) for each in classes]
-    for each, candidates in found:
-        _refuse_edited(each, candidates, project)
-    layout = common.solve(classes, project.locate, own[0].pools if own else None)
-    return [solver.explain(each, layout) for each in classes]
-
-
-def _layout(node_class: NodeClass, project: Project, known: lock.Starts) -> NodePlan:
-    """The locked layout where it satisfies every rule, whatever it was solved from; else the best one near to it."""
-    from cpuplan.solve import solver
-    from cpuplan.solve.breaches import breaches
-
-    candidates = known.of(node_class)
-    for start in candidates:
-        if next(breaches(node_class, start.locked.pools), None) is None:
-            return solver.explain(node_class, start.locked.pools)
-    _refuse_edited(node_class, candidates, project)
-    kin = [each for each in project.classes if each.intent == node_class.intent and each is not node_class]
-    return solver.solve(node_class, project.locate, candidates[0].locked.pools if candidates else None, kin)
-
-
-def _refuse_edited(node_class: NodeClass, candidates: Sequence[lock.Start], project: Project) -> None:
-    """Raise CP240 where nothing that a layout was solved from has changed: then somebody changed the layout."""
-    from cpuplan.solve.breaches import breaches
-
-    if len(candidates) != 1:
-        return  # none, or both sides of a merge
-    start, is_own = candidates[0].locked, candidates[0].is_own
-    breach = next(breaches(node_class, start.pools), None)
-    if breach and (start.overlaps or (is_own and start.solved_from == lock.digest(node_class))):
-        raise CpuplanError([_edited(node_class, start, breach, project)])
-
-
-def _edited(node_class: NodeClass, locked: lock.Locked, breach: "Breach", project: Project) -> Diagnostic:
-    """CP240 at the list of the pool that breaks the rule, with the line of that rule."""
-    place = next((locked.places[name] for name in breach.names if name in locked.places), locked.position)
-    origin = breach.rule and project.locate(breach.rule.reason.origin)
-    labels = [Label(origin, breach.rule.reason.text)] if breach.rule and origin else []
-    name, cluster = node_class.name, node_class.cluster
-    return diagnose("CP240", place, labels=labels, name=name, cluster=cluster, problem=breach.text)
 
 
 class Moves(NamedTuple):
@@ -181,22 +118,12 @@ def moves(project: Project, plan: Plan) -> list[Moves]:
     return found
 
 
-def _alone(project: Project) -> list[NodePlan]:
-    """Profiles of which no inventory tells the machines, on machines that have just the CPUs that they list."""
-    profiles = [document for document in project.documents.of_kind("Intent") if document.written_as]
-    if not profiles or project.documents.of_kind("Nodes") or project.documents.may_define("Nodes"):
-        return []
-    from cpuplan.load import assumed
-
-    return [assumed.plan(document.name, document.spec) for document in profiles]
-
-
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
     from cpuplan import backends
 
     found = Findings()
-    for node in [*plan.nodes, *_alone(project)]:
+    for node in [*plan.nodes, *assumed.plans(project.documents)]:
         found.add(check_node(node, project.locate), [node.node_class.full_name])
     of_pools = backends.check_pools(plan, project.locate)
     return [*found.all(), *(each for each in of_pools if each not in project.diagnostics)]
@@ -264,10 +191,28 @@ def judge(
     """The plan, and all that `validate` and `compile` have to say of it: both ask this."""
     plan, diagnostics = solve(project, resolve=resolve, settle=settle)
     diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
+    if len(plan.nodes) < len(project.classes):
+        diagnostics += [each for each in _check_unsolved(project, plan) if each not in diagnostics]
     if not (errors(diagnostics) or allow_removal):
         # Of what is broken nobody knows whether it is gone.
         diagnostics += removal.check(starts(project), project.classes)
     return plan, described(project, diagnostics, whole=True)
+
+
+def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
+    """What the targets say of classes without a layout, as far as it does not depend on one."""
+    from cpuplan import backends, components
+    from cpuplan.load import places
+    from cpuplan.solve import smallest
+
+    solved = {(each.node_class.cluster, each.node_class.name) for each in plan.nodes}
+    found: list[Diagnostic] = []
+    for each in project.classes:
+        node = smallest.plan(each, project.locate) if (each.cluster, each.name) not in solved else None
+        if node:
+            found += [*components.check(node, project.locate), *backends.check(node, project.locate)]
+    fields = places.named(dict.fromkeys(found), places.Places(project.documents))
+    return [each._replace(field="") for each in fields if each.field and not _LAYOUT.search(each.field)]
 
 
 def compile_project(

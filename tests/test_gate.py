@@ -371,3 +371,19 @@ def test_init_tells_git_what_it_must_know(tmp_path: Path, capsys: Capture) -> No
     assert run_in(tmp_path, ["init"], capsys)[0] == 0
     assert tree(tmp_path) == once
     assert os.path.isfile(tmp_path / "intents/example.yaml")
+
+
+def test_every_phase_is_told_at_once(fleet: Path, capsys: Capture) -> None:
+    """A misspelt key, a fact, a layout, and what a target lacks, in the class without a layout too."""
+    edit(fleet, "intents/core.yaml", "reserved:", "reserverd:")
+    edit(fleet, "inventories/upf.yaml", "sockets: 2", "sockets: 0")
+    edit(fleet, "intents/hft.yaml", "reserved: {cores: 2}", "reserved: {cores: 200}")
+    option = "  kubelet: {cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: 'true'}}\n  pools:"
+    edit(fleet, "intents/hft.yaml", "  pools:", option)
+    edit(fleet, "intents/hft.yaml", '"1.36"', '"1.30"')
+    edit(fleet, "intents/du.yaml", '"4.20"', '"4.1"')
+    for command in (["validate"], ["compile"], ["compile", "--check"]):
+        code, _, said = run_in(fleet, command, capsys)
+        assert code == 1
+        found = [word for word in ("CP201", "CP203", "CP401", "CP504", "intents/du.yaml") if word not in said]
+        assert not found, said

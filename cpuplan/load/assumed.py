@@ -2,6 +2,7 @@
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.intent import IntentSpec
+from cpuplan.load.documents import Documents
 from cpuplan.plan import NodeClass, NodePlan, Pool
 from cpuplan.pools import POOLS
 from cpuplan.topology import Cpu, NumaNodeFacts, Topology
@@ -9,6 +10,14 @@ from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 _MEMORY = 1024**7  # bytes
 #: NUMA nodes of ordinary machines, whose ids have no gaps; larger ids are also those of memory without CPUs.
 _ORDINARY_NODES = 8
+
+
+def plans(documents: Documents) -> list[NodePlan]:
+    """Profiles of which no inventory tells the machines, on machines that have just the CPUs that they list."""
+    profiles = [document for document in documents.of_kind("Intent") if document.written_as]
+    if not profiles or documents.of_kind("Nodes") or documents.may_define("Nodes"):
+        return []
+    return [plan(document.name, document.spec) for document in profiles]
 
 
 def plan(

@@ -1,0 +1,26 @@
+"""A layout where the one that is asked for does not exist, so that what does not depend on it can be judged too."""
+
+from collections.abc import Callable
+
+from cpuplan.diagnostics import CpuplanError
+from cpuplan.plan import NodeClass, NodePlan
+from cpuplan.pools import POOLS, Pools
+from cpuplan.solve import solver
+from cpuplan.source import Position
+
+
+def plan(node_class: NodeClass, locate: Callable[[str], Position | None]) -> NodePlan | None:
+    """The class with a core in each pool that its intent has, wherever; None where not even that fits."""
+    spec = node_class.spec
+    sizes: dict[str, dict[str, object]] = {}
+    for name in POOLS:
+        pool = getattr(spec.pools, name)
+        if pool is not None:
+            takes_rest = pool.rest or name == "isolated"
+            sizes[name] = {"rest": True} if takes_rest else {"cores": 1}
+    pools = Pools.model_validate(sizes)
+    smaller = spec.model_copy(update={"pools": pools, "qos": type(spec.qos)(), "workloads": ()})
+    try:
+        return solver.solve(node_class.saying(smaller), locate).with_spec(spec)
+    except CpuplanError:
+        return None
