@@ -17,7 +17,7 @@ Locate = Callable[[str], Position | None]
 def layouts(
     members: Sequence[NodeClass], known: Starts, locate: Locate, classes: Sequence[NodeClass]
 ) -> list[NodePlan]:
-    """The plans of the `members` of one layout, among all `classes`. Raises CpuplanError where there is none, and CP240."""
+    """The plans of `members`, which have one layout, among all `classes`. Raises CpuplanError for none, and CP240."""
     if len(members) > 1:
         return _common_layout(members, known, locate)
     own = members[0]
