@@ -39,19 +39,20 @@ def together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
 def _common_layout(classes: Sequence[NodeClass], known: Starts, locate: Locate) -> list[NodePlan]:
     """The locked layout where it satisfies every rule of every class; else the best one near to it.
 
-    A class that is new in the pool starts from the layout of the others.
+    A class that is new in the pool starts from the layout of the others, and one of another name from what it had.
     """
     from cpuplan.solve import common, solver
     from cpuplan.solve.breaches import breaches
 
     found = [(each, known.of(each)) for each in classes]
-    own = [start.locked for _, candidates in found for start in candidates if start.is_own]
-    for locked in own:
+    starts = sorted((start for _, candidates in found for start in candidates), key=lambda start: not start.is_own)
+    before = [start.locked for start in starts]
+    for locked in before:
         if not any(next(breaches(each, locked.pools), None) for each in classes):
             return [solver.explain(each, locked.pools) for each in classes]
     for each, candidates in found:
         _refuse_edited(each, candidates, locate)
-    layout = common.solve(classes, locate, own[0].pools if own else None)
+    layout = common.solve(classes, locate, before[0].pools if before else None)
     return [solver.explain(each, layout) for each in classes]
 
 

@@ -109,6 +109,29 @@ def test_a_common_layout_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert said.count("from isolated to reserved: reserved takes 6 CPUs (intents/main.yaml:14)") == 2
 
 
+def test_a_common_layout_follows_its_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The intent and the hardware of a pool get other names, and no CPU moves."""
+    project = mixed(tmp_path, "common", SAME_CPUS)
+    edit(project, INTENT, "{cores: 1, per: numaNode}", "{count: 4}")
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    text = (project / LOCK).read_text()
+    layout = next(line for line in text.splitlines() if "main-small," in line).partition("pools: ")[2]
+    pools = layout.partition(", solvedFrom")[0]
+    odd = '{reserved: "3,7,11,15", isolated: "0-2,4-6,8-10,12-14"}'
+    edit(project, INTENT, "spec:\n", "spec:\n  rules: [{disable: cpu0-reserved, because: moved}]\n")
+    (project / LOCK).write_text(text.replace(pools, odd))
+    code, _, said = run_in(project, ["compile"], capsys)
+    assert code == 0, said
+    assert (project / LOCK).read_text().count(odd) == 2, said
+    edit(project, INTENT, "name: main", "name: du")
+    edit(project, SITE, "name: smaller", "name: other-model")
+    edit(project, SITE, "hardware: smaller", "hardware: other-model")
+    code, _, said = run_in(project, ["compile"], capsys)
+    assert code == 0, said
+    assert "move" not in said.replace("removed", "")
+    assert (project / LOCK).read_text().count(odd) == 2
+
+
 def test_kubernetes_needs_no_split(tmp_path: Path) -> None:
     project = make_project(tmp_path, UNLIKE)
     edit(
