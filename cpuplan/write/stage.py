@@ -81,9 +81,10 @@ def inode(path: Path) -> int | None:
 
 
 def begin(stage: Stage) -> None:
-    """Make the stage and its mark."""
+    """Make the stage and its mark; what a killed run leaves of it is nothing for Git."""
     os.mkdir(stage.folder, 0o700)
     os.mkdir(stage.mark)
+    create(stage.folder / ".gitignore", b"*\n")
 
 
 def is_left_over(stage: Stage) -> bool:

@@ -17,6 +17,7 @@ import pytest
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.write import exchange, stage, tree
 from cpuplan.write.files import finish, write_file, write_tree
+from tests.git_projects import git
 
 OLD = {"gone/a": b"old", "nodes/a": b"old", "nodes/b": b"same", "plan.json": b"{}"}
 NEW = {"added/a": b"new", "nodes/a": b"new", "nodes/b": b"same", "plan.json": b"[]"}
@@ -542,3 +543,14 @@ def test_a_lock_that_fails_at_the_last_moment_brings_the_old_tree_back(
     finish(out)
     assert content(out) == before
     assert not (tmp_path / "intents/plan.lock.yaml").exists()
+
+
+def test_what_a_killed_run_leaves_is_nothing_for_git(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_tree(out, OLD)
+    made = stage.stage_of(out)
+    stage.begin(made)
+    made.tree.mkdir()
+    (made.tree / "half").write_text("written")
+    git(tmp_path, "init", "-q")
+    assert "cpuplan-stage" not in git(tmp_path, "status", "--porcelain", "--untracked-files=all").stdout
