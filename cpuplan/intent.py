@@ -299,4 +299,6 @@ class IntentSpec(Model):
     defaults: Defaults = Field(
         default=(), description="settings that nobody asked for, left out or put in by name; see docs/defaults.md"
     )
-    paused: bool = Field(default=False, description="nothing is written for these nodes: what is there stays as it is")
+    paused: bool = Field(
+        default=False, description="what was compiled of these nodes stays as it is in out/, until this is false again"
+    )

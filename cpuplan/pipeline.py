@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan import layouts
+from cpuplan import layouts, paused
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, diagnose, errors
 from cpuplan.inventory import HardwareSpec
 from cpuplan.load import assumed, before, fleet, inputs, lock, project, removal
@@ -160,7 +160,12 @@ def emit(project: Project, plan: Plan) -> dict[str, bytes]:
     from cpuplan import backends
 
     delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
-    return backends.tree(plan, delivery)
+    return backends.tree(plan, delivery, _kept(project, plan))
+
+
+def _kept(project: Project, plan: Plan) -> dict[paused.Key, paused.Kept]:
+    """What stays as it is in `out/`. Raises CpuplanError (CP565, CP566)."""
+    return paused.keep(project.root / "out", project.before, project.lock, plan, project.locate)
 
 
 class Compiled(NamedTuple):
@@ -193,6 +198,10 @@ def judge(
     diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
     if len(plan.nodes) < len(project.classes):
         diagnostics += [each for each in _check_unsolved(project, plan) if each not in diagnostics]
+    try:
+        _kept(project, plan)
+    except CpuplanError as error:
+        diagnostics += error.diagnostics
     if not (errors(diagnostics) or allow_removal):
         # Of what is broken nobody knows whether it is gone.
         diagnostics += removal.check(starts(project), project.classes)

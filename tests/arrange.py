@@ -144,6 +144,7 @@ def _snapshot(path: str, cores: int) -> Step:
 
 MANIFEST = "out/.cpuplan/manifest"
 CLASS = "out/nodes/lab/main-small"
+RECORD = "out/.cpuplan/classes/lab/main-small.json"
 KUBELET = "node/var/lib/kubelet/config.yaml"
 KUBELET_DROP_INS = "node/etc/kubernetes/kubelet.conf.d"
 CRIO = "node/etc/crio/crio.conf.d"
@@ -190,6 +191,17 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP286-two-snapshots": (
         _snapshot("mg/one/nodes/w0/sysinfo.tgz", 4),
         _snapshot("mg/two/nodes/w0/sysinfo.tgz", 8),
+    ),
+    "CP565-edited": (
+        _compiled,
+        _replace("intents/main.yaml", "spec:\n", "spec:\n  paused: true\n"),
+        _compiled,
+        _replace(f"{CLASS}/cmdline", "irqaffinity=0,4", "irqaffinity=0,5"),
+    ),
+    "CP566-conflict": (
+        _compiled,
+        _replace("intents/main.yaml", "spec:\n", "spec:\n  paused: true\n"),
+        _replace(RECORD, "{\n", "<<<<<<< HEAD\n{\n"),
     ),
     "CP601-link": (_link("out", "../elsewhere"),),
     "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "irqaffinity=0,4", "irqaffinity=0,5")),

@@ -1,6 +1,6 @@
 """Settings and pools to files: one module for each platform, and the frame around them that Git delivers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import groupby
 
 from cpuplan.backends import admission, kubernetes, openshift, performanceprofile, planfile, predicted
@@ -11,10 +11,12 @@ from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.load import targets
+from cpuplan.paused import Kept, Key
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.source import Position
 
 BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift}
+_NOTHING: Mapping[Key, Kept] = {}
 
 
 def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
@@ -27,7 +29,7 @@ def check_pools(plan: Plan, locate: Callable[[str], Position | None]) -> list[Di
     pools: dict[tuple[str, str], list[NodePlan]] = {}
     for node in plan.nodes:
         target = node.node_class.target
-        if target.platform == "openshift" and target.pool:
+        if target.platform == "openshift" and target.pool and not node.spec.paused:
             pools.setdefault((node.node_class.cluster, target.pool), []).append(node)
     found = []
     for _, members in sorted(pools.items()):
@@ -63,22 +65,34 @@ def _objects(plan: NodePlan) -> Files:
     return {each.file: to_file(each.data) for each in BACKENDS[plan.node_class.target.platform].manifests(plan)}
 
 
-def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
-    """All files of `out/`, by path."""
-    files: Files = by_git.git_files() | planfile.files(plan)
+def tree(plan: Plan, delivery: DeliverySpec | None = None, kept: Mapping[Key, Kept] = _NOTHING) -> Files:
+    """All files of `out/`, by path; of paused classes those that are `kept`."""
+    files: Files = by_git.git_files() | planfile.files(plan, kept)
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         plans = list(group)
+        stays = {path: data for key, each in kept.items() if key[0] == cluster for path, data in each.files.items()}
+        going = [node for node in plans if not node.spec.paused]
         manifests = [
-            manifest for node in plans for manifest in BACKENDS[node.node_class.target.platform].manifests(node)
+            manifest for node in going for manifest in BACKENDS[node.node_class.target.platform].manifests(node)
         ]
-        manifests += admission.manifests(plans)
-        files |= by_git.cluster_files(cluster, plans, {manifest.file: manifest for manifest in manifests}.values())
-        files |= _node_files(cluster, plans)
-        files |= _expected(cluster, plans)
-        files |= _node_labels(cluster, plans)
+        # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
+        manifests += admission.manifests([node for node in plans if not node.spec.paused or _has_files(node, kept)])
+        files |= stays
+        files |= by_git.cluster_files(
+            cluster, plans, {manifest.file: manifest for manifest in manifests}.values(), stays
+        )
+        files |= _node_files(cluster, going)
+        files |= _expected(cluster, going)
+        files |= _node_labels(cluster, going)
     if delivery:
         files |= by_git.argocd_files(delivery)
     return files
+
+
+def _has_files(node: NodePlan, kept: Mapping[Key, Kept]) -> bool:
+    """Whether something was compiled of a paused class."""
+    found = kept.get((node.node_class.cluster, node.node_class.name))
+    return bool(found and found.files)
 
 
 def _node_files(cluster: str, plans: list[NodePlan]) -> Files:

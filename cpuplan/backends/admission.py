@@ -25,7 +25,7 @@ _ASKS = {"asks-for-shared-cpus": admission.ASKS_FOR_SHARED_CPUS}
 
 def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
     """What a cluster needs for its plans; nothing where no container can share CPUs."""
-    sharing = [plan for plan in plans if not plan.spec.paused and mixedcpus.are_used(plan)]
+    sharing = [plan for plan in plans if mixedcpus.are_used(plan)]
     known = [version for plan in sharing if (version := versions.kubernetes_version(plan.node_class.target))]
     if not known:
         return

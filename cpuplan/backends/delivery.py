@@ -36,24 +36,23 @@ def git_files() -> Files:
     return {".gitattributes": attributes, ".cpuplan/.gitignore": b"written\n"}
 
 
-def cluster_files(cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest]) -> Files:
+def cluster_files(
+    cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest], kept: Iterable[str] = ()
+) -> Files:
     """The folder of one cluster: objects, an explicit list of them for Kustomize, and facts for the ApplicationSet.
 
-    Nothing for a cluster without objects: Kustomize refuses an empty list, and there is nothing to sync.
+    `kept` are the paths of files that stay there. Nothing for a cluster without objects: Kustomize refuses an empty
+    list, and there is nothing to sync.
     """
-    objects = sorted(manifests)
-    if not objects:
-        return {}
     folder = f"clusters/{cluster}"
-    files = {f"{folder}/manifests/{manifest.file}": to_file(manifest.data) for manifest in objects}
-    listed = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": [manifest.file for manifest in objects],
-    }
-    files[f"{folder}/manifests/kustomization.yaml"] = to_file(listed)
-    files[f"{folder}/cluster.json"] = to_json(_facts(cluster, plans)).encode()
-    return files
+    made = {f"{folder}/manifests/{manifest.file}": to_file(manifest.data) for manifest in manifests}
+    names = sorted(path.rpartition("/")[2] for path in {*made, *kept} if path.startswith(f"{folder}/manifests/"))
+    if not names:
+        return {}
+    listed = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names}
+    made[f"{folder}/manifests/kustomization.yaml"] = to_file(listed)
+    made[f"{folder}/cluster.json"] = to_json(_facts(cluster, plans)).encode()
+    return made
 
 
 def _facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:

@@ -46,8 +46,6 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     """The pool (unless every cluster has it), its KubeletConfig, MachineConfig and Tuned, and the RuntimeClass."""
     node_class = plan.node_class
     pool = node_class.target.pool or ""
-    if plan.spec.paused:
-        return
     if node_class.target.control_plane_topology == performanceprofile.HOSTED:
         yield Manifest(f"10-configmap-{node_class.profile}.yaml", performanceprofile.config_map(plan))
         return

@@ -1,24 +1,32 @@
 """The plan for programs, with every pool's and setting's reasons: `.cpuplan/classes/<cluster>/<class>.json`."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from cpuplan import paused
 from cpuplan.components import all_settings
 from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
 from cpuplan.load.before import CLASSES, VERSION
+from cpuplan.paused import Kept, Key
 from cpuplan.plan import NodePlan, Plan, Pool
 
 
-def files(plan: Plan) -> dict[str, bytes]:
+def files(plan: Plan, kept: Mapping[Key, Kept]) -> dict[str, bytes]:
     """A file for each class, by path below `out/`: its nodes, pools and settings."""
-    return {f"{CLASSES}/{each.node_class.cluster}/{each.node_class.name}.json": render(each) for each in plan.nodes}
+    found = {}
+    for each in plan.nodes:
+        cluster, name = key = each.node_class.cluster, each.node_class.name
+        found[f"{CLASSES}/{cluster}/{name}.json"] = render(each, kept.get(key))
+    return found
 
 
-def render(plan: NodePlan) -> bytes:
-    """One class as JSON."""
-    return to_json({"version": VERSION, **_class(plan)}).encode()
+def render(plan: NodePlan, kept: Kept | None = None) -> bytes:
+    """One class as JSON; of a paused one, what is `kept`."""
+    current = {"version": VERSION, **_class(plan)}
+    return to_json(paused.noted(kept, current) if kept else current).encode()
 
 
 def _class(plan: NodePlan) -> dict[str, Any]:

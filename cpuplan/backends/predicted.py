@@ -22,7 +22,7 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     """The operator's objects for a plan in mode `performanceProfile`; none on hosted clusters, where they differ."""
     target, name = plan.node_class.target, plan.node_class.profile
     hosted = target.control_plane_topology == performanceprofile.HOSTED
-    if target.platform != openshift.NAME or target.mode != performanceprofile.MODE or hosted or plan.spec.paused:
+    if target.platform != openshift.NAME or target.mode != performanceprofile.MODE or hosted:
         return
     machine_config, arguments = _machine_configs(plan)
     yield Manifest(f"kubeletconfig-{name}.yaml", _bare(openshift.kubelet_config(plan)))

@@ -196,6 +196,19 @@ CODES = {
         "The API server refuses a PerformanceProfile without spec.cpu.isolated or spec.cpu.reserved, and the operator's "
         "webhook one whose lists are empty.",
     ),
+    "CP565": Code(
+        "file of a paused intent was changed",
+        "{path} is not as it was when {intent} was paused",
+        "take the file from the commit before (`git log --oneline -- {path}`), or take `paused: true` away and compile",
+        "What was compiled of a paused intent stays as it is, byte for byte, and nothing else tells what is right: the inputs "
+        "may have gone on since. An edit, a deleted file or one side of a merge could reach the nodes without a review.",
+    ),
+    "CP566": Code(
+        "nothing is known of a paused intent",
+        "{intent} is paused and was compiled before, and {path}, which says what stays, is missing or damaged",
+        "take out/ from the commit before, or take `paused: true` away and compile",
+        "The objects of a paused intent would vanish from out/, and Argo CD would ask whether to remove them.",
+    ),
     "CP570": Code(
         "file that its readers would not take (a bug in cpuplan)",
         "{path}{at}: {problem}",

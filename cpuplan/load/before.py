@@ -13,6 +13,8 @@ from cpuplan.source import Position
 
 #: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of unlike classes touch unlike files.
 CLASSES = ".cpuplan/classes"
+#: The files of `out/` that cpuplan owns, a path a line.
+MANIFEST = ".cpuplan/manifest"
 
 #: Of these files.
 VERSION = 2
@@ -54,7 +56,12 @@ def _class(path: Path) -> dict[str, Any] | None:
 
 def members(before: Before) -> dict[tuple[str, str], list[str]]:
     """The nodes of each class."""
-    return {key: list(_texts(each.get("nodes"))) for key, each in before.items()}
+    return {key: nodes(each) for key, each in before.items()}
+
+
+def nodes(compiled: dict[str, Any]) -> list[str]:
+    """The nodes of one class."""
+    return list(_texts(compiled.get("nodes")))
 
 
 def _texts(value: object) -> Iterator[str]:

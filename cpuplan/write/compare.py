@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.load.before import MANIFEST
 from cpuplan.source import Position
 from cpuplan.write import git
 from cpuplan.write.manifest import (
-    MANIFEST,
     OLD_MANIFEST,
     WRITTEN,
     check_paths,

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.load.before import MANIFEST
 from cpuplan.source import Position
 
-MANIFEST = ".cpuplan/manifest"
 #: SHA-256 and path of each file that this machine wrote last.
 WRITTEN = ".cpuplan/written"
 #: What the manifest was before: it is read once more, and goes.

@@ -39,7 +39,8 @@ def unchanged(inputs: Inputs, out: Path) -> Record | None:
 def _tree_of(out: Path) -> str:
     """The digest of the files that the manifest of `out` lists; empty where one is missing, or a run was killed."""
     from cpuplan.diagnostics import CpuplanError
-    from cpuplan.write.manifest import MANIFEST, parse_manifest, tree_digest
+    from cpuplan.load.before import MANIFEST
+    from cpuplan.write.manifest import parse_manifest, tree_digest
     from cpuplan.write.stage import stage_of
 
     if os.path.lexists(stage_of(out).folder):

@@ -77,11 +77,10 @@ def test_the_newest_node_tells_the_api_and_the_oldest_the_kubelet(
     assert any(each["name"] == "throttled" for each in warning["variables"]) is warns_of_quota
 
 
-def test_namespaces_of_all_intents_and_none_of_paused_ones() -> None:
+def test_namespaces_of_all_intents() -> None:
     rows: list[dict[str, Any]] = [
         {"runtime": {"sharedNamespaces": ["a", "b"]}},
         {"runtime": {"sharedNamespaces": ["b"]}},
-        {"runtime": {"sharedNamespaces": ["c"]}, "paused": True},
     ]
     written = [each.data for each in admission.manifests([plan(shared="2-3", spec=row) for row in rows])]
     namespaces = [each for each in written if each["kind"] == "Namespace"]

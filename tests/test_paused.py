@@ -1,0 +1,133 @@
+"""Paused intents: what was compiled of them stays byte for byte, on every platform, until they go on."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.git_projects import KUBERNETES, OPENSHIFT, add_class, edit
+from tests.projects import run_in
+
+Capture = pytest.CaptureFixture[str]
+PROFILE = '{platform: openshift, version: "4.20", pool: worker-%s, mode: performanceProfile}' % "du"  # noqa: UP031
+PINNED = '{platform: openshift, version: "4.20", pool: worker-%s, cpuPartitioning: true}' % "du"  # noqa: UP031
+TARGETS = [KUBERNETES, OPENSHIFT % "du", PROFILE, PINNED]
+NOTES = ("manifest", "written")
+
+
+def tree(project: Path) -> dict[str, bytes]:
+    """`out/` without what is noted beside it."""
+    paths = [path for path in sorted((project / "out").rglob("*")) if path.is_file() and path.name not in NOTES]
+    return {str(path.relative_to(project / "out")): path.read_bytes() for path in paths}
+
+
+def objects(project: Path) -> dict[str, bytes]:
+    return {path: data for path, data in tree(project).items() if not path.startswith(".cpuplan/")}
+
+
+@pytest.fixture(params=TARGETS)
+def site(request: pytest.FixtureRequest, tmp_path: Path, capsys: Capture) -> Path:
+    project = tmp_path / "site"
+    add_class(project, "du", target=request.param)
+    edit(project, "intents/du.yaml", "selector:", "runtime: {sharedNamespaces: [ran]}\n  selector:")
+    add_class(project, "core", target=OPENSHIFT % "core", cores=6)
+    add_class(project, "core", target=request.param.replace("du", "core"), cores=6)
+    assert run_in(project, ["compile"], capsys)[0] == 0, capsys.readouterr()
+    return project
+
+
+def pause(project: Path) -> None:
+    edit(project, "intents/du.yaml", "spec:\n", "spec:\n  paused: true\n")
+
+
+def test_everything_stays(site: Path, capsys: Capture) -> None:
+    """Whatever else changes in the intent, in the inventory and beside it, here and on a fresh clone."""
+    before = objects(site)
+    pause(site)
+    edit(site, "intents/du.yaml", "shared: {cores: 1}", "shared: {cores: 2}")
+    edit(site, "inventories/du-nodes.yaml", "du-[0-2]", "du-[0-4]")
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    assert objects(site) == before
+    (site / "out/.cpuplan/written").unlink()
+    assert run_in(site, ["compile", "--check"], capsys)[0] == 0
+    assert run_in(site, ["validate"], capsys)[0] == 0
+    again = tree(site)
+    edit(site, "intents/du.yaml", "shared: {cores: 2}", "shared: {cores: 3}")
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    assert tree(site) == again
+
+
+def test_other_intents_go_on(site: Path, capsys: Capture) -> None:
+    pause(site)
+    before = objects(site)
+    edit(site, "intents/core.yaml", "shared: {cores: 1}", "shared: {cores: 2}")
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    after = objects(site)
+    changed = {path for path in before if after.get(path) != before[path]}
+    assert changed
+    assert not [path for path in changed if "du" in path]
+    assert before.keys() == after.keys()
+
+
+def test_an_intent_goes_on(site: Path, capsys: Capture) -> None:
+    """What was said in the meantime is compiled then."""
+    before = objects(site)
+    pause(site)
+    edit(site, "intents/du.yaml", "shared: {cores: 1}", "shared: {cores: 2}")
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    edit(site, "intents/du.yaml", "  paused: true\n", "")
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    assert objects(site) != before
+    assert objects(site).keys() == before.keys()
+    assert '"paused"' not in (site / "out/.cpuplan/classes/lab/du-du-hw.json").read_text()
+
+
+@pytest.mark.parametrize("command", [["compile"], ["validate"], ["compile", "--check"], ["compile", "--force"]])
+def test_a_kept_file_that_was_changed_is_refused(site: Path, capsys: Capture, command: list[str]) -> None:
+    pause(site)
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    for path in sorted(path for path in objects(site) if "du" in path):
+        file = site / "out" / path
+        content = file.read_bytes()
+        file.write_bytes(content + b"# edited\n")
+        code, out, err = run_in(site, command, capsys)
+        assert code != 0, path
+        assert "CP565" in out + err
+        assert path in out + err
+        file.unlink()
+        assert run_in(site, command, capsys)[0] != 0, path
+        file.write_bytes(content)
+    assert run_in(site, ["validate"], capsys)[0] == 0
+
+
+@pytest.mark.parametrize("damage", ["", "{", "{}"])
+def test_what_was_kept_must_be_known(site: Path, capsys: Capture, damage: str) -> None:
+    pause(site)
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    (site / "out/.cpuplan/classes/lab/du-du-hw.json").write_text(damage)
+    for command in ("compile", "validate"):
+        code, out, err = run_in(site, [command], capsys)
+        assert code == 1
+        assert "CP566" in out + err
+
+
+def test_a_paused_intent_that_is_new_writes_nothing(tmp_path: Path, capsys: Capture) -> None:
+    add_class(tmp_path, "du")
+    pause(tmp_path)
+    for _ in range(2):
+        assert run_in(tmp_path, ["compile"], capsys)[0] == 0
+        assert [path for path in objects(tmp_path) if "du" in path] == []
+    assert run_in(tmp_path, ["compile", "--check"], capsys)[0] == 0
+
+
+@pytest.mark.parametrize("path", ["../secret", "/etc/hostname", "nodes//x", "a\nb"])
+def test_a_record_of_others_leads_nowhere_else(site: Path, capsys: Capture, path: str) -> None:
+    import json
+
+    pause(site)
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    file = site / "out/.cpuplan/classes/lab/du-du-hw.json"
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps({**data, "paused": {path: "0" * 64}}))
+    code, out, err = run_in(site, ["compile"], capsys)
+    assert code == 1
+    assert "CP565" in out + err
