@@ -1,7 +1,7 @@
 """The compiler: load, solve, emit, in this order. Each stage returns what it made; problems are diagnostics."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,7 +57,22 @@ def load(root: Path, also: Sequence[Path] = ()) -> Project:
         problems.append(diagnose("CP232", second.source.value_at(("metadata", "name")), name=second.name))
     locked, lock_problems = lock.read(read.lock, LOCK_PATH)
     compiled = before.read(root / "out")
+    lock_problems += _check_lost(root / "out", compiled, locked, built.classes)
     return Project(root, found, built.classes, locked, (*diagnostics, *problems), tuple(lock_problems), compiled, read)
+
+
+def _check_lost(out: Path, compiled: Before, locked: lock.Lock, classes: Sequence[NodeClass]) -> Iterator[Diagnostic]:
+    """CP615 for classes that were compiled before, and whose layouts nothing tells any more."""
+    if locked and not any((each.cluster, each.name) not in locked for each in classes):
+        return
+    lost = before.lost(out, compiled)
+    place = Position(LOCK_PATH, 1, 1)
+    if lost is None:
+        if classes and not locked:
+            yield diagnose("CP615", place, what="the classes of out/", path=LOCK_PATH)
+        return
+    for key in sorted(lost.intersection((each.cluster, each.name) for each in classes) - locked.keys()):
+        yield diagnose("CP615", place, what=f"class {key[1]} of cluster {key[0]}", path=LOCK_PATH)
 
 
 def starts(project: Project) -> lock.Starts:

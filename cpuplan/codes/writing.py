@@ -79,6 +79,13 @@ CODES = {
         "compile again",
         "Nothing was written: a layout that somebody else put into the lock in the meantime would have been lost.",
     ),
+    "CP615": Code(
+        "layout lost",
+        "the layout of {what}, compiled before, is neither in {path} nor in out/.cpuplan/",
+        "restore both from Git: `git checkout HEAD -- {path} out`, or the last commit where they were whole",
+        "`out/` has files of a compilation, so the nodes may run with a layout that cpuplan cannot see. To solve it as if "
+        "there had been none would move CPUs, and nodes reboot. `cpuplan compile --resolve` does that where it is meant.",
+    ),
     "CP620": Code(
         "stale lock",
         "{path} is not what the intents and inventories give",

@@ -1,6 +1,8 @@
 """What was compiled before: the classes of `out/`, with their nodes, pools and settings."""
 
 import json
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,20 @@ MANIFEST = ".cpuplan/manifest"
 #: Of these files.
 VERSION = 2
 
-#: The classes by (cluster, class), each as `backends.planfile` wrote it.
-Before = dict[tuple[str, str], dict[str, Any]]
+#: All classes in one file, as they were before.
+OLD_PLAN = ".cpuplan/plan.json"
+#: How `out/.gitattributes` begins.
+OURS = "# Written by cpuplan."
+_LISTED = re.compile(rf"^{re.escape(CLASSES)}/([^/\n]+)/([^/\n]+)\.json\r?$", re.MULTILINE)
+
+#: Cluster and class.
+Key = tuple[str, str]
+#: The classes, each as `backends.planfile` wrote it.
+Before = dict[Key, dict[str, Any]]
 
 
 def read(out: Path) -> Before:
-    """The classes of the plan in `out`; what is damaged is left out, for the next compilation writes it anew.
+    """The classes of the plan in `out`; what is damaged is empty, for the next compilation writes it anew.
 
     Raises CpuplanError for one that a later cpuplan wrote (CP139), and for what may not be read: it may be a class that
     is about to vanish.
@@ -34,9 +44,19 @@ def read(out: Path) -> Before:
     if listed.problems:
         raise CpuplanError(refusal(str(path), error) for path, error in listed.problems)
     for path in listed.files:
-        if path.parents[1] == out / CLASSES and (each := _class(path)) is not None:
-            found[each["cluster"], each["class"]] = each
-    return found
+        if path.parents[1] == out / CLASSES:
+            found[path.parent.name, path.stem] = _class(path) or {}
+    return found or _of_old_form(out)
+
+
+def _of_old_form(out: Path) -> Before:
+    """The classes as they were written to one file, by the first form; none where it is damaged."""
+    try:
+        data = json.loads(read_regular(out / OLD_PLAN))
+        classes = [each for each in data["classes"] if isinstance(each, dict)]
+        return {(str(each["cluster"]), str(each["class"])): each for each in classes}
+    except (Unreadable, ValueError, KeyError, TypeError, RecursionError):
+        return {}
 
 
 def _class(path: Path) -> dict[str, Any] | None:
@@ -54,7 +74,26 @@ def _class(path: Path) -> dict[str, Any] | None:
     return data
 
 
-def members(before: Before) -> dict[tuple[str, str], list[str]]:
+def lost(out: Path, compiled: Before) -> frozenset[Key] | None:
+    """The classes that were compiled to `out` and that it tells nothing of any more; None for all of them."""
+    if not compiled and not os.path.isfile(out / MANIFEST):
+        is_ours = os.path.lexists(out / ".cpuplan") or _text(out / ".gitattributes").startswith(OURS)
+        return None if is_ours else frozenset()
+    manifest = _text(out / MANIFEST)
+    listed = _LISTED.findall(manifest)
+    if not listed and not compiled and "\nclusters/" in manifest:
+        return None
+    return frozenset(key for key in (*listed, *compiled) if not compiled.get(key))
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_regular(path).decode(errors="replace")
+    except Unreadable:
+        return ""
+
+
+def members(before: Before) -> dict[Key, list[str]]:
     """The nodes of each class."""
     return {key: nodes(each) for key, each in before.items()}
 

@@ -29,7 +29,7 @@ def left(starts: Starts, classes: Iterable[NodeClass]) -> dict[Key, Locked]:
 def check(starts: Starts, classes: Iterable[NodeClass]) -> list[Diagnostic]:
     """CP244 for clusters that are gone, CP245 for pools of nodes, CP246 for classes."""
     classes = list(classes)
-    gone = {key: entry for key, entry in left(starts, classes).items() if not _is_meant(entry)}
+    gone = {key: entry for key, entry in left(starts, classes).items() if not _is_meant(entry, key, starts)}
     clusters = {each.cluster for each in classes}
     found = []
     for cluster, keys in groupby(sorted(gone), key=lambda key: key[0]):
@@ -41,8 +41,9 @@ def check(starts: Starts, classes: Iterable[NodeClass]) -> list[Diagnostic]:
     return [*_pools(starts, classes, gone), *found]
 
 
-def _is_meant(entry: Locked) -> bool:
-    return any(each.gone for each in (entry, *entry.others))
+def _is_meant(entry: Locked, key: Key, starts: Starts) -> bool:
+    """Whether somebody said so: in the lock, or on a branch whose `out/` was merged, so that it vanishes from there."""
+    return any(each.gone for each in (entry, *entry.others)) or bool(starts.members and key not in starts.members)
 
 
 def _pools(starts: Starts, classes: list[NodeClass], gone: dict[Key, Locked]) -> Iterator[Diagnostic]:
@@ -52,7 +53,13 @@ def _pools(starts: Starts, classes: list[NodeClass], gone: dict[Key, Locked]) ->
     lost: dict[Key, list[Key]] = {}
     for key, entry in starts.lock.items():
         where = key[0], entry.pool
-        if entry.pool and where not in now and key not in gone and key[0] in clusters and not _is_meant(entry):
+        if (
+            entry.pool
+            and where not in now
+            and key not in gone
+            and key[0] in clusters
+            and not _is_meant(entry, key, starts)
+        ):
             lost.setdefault(where, []).append(key)
     for (cluster, pool), keys in sorted(lost.items()):
         nodes = _count(keys, starts)

@@ -10,6 +10,7 @@ from cpuplan.load.before import MANIFEST
 from cpuplan.source import Position
 from cpuplan.write import git
 from cpuplan.write.manifest import (
+    OLD,
     OLD_MANIFEST,
     WRITTEN,
     check_paths,
@@ -62,7 +63,7 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     states, replaced = _states(out, files, before, known.owned)
     new = {path for path in files if states[path] != "unchanged"} | {MANIFEST}
     blocked = _blocked(out, before, foreign, new)
-    edited = {path for path, digest in replaced.items() if known.written.get(path) != digest}
+    edited = {path for path, digest in replaced.items() if path not in OLD and known.written.get(path) != digest}
     if edited or blocked:
         tracked = git.look(out)
         edited = _lost(edited, tracked, known)
@@ -102,7 +103,9 @@ def _known(out: Path, before: Mapping[str, Entry]) -> _Known:
     text = _read_manifest(out, before)
     if text is None:
         return _Known(frozenset(), written, is_current=False)
-    return _Known(parse_manifest(text, f"{out}/{MANIFEST}"), written, is_current=not has_conflict(text))
+    owned = parse_manifest(text, f"{out}/{MANIFEST}")
+    brought = {path for path in OLD if _is_file(before, path)}
+    return _Known(owned | brought, written, is_current=not has_conflict(text) and not brought)
 
 
 def _is_file(before: Mapping[str, Entry], path: str) -> bool:

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.load.before import MANIFEST
+from cpuplan.load.before import MANIFEST, OLD_PLAN
 from cpuplan.source import Position
 
 #: SHA-256 and path of each file that this machine wrote last.
 WRITTEN = ".cpuplan/written"
 #: What the manifest was before: it is read once more, and goes.
 OLD_MANIFEST = ".cpuplan/manifest.json"
+#: Bookkeeping of before, which goes whoever wrote it last: a merge brings it back.
+OLD = (OLD_MANIFEST, OLD_PLAN, ".cpuplan/inputs.json")
 FORM = 2
 _HEAD = f"# cpuplan manifest {FORM}: the files of this folder that cpuplan owns"
 _FORM = re.compile(r"# cpuplan manifest ([0-9]{1,9})(?![0-9])")

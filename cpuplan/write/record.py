@@ -37,18 +37,29 @@ def unchanged(inputs: Inputs, out: Path) -> Record | None:
 
 
 def _tree_of(out: Path) -> str:
-    """The digest of the files that the manifest of `out` lists; empty where one is missing, or a run was killed."""
+    """The digest of the files that the manifest of `out` lists; empty where `compile` has anything to do there.
+
+    That is where a file is missing or a link, where Git left both sides of a conflict, or a run was killed.
+    """
     from cpuplan.diagnostics import CpuplanError
     from cpuplan.load.before import MANIFEST
-    from cpuplan.write.manifest import parse_manifest, tree_digest
+    from cpuplan.write.manifest import has_conflict, parents, parse_manifest, tree_digest
     from cpuplan.write.stage import stage_of
+    from cpuplan.write.tree import FOLDER, look, read
 
-    if os.path.lexists(stage_of(out).folder):
-        return ""
+    def is_folder(path: str) -> bool:
+        return (entry := look(path)) is not None and entry.kind == FOLDER
+
     try:
-        paths = parse_manifest(read_regular(out / MANIFEST), MANIFEST)
-        return tree_digest({path: read_regular(f"{out}/{path}") for path in paths})
-    except (Unreadable, CpuplanError):
+        if look(stage_of(out).folder) is not None or not is_folder(f"{out}/.cpuplan"):
+            return ""
+        manifest = read(out / MANIFEST)
+        paths = parse_manifest(manifest, MANIFEST)
+        folders = [f"{out}", *(f"{out}/{folder}" for folder in parents(paths))]
+        if has_conflict(manifest) or not all(map(is_folder, folders)):
+            return ""
+        return tree_digest({path: read(f"{out}/{path}") for path in paths})
+    except (OSError, CpuplanError):
         return ""
 
 

@@ -39,7 +39,7 @@ def parse(text: str, shown: str) -> tuple[Lock, list[Diagnostic]]:
     found: dict[Key, list[Locked]] = {}
     diagnostics: list[Diagnostic] = []
     for side in _sides(text):
-        sources, problems = yaml.parse(shown, side)
+        sources, problems = yaml.parse(shown, _in_one(side))
         problems = [problem._replace(remedy=_RESTORE) for problem in problems]
         diagnostics += [problem for problem in problems if problem not in diagnostics]
         for source in sources:
@@ -71,6 +71,12 @@ def _unsettled(text: str, shown: str, lock: Lock) -> Iterator[Diagnostic]:
 def _is_new(text: str) -> bool:
     """Whether a lock is of the form that has an end: entries on one line."""
     return not re.search(r"^- cluster:", text, re.MULTILINE)
+
+
+def _in_one(text: str) -> str:
+    """The text without ends before its end: Git puts the entries of an older form, which has none, behind it."""
+    lines = text.rstrip().split("\n")
+    return "\n".join(["" if line.rstrip() == END else line for line in lines[:-1]] + lines[-1:])
 
 
 def _sides(text: str) -> list[str]:

@@ -1,0 +1,162 @@
+"""What merges, links, hands and releases of before leave in `out/` and the lock: mended by `compile`, or said."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cpuplan.load import lock
+from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
+from tests.projects import run_in
+
+LOCK = "intents/plan.lock.yaml"
+MANIFEST = "out/.cpuplan/manifest"
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Path:
+    return repository(tmp_path / "team")
+
+
+def _markers(project: Path) -> None:
+    lines = (project / MANIFEST).read_text().splitlines()
+    lines[3:4] = ["<<<<<<< HEAD", lines[3], "=======", lines[3], ">>>>>>> theirs"]
+    (project / MANIFEST).write_text("\n".join(lines) + "\n")
+
+
+def _link_file(project: Path) -> None:
+    path = next((project / "out").rglob("cmdline"))
+    path.rename(project / "elsewhere")
+    path.symlink_to(project / "elsewhere")
+
+
+def _link_folder(project: Path) -> None:
+    (project / "out/clusters").rename(project / "elsewhere")
+    (project / "out/clusters").symlink_to("../elsewhere")
+
+
+def _link_out(project: Path) -> None:
+    (project / "out").rename(project / "elsewhere")
+    (project / "out").symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize("change", [_markers, _link_file, _link_folder, _link_out])
+def test_compile_says_unchanged_only_of_what_its_check_takes(team: Path, capsys: Capture, change: object) -> None:
+    assert callable(change)
+    change(team)
+    code, _, said = run_in(team, ["compile"], capsys)
+    assert "nothing has changed" not in said
+    assert code or run_in(team, ["compile", "--check"], capsys)[0] == 0
+
+
+@pytest.mark.parametrize("gone", ["out/.cpuplan/classes", "out/.cpuplan"])
+def test_layouts_that_are_lost_are_not_solved_as_if_there_had_been_none(team: Path, capsys: Capture, gone: str) -> None:
+    (team / LOCK).unlink()
+    shutil.rmtree(team / gone)
+    for command in ("validate", "compile"):
+        code, _, said = run_in(team, [command], capsys)
+        assert (code, "CP615" in said) == (1, True)
+    assert run_in(team, ["compile", "--resolve"], capsys)[0] == 0
+    assert run_in(team, ["compile", "--check"], capsys)[0] == 0
+
+
+def test_a_class_that_is_cut_in_out_and_not_locked_is_named(team: Path, capsys: Capture) -> None:
+    lines = (team / LOCK).read_text().splitlines()
+    (team / LOCK).write_text("\n".join(line for line in lines if "class: core" not in line) + "\n")
+    path = next((team / "out/.cpuplan/classes/lab").glob("core*"))
+    path.write_bytes(path.read_bytes()[:50])
+    code, _, said = run_in(team, ["validate"], capsys)
+    assert (code, said.count("error[CP615]"), path.stem in said) == (1, 1, True)
+
+
+def test_a_class_that_another_branch_renamed_is_no_removal(team: Path, tmp_path: Path, capsys: Capture) -> None:
+    """Git unites the lock's neighbouring lines, and the name of before is in it again."""
+    git(team, "checkout", "-q", "-b", "renamed", "main")
+    edit(team, "intents/hft.yaml", "metadata: {name: hft}", "metadata: {name: trade}")
+    assert cpuplan(team, "compile", "--allow-removal") == 0
+    commit(team, "renamed")
+    git(team, "checkout", "-q", "-b", "more", "main")
+    add_class(team, "i-new")
+    edit(team, "intents/hft.yaml", "shared: {cores: 1}", "shared: {cores: 2}")
+    assert cpuplan(team, "compile") == 0
+    commit(team, "more")
+    for sides in (("renamed", "more"), ("more", "renamed")):
+        merge(team, *sides)
+        for path in ("out", LOCK):
+            git(team, "add", path)
+        old = next(iter((team / "out/.cpuplan/classes/lab").glob("hft*")), None)
+        if old:
+            old.unlink()
+        assert "hft" in (team / LOCK).read_text()
+        assert run_in(team, ["compile"], capsys)[0] == 0, sides
+        commit(team, "merged")
+        assert fresh_check(team, tmp_path / "clone") == 0
+
+
+# The release before: one file for all classes, a manifest with digests, a lock of many lines.
+
+
+def _as_before(project: Path) -> None:
+    """Rewrite the bookkeeping as the release before wrote it."""
+    folder = project / "out/.cpuplan"
+    classes = [json.loads(path.read_text()) for path in sorted((folder / "classes").rglob("*.json"))]
+    listed = (folder / "manifest").read_text().splitlines()[1:]
+    files = {path: "0" * 64 for path in listed if "classes/" not in path}
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "plan.json").write_text(json.dumps({"classes": classes, "version": 1}, indent=2))
+    (folder / "inputs.json").write_text(json.dumps({"inputs": {}}))
+    files |= {".cpuplan/plan.json": "0" * 64, ".cpuplan/inputs.json": "0" * 64}
+    (folder / "manifest.json").write_text(json.dumps({"files": files}, indent=2) + "\n")
+    found, _ = lock.read((project / LOCK).read_bytes(), LOCK)
+    entries = []
+    for (cluster, name), entry in sorted(found.items()):
+        pools = "".join(f'    {pool}: "{cpus}"\n' for pool, cpus in entry.pools.items())
+        entries.append(f'- cluster: {cluster}\n  class: {name}\n  solvedFrom: "{entry.solved_from}"\n  pools:\n{pools}')
+    (project / LOCK).write_text(f"apiVersion: cpuplan.io/v1alpha1\nkind: Plan\nclasses:\n{''.join(entries)}")
+
+
+@pytest.mark.parametrize("lines", [None, 10], ids=["deleted", "cut"])
+def test_layouts_of_the_release_before_are_found_in_out(team: Path, capsys: Capture, lines: int | None) -> None:
+    good, _ = lock.read((team / LOCK).read_bytes(), LOCK)
+    _as_before(team)
+    text = (team / LOCK).read_text()
+    (team / LOCK).unlink()
+    if lines:
+        entries = re.split(r"^(?=- cluster)", text, flags=re.MULTILINE)
+        (team / LOCK).write_text("".join(entries[:2]))
+    assert run_in(team, ["compile"], capsys)[0] == 0
+    found, _ = lock.read((team / LOCK).read_bytes(), LOCK)
+    assert {key: entry.pools for key, entry in found.items()} == {key: entry.pools for key, entry in good.items()}
+    edit(team, "intents/upf.yaml", "role: upf", "role: upg")
+    assert "CP246" in run_in(team, ["compile"], capsys)[2]
+
+
+@pytest.mark.parametrize("sides", [("new", "old"), ("old", "new")])
+def test_a_branch_of_the_release_before_merges(
+    team: Path, tmp_path: Path, capsys: Capture, sides: tuple[str, str]
+) -> None:
+    _as_before(team)
+    commit(team, "before")
+    git(team, "checkout", "-q", "-b", "new")
+    edit(team, "intents/core.yaml", "reserved: {cores: 2}", "reserved: {cores: 3}")
+    assert cpuplan(team, "compile") == 0
+    commit(team, "new")
+    git(team, "checkout", "-q", "-b", "old", "main")
+    edit(team, "intents/hft.yaml", "kind: Intent", "kind: Intent # of traders")
+    for name in ("plan.json", "manifest.json", "inputs.json"):
+        path = team / "out/.cpuplan" / name
+        path.write_text(path.read_text().replace("{", "{ ", 1))
+    edit(team, LOCK, "solvedFrom:", "solvedFrom:  ")
+    commit(team, "old")
+    assert not merge(team, *sides)
+    assert os.path.lexists(team / "out/.cpuplan/plan.json")
+    code, _, said = run_in(team, ["compile"], capsys)
+    assert code == 0, said
+    assert not {"plan.json", "manifest.json", "inputs.json"} & set(os.listdir(team / "out/.cpuplan"))
+    commit(team, "merged")
+    assert fresh_check(team, tmp_path / "clone") == 0
