@@ -48,7 +48,7 @@ def decode(text: str) -> Decoded:
         what = f"{api_version}, Kind={kind}"
         raise DecodeError(f"failed to cast object to KubeletConfiguration, unexpected type: {what}", strict)
     try:
-        return Decoded(convert(data, in_maps=False), strict)
+        return Decoded(convert(data, any_case=False), strict)
     except KubeletError as error:
         raise DecodeError(f"failed to decode: {error}") from None
 
@@ -132,45 +132,44 @@ def _type_of(data: Any, text: str) -> tuple[str, str]:
     return str(fields["apiVersion"]), str(fields["kind"])
 
 
-def convert(data: Any, *, in_maps: bool) -> Config:
+def convert(data: Any, *, any_case: bool) -> Config:
     """The known fields in the types that they must have; KubeletError for the first that has not.
 
-    Go's own decoder, which reads what drop-ins give, tells the keys of maps (`in_maps`) and takes fields in any case;
-    the API machinery's does neither.
+    Go's own decoder, which reads what drop-ins give, takes fields in `any_case`; the API machinery's does not.
     """
-    converted: Config = _convert_struct(data, KIND, (), in_maps)
+    converted: Config = _convert_struct(data, KIND, (), any_case)
     return converted
 
 
-def _convert_struct(value: Any, struct: str, path: tuple[str, ...], in_maps: bool) -> Any:
+def _convert_struct(value: Any, struct: str, path: tuple[str, ...], any_case: bool) -> Any:
     if not isinstance(value, dict):
         raise _mismatch(value, struct, path, f"v1beta1.{struct}")
     fields = STRUCTS[struct]
-    spelt = {name.lower(): name for name in fields} if in_maps else {name: name for name in fields}
+    spelt = {name.lower(): name for name in fields} if any_case else {name: name for name in fields}
     converted = {}
-    for key in sorted(value) if in_maps else value:
-        name = spelt.get(key.lower() if in_maps else key)
+    for key in sorted(value) if any_case else value:
+        name = spelt.get(key.lower() if any_case else key)
         if name is not None and (value[key] is not None or fields[name] == "metav1.Duration"):
-            converted[name] = _convert(value[key], fields[name], struct, (*path, name), in_maps)
+            converted[name] = _convert(value[key], fields[name], struct, (*path, name), any_case)
     return converted
 
 
-def _convert(value: Any, go_type: str, struct: str, path: tuple[str, ...], in_maps: bool) -> Any:
+def _convert(value: Any, go_type: str, struct: str, path: tuple[str, ...], any_case: bool) -> Any:
     go_type = go_type.removeprefix("*")
     if go_type == "any":
         return value
     if go_type in STRUCTS:
-        return _convert_struct(value, go_type, path, in_maps)
+        return _convert_struct(value, go_type, path, any_case)
     if go_type.startswith("[]"):
         if not isinstance(value, list):
             raise _mismatch(value, struct, path, go_type)
-        return [_convert(one, go_type[2:], struct, path, in_maps) for one in value]
+        return [_convert(one, go_type[2:], struct, path, any_case) for one in value]
     if go_type.startswith("map[string]"):
         if not isinstance(value, dict):
             raise _mismatch(value, struct, path, go_type)
         inner = go_type.removeprefix("map[string]")
-        at = {key: (*path, key) if in_maps else path for key in value}
-        return {key: _convert(one, inner, struct, at[key], in_maps) for key, one in value.items() if one is not None}
+        # Go's errors tell the fields on the way, and no keys of maps (encoding/json, decode.go: errorContext).
+        return {key: _convert(one, inner, struct, path, any_case) for key, one in value.items() if one is not None}
     return _convert_scalar(value, go_type, struct, path)
 
 

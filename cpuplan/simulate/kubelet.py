@@ -80,7 +80,7 @@ class Kubelet:
         self.active: list[Pod] = []
         self._sources_ready = True
         self._starting: list[Pod] = []
-        decoded = self._stage("decode", lambda: convert(config, in_maps=False))
+        decoded = self._stage("decode", lambda: convert(config, any_case=False))
         self.gates: Gates = self._stage("featureGates", lambda: self._set_gates(version))
         self._stage("validate", lambda: self._validate(decoded))
         self._reserve()

@@ -67,6 +67,6 @@ def _merge(config: dict[str, Any], drop_ins: Sequence[str]) -> dict[str, Any]:
     try:
         for text in drop_ins:
             merged = merge(merged, decode_drop_in(text))
-        return convert(merged, in_maps=True)
+        return convert(merged, any_case=True)
     except KubeletError as error:
         raise StageError("dropin", error) from error

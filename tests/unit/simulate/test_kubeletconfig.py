@@ -140,7 +140,7 @@ def test_an_eviction_threshold_in_a_drop_in_joins_the_defaults() -> None:
         (HEAD.replace("v1beta1", "v1"), "unknown apiVersion/kind: kubelet.config.k8s.io/v1, Kind=KubeletConfiguration"),
         (
             HEAD + "kubeReserved: {cpu: 1}\n",
-            "json: cannot unmarshal number into Go struct field KubeletConfiguration.kubeReserved.cpu of type string",
+            "json: cannot unmarshal number into Go struct field KubeletConfiguration.kubeReserved of type string",
         ),
     ],
 )
