@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from cpuplan.cpuset import CpuSet, cpus_text
+from cpuplan.text import counted
 from cpuplan.topology import UNKNOWN, Cpu, KubeletFacts, Topology
 
 
@@ -136,16 +137,16 @@ def deviations(topology: Topology) -> Iterator[Deviation]:
         return
     cores = [siblings & seen for siblings in topology.cores.values() if siblings & seen]
     if example := _example(cores, view.cores, "core"):
-        yield Deviation("CP360", {"cores": _count(len(cores), "core"), "found": len(view.cores), "example": example})
+        yield Deviation("CP360", {"cores": counted(len(cores), "core"), "found": len(view.cores), "example": example})
     nodes = [cpus & seen for cpus in topology.numa_nodes.values() if cpus & seen]
     found = groups((row.cpu, row.numa_node) for row in view.cpus)
     if example := _example(nodes, found, "NUMA node"):
-        yield Deviation("CP363", {"nodes": _count(len(nodes), "NUMA node"), "found": len(found), "example": example})
+        yield Deviation("CP363", {"nodes": counted(len(nodes), "NUMA node"), "found": len(found), "example": example})
     caches = [cpus & seen for cpus in topology.uncore_caches.values() if cpus & seen]
     cached = CpuSet(cpu for cpus in caches for cpu in cpus)
     found = groups((row.cpu, row.uncore_cache) for row in view.cpus if row.cpu in cached)
     if example := _example(caches, found, "last-level cache"):
-        values = {"caches": _count(len(caches), "last-level cache"), "found": len(found), "example": example}
+        values = {"caches": counted(len(caches), "last-level cache"), "found": len(found), "example": example}
         yield Deviation("CP361", values)
 
 
@@ -166,9 +167,5 @@ def _example(kernel: list[CpuSet], kubelet: list[CpuSet], noun: str) -> str:
         if len(parts) > 1:
             return f"it takes {cpus_text(cpus)} for one {noun}, and they are {len(parts)}"
         pieces = sum(1 for group in kubelet if group & parts[0])
-        return f"it takes {cpus_text(parts[0])} for {_count(pieces, noun)}, and they are one"
+        return f"it takes {cpus_text(parts[0])} for {counted(pieces, noun)}, and they are one"
     return ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -12,11 +12,12 @@ from cpuplan.components import chosen, kubelet, memory, mixedcpus, ovsdpdk, vers
 from cpuplan.components.setting import of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
-from cpuplan.intent import ALIGNING, IntentSpec, Kubelet
+from cpuplan.intent import IntentSpec
 from cpuplan.load import targets
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.source import Position
+from cpuplan.tuning import ALIGNING, Kubelet
 
 MODE = "performanceProfile"
 #: Topology of a cluster whose control plane is in another one.

@@ -11,6 +11,7 @@ from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.files import Unreadable
 from cpuplan.source import Position
+from cpuplan.text import joined
 
 CMDLINE = "proc/cmdline"
 #: Characters; the longest that an architecture takes is 4,096 (COMMAND_LINE_SIZE).
@@ -46,7 +47,7 @@ def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], p
     labels = subject.labels(setting.reasons)
     last = found[-1]
     place = Position(path, 1, last.column, last.column + len(last.text))
-    values = " and ".join(dict.fromkeys(each.text for each in found))
+    values = joined(list(dict.fromkeys(each.text for each in found)))
     if (taken := effective(found)) != setting.value:
         shown = last.text if taken == last.value else values
         yield diagnose("CP812", place, labels=labels, found=shown, wanted=wanted)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from cpuplan.cli.output import count, fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
+from cpuplan.cli.output import fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
 from cpuplan.load import inputs
-from cpuplan.text import joined
+from cpuplan.text import counted, joined
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
         if isinstance(paths, tuple) and paths
     ]
     what = ", ".join(done) if done else "nothing changed"
-    note(f"{count(nodes, 'node')} in {count(len(compiled.plan.nodes), 'class')}; out/: {what}")
+    note(f"{counted(nodes, 'node')} in {counted(len(compiled.plan.nodes), 'class')}; out/: {what}")
     if paused := [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]:
         note(f"paused, so that out/ has what it had: {joined(paused)}")
     return 0

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, format_option, note, print_diagnostics, settings, shown_path
+from cpuplan.cli.output import format_option, note, print_diagnostics, settings, shown_path
+from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +43,7 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
             write_file(path, after)
             note(f"changed {path}")
     print_diagnostics(changes if check else (), output_format)
-    note(f"{count(len(found), 'file')}, {len(changes)} {'to change' if check else 'changed'}")
+    note(f"{counted(len(found), 'file')}, {len(changes)} {'to change' if check else 'changed'}")
     return 3 if check and changes else 0
 
 

@@ -9,8 +9,9 @@ import click
 
 from cpuplan.cli import streams
 from cpuplan.cli.new_files import HEADER
-from cpuplan.cli.output import count, echo, note, print_diagnostics, print_remarks, settings, use_colour
+from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import errors
+from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
@@ -146,7 +147,7 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
             echo(unified(str(path), before, after, colour=colour), nl=False, colour=colour)
     print_remarks(made.notes)
     nothing = "" if made.files else "; the inventory says all of it already"
-    note(f"{count(len(imported.nodes), 'node')} read{nothing}")
+    note(f"{counted(len(imported.nodes), 'node')} read{nothing}")
 
 
 def _example() -> list[str]:

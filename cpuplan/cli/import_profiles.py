@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from cpuplan.cli import new_files
-from cpuplan.cli.output import count, echo, note, print_diagnostics, settings
+from cpuplan.cli.output import echo, note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.text import counted, joined
 
 _HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
 
@@ -45,7 +46,7 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
         echo("---\n".join(texts.values()), nl=False)
         return 0
     new_files.write(texts)
-    note(f"{count(len(texts), 'profile')} read; the profiles themselves are not needed here any more")
+    note(f"{counted(len(texts), 'profile')} read; the profiles themselves are not needed here any more")
     return 0
 
 
@@ -67,7 +68,7 @@ def _release() -> str:
 
         answer: str = click.prompt("Release of OpenShift", type=click.Choice(list(versions.OPENSHIFT)), err=True)
         return answer
-    why = f"the project has targets of {' and '.join(found)}" if found else "a PerformanceProfile does not tell it"
+    why = f"the project has targets of {joined(found)}" if found else "a PerformanceProfile does not tell it"
     raise click.UsageError(f"which release of OpenShift? {why}: say it with --release, such as --release 4.20")
 
 

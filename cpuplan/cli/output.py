@@ -214,9 +214,3 @@ def print_remarks(sentences: Iterable[str]) -> None:
     """What a reader may want to know, and nobody did wrong."""
     for sentence in sentences:
         note(f"note: {sentence}")
-
-
-def count(number: int, noun: str) -> str:
-    """`1 node`, `2 nodes`, `2 classes`."""
-    plural = noun + ("es" if noun.endswith(("s", "x")) else "s")
-    return f"{number} {noun if number == 1 else plural}"

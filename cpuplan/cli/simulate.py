@@ -8,7 +8,6 @@ import click
 
 from cpuplan.cli.nodes import find_nodes, load_plan
 from cpuplan.cli.output import (
-    count,
     echo_result,
     filter_options,
     note,
@@ -21,6 +20,7 @@ from cpuplan.cli.output import (
 )
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
 from cpuplan.files import Unreadable, read_regular
+from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from cpuplan.pipeline import Project
@@ -97,7 +97,7 @@ def command(
         _print(project, told, orders_told, svg=svg)
         print_diagnostics(diagnostics)
     if rest := _count(found) - _count(told):
-        note(f"note: {count(rest, 'node')} more, which --cluster or --node leaves out")
+        note(f"note: {counted(rest, 'node')} more, which --cluster or --node leaves out")
     fine = all(answer.is_proven for _, answer in answers) if any_order else found.is_fine
     return 0 if fine and not errors(diagnostics) else 1
 

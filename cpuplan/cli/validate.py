@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import count, fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
+from cpuplan.cli.output import fails, filter_options, format_option, narrow_to, note, print_diagnostics, settings
 from cpuplan.load import inputs
+from cpuplan.text import counted
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
 
 
 def _valid(nodes: int, classes: int) -> str:
-    return f"valid: {count(nodes, 'node')} in {count(classes, 'class')}, each with a layout"
+    return f"valid: {counted(nodes, 'node')} in {counted(classes, 'class')}, each with a layout"
 
 
 def _finish(diagnostics: "Sequence[Diagnostic]", output_format: str, text: str, *, strict: bool) -> int:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan import defaults
-from cpuplan.intent import ALIGNING
 from cpuplan.plan import NodePlan
+from cpuplan.tuning import ALIGNING
 
 
 def is_on(plan: NodePlan, name: str) -> bool:

@@ -9,6 +9,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.source import Position
+from cpuplan.text import joined
 
 Locate = Callable[[str], Position | None]
 
@@ -46,4 +47,4 @@ def _check_amounts(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     if unsaid:
         position = locate(f"Intent/{plan.node_class.intent}:spec.kubelet.memoryManagerPolicy")
         total = to_text(memory.reservation(plan))
-        yield diagnose("CP562", position, fields=" and ".join(unsaid), total=total)
+        yield diagnose("CP562", position, fields=joined(unsaid), total=total)

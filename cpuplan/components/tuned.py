@@ -11,8 +11,8 @@ from cpuplan.components import chosen, versions
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.intent import NetDevice
 from cpuplan.plan import NodePlan
+from cpuplan.tuning import NetDevice
 
 NAME = "tuned"
 ISOLATED_CORES = "variables.isolated_cores"

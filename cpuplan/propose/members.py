@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cpuplan.load.cluster import ClusterNode, MachineConfigPool
 from cpuplan.propose.dump import NODE_POOL, Dump
+from cpuplan.text import joined
 
 
 class Members(NamedTuple):
@@ -47,7 +48,7 @@ def _why_not(node: ClusterNode, pool: MachineConfigPool, pools: Sequence[Machine
     fitting = [each.name for each in pools if not each.selects_all and each.selects(node.labels)]
     custom = [name for name in fitting if name not in ("master", "worker")]
     if len(custom) > 1:
-        return f"it fits several custom pools, {' and '.join(custom)}"
+        return f"it fits several custom pools, {joined(custom)}"
     if custom and "master" in fitting:
         return f"a control plane node cannot be in the custom pool {custom[0]}"
     # A custom pool is made of workers, so both selectors fit its nodes; a master may be a worker too.

@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan.cpuset import CpuSet
 from cpuplan.inventory import HardwareSpec
 from cpuplan.plan import Pool
-from cpuplan.render.machine import Map, counted
+from cpuplan.render.machine import Map
 from cpuplan.render.overview import table
 from cpuplan.render.planmap import plan_map
 from cpuplan.simulate import alike
@@ -14,6 +14,7 @@ from cpuplan.simulate.admission import Left, Outcome, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.orders import Answer
 from cpuplan.simulate.pod import Pod
+from cpuplan.text import counted
 
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
 #: Groups of nodes that are told one by one.

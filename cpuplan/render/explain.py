@@ -13,8 +13,8 @@ from cpuplan.render.codes import wording
 from cpuplan.render.machine import numa_title, type_words
 from cpuplan.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
 from cpuplan.solve.alternatives import Alternative, Moves
-from cpuplan.solve.rules.rule import counted, joined
 from cpuplan.source import Position
+from cpuplan.text import counted, joined
 from cpuplan.topology import UNKNOWN, Topology
 
 #: Gives the place of a Reason's origin, None where it is not in a file.

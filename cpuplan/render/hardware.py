@@ -8,10 +8,11 @@ from cpuplan.inventory import HardwareSpec
 from cpuplan.quantity import to_bytes
 from cpuplan.render.devices import device_lines
 from cpuplan.render.kubeletview import kubelet_notes
-from cpuplan.render.machine import Box, Core, Group, Map, counted, counts, memory_text, type_words
+from cpuplan.render.machine import Box, Core, Group, Map, counts, memory_text, type_words
 from cpuplan.render.marks import Mark, kind_mark
 from cpuplan.render.memory import distance_notes, distance_table, memory_boxes
 from cpuplan.render.parts import Level, Part, cache_words, inner_levels, outer_levels
+from cpuplan.text import counted, joined
 from cpuplan.topology import Topology
 
 #: Whose the threads of a core are.
@@ -44,7 +45,7 @@ def _lines(spec: HardwareSpec, drawing: "Drawing") -> Iterator[str]:
     yield ", ".join([*filter(None, (spec.model, spec.vendor)), spec.architecture])
     yield counts(drawing.topology)
     sizes = [memory_text(to_bytes(size)) for size in spec.huge_page_sizes]
-    pages = [f"huge pages of {' and '.join(filter(None, (', '.join(sizes[:-1]), sizes[-1])))}"] if sizes else []
+    pages = [f"huge pages of {joined(sizes)}"] if sizes else []
     if words := [*cache_words(spec), *drawing.per_core, *pages]:
         yield ", ".join(words)
 

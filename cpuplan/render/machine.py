@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.render.marks import Mark
+from cpuplan.text import counted
 from cpuplan.topology import UNKNOWN, Topology
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -127,7 +128,3 @@ def counts(topology: Topology) -> str:
         (len(topology.uncore_caches), "last-level cache"),
     )
     return ", ".join(counted(count, noun) for count, noun in sizes if count)
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

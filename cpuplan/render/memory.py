@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from cpuplan.render.machine import Box, Table, counted, memory_text
+from cpuplan.render.machine import Box, Table, memory_text
+from cpuplan.text import counted
 from cpuplan.topology import UNKNOWN, Topology
 
 #: More NUMA nodes than this make no table that people read.

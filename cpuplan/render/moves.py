@@ -48,7 +48,7 @@ def changes(found: Iterable[Change]) -> Iterator[str]:
 
 def _told(move: Move) -> str:
     one, shown = len(move.cpus) == 1, cpus_text(move.cpus)
-    before, after = (" and ".join(names) for names in (move.before, move.after))
+    before, after = (joined(names) for names in (move.before, move.after))
     if not before:
         return f"{shown} {'comes' if one else 'come'} into {after}"
     if not after:

@@ -7,9 +7,10 @@ from cpuplan.cpuset import union
 from cpuplan.plan import NodePlan
 from cpuplan.printable import printable_values
 from cpuplan.render.ansi import paint
-from cpuplan.render.machine import Box, Core, Group, Map, Table, counted
+from cpuplan.render.machine import Box, Core, Group, Map, Table
 from cpuplan.render.planmap import plan_map
 from cpuplan.render.svg import draw_svg
+from cpuplan.text import counted, joined
 
 #: Rows of cores beyond which a map no longer fits a screen or two; then each cache is told in ranges of CPUs.
 MOST_ROWS = 64
@@ -199,7 +200,7 @@ def _listed(outer: Sequence[Box], width: int) -> Iterator[Line]:
         yield from _wrapped([], "   ".join(cell.ljust(widest) for cell in cells[at : at + beside]), width)
     inner = {part.title.split(",")[0].rstrip("0123456789").strip() for box in outer for part in box.boxes}
     if inner:
-        yield [Span(f"| divides {' and '.join(f'{name}s' for name in sorted(inner))}")]
+        yield [Span(f"| divides {joined([f'{name}s' for name in sorted(inner)])}")]
     for box in outer:
         for part in (*box.boxes, box):
             for note in part.notes:

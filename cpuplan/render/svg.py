@@ -18,7 +18,7 @@ from cpuplan.render.colours import (
     pattern_of,
     style,
 )
-from cpuplan.render.machine import Box, Core, Entry, Group, Map, Table, counted
+from cpuplan.render.machine import Box, Core, Entry, Group, Map, Table
 from cpuplan.render.marks import Mark
 from cpuplan.render.picture import (
     BOX_GAP,
@@ -34,6 +34,7 @@ from cpuplan.render.picture import (
     text_width,
     wrapped,
 )
+from cpuplan.text import counted
 
 #: One CPU, in pixels, with and without the letter of a pool; between cores; around the content of a box; height of a
 #: title.

@@ -9,6 +9,7 @@ from cpuplan.restore import arguments, wholes
 from cpuplan.restore.back import put_back
 from cpuplan.restore.plans import Planned
 from cpuplan.restore.wholes import UntoldError, Whole
+from cpuplan.text import joined
 
 
 class _Off(NamedTuple):
@@ -76,7 +77,7 @@ def _switched_off(machine: Machine, planned: Planned, whole: Whole, missing: Cpu
 
 def _put_back(machine: Machine, off: list[_Off], whole: Whole) -> tuple[Machine, list[str]]:
     cpus = union(each.cpus for each in off)
-    by = " and ".join(dict.fromkeys(each.by for each in off))
+    by = joined(list(dict.fromkeys(each.by for each in off)))
     try:
         restored = put_back(machine, cpus, whole)
     except UntoldError as error:

@@ -12,7 +12,8 @@ from cpuplan.solve.constraints import Constraint, Differs, Has, Within
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules import problem_of
-from cpuplan.solve.rules.rule import Problem, Rule, counted, joined, scopes_of
+from cpuplan.solve.rules.rule import Problem, Rule, scopes_of
+from cpuplan.text import counted, joined
 
 
 class Difference(NamedTuple):

@@ -8,7 +8,8 @@ from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Amount, Apart, Constraint, Has, OneOf, OneThread, Together, WholeCores, Within
 from cpuplan.solve.layout import Layout, Slot, View, slots_of
 from cpuplan.solve.rules import problem_of
-from cpuplan.solve.rules.rule import Problem, Rule, counted, joined
+from cpuplan.solve.rules.rule import Problem, Rule
+from cpuplan.text import counted, joined
 
 
 class Breach(NamedTuple):

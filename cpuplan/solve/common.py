@@ -11,8 +11,9 @@ from cpuplan.solve.conflict import Conflict
 from cpuplan.solve.constraints import Cores, on_cores
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
-from cpuplan.solve.rules.rule import Problem, Rule, joined
+from cpuplan.solve.rules.rule import Problem, Rule
 from cpuplan.source import Position
+from cpuplan.text import joined
 from cpuplan.topology import Topology
 
 

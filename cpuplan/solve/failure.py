@@ -11,7 +11,8 @@ from cpuplan.solve.constraints import Amount
 from cpuplan.solve.faults import Locate
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
-from cpuplan.solve.rules.rule import Problem, Rule, counted, joined, machine, named
+from cpuplan.solve.rules.rule import Problem, Rule, machine, named
+from cpuplan.text import counted, joined
 from cpuplan.topology import Topology
 
 

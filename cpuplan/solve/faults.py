@@ -8,10 +8,11 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.plan import NodeClass
 from cpuplan.pools import IDLE, PARTITION, QOS_SETS
 from cpuplan.solve.rules.places import PLACES, device_words, matching, parts_of
-from cpuplan.solve.rules.rule import Statements, joined
+from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.said import Said, beside, sibling_of
 from cpuplan.solve.sharing import shared_out
 from cpuplan.source import Position
+from cpuplan.text import joined
 
 Locate = Callable[[str], Position | None]
 #: What to write under each of the sets of a class whose lists split cores.

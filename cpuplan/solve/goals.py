@@ -13,8 +13,9 @@ from cpuplan.plan import NodeClass
 from cpuplan.pools import PARTITION, POOLS, GoalName
 from cpuplan.solve.constraints import Cores
 from cpuplan.solve.layout import Layout, Scope, View
-from cpuplan.solve.rules.rule import Problem, counted, scopes_of
+from cpuplan.solve.rules.rule import Problem, scopes_of
 from cpuplan.solve.said import said
+from cpuplan.text import counted
 from cpuplan.topology import Topology
 
 

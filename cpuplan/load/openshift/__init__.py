@@ -12,6 +12,7 @@ from cpuplan.load.openshift.crd import Read
 from cpuplan.load.openshift.rules import Profile
 from cpuplan.profile import KIND
 from cpuplan.source import Source
+from cpuplan.text import joined
 
 
 class Profiles(NamedTuple):
@@ -88,7 +89,7 @@ def _check_pool(profile: Profile, pools: list[cluster.MachineConfigPool], object
     selected = profile.spec.node_selector
     known = any(item.get("kind") == "MachineConfigPool" for item in objects)
     built_in = intents.role(selected) in cluster.BUILT_IN
-    names = " and ".join(pool.name for pool in pools) or "no MachineConfigPool"
+    names = joined([pool.name for pool in pools]) or "no MachineConfigPool"
     if len(pools) == 1 and not pools[0].labels and profile.spec.machine_config_pool_selector is None:
         names += ", which has no labels"
     elif not (known or built_in) or len(pools) == 1:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.intent import ALIGNING
 from cpuplan.load.openshift.retelling import Retelling
 from cpuplan.load.openshift.snippet import Snippet
 from cpuplan.profile import SNIPPET, PerformanceProfileSpec
 from cpuplan.source import Position
+from cpuplan.tuning import ALIGNING
 
 _FIELD = f"metadata.annotations.{SNIPPET}"
 _LEFT_TO_DRIVERS = dict.fromkeys(

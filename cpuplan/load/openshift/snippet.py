@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from cpuplan.defaults import AMOUNTS
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.intent import Kubelet
 from cpuplan.quantity import DURATION
 from cpuplan.source import Position
+from cpuplan.tuning import Kubelet
 
 _HEAD = ("apiVersion", "kind")
 #: Go types of the fields that an Intent has itself; the operator decodes also those that it overwrites then.

@@ -10,8 +10,9 @@ from cpuplan.pools import SIZES, RuleSwitch
 from cpuplan.solve.constraints import Has
 from cpuplan.solve.remedies.edits import Change, all_of, setting, short
 from cpuplan.solve.rules.places import PLACES, parts_of
-from cpuplan.solve.rules.rule import Rule, Statements, joined
+from cpuplan.solve.rules.rule import Rule, Statements
 from cpuplan.solve.said import Said
+from cpuplan.text import joined
 
 REST = "rest"
 #: Statements that can only be taken out, with the values that say nothing.

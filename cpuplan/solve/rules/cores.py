@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from cpuplan.pools import QOS_SETS
 from cpuplan.solve.constraints import OneThread, Together, WholeCores
-from cpuplan.solve.rules.rule import Rule, Statements, built_in, joined
+from cpuplan.solve.rules.rule import Rule, Statements, built_in
 from cpuplan.solve.said import Said, beside, sibling_of
+from cpuplan.text import joined
 
 
 def siblings(statements: Statements) -> Iterator[Rule]:

@@ -8,8 +8,9 @@ from cpuplan.plan import NodeClass
 from cpuplan.pools import Near
 from cpuplan.solve.constraints import Within
 from cpuplan.solve.layout import Scope
-from cpuplan.solve.rules.rule import Rule, Statements, joined, scopes_of
+from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 from cpuplan.solve.said import Said
+from cpuplan.text import joined
 from cpuplan.topology import Topology
 
 #: Key of a pool, attribute, and the words for one and for several.

@@ -10,6 +10,7 @@ from cpuplan.rulebook import EXPERT_RULES
 from cpuplan.solve.constraints import Constraint
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.said import said
+from cpuplan.text import joined
 from cpuplan.topology import UNKNOWN, Topology
 
 
@@ -75,16 +76,6 @@ def scopes_of(topology: Topology, level: str) -> list[Scope]:
         return [machine(topology)]
     word, found = parts[level]
     return [Scope(f"{word} {number}", cpus) for number, cpus in found.items() if number != UNKNOWN or len(found) == 1]
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 core`, `2 cores`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def joined(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def named(scopes: Sequence[str]) -> str:

@@ -9,8 +9,9 @@ from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.cores import has_whole_cores
 from cpuplan.solve.rules.neighbours import WORDS
 from cpuplan.solve.rules.places import sized_parts
-from cpuplan.solve.rules.rule import Rule, Statements, built_in, counted, named, scopes_of
+from cpuplan.solve.rules.rule import Rule, Statements, built_in, named, scopes_of
 from cpuplan.solve.said import Said, beside, has_size, hosts_of
+from cpuplan.text import counted
 from cpuplan.topology import Topology
 
 

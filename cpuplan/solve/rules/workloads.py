@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from cpuplan.pools import Workload
 from cpuplan.solve.constraints import Amount
-from cpuplan.solve.rules.rule import Rule, Statements, counted, joined, machine
+from cpuplan.solve.rules.rule import Rule, Statements, machine
+from cpuplan.text import counted, joined
 
 
 def workloads_fit(statements: Statements) -> Iterator[Rule]:
