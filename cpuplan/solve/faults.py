@@ -9,7 +9,7 @@ from cpuplan.plan import NodeClass
 from cpuplan.pools import IDLE, PARTITION, QOS_SETS
 from cpuplan.solve.rules.places import PLACES, device_words, matching, parts_of
 from cpuplan.solve.rules.rule import Statements
-from cpuplan.solve.said import Said, beside, sibling_of
+from cpuplan.solve.said import Said, beside, is_like_isolated, sibling_of
 from cpuplan.solve.sharing import shared_out
 from cpuplan.source import Position
 from cpuplan.text import joined
@@ -75,7 +75,7 @@ def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
     for each in known.values():
         named += [(f"{each.field}.apart.{other}:", other) for other in each.pool.apart]
         named += [(f"{each.field}.together.{other}:", other) for other in each.pool.together]
-        sibling = each.pool.sibling
+        sibling = None if is_like_isolated(each, known) else each.pool.sibling
         if sibling not in (None, IDLE):
             named.append((f"{each.field}.sibling", sibling or ""))
         if sibling is not None and _has_no_use(each.name, sibling_of(each.pool) or ""):

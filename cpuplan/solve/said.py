@@ -23,7 +23,8 @@ class Said(NamedTuple):
 def said(node_class: NodeClass) -> dict[str, Said]:
     """All sets that the layout has: pools in the order of POOLS, then partitions, then QoS sets.
 
-    `isolated` takes the rest if nobody else does; `offlined` is there where siblings are to be idle.
+    `isolated` takes the rest if nobody else does; `offlined` is there where siblings are to be idle. A partition of a
+    pool that has one thread of each core has no more of them, unless it asks for whole cores.
     """
     pools = node_class.spec.pools
     found = {name: Said(name, pool, f"pools.{name}") for name in POOLS if (pool := getattr(pools, name)) is not None}
@@ -37,7 +38,7 @@ def said(node_class: NodeClass) -> dict[str, Said]:
         found["isolated"] = Said("isolated", rest, "pools.isolated", is_written=False)
     parts = isolated.partitions if isolated else {}
     partitions = {
-        PARTITION + name: Said(PARTITION + name, pool, f"pools.isolated.partitions.{name}")
+        PARTITION + name: Said(PARTITION + name, _part(pool, isolated), f"pools.isolated.partitions.{name}")
         for name, pool in sorted(parts.items())
     }
     idle = [each for each in (*found.values(), *partitions.values()) if each.pool.sibling == IDLE]
@@ -46,6 +47,13 @@ def said(node_class: NodeClass) -> dict[str, Said]:
     qos = {"bestEffort": node_class.spec.qos.best_effort, "other": node_class.spec.qos.other}
     over = {name: Said(name, pool, f"qos.{name}") for name in QOS_SETS if (pool := qos[name]) is not None}
     return {name: found[name] for name in POOLS if name in found} | partitions | over
+
+
+def _part(pool: Pool, isolated: Pool | None) -> Pool:
+    asks_for_cores = pool.whole_cores and "whole_cores" in pool.model_fields_set
+    if isolated is None or isolated.sibling is None or pool.sibling is not None or asks_for_cores:
+        return pool
+    return pool.model_copy(update={"sibling": isolated.sibling})
 
 
 def has_size(pool: Pool) -> bool:
@@ -66,8 +74,14 @@ def sibling_of(pool: Pool) -> str | None:
 
 
 def hosts_of(name: str, sets: dict[str, Said]) -> list[str]:
-    """The sets that leave the other threads of their cores to this one."""
-    return [each.name for each in sets.values() if sibling_of(each.pool) == name]
+    """The sets that leave the other threads of their cores to this one; not partitions of such a pool."""
+    return [each.name for each in sets.values() if sibling_of(each.pool) == name and not is_like_isolated(each, sets)]
+
+
+def is_like_isolated(each: Said, sets: dict[str, Said]) -> bool:
+    """Is it a partition with the `sibling` that isolated has, which says all of it?"""
+    isolated = sets.get("isolated")
+    return each.name.startswith(PARTITION) and isolated is not None and each.pool.sibling == isolated.pool.sibling
 
 
 def beside(name: str, sets: dict[str, Said]) -> tuple[str, ...]:

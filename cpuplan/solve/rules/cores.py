@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.pools import QOS_SETS
 from cpuplan.solve.constraints import OneThread, Together, WholeCores
 from cpuplan.solve.rules.rule import Rule, Statements, built_in
-from cpuplan.solve.said import Said, beside, sibling_of
+from cpuplan.solve.said import Said, beside, is_like_isolated, sibling_of
 from cpuplan.text import joined
 
 
@@ -17,7 +17,7 @@ def siblings(statements: Statements) -> Iterator[Rule]:
     if statements.topology.threads_per_core == 1:
         return
     for each in statements.sets.values():
-        if target := sibling_of(each.pool):
+        if (target := sibling_of(each.pool)) and not is_like_isolated(each, statements.sets):
             text = f"{each.name} takes one thread of each core, and {target} the others"
             yield statements.rule(each.name, f"{each.field}.sibling", text, OneThread(each.name, target))
 

@@ -32,6 +32,12 @@ def asked(node: NodeClass) -> Asked:
     for name, pool in (("bestEffort", spec.qos.best_effort), ("other", spec.qos.other)):
         if pool is not None:
             said[name] = pool
+    isolated = spec.pools.isolated
+    for name, pool in said.items():
+        # What isolated says of siblings holds for its partitions, unless these want whole cores.
+        is_silent = not (pool.sibling or (pool.whole_cores and "whole_cores" in pool.model_fields_set))
+        if name.startswith("isolated.") and isolated and isolated.sibling and is_silent:
+            said[name] = pool.model_copy(update={"sibling": isolated.sibling})
     hosts = {
         name: "offlined" if pool.sibling == "idle" else pool.sibling for name, pool in said.items() if pool.sibling
     }

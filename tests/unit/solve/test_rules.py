@@ -167,3 +167,30 @@ def test_one_thread_per_core_needs_no_whole_cores() -> None:
         ),
         ("every online CPU is in a pool", "rule every-cpu"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("isolated", "sizes"),
+    [
+        ({"rest": True, "sibling": "idle", "partitions": {"a": {"cores": 2}, "b": {"rest": True}}}, (2, 4)),
+        ({"rest": True, "sibling": "idle", "partitions": {"a": {"count": 3}}}, (3,)),
+        ({"cores": 6, "sibling": "shared", "partitions": {"a": {"cores": 2}, "b": {"cores": 3}}}, (2, 3)),
+        ({"rest": True, "sibling": "idle", "partitions": {"a": {"percent": 20}}}, (4,)),
+    ],
+)
+def test_partitions_leave_siblings_as_isolated_does(isolated: dict[str, Any], sizes: tuple[int, ...]) -> None:
+    pools = {"reserved": {"cores": 2}, "isolated": isolated}
+    if isolated["sibling"] == "shared":
+        pools |= {"shared": {"min": 0}}
+    topology = machine(8, 2)
+    plan = solver.solve(node_class(topology, pools), locate)
+    parts = [each.cpus for each in (*plan.pools, *plan.sets) if each.name.startswith("isolated.")]
+    assert tuple(map(len, parts)) == sizes
+    assert all(len(core & cpus) < 2 for core in topology.cores.values() for cpus in parts)
+
+
+def test_a_partition_that_asks_for_whole_cores_is_told_apart() -> None:
+    parts = {"a": {"cores": 2, "wholeCores": True}}
+    pools = {"reserved": {"cores": 2}, "isolated": {"rest": True, "sibling": "idle", "partitions": parts}}
+    with pytest.raises(CpuplanError, match="isolated and isolated.a do not fit"):
+        solver.solve(node_class(machine(8, 2), pools), locate)
