@@ -192,5 +192,5 @@ def test_partitions_leave_siblings_as_isolated_does(isolated: dict[str, Any], si
 def test_a_partition_that_asks_for_whole_cores_is_told_apart() -> None:
     parts = {"a": {"cores": 2, "wholeCores": True}}
     pools = {"reserved": {"cores": 2}, "isolated": {"rest": True, "sibling": "idle", "partitions": parts}}
-    with pytest.raises(CpuplanError, match="isolated and isolated.a do not fit"):
+    with pytest.raises(CpuplanError, match=r"isolated and isolated\.a do not fit"):
         solver.solve(node_class(machine(8, 2), pools), locate)
