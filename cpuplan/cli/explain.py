@@ -113,7 +113,7 @@ def _named(found: "NodePlan", node: str, what: str, locate: "Locate", *, only_wh
 
     every = components.all_settings(found)
     names = [each.name for each in (*found.pools, *found.sets)]
-    wanted = [each for each in every if what in (each.key, f"{each.component}.{each.key}")]
+    wanted = [each for each in every if _is_meant(what, each.key) or _is_meant(what, f"{each.component}.{each.key}")]
     if what in names:
         yield _pool(found, node, what, locate, every, only_why=only_why)
     for setting in wanted:
@@ -127,6 +127,11 @@ def _named(found: "NodePlan", node: str, what: str, locate: "Locate", *, only_wh
         raise CpuplanError([diagnose("CP253", node=node, name=what, hint=hint)])
 
 
+def _is_meant(what: str, key: str) -> bool:
+    """A setting, or a mapping that it is in: `systemReserved` has `systemReserved.memory`."""
+    return key == what or key.startswith(f"{what}.")
+
+
 def _not_set(found: "NodePlan", what: str) -> str:
     """How to have a setting that is a default elsewhere; empty for what is none."""
     from cpuplan.defaults import DEFAULTS
@@ -134,8 +139,8 @@ def _not_set(found: "NodePlan", what: str) -> str:
 
     platform = found.node_class.target.platform
     for row in DEFAULTS:
-        is_meant = any(what in (each, each.partition(" ")[2]) for each in row.settings)
-        if is_meant and platform not in row.on and platform in row.possible:
+        keys = (key.removesuffix(".*") for each in row.settings for key in (each, each.partition(" ")[2]))
+        if what in keys and platform not in row.on and platform in row.possible:
             return f"nobody asked for it, and it is no default of {platform}; to have it: {wish(row)}"
     return ""
 

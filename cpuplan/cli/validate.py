@@ -60,14 +60,14 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         diagnostics += check_files(configurations, target, [each.target for each in project.classes])
     nodes = sum(len(each.node_class.nodes) for each in plan.nodes)
     text = _valid(nodes, len(plan.nodes))
-    if not plan.nodes:
+    if not (plan.nodes or project.documents.of_kind("Nodes")):
         text = "valid, as far as can be told without an inventory"
-        if project.documents.of_kind("Nodes"):
-            text = "valid, but no intent selects a node: there is no layout to judge"
     return _finish(diagnostics, output_format, text, strict=strict)
 
 
 def _valid(nodes: int, classes: int) -> str:
+    if not nodes:
+        return "valid, but no intent selects a node: there is no layout to judge"
     return f"valid: {counted(nodes, 'node')} in {counted(classes, 'class')}, each with a layout"
 
 

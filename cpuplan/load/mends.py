@@ -14,7 +14,11 @@ def _unit(found: re.Match[str]) -> str:
 
 
 #: Changes that keep what a text says whatever it is for.
-_HARMLESS: tuple[Callable[[str], str], ...] = (str.strip, lambda text: text.strip("'\"").strip())
+_HARMLESS: tuple[Callable[[str], str], ...] = (
+    str.strip,
+    lambda text: text.strip("'\"").strip(),
+    lambda text: re.sub(r"\s*=\s*", "=", text.strip()),  # audit = 0
+)
 #: Changes of a text, made one by one and in twos until the field takes the result.
 _CHANGES: tuple[Callable[[str], str], ...] = (
     *_HARMLESS,
@@ -49,7 +53,7 @@ def of_text(value: str, pattern: str) -> str | None:
 
 def words(value: str, pattern: str) -> list[str]:
     """The words of a text that has several, if each of them would fit the pattern by itself."""
-    found = value.split()
+    found = re.sub(r"\s*=\s*", "=", value).split()
     return found if len(found) > 1 and all(map(_fits(pattern), found)) else []
 
 

@@ -32,6 +32,9 @@ _SHORT_FORMS = {
 }
 
 
+#: More choices are named once, in the remedy.
+_MANY = 8
+
 #: Patterns in words, by model.
 _FORMS: dict[type[Model], dict[str, str]] = {}
 
@@ -51,6 +54,8 @@ def wrong_choice(detail: ErrorDetails, source: Source, field: Field) -> Diagnost
     value, expected = detail["input"], detail["ctx"]["expected"].replace("True", "true")
     choices = _choices(detail["ctx"])
     hint = did_you_mean(str(value), choices) if choices else f"write {expected}, or take it out"
+    if len(choices) > _MANY:
+        expected = f"one of {len(choices)} names"
     shown = ".".join(map(str, field))
     return diagnose("CP203", source.value_at(field), field=shown, value=_said(value), expected=expected, hint=hint)
 

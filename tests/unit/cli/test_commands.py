@@ -191,6 +191,23 @@ def test_explain_a_setting(project: Path, capsys: Capture) -> None:
     assert run_in(project, ["explain", "worker-0", "reservedSystemCPUs"], capsys)[1] == out
 
 
+@pytest.mark.parametrize("name", ["systemReserved", "kubeReserved", "evictionHard"])
+def test_explain_a_setting_that_nobody_asked_for(project: Path, capsys: Capture, name: str) -> None:
+    """How to have it."""
+    code, out, err = run_in(project, ["explain", "worker-0", name], capsys)
+    assert code == 2
+    assert f"nobody asked for it, and it is no default of kubernetes; to have it: `kubelet: {{{name}" in out + err
+
+
+def test_explain_a_mapping_of_settings(project: Path, capsys: Capture) -> None:
+    kubelet = '  kubelet: {systemReserved: {memory: 2Gi, pid: "9"}}\n'
+    edit(project, "  pools:\n", f"{kubelet}  pools:\n")
+    code, out, _ = run_in(project, ["explain", "worker-0", "systemReserved"], capsys)
+    assert code == 0
+    assert "systemReserved.memory of kubelet on worker-0 is 2Gi." in out
+    assert "systemReserved.pid of kubelet on worker-0 is 9." in out
+
+
 def test_explain_a_rule(capsys: Capture) -> None:
     code, out, _ = run_in(REPOSITORY, ["explain", "cpu0-reserved"], capsys)
     assert code == 0

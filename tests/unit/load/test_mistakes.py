@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cpuplan.defaults import SWITCHES
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.load import mends
 from cpuplan.load import yaml as reader
@@ -168,6 +169,14 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
             "audit=0 quiet",
             f"spec.kernel.extraArguments.0 is 'audit=0 quiet'; it must be {WORD}",
             "write an item for each: audit=0, quiet",
+        ),
+        ("spec.kernel.extraArguments.0", "nosmt = force", None, 'write "nosmt=force"'),
+        ("spec.kernel.extraArguments.0", "a =b quiet", None, "write an item for each: a=b, quiet"),
+        (
+            "spec.defaults.0.enable",
+            "mce",
+            "spec.defaults.0.enable is 'mce'; it must be one of 25 names",
+            f"known here: {', '.join(sorted(SWITCHES))}",
         ),
         (
             "spec.kernel.extraArguments.0",
