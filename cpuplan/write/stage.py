@@ -137,7 +137,13 @@ def read_journal(stage: Stage) -> Journal | None:
             read_regular(stage.journal, within=stage.folder, limit=_MAX_JOURNAL)
         )
         before = {path: Entry(*entry) for path, entry in entries}
-        plain = all(map(is_plain, before)) and (not beside or is_plain(beside))
-        return Journal(new, old, before, frozenset(claimed), beside) if plain else None
+        journal = Journal(new, old, before, frozenset(claimed), beside)
+        return journal if _is_written(journal) else None
     except (Unreadable, ValueError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _is_written(journal: Journal) -> bool:
+    """Whether the values are what `write_journal` writes; of other types it raises TypeError or AttributeError."""
+    paths = [*journal.before, *journal.claimed, *([journal.beside] if journal.beside != "" else [])]
+    return isinstance(journal.new, int) and isinstance(journal.old, int | None) and all(map(is_plain, paths))

@@ -18,11 +18,13 @@ from unittest.mock import patch
 from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.load import yaml
+from cpuplan.load.inputs import LOCK_PATH
 from cpuplan.simulate import admission
 from cpuplan.simulate.kubelet import Node
 from cpuplan.simulate.planned import planned
 from cpuplan.simulate.pod import read_pod
 from cpuplan.write.format import NotFormattable, canonical
+from cpuplan.write.manifest import MANIFEST, OLD_MANIFEST
 from tests.fuzz import seeds
 from tests.fuzz.mutation import disturbed, mutate
 from tests.hosts import make_root
@@ -31,6 +33,8 @@ from tests.projects import make_project
 SECONDS = 30
 MEMORY = 1 << 30  # above what the process has after its first run
 NODE = "worker-0"
+CACHE = ".cache"
+STAGE = ".out.cpuplan-stage"
 _TARGETS = (".", "..", "/", "/dev/zero", "/proc/self/mem", "/etc", "nowhere", "x" * 300)
 
 
@@ -62,16 +66,22 @@ def bounded() -> Iterator[None]:
 
 
 def ends(folder: Path, *arguments: str) -> int:
-    """Run a command in `folder`; its exit code, which is one of those that the manual names."""
+    """Run a command in `folder`, where its cache is too; its exit code, which is one of those that the manual names."""
     printed = io.StringIO()
-    with chdir(folder), redirect_stdout(printed), redirect_stderr(printed), patch("tempfile.tempdir", str(folder)):
+    cache = patch.dict(os.environ, {"XDG_CACHE_HOME": os.path.abspath(folder / CACHE)})
+    tracebacks = patch("tempfile.tempdir", str(folder))
+    with chdir(folder), redirect_stdout(printed), redirect_stderr(printed), tracebacks, cache:
         code = run(list(arguments))
     assert code in (0, 1, 2, 3), f"exit code {code} of {arguments}\n{printed.getvalue()[-3000:]}{_traceback(folder)}"
     return code
 
 
 def _traceback(folder: Path) -> str:
-    return "".join(path.read_text()[-3000:] for path in folder.glob("cpuplan-*.txt"))
+    told = ""
+    for path in folder.glob("cpuplan-*.txt"):
+        told += path.read_text()[-3000:]
+        path.unlink()
+    return told
 
 
 @cache
@@ -79,6 +89,7 @@ def _project() -> tuple[Path, pipeline.Project, Any, Path]:
     """A compiled project for all runs, its plan, and the root of a node that holds all of it."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     made = make_project(folder / "project")
+    (made / "intents/main.yaml").write_bytes(seeds.INTENT)
     assert ends(made, "compile") == 0
     loaded = pipeline.load(made)
     plan, _ = pipeline.solve(loaded)
@@ -223,24 +234,62 @@ def fmt(data: bytes) -> None:
         assert canonical(once) == once, (text, once, canonical(once))
 
 
-def small_json(data: bytes) -> None:
-    """`compile` over an output folder whose bookkeeping, and a stage beside it, hold anything; by the first byte."""
+@cache
+def _bookkeeping() -> dict[str, tuple[bytes, ...]]:
+    """What cpuplan writes and reads again, by its place in the project: as it was written, or nearly."""
+    whole, _, _, _ = _project()
+    paths = [path for top in ("out/.cpuplan", CACHE) for path in sorted((whole / top).rglob("*")) if path.is_file()]
+    found: dict[str, tuple[bytes, ...]] = {}
+    for path in paths:
+        found[path.relative_to(whole).as_posix()] = (path.read_bytes(),)
+    manifest, lock = f"out/{MANIFEST}", LOCK_PATH
+    text = (whole / lock).read_bytes()
+    found[manifest] += tuple(seeds.merged(found[manifest][0], b"kubernetes", b"other"))
+    found[lock] = (
+        text,
+        *seeds.merged(text, b"lab", b"site"),
+        *seeds.merged(text, b"0-", b"1-"),
+        text.replace(b"0,", b"1,", 1),
+        seeds.OLD_LOCK,
+    )
+    found[f"out/{OLD_MANIFEST}"] = (b'{"files": {\n "kubernetes/x": "' + b"0" * 64 + b'"\n}}\n',)
+    found[f"{STAGE}/journal"] = seeds.JOURNALS
+    found[f"{STAGE}/old/planted"] = (b"planted",)
+    return {place: (*texts, *seeds.DEEP) for place, texts in found.items()}
+
+
+def bookkeeping(data: bytes) -> None:
+    """`validate` and `compile` where one of cpuplan's own files, named by the first byte, holds anything.
+
+    What `compile` then wrote, `compile --check` takes.
+    """
     whole, _, _, _ = _project()
     with tempfile.TemporaryDirectory() as name, bounded():
         made = Path(name, "project")
         shutil.copytree(whole, made)
-        files = sorted(made.glob("out/.cpuplan/**/*.json")) + sorted(made.glob("**/*cache*/**/*"))
-        stage = made / ".out.cpuplan-stage"
-        places = [*files, stage / "journal", stage / "old/planted"]
-        place = places[data[0] % len(places) if data else 0]
+        place = made / list(_bookkeeping())[data[0] % len(_bookkeeping()) if data else 0]
+        if place.is_relative_to(made / STAGE):
+            data = _staged(made, data)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data[1:])
-        if stage in place.parents:
-            (stage / f"of-{stage.stat().st_ino}").mkdir()
-            shutil.copytree(made / "out", stage / "tree")
         ends(made, "validate")
-        ends(made, "compile", *(["--check"] if len(data) % 2 else []))
+        if ends(made, "compile", *(("--force",) if len(data) % 2 else ())) == 0:
+            assert ends(made, "compile", "--check") == 0
         assert not (made / "out/planted").exists()
+
+
+def _staged(made: Path, data: bytes) -> bytes:
+    """A stage as a killed run leaves it, with a file for the lock's place; `data` with the inodes of both trees."""
+    stage = made / STAGE
+    stage.mkdir()
+    (stage / f"of-{stage.stat().st_ino}").mkdir()
+    shutil.copytree(made / "out", stage / "tree")
+    (stage / "tree/a").write_bytes(b"late")
+    shutil.copyfile(made / LOCK_PATH, stage / "beside")
+    inodes = {b"NEW": made / "out", b"OLD": stage / "tree"}
+    for word, path in inodes.items():
+        data = data.replace(word, b"%d" % path.stat().st_ino)
+    return data
 
 
 def kubelet_configuration(data: bytes) -> None:
@@ -255,7 +304,7 @@ COMMANDS: dict[str, Callable[[bytes], None]] = {
     "project": project,
     "simulate": simulate,
     "fmt": fmt,
-    "json": small_json,
+    "json": bookkeeping,
     "kubelet": kubelet_configuration,
 }
 
@@ -264,9 +313,8 @@ def seeds_of(name: str) -> tuple[bytes, ...]:
     """What a command is fed at first."""
     numbers = tuple(map(str.encode, map(str, range(40))))
     if name == "json":
-        texts = [path.read_bytes() for path in sorted(_project()[0].glob("out/.cpuplan/**/*.json"))]
-        texts += [b'[1,2,[["a",["a file",1,1]]],["a"]]', b"[" * 5000, b'{"a":' * 5000]
-        return tuple(bytes((number,)) + text for number in range(6) for text in texts)
+        places = enumerate(_bookkeeping().values())
+        return tuple(bytes((number,)) + text for number, texts in places for text in texts)
     if name == "check":
         numbers = (*numbers, b"\xc4\\*Q\x03\xf5\x00V")  # a command line of a million words
     if name == "project":

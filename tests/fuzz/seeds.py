@@ -200,6 +200,36 @@ PODS: tuple[dict[str, Any], ...] = (
     {"kind": "List", "items": [{"kind": "DaemonSet", "metadata": _META, "spec": {"template": {"spec": _POD_SPEC}}}]},
     {"kind": "PodList", "items": [{"metadata": _META, "spec": _POD_SPEC}]},
 )
+#: Beside the base project's nodes: both managers that keep state files are static.
+INTENT = b"""\
+apiVersion: cpuplan.io/v1alpha1
+kind: Intent
+metadata:
+  name: main
+spec:
+  selector:
+    matchLabels: {role: worker}
+  targets:
+  - {platform: kubernetes, version: "1.35"}
+  pools:
+    reserved: {cores: 1, per: numaNode}
+    isolated: rest
+  kubelet:
+    topologyManagerPolicy: restricted
+    memoryManagerPolicy: Static
+    kubeReserved: {memory: 500Mi}
+    systemReserved: {memory: 500Mi}
+    evictionHard: {memory.available: 100Mi, nodefs.available: 10%, nodefs.inodesFree: 5%, imagefs.available: 15%}
+"""
+#: What stands in the place of files that cpuplan reads again; `NEW` and `OLD` become the inodes of `out` and a stage.
+JOURNALS = (
+    b'[NEW, OLD, [["a", ["a file", 1, 1]]], ["a", "kubernetes"], "intents/plan.lock.yaml"]',
+    b'[NEW, OLD, [["a", ["a folder", 0, 0]], ["b/c", ["a symbolic link", 2, 3]]], [], ""]',
+    b'[NEW, OLD, [], [1, null], "a/b"]',
+    b'[OLD, NEW, [["a", ["a file"]]], ["out"], 1]',
+    b'[NEW, null, [], ["a"], ""]',
+)
+DEEP = (b"[" * 5000, b'{"a":' * 5000, b'{"a":{"b":[{"c":null}]}}', b"")
 #: Of a KubeletConfiguration that is fuzzed.
 KUBELET_HEAD = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 KUBELET = (
@@ -216,6 +246,34 @@ LAYOUTS = (
     b"a:\n\n- 1\n\n# c\n- b: 2\n  # d\n\n  c: 3\n...\n---\n? x\n: y\n",
     b"kind: Hardware\nspec:\n  # c\n\n  regular:\n    sockets: 1\n\n    # d\nmetadata:\n  name: x\n\n---\n\n---\n# e\n",
 )
+
+
+#: A lock as it was written before entries stood on one line.
+OLD_LOCK = b"""\
+apiVersion: cpuplan.io/v1alpha1
+kind: Plan
+classes:
+- cluster: lab
+  class: main-small
+  pools:
+    reserved: 0,4
+    isolated: 1-3,5-15
+  solvedFrom: 0123456789abcdef
+"""
+
+
+def merged(text: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, ...]:
+    """A text in the middle of merges, whose other side has other words: marked ones, and both sides left in."""
+    lines = text.splitlines(keepends=True)
+    half = min(len(lines) - 1, 4)
+    head, tail = b"".join(lines[:half]), b"".join(lines[half:])
+    other = tail.replace(ours, theirs)
+    marked = b"<<<<<<< HEAD\n%s=======\n%s>>>>>>> other\n"
+    three = b"<<<<<<< HEAD\n%s||||||| base\n%s=======\n%s>>>>>>> other\n"
+    return (
+        *(head + marked % (tail, other), head + three % (tail, b"", other), head + tail + other),
+        *(marked % (text, b""), text.replace(b"\n", b"\r\n"), marked % (head, marked % (tail, other))),
+    )
 
 
 def documents() -> tuple[bytes, ...]:
