@@ -22,16 +22,13 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     """Put PATHS (all files of the project, if left out) in their canonical form: order of keys, indentation, and a
     first line that tells editors the schema. Comments and values are kept. Nothing is written if a file is not YAML.
     """
-    from cpuplan.diagnostics import CpuplanError
     from cpuplan.load.files import LOCK_NAME, Inputs, input_files
     from cpuplan.write.files import write_file
 
     inputs = input_files(settings().root) if not paths else Inputs([*paths], [])
-    if inputs.diagnostics:
-        raise CpuplanError(inputs.diagnostics)
     found = [path for path in inputs.files if paths or path.name != LOCK_NAME]
     texts, problems = _texts(found)
-    if problems:
+    if problems := [*inputs.diagnostics, *problems]:
         print_diagnostics(problems, output_format)
         return 1
     changes: list[Diagnostic] = []

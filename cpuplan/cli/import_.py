@@ -152,12 +152,12 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
 
 def _example() -> list[str]:
     """That the nodes which `cpuplan init` made up are still there, beside those of real machines."""
-    from cpuplan.cli import init
+    from cpuplan.cli import init, new_files
     from cpuplan.resources import resource
 
-    texts = {target: resource("templates", source).read_bytes() for source, target in init.FILES.items()}
+    texts = {target: resource("templates", source).read_text() for source, target in init.FILES.items()}
     made_up = [name for name in texts if name.startswith("inventories/")]
-    left = [name for name in made_up if (path := settings().root / name).is_file() and path.read_bytes() == texts[name]]
+    left = [name for name in made_up if new_files.holds(settings().root / name, texts[name])]
     return [f"{name} is still the example of `cpuplan init`, with nodes that nobody has: remove it" for name in left]
 
 

@@ -17,11 +17,12 @@ def blocked(texts: Mapping[Path, str], hint: str) -> list[Diagnostic]:
     return [
         diagnose("CP621", path=path, hint=hint.format(name=path.stem))
         for path, text in texts.items()
-        if os.path.lexists(path) and not _holds(path, text)
+        if os.path.lexists(path) and not holds(path, text)
     ]
 
 
-def _holds(path: Path, text: str) -> bool:
+def holds(path: Path, text: str) -> bool:
+    """Whether there is a file that says just this."""
     try:
         return read_regular(path) == text.encode()
     except Unreadable:

@@ -2,9 +2,11 @@
 
 import io
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.files import TooLarge, Unreadable, read_regular
 from cpuplan.quantity import to_text
 
 #: Unpacked. A copy of /sys and /proc of 1,920 CPUs has 103 MiB.
@@ -36,6 +38,17 @@ def too_large(name: str, limit: int, what: str) -> ArchiveError:
     """The error for the archive `name`."""
     shown = to_text(limit) if what.startswith("bytes") else f"{limit:,}"
     return ArchiveError(diagnose("CP123", path=name, limit=shown, what=what))
+
+
+def read_file(path: Path, limit: int | None = None) -> bytes:
+    """The bytes of a file, as they are: at most `limit`, else MAX_SIZE. Raises ArchiveError."""
+    limit = MAX_SIZE if limit is None else limit
+    try:
+        return read_regular(path, limit=limit)
+    except TooLarge:
+        raise too_large(str(path), limit, "bytes") from None
+    except Unreadable as error:
+        raise damaged(str(path), error.problem) from error
 
 
 def is_archive(start: bytes) -> bool:

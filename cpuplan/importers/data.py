@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import diagnose
-from cpuplan.importers.archive import ArchiveError, damaged, too_large, unpack
+from cpuplan.importers.archive import ArchiveError, read_file, too_large, unpack
 
 MAX_BYTES = 128 * 1024 * 1024
 MAX_DEPTH = 100
@@ -51,12 +51,7 @@ def clip(value: object) -> str:
 
 def read(path: Path) -> list[Any]:
     """The documents in the file at `path`, which may be compressed. Raises ArchiveError."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise damaged(str(path), error.strerror or str(error)) from error
-    data = unpack(data, str(path)) if len(data) <= MAX_BYTES else data
+    data = unpack(read_file(path, MAX_BYTES), str(path))
     if len(data) > MAX_BYTES:
         raise too_large(str(path), MAX_BYTES, "bytes")
     try:

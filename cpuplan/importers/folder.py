@@ -2,14 +2,14 @@
 
 import errno
 import os
-import stat
 from pathlib import Path
 
+from cpuplan.files import FLAGS, TooLarge, Unreadable, read_open
 from cpuplan.importers.base import MAX_FILE, Refused
 from cpuplan.importers.links import LeavesTreeError, Links
 
 _MAX_BELOW = 1000  # folders that are looked into for a system root
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS = FLAGS | os.O_NOFOLLOW
 
 
 def _readable(name: str) -> str:
@@ -36,8 +36,11 @@ class FolderTree:
         if descriptor is None:
             return None
         try:
-            return self._read_open(descriptor, path, limit)
-        except OSError:  # sysfs answers reads of some files with EINVAL or ENODATA
+            return read_open(descriptor, limit)
+        except TooLarge:
+            self.refused.add_large(limit, path)
+            return None
+        except (OSError, Unreadable):  # sysfs answers reads of some files with EINVAL or ENODATA
             return None
         finally:
             os.close(descriptor)
@@ -107,19 +110,6 @@ class FolderTree:
         """Say what may not be read; all else reads like what is missing."""
         if isinstance(error, PermissionError):
             self.refused.add("what may not be read here", path)
-
-    def _read_open(self, descriptor: int, path: str, limit: int) -> bytes | None:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        parts = []
-        size = 0
-        while part := os.read(descriptor, 1 << 18):
-            parts.append(part)
-            size += len(part)
-            if size > limit:
-                self.refused.add_large(limit, path)
-                return None
-        return b"".join(parts)
 
 
 def system_root(path: Path) -> Path | None:

@@ -36,11 +36,9 @@ Remark = tuple[object, str, object]
 def read(path: Path) -> Imported:
     """Read one machine. It is named after its host name where the file has it, else after the file."""
     try:
-        data = archive.unpack(path.read_bytes(), str(path))
+        data = archive.unpack(archive.read_file(path), str(path))
         reader = Reader(str(path))
         document = read_objects(hwloc_xml.parse(data, str(path)), reader)
-    except OSError as error:
-        return Imported((), (), (diagnose("CP121", path=path, problem=error.strerror or str(error)),))
     except (ArchiveError, hwloc_xml.XmlError) as error:
         return Imported((), (), (error.diagnostic,))
     machine, remarks = _machine(document, reader)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import lscpu_machine, lscpu_summary, lscpu_table, numbering
-from cpuplan.importers.archive import MAX_SIZE, ArchiveError, damaged, too_large, unpack
+from cpuplan.importers.archive import ArchiveError, damaged, read_file, too_large, unpack
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.data import whole
 from cpuplan.importers.lscpu_summary import Summary
@@ -98,12 +98,7 @@ def _parts(paths: Sequence[Path], name: str) -> _Parts:
 
 def _text(path: Path) -> str:
     """The text of the file, unpacked. Raises ArchiveError."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_SIZE + 1)
-    except OSError as error:
-        raise damaged(str(path), error.strerror or "it cannot be read") from None
-    data = unpack(data, str(path))
+    data = unpack(read_file(path), str(path))
     if len(data) > MAX_TEXT:
         raise too_large(str(path), MAX_TEXT, "bytes of text")
     try:

@@ -5,11 +5,9 @@ snapshot has up to 19,000, of which a few hundred are wanted. Formats: POSIX.1-1
 """
 
 import struct
-from os import fstat
 from pathlib import Path
 
-from cpuplan.diagnostics import diagnose
-from cpuplan.importers.archive import MAX_SIZE, ArchiveError, damaged, too_large, unpack
+from cpuplan.importers.archive import damaged, read_file, too_large, unpack
 from cpuplan.importers.base import MAX_FILE, Refused
 from cpuplan.importers.links import LeavesTreeError, Links
 
@@ -52,14 +50,7 @@ class TarTree:
     @classmethod
     def open(cls, path: Path) -> "TarTree":
         """Read the archive at `path`."""
-        try:
-            with path.open("rb") as file:
-                if fstat(file.fileno()).st_size > MAX_SIZE:
-                    raise too_large(str(path), MAX_SIZE, "bytes")
-                data = file.read(MAX_SIZE + 1)
-        except OSError as error:
-            raise ArchiveError(diagnose("CP121", path=path, problem=error.strerror or str(error))) from error
-        return cls(data, str(path))
+        return cls(read_file(path), str(path))
 
     def read(self, path: str, limit: int = MAX_FILE) -> str | None:
         data = self.read_bytes(path, limit)

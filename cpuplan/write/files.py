@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.files import Unreadable, read_regular
+from cpuplan.load.files import refusal
 from cpuplan.load.inputs import LOCK_PATH, Inputs
 from cpuplan.write.compare import Changes, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
@@ -82,7 +84,7 @@ def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: st
     """
     path = read.root / LOCK_PATH
     with _reporting(path):
-        if _content(path) != read.lock:
+        if _content(read.root) != read.lock:
             raise CpuplanError([diagnose("CP611", path=LOCK_PATH)])
     from cpuplan.write import emitted
 
@@ -92,11 +94,14 @@ def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: st
     return write_tree(out, files, force=force, beside=beside, inspect=emitted.check)
 
 
-def _content(path: Path) -> bytes | None:
+def _content(root: Path) -> bytes | None:
+    """The lock as it is now. Raises CpuplanError for what is no file of the project."""
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
+        return read_regular(root / LOCK_PATH, within=root)
+    except Unreadable as error:
+        if error.errno == errno.ENOENT:
+            return None
+        raise CpuplanError([refusal(LOCK_PATH, error)]) from error
 
 
 def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[Diagnostic]]:

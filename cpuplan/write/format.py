@@ -1,5 +1,6 @@
 """The canonical form of a user's file: keys in the order of the models, comments kept (ruamel's round trip)."""
 
+from functools import cache
 from io import StringIO
 from typing import Any
 
@@ -11,6 +12,9 @@ _MODELINE = "# yaml-language-server: $schema=../schemas/{kind}.schema.json"
 
 #: A comment may move once more when what stood around it has moved.
 _RUNS = 5
+#: ruamel takes about 1.5 kB and 0.2 ms for each key and value, and 100 bytes for each of a comment: below 1 GB.
+_MAX_VALUES = 400_000
+_MAX_CHARACTERS = 4 * 1024 * 1024
 
 
 class NotFormattable(Exception):  # noqa: N818 - what is the case, not what went wrong
@@ -25,12 +29,23 @@ def canonical(text: str) -> str:
     from cpuplan.load import yaml
 
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    result = _settled(text)
+    if len(text) > _MAX_CHARACTERS:
+        raise NotFormattable(f"it has more than {_MAX_CHARACTERS:,} characters; split it")
     before, _ = yaml.parse("", text)
+    if sum(_count(each.data) for each in before) > _MAX_VALUES:
+        raise NotFormattable(f"it has more than {_MAX_VALUES:,} keys and values; split it")
+    result = _settled(text)
     after, problems = yaml.parse("", result)
     if problems or [each.data for each in before] != [each.data for each in after]:
         raise NotFormattable("its values would not be the same")
     return result
+
+
+def _count(value: Any) -> int:
+    """How many keys and values there are; `load.yaml` bounds how deep they are."""
+    if isinstance(value, dict):
+        return 1 + len(value) + sum(map(_count, value.values()))
+    return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
 
 
 def _settled(text: str) -> str:
@@ -64,7 +79,7 @@ def _rewritten(text: str) -> str:
     for document in documents:
         kind = document.get("kind") if isinstance(document, dict) else None
         if isinstance(kind, str) and kind in KINDS:
-            whole = schema(kind)
+            whole = _schema(kind)
             _sort(document, whole, whole)
     written = StringIO()
     yaml.dump_all(documents, written)
@@ -73,6 +88,12 @@ def _rewritten(text: str) -> str:
     if kind in KINDS and "yaml-language-server:" not in text:
         result = _MODELINE.format(kind=kind.lower()) + "\n" + result
     return result
+
+
+@cache
+def _schema(kind: str) -> dict[str, Any]:
+    """The schema of a kind, of which a file may have many documents."""
+    return schema(kind)
 
 
 def _sort(value: Any, rules: dict[str, Any], whole: dict[str, Any]) -> None:

@@ -28,13 +28,26 @@ from cpuplan.write.manifest import MANIFEST, OLD_MANIFEST
 from tests.fuzz import seeds
 from tests.fuzz.mutation import disturbed, mutate
 from tests.hosts import make_root
+from tests.machines import trees
 from tests.projects import make_project
+from tests.unit.propose.gathers import CLUSTER, gather, node
 
 SECONDS = 30
 MEMORY = 1 << 30  # above what the process has after its first run
 NODE = "worker-0"
 CACHE = ".cache"
 STAGE = ".out.cpuplan-stage"
+#: Commands about a project, and about a must-gather.
+_OF_PROJECTS = (
+    *(("validate",), ("compile", "--check"), ("fmt", "--check"), ("compile",), ("show", NODE)),
+    *(("show", "main-small", "--svg", "a.svg"), ("explain", NODE, "0"), ("explain", NODE, "isolated"), ("fmt",)),
+)
+_PROPOSALS = (
+    ("--list",),
+    ("--list", "--json"),
+    ("--pool", "worker-cnf", "--reserved", "2", "--stdout"),
+    ("--pool", "worker-cnf", "--reserved", "2", "--disable-smt", "--offlined", "1"),
+)
 _TARGETS = (".", "..", "/", "/dev/zero", "/proc/self/mem", "/etc", "nowhere", "x" * 300)
 
 
@@ -119,16 +132,26 @@ def check(data: bytes) -> None:
 
 
 def project(data: bytes) -> None:
-    """`validate`, and `compile --check`, of a project whose files somebody prepared."""
+    """What reads a project, and writes `out/`, where somebody prepared its files."""
     whole, _, _, _ = _project()
     with tempfile.TemporaryDirectory() as folder, bounded():
         made = Path(folder, "project")
         shutil.copytree(whole, made)
         random = Random(data)  # noqa: S311
         _spoil(made, random)
-        for words in random.sample((("validate",), ("compile", "--check"), ("fmt", "--check"), ("compile",)), 2):
+        for words in random.sample(_OF_PROJECTS, 2):
             ends(made, *words)
         _open_up(made)
+
+
+def propose(data: bytes) -> None:
+    """`propose`, and its list, of a must-gather whose files somebody prepared."""
+    with tempfile.TemporaryDirectory() as name, bounded():
+        folder, random = Path(name), Random(data)  # noqa: S311
+        gather(folder / "mg", [*CLUSTER, node("w0", "worker", "worker-cnf")], {"w0": trees.server()})
+        _spoil(folder / "mg", random)
+        ends(folder, "propose", "mg", *random.choice(_PROPOSALS))
+        _open_up(folder)
 
 
 def _spoil(root: Path, random: Random) -> None:
@@ -302,6 +325,7 @@ def kubelet_configuration(data: bytes) -> None:
 COMMANDS: dict[str, Callable[[bytes], None]] = {
     "check": check,
     "project": project,
+    "propose": propose,
     "simulate": simulate,
     "fmt": fmt,
     "json": bookkeeping,

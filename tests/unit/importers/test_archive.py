@@ -3,12 +3,14 @@
 import bz2
 import gzip
 import lzma
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from cpuplan.importers import archive
-from cpuplan.importers.archive import ArchiveError, unpack
+from cpuplan.importers import archive, hwloc
+from cpuplan.importers.archive import ArchiveError, read_file, unpack
 
 PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, lzma.compress, bz2.compress]
 DATA = bytes(range(256)) * 2000
@@ -62,3 +64,15 @@ def test_a_dictionary_larger_than_any_archive() -> None:
     packed = lzma.compress(b"a", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}])
     with pytest.raises(ArchiveError, match="its xz data cannot be unpacked"):
         unpack(packed, "a")
+
+
+def test_a_file_without_an_end(tmp_path: Path) -> None:
+    """It is not read: reading all of a sparse file of a terabyte ended with exit 70."""
+    path = tmp_path / "a.xml"
+    path.touch()
+    os.truncate(path, 1 << 40)
+    assert [each.code for each in hwloc.read(path).diagnostics] == ["CP123"]
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ArchiveError, match="it is a pipe"):
+        read_file(path)

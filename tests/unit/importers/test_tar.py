@@ -181,7 +181,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unreadable_file(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="Is a directory"):
+    with pytest.raises(ArchiveError, match="it is a folder"):
         TarTree.open(tmp_path)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.write.files import Changes, Locked, compare_tree, write_file, write_tree
+from cpuplan.load.inputs import LOCK_PATH, Inputs
+from cpuplan.write.files import Changes, Locked, compare_tree, write_compiled, write_file, write_tree
 
 FILES = {"nodes/a/kubelet.conf": b"reserved: 0-1\n", "nodes/b/kubelet.conf": b"reserved: 0\n", "plan.json": b"{}\n"}
 NOBODY = 65534
@@ -484,3 +485,24 @@ def test_single_file_on_a_full_disk(tmp_path: Path) -> None:
     stage = tmp_path / ".plan.lock.yaml.cpuplan-stage"
     assert in_child(act) == f"CP607: {stage} cannot be read or written: File too large"
     assert content(tmp_path) == {"plan.lock.yaml": b"old"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("pipe", "CP111"), ("outside", "CP110"), ("other", "CP611"), ("none", "CP611")]
+)
+def test_a_lock_that_was_replaced_meanwhile(tmp_path: Path, kind: str, code: str) -> None:
+    """It is looked at as it was read: without waiting, and inside the project."""
+    path = tmp_path / "project" / LOCK_PATH
+    path.parent.mkdir(parents=True)
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "outside":
+            (tmp_path / "lock").write_bytes(b"lock")
+            path.symlink_to("../../lock")
+        case "other":
+            path.write_bytes(b"other")
+    read = Inputs(tmp_path / "project", {}, b"lock")
+    with pytest.raises(CpuplanError, match=code):
+        write_compiled(tmp_path / "project/out", FILES, read, "lock", force=False)
+    assert not (tmp_path / "project/out").exists()

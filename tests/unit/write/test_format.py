@@ -3,6 +3,7 @@
 import pytest
 
 from cpuplan.load import yaml
+from cpuplan.write import format  # noqa: A004
 from cpuplan.write.format import NotFormattable, canonical
 
 ODD = [
@@ -36,6 +37,32 @@ def test_what_the_second_reader_refuses(text: str) -> None:
     assert not yaml.parse("a.yaml", text)[1]
     with pytest.raises(NotFormattable):
         canonical(text)
+
+
+def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ruamel takes a second and some megabytes for a few thousand values: what is too large is said before."""
+    monkeypatch.setattr(format, "_MAX_VALUES", 8)
+    canonical("a: [1, 2, 3]\nb: 1\n")
+    with pytest.raises(NotFormattable, match="more than 8 keys and values"):
+        canonical("a: [1, 2, 3]\n---\nb: [1]\n")
+    monkeypatch.setattr(format, "_MAX_CHARACTERS", 8)
+    with pytest.raises(NotFormattable, match="more than 8 characters"):
+        canonical("# comment\n")
+
+
+def test_schemas_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by fuzzing: 5 ms for each document of a file."""
+    made: list[str] = []
+
+    def schema(kind: str) -> dict[str, object]:
+        made.append(kind)
+        return {}
+
+    monkeypatch.setattr(format, "schema", schema)
+    format._schema.cache_clear()
+    canonical("---\nkind: Intent\n" * 3)
+    format._schema.cache_clear()
+    assert made == ["Intent"]
 
 
 def test_escapes_stay_escapes() -> None:
