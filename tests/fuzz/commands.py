@@ -18,13 +18,14 @@ from unittest.mock import patch
 from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.load import yaml
+from cpuplan.load.before import MANIFEST
 from cpuplan.load.inputs import LOCK_PATH
 from cpuplan.simulate import admission
 from cpuplan.simulate.kubelet import Node
 from cpuplan.simulate.planned import planned
 from cpuplan.simulate.pod import read_pod
 from cpuplan.write.format import NotFormattable, canonical
-from cpuplan.write.manifest import MANIFEST, OLD_MANIFEST
+from cpuplan.write.manifest import OLD_MANIFEST
 from tests.fuzz import seeds
 from tests.fuzz.mutation import disturbed, mutate
 from tests.hosts import make_root
