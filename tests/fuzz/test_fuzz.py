@@ -3,6 +3,7 @@
 import gzip
 import os
 import time
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from cpuplan import importers
-from tests.fuzz import seeds
+from tests.fuzz import campaign, seeds
 from tests.fuzz.mutation import mutate
 from tests.fuzz.targets import TARGETS, OutsideError, confined, seeds_of
 
@@ -41,6 +42,19 @@ def test_confined(tmp_path: object) -> None:
         os.listdir("/proc")
     with pytest.raises(OutsideError), confined(str(tmp_path)):
         os.open(f"{tmp_path}/new", os.O_WRONLY | os.O_CREAT)
+
+
+def test_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on after a find, and keeps the first of those that end in the same place."""
+
+    def broken(data: bytes) -> None:
+        raise AssertionError("broken")
+
+    monkeypatch.setitem(TARGETS, "cpus", broken)
+    made = campaign.Campaign("cpus", tmp_path)
+    made.run(0.05, Random(1))  # noqa: S311 - no secret
+    assert made.finds == made.inputs > 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cpus-find-1", "cpus-find-1.txt"]
 
 
 @pytest.mark.slow
