@@ -97,6 +97,34 @@ def test_a_class_that_another_branch_renamed_is_no_removal(team: Path, tmp_path:
         assert fresh_check(team, tmp_path / "clone") == 0
 
 
+@pytest.mark.parametrize("sides", [("gone", "changed"), ("changed", "gone")])
+@pytest.mark.parametrize("committed", [False, True])
+def test_what_one_side_removed_does_not_stay(
+    team: Path, tmp_path: Path, capsys: Capture, sides: tuple[str, str], committed: bool
+) -> None:
+    """Git leaves the files that the other side changed; a file of somebody else stays."""
+    (team / "out/clusters/edge/manifests/own.yaml").write_text("{}\n")
+    commit(team, "own")
+    git(team, "checkout", "-q", "-b", "gone", "main")
+    (team / "intents/du.yaml").unlink()
+    assert cpuplan(team, "compile", "--allow-removal") == 0
+    commit(team, "gone")
+    git(team, "checkout", "-q", "-b", "changed", "main")
+    edit(team, "intents/du.yaml", "reserved: {cores: 2}", "reserved: {cores: 3}")
+    assert cpuplan(team, "compile") == 0
+    commit(team, "changed")
+    assert not merge(team, *sides)
+    git(team, "rm", "-qf", "intents/du.yaml")
+    if committed:
+        commit(team, "merged")
+        assert fresh_check(team, tmp_path / "clone") in (1, 3)
+    assert run_in(team, ["compile"], capsys)[0] == 0
+    left = [path.name for path in (team / "out").rglob("*du*")]
+    assert (left, (team / "out/clusters/edge/manifests/own.yaml").exists()) == ([], True)
+    commit(team, "mended")
+    assert fresh_check(team, tmp_path / "clone") == 0
+
+
 # The release before: one file for all classes, a manifest with digests, a lock of many lines.
 
 

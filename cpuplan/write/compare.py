@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.load.before import MANIFEST
+from cpuplan.load.before import CLASSES, MANIFEST
 from cpuplan.source import Position
 from cpuplan.write import git
 from cpuplan.write.manifest import (
@@ -60,6 +60,9 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     before = scan(out)
     known = _known(out, before)
     foreign = _foreign(before, known.owned)
+    if left := _left_over(out, before, foreign - files.keys()):
+        known = known._replace(owned=known.owned | left)
+        foreign = _foreign(before, known.owned)
     states, replaced = _states(out, files, before, known.owned)
     new = {path for path in files if states[path] != "unchanged"} | {MANIFEST}
     blocked = _blocked(out, before, foreign, new)
@@ -87,6 +90,16 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     return Comparison(before, keep, write, changes, claimed, blocked, _edits(out, edited))
 
 
+def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) -> frozenset[str]:
+    """Files that one side of a merge took away and the other changed: Git leaves them, and the manifest has none."""
+    found = {path for path in foreign if _is_file(before, path)}
+    if not found:
+        return frozenset()
+    sides = git.of_merged(out, MANIFEST)
+    tracked = git.look(out) if found.intersection(sides) else None
+    return frozenset(found & tracked.has & {*sides}) if tracked else frozenset()
+
+
 class _Known(NamedTuple):
     """What is noted of an output folder: the paths of its own files, and the SHA-256 of what this machine wrote."""
 
@@ -105,7 +118,8 @@ def _known(out: Path, before: Mapping[str, Entry]) -> _Known:
         return _Known(frozenset(), written, is_current=False)
     owned = parse_manifest(text, f"{out}/{MANIFEST}")
     brought = {path for path in OLD if _is_file(before, path)}
-    return _Known(owned | brought, written, is_current=not has_conflict(text) and not brought)
+    classes = {path for path in before if path.startswith(f"{CLASSES}/") and _is_file(before, path)}
+    return _Known(owned | brought | classes, written, is_current=not has_conflict(text) and not brought)
 
 
 def _is_file(before: Mapping[str, Entry], path: str) -> bool:

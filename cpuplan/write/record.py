@@ -39,13 +39,13 @@ def unchanged(inputs: Inputs, out: Path) -> Record | None:
 def _tree_of(out: Path) -> str:
     """The digest of the files that the manifest of `out` lists; empty where `compile` has anything to do there.
 
-    That is where a file is missing or a link, where Git left both sides of a conflict, or a run was killed.
+    That is where a file is missing or a link, where Git left a class or both sides of a conflict, or a run was killed.
     """
     from cpuplan.diagnostics import CpuplanError
-    from cpuplan.load.before import MANIFEST
+    from cpuplan.load.before import CLASSES, MANIFEST
     from cpuplan.write.manifest import has_conflict, parents, parse_manifest, tree_digest
     from cpuplan.write.stage import stage_of
-    from cpuplan.write.tree import FOLDER, look, read
+    from cpuplan.write.tree import FILE, FOLDER, look, read, scan
 
     def is_folder(path: str) -> bool:
         return (entry := look(path)) is not None and entry.kind == FOLDER
@@ -56,7 +56,8 @@ def _tree_of(out: Path) -> str:
         manifest = read(out / MANIFEST)
         paths = parse_manifest(manifest, MANIFEST)
         folders = [f"{out}", *(f"{out}/{folder}" for folder in parents(paths))]
-        if has_conflict(manifest) or not all(map(is_folder, folders)):
+        of_classes = {f"{CLASSES}/{path}" for path, entry in scan(out / CLASSES).items() if entry.kind == FILE}
+        if has_conflict(manifest) or of_classes - paths or not all(map(is_folder, folders)):
             return ""
         return tree_digest({path: read(f"{out}/{path}") for path in paths})
     except (OSError, CpuplanError):
