@@ -50,7 +50,7 @@ def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> 
     if "" in labels:
         return "is empty" if not name else "has a dot without letters or digits on both sides"
     if wrong := next((label for label in labels if label.startswith("-") or label.endswith("-")), ""):
-        return "begins or ends with a dash" if wrong == name else f"has the part {wrong!r}, with a dash at its end"
+        return "begins or ends with a dash" if wrong == name else f"has the part {wrong!r}, with a dash at an end"
     if _NAMED_AS_DEVICE.match(name):
         return f"begins with {labels[0]!r}, which Windows keeps for a device: no file could be called so there"
     return ""

@@ -13,7 +13,7 @@ import yaml
 from cpuplan.load import yaml as reader
 from cpuplan.load.documents import KINDS, from_sources
 from tests.generate import generated
-from tests.projects import REPOSITORY
+from tests.projects import REPOSITORY, run_in
 
 GENERATED = generated()
 SCHEMAS: dict[str, Any] = {
@@ -25,6 +25,10 @@ SCHEMAS: dict[str, Any] = {
 @pytest.mark.parametrize("path", sorted(GENERATED))
 def test_generated_file_is_not_stale(path: str) -> None:
     assert (REPOSITORY / path).read_text() == GENERATED[path]
+
+
+def test_the_sample_is_in_canonical_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_in(REPOSITORY, ["fmt", "--check"], capsys)[0] == 0
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
