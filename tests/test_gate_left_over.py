@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.cpuset import CpuSet
 from cpuplan.load import lock
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
 from tests.projects import run_in
@@ -123,6 +124,53 @@ def test_what_one_side_removed_does_not_stay(
     assert (left, (team / "out/clusters/edge/manifests/own.yaml").exists()) == ([], True)
     commit(team, "mended")
     assert fresh_check(team, tmp_path / "clone") == 0
+
+
+def test_a_class_is_gone_although_one_of_its_nodes_is_elsewhere(team: Path, capsys: Capture) -> None:
+    (team / "intents/hft.yaml").unlink()
+    edit(
+        team,
+        "inventories/hft-nodes.yaml",
+        "- name: hft-[0-2]",
+        "- name: hft-[1-2]\n  - {name: hft-0, labels: {role: core}}",
+    )
+    code, _, said = run_in(team, ["compile"], capsys)
+    assert (code, "CP246" in said) == (1, True)
+    assert run_in(team, ["compile", "--allow-removal"], capsys)[0] == 0
+    assert "gone: true" in (team / LOCK).read_text()
+
+
+def test_exchanged_names_move_no_cpu(team: Path, capsys: Capture) -> None:
+    """Each layout stays with its nodes, also one that would be solved otherwise today."""
+    edit(team, "inventories/hft-nodes.yaml", "hardware: hft-hw", "hardware: core-hw")
+    assert run_in(team, ["compile", "--allow-removal"], capsys)[0] == 0
+    entry = next(line for line in (team / LOCK).read_text().splitlines() if "class: core-core-hw" in line)
+    found, _ = lock.read((team / LOCK).read_bytes(), LOCK)
+    pools = {name: str(cpus) for name, cpus in found["lab", "core-core-hw"].pools.items()}
+    swapped = _swap_shared(found["lab", "core-core-hw"].pools)
+    other = entry
+    for name, cpus in swapped.items():
+        other = other.replace(f'{name}: "{pools[name]}"', f'{name}: "{cpus}"')
+    assert other != entry
+    (team / LOCK).write_text((team / LOCK).read_text().replace(entry, other))
+    code, _, said = run_in(team, ["compile"], capsys)
+    assert code == 0, said
+    before, _ = lock.read((team / LOCK).read_bytes(), LOCK)
+    edit(team, "intents/hft.yaml", "metadata: {name: hft}", "metadata: {name: core}")
+    edit(team, "intents/core.yaml", "metadata: {name: core}", "metadata: {name: hft}")
+    code, _, said = run_in(team, ["compile"], capsys)
+    after, _ = lock.read((team / LOCK).read_bytes(), LOCK)
+    assert (code, "move" in said.replace("remove", "")) == (0, False), said
+    assert after["lab", "hft-core-hw"].pools == before["lab", "core-core-hw"].pools
+    assert after["lab", "core-core-hw"].pools == before["lab", "hft-core-hw"].pools
+
+
+def _swap_shared(pools: dict[str, CpuSet]) -> dict[str, str]:
+    """The layout with another core in shared: the one after it, which isolated has."""
+    after = CpuSet(cpu + 1 for cpu in pools["shared"])
+    assert after <= pools["isolated"]
+    isolated = (pools["isolated"] - after) | pools["shared"]
+    return {"reserved": str(pools["reserved"]), "shared": str(after), "isolated": str(isolated)}
 
 
 # The release before: one file for all classes, a manifest with digests, a lock of many lines.

@@ -14,16 +14,21 @@ _MOST = 5
 
 
 def left(starts: Starts, classes: Iterable[NodeClass]) -> dict[Key, Locked]:
-    """The locked layouts whose classes are gone, and whose nodes no other class has now."""
+    """The locked layouts whose classes are gone: no other class took most of their nodes over.
+
+    Where nobody knows the nodes, one that starts from the layout has taken them.
+    """
+    classes = list(classes)
     nodes = {(each.cluster, name) for each in classes for name in each.nodes}
     taken = {start.key for each in classes for start in starts.of(each)}
-    return {
-        key: entry
-        for key, entry in starts.lock.items()
-        if key not in starts.current
-        and key not in taken
-        and not any((key[0], name) in nodes for name in starts.members.get(key, ()))
-    }
+
+    def is_gone(key: Key) -> bool:
+        names = starts.members.get(key, ())
+        if not names:
+            return key not in taken
+        return 2 * sum((key[0], name) in nodes for name in names) <= len(names)
+
+    return {key: entry for key, entry in starts.lock.items() if key not in starts.current and is_gone(key)}
 
 
 def check(starts: Starts, classes: Iterable[NodeClass]) -> list[Diagnostic]:

@@ -35,12 +35,22 @@ class Starts:
         """The nodes of each class that was compiled before."""
         return before.members(self._compiled)
 
+    @cached_property
+    def _classes_of(self) -> dict[Key, list[Key]]:
+        """The classes that a node was in, by cluster and name of the node; more than one after some merges."""
+        found: dict[Key, list[Key]] = {}
+        for key, names in self.members.items():
+            for name in names:
+                found.setdefault((key[0], name), []).append(key)
+        return found
+
     def of(self, node_class: NodeClass) -> list[Start]:
         """The layouts of one locked class, the first choice first; more than one in the middle of a merge.
 
-        That class is the one of the same name; else the one that had most of the nodes, on the same CPUs; else the one
-        of the hardware without facts of its own (CPUs that are offline on some nodes); else one that was solved from
-        the same, so that an intent was renamed; else one that has no nodes any more, on the same CPUs.
+        That class is the one of the same name, unless it had other nodes only; else the one that had most of the nodes,
+        on the same CPUs; else the one of the hardware without facts of its own (CPUs that are offline on some nodes);
+        else one that was solved from the same, so that an intent was renamed; else one that has no nodes any more, on
+        the same CPUs.
         """
         key = next(self._keys(node_class), None)
         if key is None:
@@ -54,20 +64,24 @@ class Starts:
 
     def had(self, node_class: NodeClass) -> dict[Key, list[str]]:
         """The nodes of the class by the class that they were in before."""
-        mine = set(node_class.nodes)
-        here = {key: names for key, names in self.members.items() if key[0] == node_class.cluster}
-        found = {key: sorted(mine.intersection(names)) for key, names in here.items()}
-        return {key: names for key, names in found.items() if names}
+        found: dict[Key, list[str]] = {}
+        for name in node_class.nodes:
+            for key in self._classes_of.get((node_class.cluster, name), ()):
+                found.setdefault(key, []).append(name)
+        return found
 
     def _keys(self, node_class: NodeClass) -> Iterator[Key]:
         lock, cluster = self.lock, node_class.cluster
-        if (own := (cluster, node_class.name)) in lock:
-            yield own
-            return
         if not lock:
             return
         had = {key: names for key, names in self.had(node_class).items() if key in lock}
         most = sorted(had, key=lambda key: (-len(had[key]), key))
+        own = cluster, node_class.name
+        # Other nodes had this name, if names were exchanged: their layout is with them.
+        is_taken = own not in had and self.members.get(own) and any(_fits(lock[key], node_class) for key in most)
+        if own in lock and not is_taken:
+            yield own
+            return
         yield from (key for key in most if _fits(lock[key], node_class))
         if (kin := (cluster, f"{node_class.intent}-{node_class.hardware}")) in lock:
             yield kin

@@ -15,7 +15,7 @@ from cpuplan.plan import NodeClass
 from cpuplan.solve import model, solver, statements
 from cpuplan.solve.rules import problem_of
 from cpuplan.topology import Topology
-from tests.unit.solve.following import SEVERAL, WITHOUT, follow
+from tests.unit.solve.following import SEVERAL, UNTRIED, WITHOUT, follow
 from tests.unit.solve.problems import locate, machine, node_class
 from tests.unit.solve.test_exhaustive import DEVICES, problems
 
@@ -43,7 +43,7 @@ def check(node: NodeClass) -> None:
     found = failure(node)
     if len(found) == 1:
         for remedy in found[0].remedy.split(", or "):
-            if remedy != SEVERAL:
+            if remedy not in (SEVERAL, UNTRIED):
                 solver.solve(after(node, [remedy]), locate)
         return
     if any(each.remedy == SEVERAL for each in found):
