@@ -388,3 +388,18 @@ def test_every_phase_is_told_at_once(fleet: Path, capsys: Capture) -> None:
         assert code == 1
         found = [word for word in ("CP201", "CP203", "CP401", "CP504", "intents/du.yaml") if word not in said]
         assert not found, said
+
+
+@pytest.mark.parametrize("text", ["", "a\n", "# cpuplan manifest 99\n"])
+def test_a_manifest_that_compile_refuses_is_not_valid(fleet: Path, capsys: Capture, text: str) -> None:
+    (fleet / "out/.cpuplan/manifest").write_text(text)
+    codes = [run_in(fleet, words, capsys)[0] for words in (["validate"], ["compile", "--check"], ["compile"])]
+    assert codes[0] == 1
+    assert 0 not in codes
+
+
+def test_a_link_in_the_place_of_out_is_not_valid(fleet: Path, capsys: Capture) -> None:
+    (fleet / "out").rename(fleet / "elsewhere")
+    (fleet / "out").symlink_to("elsewhere")
+    codes = [run_in(fleet, words, capsys)[0] for words in (["validate"], ["compile", "--check"], ["compile"])]
+    assert 0 not in codes

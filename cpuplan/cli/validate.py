@@ -43,6 +43,7 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     from cpuplan.cli.kubelet_files import check_files, split
     from cpuplan.diagnostics import errors
     from cpuplan.load.files import input_files, yaml_files
+    from cpuplan.write.files import check_tree
 
     given = [yaml_files(each) for each in files]
     refused = [problem for each in given for problem in each.diagnostics]
@@ -53,7 +54,8 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     project = pipeline.load(root, others)
     narrow_to(project)
     plan, found = pipeline.judge(project)
-    diagnostics = [*refused, *found]
+    # What `compile` refuses to write over is nothing to call valid.
+    diagnostics = [*refused, *found, *check_tree(root / "out")]
     if not errors(diagnostics):
         diagnostics += pipeline.check_state_files(project, plan)
     if configurations:

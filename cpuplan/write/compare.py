@@ -22,7 +22,7 @@ from cpuplan.write.manifest import (
     render_manifest,
     render_written,
 )
-from cpuplan.write.tree import FILE, FOLDER, Entry, read, scan
+from cpuplan.write.tree import FILE, FOLDER, Entry, look, read, scan
 
 
 class Changes(NamedTuple):
@@ -149,6 +149,12 @@ def _read_manifest(out: Path, before: Mapping[str, Entry]) -> bytes | None:
     if not (text := read(out / MANIFEST)):
         raise CpuplanError([diagnose("CP604", path=shown, problem="it is empty")])
     return text
+
+
+def check_manifest(out: Path) -> None:
+    """Raise CP604 for a manifest with which `out` can be compared with nothing."""
+    if entry := look(out / MANIFEST):
+        parse_manifest(_read_manifest(out, {MANIFEST: entry}) or b"", f"{out}/{MANIFEST}")
 
 
 def _foreign(before: Mapping[str, Entry], owned: frozenset[str]) -> frozenset[str]:

@@ -10,12 +10,12 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.load.files import refusal
 from cpuplan.load.inputs import LOCK_PATH, Inputs
-from cpuplan.write.compare import Changes, compare, describe
+from cpuplan.write.compare import Changes, check_manifest, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
 from cpuplan.write.stage import stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 
-__all__ = ["Changes", "Locked", "compare_tree", "write_compiled", "write_file", "write_tree"]
+__all__ = ["Changes", "Locked", "check_tree", "compare_tree", "write_compiled", "write_file", "write_tree"]
 
 #: How often a run starts again because cpuplan's own files were changed under it.
 ATTEMPTS = 5
@@ -113,6 +113,19 @@ def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[D
     with _reporting(out):
         comparison = compare(out, files)
     return comparison.changes, describe(out, comparison)
+
+
+def check_tree(out: Path) -> tuple[Diagnostic, ...]:
+    """Why the folder `out` could be compared with nothing (CP601, CP604, CP607). Looks at no file but the manifest."""
+    try:
+        with _reporting(out):
+            entry = look(out)
+            if entry is not None and entry.kind != FOLDER:
+                raise CpuplanError([diagnose("CP601", path=out, kind=entry.kind, wanted=FOLDER)])
+            check_manifest(out)
+    except CpuplanError as error:
+        return error.diagnostics
+    return ()
 
 
 def write_file(path: Path, text: str) -> None:
