@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     """Put PATHS (all files of the project, if left out) in their canonical form: order of keys, indentation, and a
     first line that tells editors the schema. Comments and values are kept. Nothing is written if a file is not YAML.
+    Each file is written whole or not at all, one after the other: run it again after one that was stopped.
     """
     from cpuplan.load.files import LOCK_NAME, Inputs, input_files
     from cpuplan.write.files import write_file

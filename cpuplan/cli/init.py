@@ -26,7 +26,11 @@ _MAX_BYTES = 1024 * 1024
 @click.command()
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 def command(folder: Path | None) -> int:
-    """Begin a project in FOLDER (here, if left out): a first inventory and intent, and the schemas for your editor."""
+    """Begin a project in FOLDER (here, if left out): a first inventory and intent, and the schemas for your editor.
+
+    Nothing is written if a file is in the way. Each file is written whole or not at all: after a run that was stopped,
+    the next one adds what is missing.
+    """
     root = folder or settings().given_root or Path()  # never a project above
     texts = {root / target: resource("templates", source).read_text() for source, target in FILES.items()}
     for_git = {root / name: _added(root, name, source) for source, name in GIT_FILES.items()}
