@@ -53,8 +53,9 @@ def command(
     intents/. Its release is that of --release, of a ClusterVersion beside it, or of the project's other intents.
 
     Documents that are there already are brought up to date: values change, and names, comments, order and what was
-    added by hand stay. The differences are shown. What could be read is written, and nothing if a document that is there is
-    wrong. Each file is written whole or not at all, one after the other: import again after a run that was stopped.
+    added by hand stay. The differences are shown. What could be read is written, and nothing if a document that is
+    there is wrong. Each file is written whole or not at all, one after the other: import again after a run that was
+    stopped.
     """
     from cpuplan import importers
 
