@@ -236,3 +236,11 @@ def test_a_branch_of_the_release_before_merges(
     assert not {"plan.json", "manifest.json", "inputs.json"} & set(os.listdir(team / "out/.cpuplan"))
     commit(team, "merged")
     assert fresh_check(team, tmp_path / "clone") == 0
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "plan.json", "inputs.json"])
+@pytest.mark.parametrize("text", ["", "{}", "[[[", '{"files": {}}'])
+def test_bookkeeping_of_before_is_seen_beside_a_record(team: Path, capsys: Capture, name: str, text: str) -> None:
+    (team / "out/.cpuplan" / name).write_text(text)
+    assert run_in(team, ["compile"], capsys)[0] == 0
+    assert run_in(team, ["compile", "--check"], capsys)[0] == 0

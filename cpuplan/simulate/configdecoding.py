@@ -12,6 +12,8 @@ from cpuplan.simulate.errors import KubeletError
 from cpuplan.simulate.gojson import kind_of
 from cpuplan.simulate.gotext import quote
 
+#: Python refuses to write more than 4,300 decimal digits.
+_MOST_BITS = 10_000
 _INTEGERS = {"int32": (-(1 << 31), (1 << 31) - 1), "int64": (-(1 << 63), (1 << 63) - 1)}
 _INTEGERS["v1.VerbosityLevel"] = (0, (1 << 32) - 1)
 _KINDS = {"string": "string", "bool": "bool", "float64": "number", **dict.fromkeys(_INTEGERS, "number")}
@@ -210,7 +212,13 @@ def _encode(value: Any, go_type: str) -> Any:
     return str(value) if go_type == "Quantity" else value
 
 
+def _number(value: Any) -> str:
+    """A number as JSON has it; one of thousands of digits in hexadecimal, which Python writes without a limit."""
+    huge = isinstance(value, int) and value.bit_length() > _MOST_BITS
+    return hex(value) if huge else json.dumps(value)
+
+
 def _mismatch(value: Any, struct: str, path: Iterable[str], go_type: str, *, number: bool = False) -> KubeletError:
-    found = f"number {json.dumps(value)}" if number else kind_of(value)
+    found = f"number {_number(value)}" if number else kind_of(value)
     where = f"Go struct field {struct}.{'.'.join(path)} of type {go_type}"
     return KubeletError(f"json: cannot unmarshal {found} into {where}")

@@ -39,11 +39,12 @@ def unchanged(inputs: Inputs, out: Path) -> Record | None:
 def _tree_of(out: Path) -> str:
     """The digest of the files that the manifest of `out` lists; empty where `compile` has anything to do there.
 
-    That is where a file is missing or a link, where Git left a class or both sides of a conflict, or a run was killed.
+    That is where a file is missing or a link, where Git left a class, both sides of a conflict or bookkeeping of
+    before, or where a run was killed.
     """
     from cpuplan.diagnostics import CpuplanError
     from cpuplan.load.before import CLASSES, MANIFEST
-    from cpuplan.write.manifest import has_conflict, parents, parse_manifest, tree_digest
+    from cpuplan.write.manifest import OLD, has_conflict, parents, parse_manifest, tree_digest
     from cpuplan.write.stage import stage_of
     from cpuplan.write.tree import FILE, FOLDER, look, read, scan
 
@@ -52,6 +53,8 @@ def _tree_of(out: Path) -> str:
 
     try:
         if look(stage_of(out).folder) is not None or not is_folder(f"{out}/.cpuplan"):
+            return ""
+        if any(look(out / path) for path in OLD):
             return ""
         manifest = read(out / MANIFEST)
         paths = parse_manifest(manifest, MANIFEST)

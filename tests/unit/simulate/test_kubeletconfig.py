@@ -148,3 +148,8 @@ def test_drop_ins_that_stop_the_kubelet(drop_in: str, message: str) -> None:
     with pytest.raises(StageError) as caught:
         load(HEAD, [drop_in])
     assert (caught.value.stage, str(caught.value)) == ("dropin", message)
+
+
+def test_a_number_of_thousands_of_digits_is_no_bug() -> None:
+    with pytest.raises(StageError, match="cannot unmarshal number 0x"):
+        load(HEAD + "maxPods: 0x" + "f" * 9000 + "\n")
