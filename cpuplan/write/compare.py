@@ -21,6 +21,7 @@ from cpuplan.write.manifest import (
     parse_written,
     render_manifest,
     render_written,
+    tree_digest,
 )
 from cpuplan.write.tree import FILE, FOLDER, Entry, look, read, scan
 
@@ -88,6 +89,26 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     )
     claimed = frozenset({*known.owned, *files, MANIFEST, WRITTEN})
     return Comparison(before, keep, write, changes, claimed, blocked, _edits(out, edited))
+
+
+def digest_of(out: Path) -> str:
+    """The digest (`manifest.tree_digest`) of the files that cpuplan owns in `out`, as they are.
+
+    Empty where no files could make it right: it cannot be compared, a file is missing or a link, or what a merge left
+    is to be taken away.
+    """
+    try:
+        entry = look(out)
+        if entry is None or entry.kind != FOLDER:
+            return ""
+        before = scan(out)
+        known = _known(out, before)
+        is_whole = known.is_current and all(_is_file(before, path) for path in known.owned)
+        if not is_whole or _left_over(out, before, _foreign(before, known.owned)):
+            return ""
+        return tree_digest({path: read(out / path) for path in known.owned})
+    except (OSError, CpuplanError):
+        return ""
 
 
 def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) -> frozenset[str]:

@@ -1,7 +1,6 @@
 """What Git has of a folder: a file that it has can be overwritten, and nothing is lost."""
 
 import os
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +41,8 @@ def of_merged(folder: Path, path: str) -> list[str]:
 
 
 def _run(folder: Path, *words: str) -> list[str] | None:
+    import subprocess  # most comparisons need not ask
+
     # Paths are relative to the folder. A program that the repository's configuration names must not run.
     command = ["git", "-C", os.fspath(folder), "-c", "core.fsmonitor=false", *words]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

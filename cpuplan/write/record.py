@@ -37,34 +37,11 @@ def unchanged(inputs: Inputs, out: Path) -> Record | None:
 
 
 def _tree_of(out: Path) -> str:
-    """The digest of the files that the manifest of `out` lists; empty where `compile` has anything to do there.
-
-    That is where a file is missing or a link, where Git left a class, both sides of a conflict or bookkeeping of
-    before, or where a run was killed.
-    """
-    from cpuplan.diagnostics import CpuplanError
-    from cpuplan.load.before import CLASSES, MANIFEST
-    from cpuplan.write.manifest import OLD, has_conflict, parents, parse_manifest, tree_digest
+    """The digest of the files that are cpuplan's in `out`; empty where `compile` has anything to do there."""
+    from cpuplan.write.compare import digest_of
     from cpuplan.write.stage import stage_of
-    from cpuplan.write.tree import FILE, FOLDER, look, read, scan
 
-    def is_folder(path: str) -> bool:
-        return (entry := look(path)) is not None and entry.kind == FOLDER
-
-    try:
-        if look(stage_of(out).folder) is not None or not is_folder(f"{out}/.cpuplan"):
-            return ""
-        if any(look(out / path) for path in OLD):
-            return ""
-        manifest = read(out / MANIFEST)
-        paths = parse_manifest(manifest, MANIFEST)
-        folders = [f"{out}", *(f"{out}/{folder}" for folder in parents(paths))]
-        of_classes = {f"{CLASSES}/{path}" for path, entry in scan(out / CLASSES).items() if entry.kind == FILE}
-        if has_conflict(manifest) or of_classes - paths or not all(map(is_folder, folders)):
-            return ""
-        return tree_digest({path: read(f"{out}/{path}") for path in paths})
-    except (OSError, CpuplanError):
-        return ""
+    return "" if os.path.lexists(stage_of(out).folder) else digest_of(out)
 
 
 def find(inputs: Inputs) -> Record | None:
