@@ -46,26 +46,21 @@ def changes(project: Project, plan: Plan) -> list[Change]:
     return [*found, *_dropped(plan, known)]
 
 
-def _key(node: NodePlan) -> Key:
-    return node.node_class.cluster, node.node_class.name
-
-
 def _afresh(node: NodePlan, known: Starts) -> Iterator[Afresh]:
     if known.of(node.node_class):
         return
     for key, names in known.had(node.node_class).items():
         entry = known.lock.get(key)
-        yield Afresh(_key(node), tuple(names), key[1], str(entry.cpus) if entry else "")
+        yield Afresh(node.node_class.key, tuple(names), key[1], str(entry.cpus) if entry else "")
 
 
 def _resolved(node: NodePlan, known: Starts) -> Iterator[Resolved]:
-    pools = {pool.name: pool.cpus for pool in (*node.pools, *node.sets)}
     candidates = [start.locked for start in known.of(node.node_class)]
-    if not candidates or any(each.pools == pools for each in candidates):
+    if not candidates or any(each.pools == node.layout for each in candidates):
         return
     now = pipeline.solver_version()
     if candidates[0].solver not in ("", now):
-        yield Resolved(_key(node), candidates[0].solver, now)
+        yield Resolved(node.node_class.key, candidates[0].solver, now)
 
 
 def _dropped(plan: Plan, known: Starts) -> Iterator[Dropped]:

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.load import before
-from cpuplan.load.before import Before
+from cpuplan.load.before import Before, Key
 from cpuplan.load.lock import Lock
 from cpuplan.plan import NodeClass, NodePlan, Plan
 from cpuplan.resources import resource
 from cpuplan.source import Position
 
-Key = tuple[str, str]
 #: In a class's file: SHA-256 by path below `out/`.
 FIELD = "paused"
 #: The kinds of a class's own objects, as their files call them.
@@ -48,7 +47,7 @@ def keep(
     problems: list[Diagnostic] = []
     for node in plan.nodes:
         node_class = node.node_class
-        key = node_class.cluster, node_class.name
+        key = node_class.key
         if not node.spec.paused:
             continue
         record = compiled.get(key)

@@ -63,7 +63,7 @@ def load(root: Path, also: Sequence[Path] = ()) -> Project:
 
 def _check_lost(out: Path, compiled: Before, locked: lock.Lock, classes: Sequence[NodeClass]) -> Iterator[Diagnostic]:
     """CP615 for classes that were compiled before, and whose layouts nothing tells any more."""
-    if locked and not any((each.cluster, each.name) not in locked for each in classes):
+    if locked and all(each.key in locked for each in classes):
         return
     lost = before.lost(out, compiled)
     place = Position(LOCK_PATH, 1, 1)
@@ -71,7 +71,7 @@ def _check_lost(out: Path, compiled: Before, locked: lock.Lock, classes: Sequenc
         if classes and not locked:
             yield diagnose("CP615", place, what="the classes of out/", path=LOCK_PATH)
         return
-    for key in sorted(lost.intersection((each.cluster, each.name) for each in classes) - locked.keys()):
+    for key in sorted(lost.intersection(each.key for each in classes) - locked.keys()):
         yield diagnose("CP615", place, what=f"class {key[1]} of cluster {key[0]}", path=LOCK_PATH)
 
 
@@ -102,7 +102,7 @@ def solve(project: Project, *, resolve: bool = False, settle: bool = False) -> t
             plans += layouts.layouts(members, known, project.locate, project.classes)
         except CpuplanError as error:
             found.add(error.diagnostics, names)
-    plans.sort(key=lambda plan: (plan.node_class.cluster, plan.node_class.name))
+    plans.sort(key=lambda plan: plan.node_class.key)
     return Plan(tuple(plans)), [*of_lock, *(each for each in found.all() if each not in of_lock)]
 
 
@@ -121,7 +121,7 @@ def moves(project: Project, plan: Plan) -> list[Moves]:
     known = starts(project)
     found = []
     for node in plan.nodes:
-        after = {pool.name: pool.cpus for pool in (*node.pools, *node.sets)}
+        after = node.layout
         start = next(iter(known.of(node.node_class)), None)
         if start and (moved := moves.moves(node.node_class, start.locked.pools, after)):
             found.append(Moves(node.node_class, tuple(moved)))
@@ -178,7 +178,7 @@ def emit(project: Project, plan: Plan) -> dict[str, bytes]:
     return backends.tree(plan, delivery, _kept(project, plan))
 
 
-def _kept(project: Project, plan: Plan) -> dict[paused.Key, paused.Kept]:
+def _kept(project: Project, plan: Plan) -> dict[before.Key, paused.Kept]:
     """What stays as it is in `out/`. Raises CpuplanError (CP565, CP566)."""
     return paused.keep(project.root / "out", project.before, project.lock, plan, project.locate)
 
@@ -229,10 +229,10 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     from cpuplan.load import places
     from cpuplan.solve import smallest
 
-    solved = {(each.node_class.cluster, each.node_class.name) for each in plan.nodes}
+    solved = {each.node_class.key for each in plan.nodes}
     found: list[Diagnostic] = []
     for each in project.classes:
-        node = smallest.plan(each, project.locate) if (each.cluster, each.name) not in solved else None
+        node = smallest.plan(each, project.locate) if each.key not in solved else None
         if node:
             found += [*components.check(node, project.locate), *backends.check(node, project.locate)]
     fields = places.named(dict.fromkeys(found), places.Places(project.documents))

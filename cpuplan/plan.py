@@ -59,6 +59,11 @@ class NodeClass:
         return f"{self.cluster}/{self.name}"
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Cluster and name: by these a class is known in the lock and in `out/`."""
+        return self.cluster, self.name
+
+    @property
     def profile(self) -> str:
         """The name of its objects: of the intent, or of the class where each class has a pool of its own."""
         split = self.target.platform == "openshift" and self.target.mixed_hardware == "split"
@@ -99,6 +104,11 @@ class NodePlan(NamedTuple):
         """The pool or set `name`; an empty one where the layout has none."""
         return next((pool for pool in (*self.pools, *self.sets) if pool.name == name), Pool(name, EMPTY, ()))
 
+    @property
+    def layout(self) -> dict[str, CpuSet]:
+        """The CPUs of each pool and set, by name."""
+        return {pool.name: pool.cpus for pool in (*self.pools, *self.sets)}
+
     def pool_of(self, cpu: int) -> Pool | None:
         """The pool that holds `cpu`."""
         return next((pool for pool in self.pools if cpu in pool.cpus), None)
@@ -122,3 +132,8 @@ class Plan:
     def by_node(self) -> dict[tuple[str, str], NodePlan]:
         """Node plans by (cluster, node name)."""
         return {(plan.node_class.cluster, node): plan for plan in self.nodes for node in plan.node_class.nodes}
+
+    @property
+    def number_of_nodes(self) -> int:
+        """Nodes, not classes of them."""
+        return sum(len(plan.node_class.nodes) for plan in self.nodes)

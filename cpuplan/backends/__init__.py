@@ -11,7 +11,8 @@ from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.load import targets
-from cpuplan.paused import Kept, Key
+from cpuplan.load.before import Key
+from cpuplan.paused import Kept
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.source import Position
 
@@ -91,7 +92,7 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None, kept: Mapping[Key, Ke
 
 def _has_files(node: NodePlan, kept: Mapping[Key, Kept]) -> bool:
     """Whether something was compiled of a paused class."""
-    found = kept.get((node.node_class.cluster, node.node_class.name))
+    found = kept.get(node.node_class.key)
     return bool(found and found.files)
 
 

@@ -9,8 +9,8 @@ from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
-from cpuplan.load.before import CLASSES, VERSION
-from cpuplan.paused import Kept, Key
+from cpuplan.load.before import CLASSES, VERSION, Key
+from cpuplan.paused import Kept
 from cpuplan.plan import NodePlan, Plan, Pool
 
 
@@ -18,7 +18,7 @@ def files(plan: Plan, kept: Mapping[Key, Kept]) -> dict[str, bytes]:
     """A file for each class, by path below `out/`: its nodes, pools and settings."""
     found = {}
     for each in plan.nodes:
-        cluster, name = key = each.node_class.cluster, each.node_class.name
+        cluster, name = key = each.node_class.key
         found[f"{CLASSES}/{cluster}/{name}.json"] = render(each, kept.get(key))
     return found
 

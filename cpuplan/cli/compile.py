@@ -120,9 +120,8 @@ def _remember(run: _Run) -> None:
 
     compiled = run.compiled
     now = run.project.inputs._replace(lock=compiled.lock.encode())
-    nodes = sum(len(each.node_class.nodes) for each in compiled.plan.nodes)
-    tree = tree_digest(compiled.files)
-    record.save(now, record.Record(compiled.diagnostics, tree, nodes, len(compiled.plan.nodes)))
+    plan, tree = compiled.plan, tree_digest(compiled.files)
+    record.save(now, record.Record(compiled.diagnostics, tree, plan.number_of_nodes, len(plan.nodes)))
 
 
 def _write(run: _Run, output_format: str, *, force: bool) -> int:
@@ -131,14 +130,14 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
     compiled = run.compiled
     changes = write_compiled(run.out, compiled.files, run.project.inputs, compiled.lock, force=force)
     print_diagnostics(run.diagnostics, output_format)
-    nodes = sum(len(each.node_class.nodes) for each in compiled.plan.nodes)
     done = [
         f"{len(paths)} {word}"
         for word, paths in zip(changes._fields, changes, strict=True)
         if isinstance(paths, tuple) and paths
     ]
     what = ", ".join(done) if done else "nothing changed"
-    note(f"{counted(nodes, 'node')} in {counted(len(compiled.plan.nodes), 'class')}; out/: {what}")
+    plan = compiled.plan
+    note(f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; out/: {what}")
     if paused := [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]:
         note(f"paused, so that out/ has what it had: {joined(paused)}")
     return 0

@@ -60,8 +60,7 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         diagnostics += pipeline.check_state_files(project, plan)
     if configurations:
         diagnostics += check_files(configurations, target, [each.target for each in project.classes])
-    nodes = sum(len(each.node_class.nodes) for each in plan.nodes)
-    text = _valid(nodes, len(plan.nodes))
+    text = _valid(plan.number_of_nodes, len(plan.nodes))
     if not (plan.nodes or project.documents.of_kind("Nodes")):
         text = "valid, as far as can be told without an inventory"
     return _finish(diagnostics, output_format, text, strict=strict)

@@ -35,7 +35,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     classes = list(_classes(documents, claimed, topologies, diagnostics))
     diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
     diagnostics += class_names.check(documents, classes)
-    return Fleet(tuple(sorted(classes, key=lambda each: (each.cluster, each.name)))), diagnostics
+    return Fleet(tuple(sorted(classes, key=lambda each: each.key))), diagnostics
 
 
 class _Topologies:

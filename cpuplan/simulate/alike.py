@@ -28,7 +28,7 @@ def alike(nodes: Iterable[Simulated], *, across_classes: bool) -> tuple[Simulate
     groups: dict[Hashable, list[Simulated]] = {}
     for node in nodes:
         of = node.plan.node_class
-        own = None if across_classes else (of.cluster, of.name)
+        own = None if across_classes else of.key
         groups.setdefault((own, _form(node)), []).append(node)
     return tuple(map(_together, groups.values()))
 

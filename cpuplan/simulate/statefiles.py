@@ -33,7 +33,7 @@ def check(before: Before, plan: Plan, locate: Locate) -> list[Diagnostic]:
     found = []
     for each in plan.nodes:
         of = each.node_class
-        old = before.get((of.cluster, of.name))
+        old = before.get(of.key)
         if old is not None and of.target.platform != "openshift":
             found += list(_check_class(each, old, locate))
     return found

@@ -4,7 +4,8 @@ It holds CPU lists only: reasons follow from the intent and the layout (`solve.s
 back is equal to the plan that was written, and a comment added to an intent does not touch the file.
 """
 
-from cpuplan.load.lock.entry import Key, Lock, Locked, digest
+from cpuplan.load.before import Key
+from cpuplan.load.lock.entry import Lock, Locked, digest
 from cpuplan.load.lock.form import render, write
 from cpuplan.load.lock.reader import UNSETTLED, is_same, parse, read
 from cpuplan.load.lock.start import Start, Starts

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet, union
+from cpuplan.load.before import Key
 from cpuplan.plan import NodeClass
 from cpuplan.pools import POOLS
 from cpuplan.source import Position
@@ -41,8 +42,6 @@ class Locked(NamedTuple):
         return self.solved_from, tuple(self.pools.items()), self.pool, self.solver, self.gone
 
 
-#: Cluster and class.
-Key: TypeAlias = tuple[str, str]
 Lock: TypeAlias = Mapping[Key, Locked]
 
 

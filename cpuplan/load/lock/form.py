@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 
 from cpuplan import API_VERSION
 from cpuplan.emit import Flow, to_yaml
-from cpuplan.load.lock.entry import Key, Lock, Locked, digest
+from cpuplan.load.before import Key
+from cpuplan.load.lock.entry import Lock, Locked, digest
 from cpuplan.plan import NodePlan
 from cpuplan.source import Position
 
@@ -26,14 +27,14 @@ def render(plans: Iterable[NodePlan], before: Lock, left: Lock, *, solver: Calla
     """
     entries = {key: entry._replace(gone=True, others=()) for key, entry in left.items()}
     for plan in plans:
-        key = plan.node_class.cluster, plan.node_class.name
+        key = plan.node_class.key
         entries[key] = _entry(plan, before.get(key), solver)
     return write(entries)
 
 
 def _entry(plan: NodePlan, before: Locked | None, solver: Callable[[], str]) -> Locked:
     """The entry of a plan; a layout that was kept keeps the name of what solved it."""
-    pools = {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)}
+    pools = plan.layout
     kept = next((each for each in (before, *before.others) if each.pools == pools), None) if before else None
     by = kept.solver if kept else solver()
     pool = plan.node_class.target.pool or ""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from cpuplan import API_VERSION, apiversion
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.load.lock.entry import Key, Lock, Locked
+from cpuplan.load.before import Key
+from cpuplan.load.lock.entry import Lock, Locked
 from cpuplan.load.lock.form import END
 from cpuplan.pools import PARTITION, POOLS, QOS_SETS
 from cpuplan.source import Data, Position, Source

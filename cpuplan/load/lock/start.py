@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.load import before
-from cpuplan.load.before import Before
-from cpuplan.load.lock.entry import Key, Lock, Locked, digest
+from cpuplan.load.before import Before, Key
+from cpuplan.load.lock.entry import Lock, Locked, digest
 from cpuplan.plan import NodeClass
 from cpuplan.source import Position
 
@@ -27,7 +27,7 @@ class Starts:
         # After a merge the lock may lack an entry, and where it was deleted it lacks all: `out/` has the layouts too.
         found = {key: _from_plan(key, each) for key, each in compiled.items() if key not in lock}
         self.lock: dict[Key, Locked] = {key: entry for key, entry in found.items() if entry} | dict(lock)
-        self.current = {(each.cluster, each.name) for each in classes}
+        self.current = {each.key for each in classes}
         self._compiled = compiled
 
     @cached_property
@@ -55,7 +55,7 @@ class Starts:
         key = next(self._keys(node_class), None)
         if key is None:
             return []
-        entry, is_own = self.lock[key], key == (node_class.cluster, node_class.name)
+        entry, is_own = self.lock[key], key == node_class.key
         found = [Start(each, key, is_own) for each in (entry, *entry.others)]
         if entry.others:
             wanted = digest(node_class)
@@ -76,7 +76,7 @@ class Starts:
             return
         had = {key: names for key, names in self.had(node_class).items() if key in lock}
         most = sorted(had, key=lambda key: (-len(had[key]), key))
-        own = cluster, node_class.name
+        own = node_class.key
         # Other nodes had this name, if names were exchanged: their layout is with them.
         is_taken = own not in had and self.members.get(own) and any(_fits(lock[key], node_class) for key in most)
         if own in lock and not is_taken:
