@@ -194,6 +194,11 @@ class _Walk:
             self._found.files.append(Path(path))
 
 
+def is_plain(path: str) -> bool:
+    """Whether the path is relative, normalised, on one line, and stays below its folder."""
+    return not any(part in ("", ".", "..") for part in path.split("/")) and path.isprintable() and "\\" not in path
+
+
 def kind_of(mode: int) -> str:
     """What a file is, by its st_mode: `a pipe`."""
     return _KINDS.get(stat.S_IFMT(mode), "a special file" if not stat.S_ISREG(mode) else "a file")

@@ -6,14 +6,13 @@ SHA-256 of each, for nothing else could tell an edit.
 """
 
 import os
-import posixpath
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.files import Unreadable, read_regular
+from cpuplan.files import Unreadable, is_plain, read_regular
 from cpuplan.load import before
 from cpuplan.load.before import Before, Key
 from cpuplan.load.lock import Lock
@@ -91,10 +90,10 @@ def _paths(out: Path, record: dict[str, Any], node: NodePlan) -> list[str]:
     """The paths that were kept before; at first, those of the class that stand there and that cpuplan wrote."""
     told = record.get(FIELD)
     if isinstance(told, dict):
-        return sorted(path for path in told if _is_plain(path))
+        return sorted(path for path in told if is_plain(path) and path[0] != ".")
     owned = (_read(out, before.MANIFEST) or b"").decode(errors="replace").splitlines()
     is_own = _own(record, node.node_class)
-    return [path for path in owned if _is_plain(path) and is_own(path)]
+    return [path for path in owned if is_plain(path) and is_own(path)]
 
 
 def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]:
@@ -111,12 +110,6 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     # The defaults of workload partitioning are the same for all intents of the cluster.
     starts = f"{node_files}/", f"{cluster}/manifests/01-machineconfig-"
     return lambda path: path in names or path.startswith(starts)
-
-
-def _is_plain(path: str) -> bool:
-    """Whether a path that was read from a file stays below its folder."""
-    inside = posixpath.normpath(path) == path and not path.startswith(("/", ".")) and "\\" not in path
-    return inside and path.isprintable()
 
 
 def _read(out: Path, path: str) -> bytes | None:

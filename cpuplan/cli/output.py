@@ -43,15 +43,7 @@ def screen_width() -> int:
 
 def format_option(command: Command) -> Command:
     """`--format` and `-o`, for commands whose result is diagnostics."""
-    command = click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-        help="Write the report to this file, whole or not at all; without -q, the text for people is printed too.",
-        expose_value=False,
-        callback=options.keep,
-    )(command)
+    told = "Write the report to this file, whole or not at all; without -q, the text for people is printed too."
     return click.option(
         "--format",
         "output_format",
@@ -59,6 +51,18 @@ def format_option(command: Command) -> Command:
         default="text",
         callback=options.keep,
         help="Of the findings; all but text go to standard output.",
+    )(_output_option(command, told))
+
+
+def _output_option(command: Command, told: str) -> Command:
+    return click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+        help=told,
+        expose_value=False,
+        callback=options.keep,
     )(command)
 
 
@@ -71,15 +75,7 @@ def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True)
 
 def result_options(command: Command) -> Command:
     """`--format` and `-o`, for commands with a result of their own, as text or JSON."""
-    command = click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-        help="Write the result to this file, whole or not at all.",
-        expose_value=False,
-        callback=options.keep,
-    )(command)
+    command = _output_option(command, "Write the result to this file, whole or not at all.")
     choice = click.Choice(["text", "json"])
     return click.option("--format", "output_format", type=choice, default="text", callback=options.keep)(command)
 

@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.load.lock import Key, Locked, Starts
 from cpuplan.plan import NodeClass
 from cpuplan.source import Position
-from cpuplan.text import counted, joined
+from cpuplan.text import counted, first_of, joined
 
 #: More classes of a cluster are not named.
 _MOST = 5
@@ -75,14 +75,19 @@ def _pools(starts: Starts, classes: list[NodeClass], gone: dict[Key, Locked]) ->
 
 
 def _cluster(cluster: str, gone: dict[Key, Locked], starts: Starts) -> Diagnostic:
+    first, *others = gone.values()
+    told = [(_place(entry), _layout(entry)) for entry in others[: _MOST - 1]]
     names = [key[1] for key in gone]
-    shown = joined(names) if len(names) <= _MOST else f"{', '.join(names[:_MOST])} and {len(names) - _MOST} more"
-    place = _place(next(iter(gone.values())))
-    many, nodes = counted(len(names), "class"), _count(gone, starts)
-    told = [(_place(entry), _layout(entry)) for entry in [*gone.values()][1:_MOST]]
-    labels = [Label(where, layout) for where, layout in told if where]
-    text = _layout(next(iter(gone.values())))
-    return diagnose("CP244", place, label=text, labels=labels, cluster=cluster, many=many, nodes=nodes, classes=shown)
+    return diagnose(
+        "CP244",
+        _place(first),
+        label=_layout(first),
+        labels=[Label(where, layout) for where, layout in told if where],
+        cluster=cluster,
+        many=counted(len(names), "class"),
+        nodes=_count(gone, starts),
+        classes=first_of(names, _MOST),
+    )
 
 
 def _class(key: Key, entry: Locked, starts: Starts) -> Diagnostic:

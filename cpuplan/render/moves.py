@@ -8,7 +8,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.pipeline import Moves
 from cpuplan.solve.moves import Move
 from cpuplan.source import Position
-from cpuplan.text import joined
+from cpuplan.text import first_of, joined
 
 #: More nodes are not named.
 _MOST = 5
@@ -24,11 +24,7 @@ def lines(found: Iterable[Moves], locate: Callable[[str], Position | None]) -> I
 
 
 def _of(nodes: Sequence[str]) -> str:
-    return f" ({_names(nodes)})" if nodes else ""
-
-
-def _names(nodes: Sequence[str]) -> str:
-    return joined(nodes) if len(nodes) <= _MOST else f"{', '.join(nodes[:_MOST])} and {len(nodes) - _MOST} more"
+    return f" ({first_of(nodes, _MOST)})" if nodes else ""
 
 
 def changes(found: Iterable[Change]) -> Iterator[str]:
@@ -38,12 +34,12 @@ def changes(found: Iterable[Change]) -> Iterator[str]:
         match each:
             case Afresh(nodes=nodes, was=was, cpus=cpus):
                 why = f"its layout is one of CPUs {cpus}" if cpus else "its layout is not in the lock"
-                yield f"{name}: solved afresh, though {_names(nodes)} had a layout in {was}: {why}"
+                yield f"{name}: solved afresh, though {first_of(nodes, _MOST)} had a layout in {was}: {why}"
             case Resolved(before=before, now=now):
                 yield f"{name}: solved by OR-Tools {now}; the layout before was found by {before}"
             case Dropped(nodes=nodes):
                 are = "is" if len(nodes) == 1 else "are"
-                yield f"{name}: {_names(nodes)} {are} not compiled any more"
+                yield f"{name}: {first_of(nodes, _MOST)} {are} not compiled any more"
 
 
 def _told(move: Move) -> str:

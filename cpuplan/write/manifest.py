@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.files import is_plain
 from cpuplan.load.before import MANIFEST, OLD_PLAN
 from cpuplan.source import Position
 
@@ -45,11 +46,6 @@ def parents(paths: Iterable[str]) -> set[str]:
                 break
             found.add(folder)
     return found
-
-
-def is_plain(path: str) -> bool:
-    """Whether the path is relative, normalised, on one line, and stays below its folder."""
-    return not any(part in ("", ".", "..") for part in path.split("/")) and path.isprintable() and "\\" not in path
 
 
 def check_paths(paths: Iterable[str]) -> None:

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import Unreadable, read_regular
-from cpuplan.write.manifest import is_plain
+from cpuplan.files import Unreadable, is_plain, read_regular
 from cpuplan.write.tree import FOLDER, Entry, create, look
 
 #: Of a journal: some hundred bytes for each file of the output folder.
