@@ -113,9 +113,7 @@ def _never_up(spec: IntentSpec, topology: Topology) -> CpuSet:
     return topology.online - CpuSet(topology.cores) - listed
 
 
-def _unlabelled(
-    intent: Document, index: int, target: Target, members: list[tuple[Group, tuple[str, ...]]]
-) -> Iterator[Diagnostic]:
+def _unlabelled(intent: Document, index: int, target: Target, alike: list[Claim]) -> Iterator[Diagnostic]:
     """Nodes that are not in the pool of their class yet, as far as the inventory tells; and a name that is no label."""
     pool = target.pool or ""
     place = intent.at("targets", index, "mixedHardware")
@@ -126,9 +124,9 @@ def _unlabelled(
         yield diagnose("CP288", place, problem=problem)
         return
     label = targets.role(pool)
-    if names := sorted(name for group, found in members if label not in group.labels for name in found):
+    if names := sorted(name for _, group, found in alike if label not in group.labels for name in found):
         nodes = f"node {names[0]} has" if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]}) have"
-        cluster = members[0][0].cluster
+        cluster = alike[0].group.cluster
         yield diagnose("CP289", place, nodes=nodes, node=names[0], cluster=cluster, pool=pool, key=label)
 
 
@@ -138,52 +136,69 @@ def _classes(
     topologies: _Topologies,
     diagnostics: list[Diagnostic],
 ) -> Iterator[NodeClass]:
-    merged: dict[_Key, list[str]] = {}
-    first: dict[_Key, tuple[Document, Group]] = {}
-    members: dict[_Key, list[tuple[Group, tuple[str, ...]]]] = {}
-    for intent, group, names in claimed:
+    members: dict[_Key, list[Claim]] = {}
+    for claim in claimed:
+        intent, group, _ = claim
         key = (intent.name, group.cluster, group.hardware, group.offline, _devices_that_matter(intent.spec, group))
-        merged.setdefault(key, []).extend(names)
-        members.setdefault(key, []).append((group, names))
-        first.setdefault(key, (intent, group))
+        members.setdefault(key, []).append(claim)
     without_target: set[tuple[str, str]] = set()
-    for key, (intent, group) in first.items():
-        spec: IntentSpec = intent.spec
-        topology = topologies.of(group)
-        if topology and (down := _never_up(spec, topology)):
-            topology = topologies.of(group._replace(offline=group.offline | down))
-        found = targets.target_for(spec, group.cluster)
+    for key, alike in members.items():
+        intent, group, _ = alike[0]
+        found = targets.target_for(intent.spec, group.cluster)
         if found is None and (intent.name, group.cluster) not in without_target:
             without_target.add((intent.name, group.cluster))
             place = intent.at("targets")
             diagnostics.append(diagnose("CP226", place, intent=intent.name, cluster=group.cluster))
-        if found is None or topology is None:
-            continue
-        index, target = found
-        facts: HardwareSpec = documents.by_name["Hardware", group.hardware].spec
-        suffix = class_names.offline_part(group.offline)
-        own = key[-1]
-        suffix += f"-devices-{_digest(own)}" if own else ""
-        if targets.is_split(target):
-            spec = targets.split(spec, index, group.hardware + suffix)
-            target = spec.targets[index]
-            diagnostics += _unlabelled(intent, index, target, members[key])
-        name = f"{intent.name}-{group.hardware}{suffix}"
-        if problem := class_names.too_long(name, intent, documents.by_name["Hardware", group.hardware]):
-            diagnostics.append(problem)
-            continue
-        yield NodeClass(
-            name=name,
-            intent=intent.name,
-            spec=spec,
-            target=target,
-            cluster=group.cluster,
-            hardware=group.hardware,
-            topology=topology,
-            nodes=tuple(sorted(merged[key])),
-            cpu_vendor=facts.vendor or "",
-            architecture=facts.architecture,
-            cpu_model_number=facts.model_number,
-            devices=(*facts.devices, *own),
-            written_as=intent.written_as,
-        )
+        topology = _topology(intent.spec, group, topologies)
+        if found and topology:
+            hardware = documents.by_name["Hardware", group.hardware]
+            made = _class(alike, hardware, topology, found, key[-1], diagnostics)
+            if made:
+                yield made
+
+
+def _topology(spec: IntentSpec, group: Group, topologies: _Topologies) -> Topology | None:
+    """The machine as the intent boots it."""
+    topology = topologies.of(group)
+    if topology and (down := _never_up(spec, topology)):
+        return topologies.of(group._replace(offline=group.offline | down))
+    return topology
+
+
+def _class(
+    alike: list[Claim],
+    hardware: Document,
+    topology: Topology,
+    found: tuple[int, Target],
+    own: tuple[Device, ...],
+    diagnostics: list[Diagnostic],
+) -> NodeClass | None:
+    """The class of nodes that have the same; None where its name would be too long."""
+    intent, group, _ = alike[0]
+    index, target = found
+    spec: IntentSpec = intent.spec
+    facts: HardwareSpec = hardware.spec
+    suffix = class_names.offline_part(group.offline) + (f"-devices-{_digest(own)}" if own else "")
+    if targets.is_split(target):
+        spec = targets.split(spec, index, group.hardware + suffix)
+        target = spec.targets[index]
+        diagnostics += _unlabelled(intent, index, target, alike)
+    name = f"{intent.name}-{group.hardware}{suffix}"
+    if problem := class_names.too_long(name, intent, hardware):
+        diagnostics.append(problem)
+        return None
+    return NodeClass(
+        name=name,
+        intent=intent.name,
+        spec=spec,
+        target=target,
+        cluster=group.cluster,
+        hardware=group.hardware,
+        topology=topology,
+        nodes=tuple(sorted(node for claim in alike for node in claim.names)),
+        cpu_vendor=facts.vendor or "",
+        architecture=facts.architecture,
+        cpu_model_number=facts.model_number,
+        devices=(*facts.devices, *own),
+        written_as=intent.written_as,
+    )
