@@ -48,13 +48,15 @@ def read(root: Path, also: Sequence[Path] = ()) -> Inputs:
 
 def read_files(root: Path, paths: Sequence[Path]) -> tuple[dict[str, bytes], list[Diagnostic]]:
     """The bytes of files by name; those below `root` must not be links that leave it."""
-    real = os.path.realpath(root)
+    real, top = os.path.realpath(root), os.path.abspath(root)
     texts: dict[str, bytes] = {}
     problems = []
     for path in paths:
         name = files.shown(root, path)
+        # Absolute, for `../file` has the prefix of the project's folder if that is `.`.
+        is_below = Path(os.path.abspath(path)).is_relative_to(top)
         try:
-            texts[name] = read_regular(path, within=real if path.is_relative_to(root) else None)
+            texts[name] = read_regular(path, within=real if is_below else None)
         except Unreadable as error:
             problems.append(files.refusal(name, error))
     return texts, problems

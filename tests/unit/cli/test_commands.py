@@ -55,6 +55,12 @@ def test_init_overwrites_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert not (tmp_path / "inventories").exists()
 
 
+def test_validate_takes_a_file_beside_the_project(project: Path, capsys: Capture) -> None:
+    (project / INTENT).rename(project.parent / "main.yaml")
+    code, _, err = run_in(project, ["validate", "../main.yaml"], capsys)
+    assert (code, err) == (0, "valid: 2 nodes in 1 class, each with a layout\n")
+
+
 def test_validate_writes_nothing(project: Path, capsys: Capture) -> None:
     before = sorted(project.rglob("*"))
     code, out, err = run_in(project, ["validate"], capsys)
