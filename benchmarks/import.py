@@ -1,8 +1,9 @@
-"""`cpuplan import` as a whole process, side by side with what it is measured against, and in bounded memory.
+"""`cpuplan import` as a whole process, side by side with what it is measured against, and in
+bounded memory.
 
-`python -m benchmarks.import [RUNS]`: medians of interleaved runs. Recorded machines are looked for in `../shared`, and
-what needs one is skipped with the reason where it is not there; the largest machine is made here, on a file system in
-memory, since it has 104,000 files.
+`python -m benchmarks.import [RUNS]`: medians of interleaved runs. Recorded machines are looked for
+in `../shared`, and what needs one is skipped with the reason where it is not there; the largest
+machine is made here, on a file system in memory, since it has 104,000 files.
 """
 
 import os
@@ -28,7 +29,9 @@ PROGRAM = (sys.executable, "-c", "from cpuplan.__main__ import main; main()", "i
 
 
 class Row(NamedTuple):
-    """A command, its peer or None, and how many times as long as that, or how many seconds, it may take."""
+    """A command, its peer or None, and how many times as long as that, or how many seconds, it may
+    take.
+    """
 
     name: str
     words: Sequence[str]
@@ -51,15 +54,24 @@ def unpacked(folder: Path) -> Row:
 
 
 def largest(folder: Path) -> Row:
-    """A machine of 1,920 CPUs beside lscpu, which reads less: it prints no distances, memory, huge pages or devices."""
+    """A machine of 1,920 CPUs beside lscpu, which reads less: it prints no distances, memory, huge
+    pages or devices.
+    """
     if not shutil.which("lscpu"):
         raise SkipError("there is no lscpu")
     cpus = make_root(folder, 16)
-    return Row(f"{cpus:,} CPUs, a folder", (*PROGRAM, str(folder), "--stdout"), ("lscpu", "-s", str(folder), "-p"), 3)
+    return Row(
+        f"{cpus:,} CPUs, a folder",
+        (*PROGRAM, str(folder), "--stdout"),
+        ("lscpu", "-s", str(folder), "-p"),
+        3,
+    )
 
 
 def fleet(folder: Path) -> Row:
-    """A must-gather of 100 nodes whose snapshots have up to 19,000 members; seconds, not a ratio."""
+    """A must-gather of 100 nodes whose snapshots have up to 19,000 members; seconds, not a
+    ratio.
+    """
     samples = sorted((SHARED / "vectors/nto/must-gather").glob("real-*/*/nodes/*/sysinfo.tgz"))
     if not samples:
         raise SkipError(f"there is no must-gather in {SHARED / 'vectors/nto/must-gather'}")
@@ -103,14 +115,19 @@ def measure(row: Row, runs: int, environment: dict[str, str]) -> None:
     other = statistics.median(each.seconds for each in theirs[1:]) if theirs else 0
     ratio, limit = (f"{median / other:.2f}", f"{row.limit}") if other else ("", f"{row.limit} s")
     peer = f"{other * 1000:.0f}" if other else ""
-    print(f"{row.name:<28}{median * 1000:>10.0f}{peer:>10}{ratio:>8}{limit:>8}{peak:>10.0f}", flush=True)
+    print(
+        f"{row.name:<28}{median * 1000:>10.0f}{peer:>10}{ratio:>8}{limit:>8}{peak:>10.0f}",
+        flush=True,
+    )
 
 
 def main() -> None:
     """Print a table."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a private folder is made in it
-    print(f"{'machine':<28}{'median ms':>10}{'peer ms':>10}{'ratio':>8}{'limit':>8}{'peak MiB':>10}")
+    print(
+        f"{'machine':<28}{'median ms':>10}{'peer ms':>10}{'ratio':>8}{'limit':>8}{'peak MiB':>10}"
+    )
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         # Compiled modules are kept, as an installed program has them, but not in the checkout.
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
@@ -124,7 +141,9 @@ def main() -> None:
                 continue
             measure(row, runs, environment)
             shutil.rmtree(place)
-    print(f"the benchmark itself: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+    print(
+        f"the benchmark itself: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """OpenShift's work as whole processes, in CPU time, beside what its own programs take.
 
-`python -m benchmarks.openshift [RUNS]`: medians. The operator's `render` takes 8 ms of CPU for each further profile;
-the profile creator 8.9 s on a disk and 1.15 s on a RAM disk for the largest recorded must-gather (Intel Xeon, two
-cores, Go 1.27). Recorded must-gathers are looked for in `../shared`.
+`python -m benchmarks.openshift [RUNS]`: medians. The operator's `render` takes 8 ms of CPU for each
+further profile; the profile creator 8.9 s on a disk and 1.15 s on a RAM disk for the largest
+recorded must-gather (Intel Xeon, two cores, Go 1.27). Recorded must-gathers are looked for in
+`../shared`.
 """
 
 import os
@@ -57,7 +58,8 @@ spec:
 
 def cpu_seconds(words: Sequence[str], folder: Path) -> float:
     """User and system time of one process."""
-    # Without its cache of compiled modules, every process would compile cpuplan's and not its peers'.
+    # Without its cache of compiled modules, every process would compile cpuplan's and not its
+    # peers'.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(words, check=True, capture_output=True, cwd=folder, env=kept)
@@ -66,7 +68,9 @@ def cpu_seconds(words: Sequence[str], folder: Path) -> float:
 
 
 def make_project(folder: Path, profiles: int) -> Path:
-    """A project of `profiles` PerformanceProfiles as they are, each for a node; compiled, so that it has a lock."""
+    """A project of `profiles` PerformanceProfiles as they are, each for a node; compiled, so that
+    it has a lock.
+    """
     numbers = [{"number": number} for number in range(1, profiles + 1)]
     for name, text in (
         ("inventories/site.yaml", INVENTORY + "".join(NODES % number for number in numbers)),
@@ -89,16 +93,35 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     with tempfile.TemporaryDirectory() as folder:
         one, many = (make_project(Path(folder, str(count)), count) for count in (1, MANY))
-        rows = [(compile_anew(one), compile_anew(many), cpu_seconds(READERS, one)) for _ in range(runs)]
-        single, all_of_them, peer = (statistics.median(times) * 1000 for times in zip(*rows, strict=True))
-        print(f"one profile, compiled with a lock: {single:.0f} ms, {single / peer:.1f} times {' '.join(READERS[2:])}")
-        print(f"each further profile: {(all_of_them - single) / (MANY - 1):.1f} ms, the operator's render 8 ms")
+        rows = [
+            (compile_anew(one), compile_anew(many), cpu_seconds(READERS, one)) for _ in range(runs)
+        ]
+        single, all_of_them, peer = (
+            statistics.median(times) * 1000 for times in zip(*rows, strict=True)
+        )
+        print(
+            f"one profile, compiled with a lock: {single:.0f} ms, {single / peer:.1f} times {' '.join(READERS[2:])}"
+        )
+        print(
+            f"each further profile: {(all_of_them - single) / (MANY - 1):.1f} ms, the operator's render 8 ms"
+        )
         if not LARGEST.exists():
             print(f"skipped: there is no {LARGEST}")
             return
-        words = (*PROGRAM, "propose", str(LARGEST), "--pool", "master", "--reserved", "4", "--stdout")
+        words = (
+            *PROGRAM,
+            "propose",
+            str(LARGEST),
+            "--pool",
+            "master",
+            "--reserved",
+            "4",
+            "--stdout",
+        )
         proposed = statistics.median(cpu_seconds(words, one) for _ in range(runs))
-        print(f"an intent from a must-gather: {proposed:.2f} s, the profile creator 8.9 s, or 1.15 s in memory")
+        print(
+            f"an intent from a must-gather: {proposed:.2f} s, the profile creator 8.9 s, or 1.15 s in memory"
+        )
 
 
 if __name__ == "__main__":

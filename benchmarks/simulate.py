@@ -1,7 +1,9 @@
-"""The simulator's inner loops against the kubelet's Go code: `python -m benchmarks.simulate [RUNS]`.
+"""The simulator's inner loops against the kubelet's Go code: `python -m benchmarks.simulate
+[RUNS]`.
 
-Go's CPU times are those of a machine on which `sum(i * i for i in range(1000000))` took 60 ms: they are scaled by what
-this takes here. The faster of Go's two runs counts, and the median of ours. Hints and merges include decoding JSON.
+Go's CPU times are those of a machine on which `sum(i * i for i in range(1000000))` took 60 ms: they
+are scaled by what this takes here. The faster of Go's two runs counts, and the median of ours.
+Hints and merges include decoding JSON.
 """
 
 import json
@@ -11,15 +13,16 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cpuplan.simulate import topologymanager
-from cpuplan.simulate.assignment import take_by_topology_numa_packed as packed
-from cpuplan.simulate.bits import members, parse_cpus
-from cpuplan.simulate.cputopology import CPUTopology
-from cpuplan.simulate.distributed import take_by_topology_numa_distributed as distributed
-from cpuplan.simulate.hints import ProviderHints, TopologyHint, generate_cpu_topology_hints
-from cpuplan.simulate.kubelet import Kubelet, read_machine
-from cpuplan.simulate.memorymanager import NodeMemory
-from cpuplan.simulate.pod import read_pod
+from cpuplan.kubelet.bits import members, parse_cpus
+from cpuplan.kubelet.cpu.assignment import take_by_topology_numa_packed as packed
+from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed as distributed
+from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
+from cpuplan.kubelet.cpu.topology import CPUTopology
+from cpuplan.kubelet.memory.memorymanager import NodeMemory
+from cpuplan.kubelet.node import Kubelet, read_machine
+from cpuplan.kubelet.pods.pod import read_pod
+from cpuplan.kubelet.topology import topologymanager
+from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
 from tests.conformance.kubelet.shapes import topology as read_topology
 
 CALIBRATION = 60.0
@@ -29,7 +32,9 @@ FLEET_NODES, FLEET_PODS, FLEET_LIMIT = 1000, 10, 20
 
 
 class Machine(NamedTuple):
-    """A regular machine with two threads a core, all first threads numbered before the second ones."""
+    """A regular machine with two threads a core, all first threads numbered before the second
+    ones.
+    """
 
     cpus: int
     sockets: int
@@ -40,11 +45,22 @@ class Machine(NamedTuple):
         """The topology as the kubelet's vectors have it."""
         cores = self.cpus // 2
         rows = [
-            [cpu, core, core * self.sockets // cores, core * self.numa_nodes // cores, core * self.caches // cores]
+            [
+                cpu,
+                core,
+                core * self.sockets // cores,
+                core * self.numa_nodes // cores,
+                core * self.caches // cores,
+            ]
             for cpu in range(self.cpus)
             for core in [cpu % cores]
         ]
-        return {"cpus": rows, "numCPUs": self.cpus, "numCores": cores, "numSockets": self.sockets} | {
+        return {
+            "cpus": rows,
+            "numCPUs": self.cpus,
+            "numCores": cores,
+            "numSockets": self.sockets,
+        } | {
             "numNUMANodes": self.numa_nodes,
             "numUncoreCaches": self.caches,
         }
@@ -93,14 +109,18 @@ def hints_case(machine: Machine, count: int) -> Callable[[], object]:
 def merge_case(policy: str, nodes: int, providers: int) -> Callable[[], object]:
     machine = Machine(nodes * 4, 1, nodes, nodes).topology()
     hints = generate_cpu_topology_hints(machine, machine.all, 0, 1)
-    one = [{"numa": members(hint.affinity or 0), "preferred": False} for hint in hints]  # nothing ends the search early
+    # nothing ends the search early
+    one = [{"numa": members(hint.affinity or 0), "preferred": False} for hint in hints]
     request = json.dumps([{f"resource{index}": one} for index in range(providers)])
     numa = topologymanager.NUMAInfo(tuple(range(nodes)), dict.fromkeys(range(nodes), (10,) * nodes))
 
     def call() -> object:
         given: list[ProviderHints | None] = [
             {
-                name: [TopologyHint(sum([1 << node for node in hint["numa"]]), hint["preferred"]) for hint in listed]
+                name: [
+                    TopologyHint(sum([1 << node for node in hint["numa"]]), hint["preferred"])
+                    for hint in listed
+                ]
                 for name, listed in provider.items()
             }
             for provider in json.loads(request)
@@ -115,22 +135,32 @@ ROWS = (
     Row("packed, 8 of 126, 128 CPUs", 2.3, packed_case(LARGE, 8, "0,64")),
     Row("packed, 30 of 254, 256 CPUs", 8.1, packed_case(HUGE, 30, "0,128")),
     Row("packed, 200 of 254, 256 CPUs", 2.2, packed_case(HUGE, 200, "0,128")),
-    Row("packed and uncore, 24 of 254, 256 CPUs", 3.0, packed_case(HUGE, 24, "0,128", align_by_uncore_cache=True)),
+    Row(
+        "packed and uncore, 24 of 254, 256 CPUs",
+        3.0,
+        packed_case(HUGE, 24, "0,128", align_by_uncore_cache=True),
+    ),
     Row("spread, 30 of 254, 256 CPUs", 6.8, packed_case(HUGE, 30, "0,128", spread=True)),
     Row("distributed, 64 of 120, 128 CPUs, g=2", 6.1, distributed_case(LARGE, 64, "0-3,64-67", 2)),
     Row("distributed, 30 of 254, 256 CPUs, g=1", 2.7, distributed_case(HUGE, 30, "0,128", 1)),
     Row("distributed, 100 of 254, 256 CPUs, g=2", 24, distributed_case(HUGE, 100, "0,128", 2)),
-    Row("distributed, 150 of 252, 256 CPUs, g=1", 14, distributed_case(HUGE, 150, "0-1,128-129", 1)),
+    Row(
+        "distributed, 150 of 252, 256 CPUs, g=1", 14, distributed_case(HUGE, 150, "0-1,128-129", 1)
+    ),
     Row("distributed, 200 of 254, 256 CPUs, g=2", 10, distributed_case(HUGE, 200, "0,128", 2)),
     Row("hints, 16, 256 CPUs, 8 NUMA nodes", 18, hints_case(HUGE, 16)),
     Row("hints, 16, 32 CPUs, 4 NUMA nodes", 0.66, hints_case(MEDIUM, 16), SMALL_LIMIT),
     Row("merge restricted, 8 nodes, 2 providers", 21, merge_case("restricted", 8, 2)),
-    Row("merge best-effort, 4 nodes, 3 providers", 1.8, merge_case("best-effort", 4, 3), SMALL_LIMIT),
+    Row(
+        "merge best-effort, 4 nodes, 3 providers", 1.8, merge_case("best-effort", 4, 3), SMALL_LIMIT
+    ),
 )
 
 
 def admit_fleet(nodes: int, pods: int) -> float:
-    """Seconds for `nodes` nodes with 128 CPUs in 8 NUMA nodes, to each of which `pods` pods come."""
+    """Seconds for `nodes` nodes with 128 CPUs in 8 NUMA nodes, to each of which `pods` pods
+    come.
+    """
     gib = 1024**3
     memory = [NodeMemory(node, 32 * gib) for node in range(LARGE.numa_nodes)]
     distances = dict.fromkeys(range(LARGE.numa_nodes), (10,) * LARGE.numa_nodes)
@@ -149,7 +179,11 @@ def admit_fleet(nodes: int, pods: int) -> float:
     for _ in range(nodes):
         kubelet = Kubelet(config, machine)
         for number in range(pods):
-            kubelet.admit(read_pod({"metadata": {"uid": f"pod-{number}"}, "spec": {"containers": [container]}}))
+            kubelet.admit(
+                read_pod(
+                    {"metadata": {"uid": f"pod-{number}"}, "spec": {"containers": [container]}}
+                )
+            )
     return time.process_time() - begin
 
 
@@ -166,7 +200,10 @@ def milliseconds(call: Callable[[], object], runs: int) -> float:
 def main() -> None:
     """Print a table; 1 when a row is slower than its limit."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    scale = min(milliseconds(lambda: sum(i * i for i in range(1000000)), 1) for _ in range(10)) / CALIBRATION
+    scale = (
+        min(milliseconds(lambda: sum(i * i for i in range(1000000)), 1) for _ in range(10))
+        / CALIBRATION
+    )
     print(f"Go's times are scaled by {scale:.2f}")
     print(f"{'case':<42}{'Go ms':>8}{'ms':>8}{'times faster':>14}{'limit':>7}")
     slow = 0

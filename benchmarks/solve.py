@@ -1,6 +1,7 @@
 """What solving costs, beyond the import of the solver.
 
-`python -m benchmarks.solve [RUNS]`: medians of processor time and of wall time, side by side with what is allowed.
+`python -m benchmarks.solve [RUNS]`: medians of processor time and of wall time, side by side with
+what is allowed.
 """
 
 import json
@@ -14,15 +15,16 @@ from typing import Any
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError
+from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import solver
-from cpuplan.topology import UNKNOWN, Cpu, Topology
 from tests.unit.solve.problems import locate, machine, node_class
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 #: Two sockets of 224 cores with two threads, 64 caches of 7 cores, NPS4.
 LARGE = machine(448, 2, sockets=2, numa_nodes=8, caches=64)
-#: Eight pools and partitions, with numbers per NUMA node and socket, places, and neighbours by cache.
+#: Eight pools and partitions, with numbers per NUMA node and socket, places, and neighbours by
+#: cache.
 EIGHT_POOLS: dict[str, Any] = {
     "reserved": {"cores": 1, "per": "numaNode"},
     "shared": {"cores": 10, "numaNodes": "0"},
@@ -95,13 +97,24 @@ def main() -> None:
     plan = solver.solve(large, locate)
     layout = {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)}
     print(f"{'milliseconds':<58}{'CPU':>8}{'wall':>9}{'limit':>7}")
-    row("896 CPUs, 64 caches, 8 pools: solved and proven", seconds(lambda: solver.solve(large, locate), runs), 1)
+    row(
+        "896 CPUs, 64 caches, 8 pools: solved and proven",
+        seconds(lambda: solver.solve(large, locate), runs),
+        1,
+    )
     row("the same, a layout verified", seconds(lambda: solver.verify(large, layout), runs), 0.005)
     too_many = node_class(LARGE, TOO_MANY)
-    row("the same with too many CPUs asked for, explained", seconds(lambda: refused(too_many), runs), 2)
+    row(
+        "the same with too many CPUs asked for, explained",
+        seconds(lambda: refused(too_many), runs),
+        2,
+    )
     if nodes := corpus():
         each = [seconds(partial(solver.solve, node, locate), 1) for node in nodes]
-        middle = statistics.median(cpu for cpu, _ in each), statistics.median(wall for _, wall in each)
+        middle = (
+            statistics.median(cpu for cpu, _ in each),
+            statistics.median(wall for _, wall in each),
+        )
         row(f"{len(nodes)} machines of the corpus, median", middle, 0.05)
 
 

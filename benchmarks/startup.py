@@ -1,6 +1,7 @@
 """Commands as whole processes, side by side with what they are measured against.
 
-`python -m benchmarks.startup [RUNS]`: medians of interleaved runs on a copy of the sample, and their ratios.
+`python -m benchmarks.startup [RUNS]`: medians of interleaved runs on a copy of the sample, and
+their ratios.
 """
 
 import os
@@ -40,7 +41,8 @@ ROWS = (
 
 def seconds(words: Sequence[str], cache: Path) -> float:
     """The wall time of one process, with its records in the folder `cache`."""
-    # Without its cache of compiled modules, every process would compile cpuplan's and not its peers'.
+    # Without its cache of compiled modules, every process would compile cpuplan's and not its
+    # peers'.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     kept["XDG_CACHE_HOME"] = str(cache)
     begin = time.perf_counter()
@@ -65,7 +67,9 @@ def main() -> None:
             command = [str(program), "-C", str(sample), *row.arguments]
             peer = [sys.executable, "-c", row.peer]
             records = nowhere if row.fresh else cache
-            pairs = [(seconds(command, records), seconds(peer, records)) for _ in range(runs + 1)][1:]
+            pairs = [(seconds(command, records), seconds(peer, records)) for _ in range(runs + 1)][
+                1:
+            ]
             mine, theirs = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
             print(f"{row.name:<40}{mine:>10.1f}{theirs:>10.1f}{mine / theirs:>8.2f}{row.limit:>8}")
 

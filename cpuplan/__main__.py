@@ -7,7 +7,8 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments name, and end the process with its exit code."""
-    # It is short, and most of what it makes lives to its end: collecting while modules load would only cost time.
+    # It is short, and most of what it makes lives to its end: collecting while modules load would
+    # only cost time.
     gc.set_threshold(1_000_000, 50, 100)
     if sys.stdout:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text stream, as Python makes it
@@ -19,8 +20,9 @@ def main() -> None:
 def leave(code: int) -> None:
     """End the process.
 
-    Python would first take every module and object apart, a fifth of a compilation's time. Nothing waits for that: what
-    is written is closed already. Under a debugger or profiler, which has its say at the end, it goes the usual way.
+    Python would first take every module and object apart, a fifth of a compilation's time. Nothing
+    waits for that: what is written is closed already. Under a debugger or profiler, which has its
+    say at the end, it goes the usual way.
     """
     if _is_watched():
         sys.exit(code)
@@ -36,7 +38,9 @@ def leave(code: int) -> None:
 
 
 def _is_watched() -> bool:
-    """Whether a debugger, profiler or measure of coverage is at work; from Python 3.12 on they register as tools."""
+    """Whether a debugger, profiler or measure of coverage is at work; from Python 3.12 on they
+    register as tools.
+    """
     if sys.gettrace() or sys.getprofile():
         return True
     return sys.version_info >= (3, 12) and any(map(sys.monitoring.get_tool, range(6)))

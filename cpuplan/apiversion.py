@@ -10,7 +10,9 @@ _STAGES = ("alpha", "beta", None)
 
 
 def is_later(found: object) -> bool:
-    """Whether an apiVersion is of cpuplan's group and later than ours, in Kubernetes' order: v1alpha1, v1beta1, v1."""
+    """Whether an apiVersion is of cpuplan's group and later than ours, in Kubernetes' order:
+    v1alpha1, v1beta1, v1.
+    """
     if not isinstance(found, str):
         return False
     group, _, version = found.partition("/")

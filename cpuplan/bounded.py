@@ -1,14 +1,26 @@
-"""YAML that others wrote, before a reader that recurses takes it: PyYAML's own composer in C overflows the stack, which
-ends the process, and a few lines of aliases stand for more values than there are atoms (CVE-2019-11253)."""
+"""YAML that others wrote, before a reader that recurses takes it: PyYAML's own composer in C
+overflows the stack, which ends the process, and a few lines of aliases stand for more values than
+there are atoms (CVE-2019-11253).
+"""
 
 from typing import Any
 
 MAX_DEPTH = 100
 MAX_VALUES = 200_000
-#: Characters of an unquoted value: a number to base 60 (`1:01:01`) takes time by the square of its length.
+#: Characters of an unquoted value: a number to base 60 (`1:01:01`) takes time by the square of its
+#: length.
 MAX_PLAIN = 16_384
-#: What PyYAML's constructors raise beside its own errors, for `!!int ''`, `!!bool x`, `!!timestamp x` or 5,000 digits.
-CONSTRUCTION_ERRORS = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
+#: What PyYAML's constructors raise beside its own errors, for `!!int ''`, `!!bool x`, `!!timestamp
+#: x` or 5,000 digits.
+CONSTRUCTION_ERRORS = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 def check_yaml(text: str, parser: Any = None) -> None:
@@ -19,7 +31,8 @@ def check_yaml(text: str, parser: Any = None) -> None:
     import yaml
 
     loader: Any = (parser or getattr(yaml, "CSafeLoader", yaml.SafeLoader))(text)
-    anchors: dict[str | None, int | None] = {}  # how many values an anchor stands for; None as long as it is open
+    # how many values an anchor stands for; None as long as it is open
+    anchors: dict[str | None, int | None] = {}
     begun: list[tuple[str | None, int]] = []
     count = 0
     while (event := loader.get_event()) is not None:

@@ -1,16 +1,20 @@
-"""What a compilation changes beside the CPUs that move: layouts solved anew, nodes that are left out."""
+"""What a compilation changes beside the CPUs that move: layouts solved anew, nodes that are left
+out.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuplan import pipeline
-from cpuplan.load.lock import Key, Starts
+from cpuplan.fleet.lock import Key, Starts
 from cpuplan.pipeline import Project
 from cpuplan.plan import NodePlan, Plan
 
 
 class Afresh(NamedTuple):
-    """A class whose layout was solved without that of nodes of it, which had one as another class."""
+    """A class whose layout was solved without that of nodes of it, which had one as another
+    class.
+    """
 
     key: Key
     nodes: tuple[str, ...]

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-#: The highest CPU number that systemd, the strictest reader of CPU lists, accepts (systemd 252, CPU_AFFINITY).
+#: The highest CPU number that systemd, the strictest reader of CPU lists, accepts (systemd 252,
+#: CPU_AFFINITY).
 MAX_CPU = 8191
 
 # Not \d, which takes the digits of all scripts, and not more digits than any number of CPUs has.
@@ -46,9 +47,11 @@ class CpuSet:
 
     @classmethod
     def parse(cls, text: str) -> "CpuSet":
-        """Read the list form that the kernel, systemd, the kubelet and CRI-O all take: `0-3,8`, no blanks.
+        """Read the list form that the kernel, systemd, the kubelet and CRI-O all take: `0-3,8`, no
+        blanks.
 
-        Raises CpuSetError for anything else, also for a CPU named twice: the second is always a slip.
+        Raises CpuSetError for anything else, also for a CPU named twice: the second is always a
+        slip.
         """
         if not text:
             return EMPTY
@@ -67,7 +70,8 @@ class CpuSet:
 
     @classmethod
     def parse_kubelet(cls, text: str) -> "CpuSet":
-        """Read a list as the kubelet does (k8s.io/utils/cpuset, Parse): any order, repeats, leading zeros.
+        """Read a list as the kubelet does (k8s.io/utils/cpuset, Parse): any order, repeats, leading
+        zeros.
 
         Raises CpuSetError for anything else.
         """
@@ -82,7 +86,9 @@ class CpuSet:
 
     @classmethod
     def parse_kernel(cls, text: str) -> "CpuSet":
-        """Read what the kernel writes or takes: blanks, `(null)`, repeated CPUs, `0-64:2/4` (bitmap_parselist)."""
+        """Read what the kernel writes or takes: blanks, `(null)`, repeated CPUs, `0-64:2/4`
+        (bitmap_parselist).
+        """
         bits = 0
         for item in text.replace("\n", ",").replace(" ", ",").replace("\0", "").split(","):
             if not item or item == "(null)":
@@ -109,13 +115,17 @@ class CpuSet:
             raise CpuSetError(digits, "is no mask of hexadecimal words")
         bits = int(digits.replace(",", ""), 16)
         if bits.bit_length() > MAX_CPU + 1:
-            raise CpuSetError(digits, f"goes beyond CPU {MAX_CPU}, the highest number that systemd takes")
+            raise CpuSetError(
+                digits, f"goes beyond CPU {MAX_CPU}, the highest number that systemd takes"
+            )
         return cls.from_bits(bits)
 
     def mask(self, cpus: int = 0) -> str:
         """The kernel's mask form, wide enough for CPUs 0 to `cpus` - 1."""
         words = max(1, -(-max(self.bits.bit_length(), cpus) // 32))
-        return ",".join(f"{self.bits >> 32 * word & 0xFFFFFFFF:08x}" for word in reversed(range(words)))
+        return ",".join(
+            f"{self.bits >> 32 * word & 0xFFFFFFFF:08x}" for word in reversed(range(words))
+        )
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """The runs of neighbouring CPUs as (first, last), ascending."""
@@ -133,7 +143,9 @@ class CpuSet:
         return self.mask().lstrip("0,") or "0"
 
     def kernel_list(self) -> str:
-        """The shortest kernel list: strided ranges (`0-110:1/2`) where three or more CPUs stand equally apart."""
+        """The shortest kernel list: strided ranges (`0-110:1/2`) where three or more CPUs stand
+        equally apart.
+        """
         return ",".join(_strided(list(self.ranges())))
 
     def expanded(self) -> str:
@@ -252,7 +264,10 @@ def _strided(ranges: list[tuple[int, int]]) -> Iterator[str]:
         used, end = last - first + 1, index + 1
         if end < len(ranges):
             group = ranges[end][0] - first
-            while end < len(ranges) and ranges[end] == (first + group * (end - index), last + group * (end - index)):
+            while end < len(ranges) and ranges[end] == (
+                first + group * (end - index),
+                last + group * (end - index),
+            ):
                 end += 1
         if end - index >= 3:
             yield f"{first}-{ranges[end - 1][1]}:{used}/{group}"

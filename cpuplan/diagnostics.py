@@ -1,4 +1,6 @@
-"""What cpuplan says to people and programs about their input: values first, the sentence is made by `render`."""
+"""What cpuplan says to people and programs about their input: values first, the sentence is made by
+`render`.
+"""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -14,10 +16,12 @@ class Severity(Enum):
 
 
 class Reason(NamedTuple):
-    """Why a value is what it is: a sentence, and the statement it comes from as `Kind/name:field.path`.
+    """Why a value is what it is: a sentence, and the statement it comes from as
+    `Kind/name:field.path`.
 
-    The statement is named by field and not by line, so that a comment added above it changes no output;
-    `load.Documents.locate` finds its line. An `origin` without a colon names a built-in rule or default.
+    The statement is named by field and not by line, so that a comment added above it changes no
+    output; `load.Documents.locate` finds its line. An `origin` without a colon names a built-in
+    rule or default.
     """
 
     text: str
@@ -41,9 +45,10 @@ class Waiver(NamedTuple):
 class Diagnostic(NamedTuple):
     """One finding: a code of `codes.CODES`, where it is, what is wrong and what to do about it.
 
-    `field` is its place as `Kind/name:path`, where that is known; one with a day `after` counts from the next day on.
-    `classes` are the classes of nodes (`cluster/name`) that it was found on, where it is about some of them.
-    A position in line 0 is the whole file. `stands_for` counts the findings that are told by this one.
+    `field` is its place as `Kind/name:path`, where that is known; one with a day `after` counts
+    from the next day on. `classes` are the classes of nodes (`cluster/name`) that it was found on,
+    where it is about some of them. A position in line 0 is the whole file. `stands_for` counts the
+    findings that are told by this one.
     """
 
     code: str
@@ -76,7 +81,9 @@ def diagnose(
     labels: Iterable[Label] = (),
     **values: Any,
 ) -> Diagnostic:
-    """Make the diagnostic `code` with its wording from the table; `values` fill the wording's gaps."""
+    """Make the diagnostic `code` with its wording from the table; `values` fill the wording's
+    gaps.
+    """
     from cpuplan.codes import CODES  # most runs find nothing
 
     entry = CODES[code]
@@ -105,7 +112,10 @@ def counting(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> list
 def as_of(diagnostics: Iterable[Diagnostic], day: str) -> list[Diagnostic]:
     """Those that there are on a day (YYYY-MM-DD), with the waivers that hold then."""
     present = (each for each in diagnostics if each.after < day)
-    return [each._replace(waiver=None) if each.waiver and each.waiver.expires < day else each for each in present]
+    return [
+        each._replace(waiver=None) if each.waiver and each.waiver.expires < day else each
+        for each in present
+    ]
 
 
 class Findings:

@@ -1,8 +1,8 @@
 """Canonical text from plain data: YAML, JSON and TOML that are the same bytes on every machine.
 
-Every file cpuplan emits in these formats is made here from data, never from a template, so no value can break out of
-its place. The YAML writer is our own because libyaml's takes 1.2 s for half a megabyte, wraps lines, and leaves texts
-unquoted that other readers take for numbers.
+Every file cpuplan emits in these formats is made here from data, never from a template, so no value
+can break out of its place. The YAML writer is our own because libyaml's takes 1.2 s for half a
+megabyte, wraps lines, and leaves texts unquoted that other readers take for numbers.
 """
 
 import re
@@ -13,7 +13,9 @@ from cpuplan.printable import UNPRINTABLE, escape, printable_lines
 
 
 class Flow:
-    """Marks a list or dict to be written on one line: `{id: 0, cpus: 0-55}`. Everything in it is on that line too."""
+    """Marks a list or dict to be written on one line: `{id: 0, cpus: 0-55}`. Everything in it is on
+    that line too.
+    """
 
     __slots__ = ("data",)
 
@@ -22,7 +24,9 @@ class Flow:
 
 
 class Noted(str):
-    """A text of a dict that people cannot read, base64 say: YAML has `note` above it in comment lines."""
+    """A text of a dict that people cannot read, base64 say: YAML has `note` above it in comment
+    lines.
+    """
 
     __slots__ = ("note",)
     note: str
@@ -33,30 +37,39 @@ class Noted(str):
         return made
 
 
-#: What may stand unquoted: printable ASCII from a letter, digit, `_` or path on, without `: `, ` #` or an end blank.
+#: What may stand unquoted: printable ASCII from a letter, digit, `_` or path on, without `: `, ` #`
+#: or an end blank.
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])(?:[!-9;-~]|:(?=[!-~])| (?=[ !\"$-~]))*")
 #: The same inside brackets, where commas, brackets and colons have a meaning.
 _PLAIN_IN_FLOW = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])[A-Za-z0-9_./<=>()$^~;+\\-]*")
 
-#: Words with a meaning in YAML 1.1 (https://yaml.org/type/), in any case: readers differ in the cases that they know.
+#: Words with a meaning in YAML 1.1 (https://yaml.org/type/), in any case: readers differ in the
+#: cases that they know.
 _WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null", ".inf", ".nan"})
 
-#: Digits that some reader takes for a number or date; beyond the two versions of YAML, Go reads 0X1F and Ruby 1,000.
-_NUMBER_LIKE = re.compile(r"[0-9][0-9A-Fa-fxXoO_.,:]*(?:[eE][-+][0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*")
+#: Digits that some reader takes for a number or date; beyond the two versions of YAML, Go reads
+#: 0X1F and Ruby 1,000.
+_NUMBER_LIKE = re.compile(
+    r"[0-9][0-9A-Fa-fxXoO_.,:]*(?:[eE][-+][0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*"
+)
 
 #: Written as an escape between quotes.
 _ESCAPED = re.compile(rf'[{UNPRINTABLE}"\\]')
 #: Not in a literal block, where tabs, line feeds, quotes and backslashes stand for themselves.
 _NOT_LITERAL = re.compile(rf"(?![\t\n])[{UNPRINTABLE}]")
 
-_MAX_KEY = 1000  # YAML ends the search for the colon of a `key: value` pair after 1024 characters (1.2, section 7.4.2)
+# YAML ends the search for the colon of a `key: value` pair after 1024 characters (1.2, section
+# 7.4.2)
+_MAX_KEY = 1000
 
 
 def to_yaml(data: object, header: str = "") -> str:
-    """`data` as a YAML document in block style, keys in the order of the dict; `header` becomes comment lines above it.
+    """`data` as a YAML document in block style, keys in the order of the dict; `header` becomes
+    comment lines above it.
 
-    Takes None, bool, int, str, lists, tuples, dicts with text keys, and Flow; raises TypeError for anything else and
-    ValueError for text that is no Unicode (half of a surrogate pair), which YAML cannot hold.
+    Takes None, bool, int, str, lists, tuples, dicts with text keys, and Flow; raises TypeError for
+    anything else and ValueError for text that is no Unicode (half of a surrogate pair), which YAML
+    cannot hold.
     """
     lines = _comment(header)
     _write_document(lines, data)
@@ -84,7 +97,9 @@ def to_json(data: object, *, sort_keys: bool = True) -> str:
 
 
 def to_toml(data: dict[str, Any]) -> str:
-    """`data` as TOML, keys in the order of the dict. TOML has no null: raises TypeError for None."""
+    """`data` as TOML, keys in the order of the dict. TOML has no null: raises TypeError for
+    None.
+    """
     import tomli_w
 
     return tomli_w.dumps(_without_flow(data))
@@ -104,10 +119,13 @@ def _write_document(lines: list[str], data: object) -> None:
 
 
 def _write_dict(lines: list[str], data: dict[str, Any], lead: str, indent: str) -> None:
-    """`lead` is what stands before the first key: the indent, or the dashes of the lists that the dict is first in."""
+    """`lead` is what stands before the first key: the indent, or the dashes of the lists that the
+    dict is first in.
+    """
     for key, value in data.items():
         start = f"{lead}{_key(key, indent)}:"
-        if isinstance(value, Noted) and lead == indent:  # not between the dash of a list and its first key
+        # not between the dash of a list and its first key
+        if isinstance(value, Noted) and lead == indent:
             lines += [f"{indent}{line}" for line in _comment(value.note)]
         lead = indent
         if isinstance(value, dict) and value:
@@ -120,7 +138,9 @@ def _write_dict(lines: list[str], data: dict[str, Any], lead: str, indent: str) 
             _write_leaf(lines, start + " ", value, indent)
 
 
-def _write_list(lines: list[str], data: list[Any] | tuple[Any, ...], lead: str, indent: str) -> None:
+def _write_list(
+    lines: list[str], data: list[Any] | tuple[Any, ...], lead: str, indent: str
+) -> None:
     for value in data:
         start = f"{lead}- "
         lead = indent
@@ -144,12 +164,17 @@ def _write_leaf(lines: list[str], start: str, value: object, indent: str) -> Non
 
 
 def _is_literal(text: str) -> bool:
-    """Whether a literal block gives `text` back without an indentation indicator, and keeps it visible.
+    """Whether a literal block gives `text` back without an indentation indicator, and keeps it
+    visible.
 
-    The first line tells readers the indentation, so it has text and does not begin with a blank. Blanks at an end of a
-    line would be lost to editors and reviewers.
+    The first line tells readers the indentation, so it has text and does not begin with a blank.
+    Blanks at an end of a line would be lost to editors and reviewers.
     """
-    return text[0] not in " \t\n" and not re.search(r"[ \t](?:\n|\Z)", text) and not _NOT_LITERAL.search(text)
+    return (
+        text[0] not in " \t\n"
+        and not re.search(r"[ \t](?:\n|\Z)", text)
+        and not _NOT_LITERAL.search(text)
+    )
 
 
 def _inline(value: object, flow: bool) -> str:
@@ -163,18 +188,25 @@ def _inline(value: object, flow: bool) -> str:
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, float) and value - value == 0:
-        return re.sub(r"(\.[0-9]+?)0+\Z", r"\1", f"{value:.15f}")  # no exponent, which YAML 1.1 wants otherwise
+        # no exponent, which YAML 1.1 wants otherwise
+        return re.sub(r"(\.[0-9]+?)0+\Z", r"\1", f"{value:.15f}")
     if isinstance(value, Flow):
         value = value.data
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key)}: {_inline(item, True)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_key(key)}: {_inline(item, True)}" for key, item in value.items())
+            + "}"
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_inline(item, True) for item in value) + "]"
     raise TypeError(f"no YAML for {value!r}")
 
 
 def _key(key: str, indent: str | None = None) -> str:
-    """A key up to its colon, in brackets or, with `indent`, in a block; a long one needs the `?` form."""
+    """A key up to its colon, in brackets or, with `indent`, in a block; a long one needs the `?`
+    form.
+    """
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r} is no text")
     text = _quote(key, indent is None)
@@ -190,7 +222,11 @@ def _quote(text: str, flow: bool) -> str:
     if pattern.fullmatch(text) and text.lower() not in _WORDS and not _NUMBER_LIKE.fullmatch(text):
         return text
     escaped = _escape(text)
-    if len(escaped) > len(text) and "'" not in text and not _ESCAPED.search(text.replace('"', "").replace("\\", "")):
+    if (
+        len(escaped) > len(text)
+        and "'" not in text
+        and not _ESCAPED.search(text.replace('"', "").replace("\\", ""))
+    ):
         return f"'{text}'"
     return f'"{escaped}"'
 

@@ -1,8 +1,10 @@
-"""The one way to read files and folders that others may have made: regular, bounded, inside their root, never waiting.
+"""The one way to read files and folders that others may have made: regular, bounded, inside their
+root, never waiting.
 
-A repository, a copied host and a must-gather may hold anything under any name: a pipe that nobody writes to, a device
-that never ends, a link to a file of somebody else, a folder that may not be read. Each is an `Unreadable`, whose text
-is a phrase for messages; nothing is passed over in silence.
+A repository, a copied host and a must-gather may hold anything under any name: a pipe that nobody
+writes to, a device that never ends, a link to a file of somebody else, a folder that may not be
+read. Each is an `Unreadable`, whose text is a phrase for messages; nothing is passed over in
+silence.
 """
 
 import errno
@@ -32,7 +34,9 @@ Name = str | os.PathLike[str]
 
 
 class Unreadable(Exception):  # noqa: N818 - what is the case, not what went wrong
-    """A file or folder that is not read: `problem` says why, as a phrase for messages; `errno` is the system's."""
+    """A file or folder that is not read: `problem` says why, as a phrase for messages; `errno` is
+    the system's.
+    """
 
     def __init__(self, problem: str, number: int | None = None) -> None:
         super().__init__(problem)
@@ -60,9 +64,11 @@ class Found(NamedTuple):
 
 
 def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a regular file. Raises Unreadable: also for more than `limit` bytes, and for what is no file.
+    """The bytes of a regular file. Raises Unreadable: also for more than `limit` bytes, and for
+    what is no file.
 
-    Links are followed; the file must then lie below the folder `within`. A resolved `within` is the fastest.
+    Links are followed; the file must then lie below the folder `within`. A resolved `within` is the
+    fastest.
     """
     try:
         # A look first, for opening some devices does something: a watchdog starts.
@@ -79,20 +85,28 @@ def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYT
 
 
 def list_files(
-    *folders: Name, within: Name, suffixes: tuple[str, ...] = (".yaml", ".yml"), limit: int = MAX_FILES
+    *folders: Name,
+    within: Name,
+    suffixes: tuple[str, ...] = (".yaml", ".yml"),
+    limit: int = MAX_FILES,
 ) -> Found:
-    """The files below `folders` whose names end in one of `suffixes`, sorted by path. A missing folder holds none.
+    """The files below `folders` whose names end in one of `suffixes`, sorted by path. A missing
+    folder holds none.
 
-    Hidden names are left out. Links that stay inside `within` are followed; what is reached twice is listed once, under
-    the name without a link if there is one.
+    Hidden names are left out. Links that stay inside `within` are followed; what is reached twice
+    is listed once, under the name without a link if there is one.
     """
     found = Found([], [])
-    _Walk(os.path.realpath(within), suffixes, limit, found).walk([os.fspath(folder) for folder in folders])
+    _Walk(os.path.realpath(within), suffixes, limit, found).walk(
+        [os.fspath(folder) for folder in folders]
+    )
     return Found(sorted(found.files), sorted(found.problems, key=lambda each: each[0]))
 
 
 class _Walk:
-    """One walk: real folders and files first, so that a link to one of them adds nothing, then what links lead to."""
+    """One walk: real folders and files first, so that a link to one of them adds nothing, then what
+    links lead to.
+    """
 
     def __init__(self, root: str, suffixes: tuple[str, ...], limit: int, found: Found) -> None:
         self._root, self._suffixes, self._limit, self._found = root, suffixes, limit, found
@@ -138,12 +152,16 @@ class _Walk:
         return inside
 
     def _folders_in(self, folder: str) -> list[str]:
-        """The folders in one that was not seen yet; its files are taken, its links noted for later."""
+        """The folders in one that was not seen yet; its files are taken, its links noted for
+        later.
+        """
         try:
             if not self._is_new(os.stat(folder)):
                 return []
             with os.scandir(folder) as entries:
-                return [entry.path for entry in entries if entry.name[0] != "." and self._look(entry)]
+                return [
+                    entry.path for entry in entries if entry.name[0] != "." and self._look(entry)
+                ]
         except OSError as error:
             self._note(folder, unreadable(error))
             return []
@@ -162,7 +180,10 @@ class _Walk:
             entry.name.encode()
             status = entry.stat()
         except UnicodeEncodeError:
-            self._note(os.fsencode(entry.path).decode(errors="backslashreplace"), Unreadable("its name is not UTF-8"))
+            self._note(
+                os.fsencode(entry.path).decode(errors="backslashreplace"),
+                Unreadable("its name is not UTF-8"),
+            )
             return False
         except OSError as error:
             self._note(entry.path, _refusal(entry.path, error))
@@ -196,7 +217,11 @@ class _Walk:
 
 def is_plain(path: str) -> bool:
     """Whether the path is relative, normalised, on one line, and stays below its folder."""
-    return not any(part in ("", ".", "..") for part in path.split("/")) and path.isprintable() and "\\" not in path
+    return (
+        not any(part in ("", ".", "..") for part in path.split("/"))
+        and path.isprintable()
+        and "\\" not in path
+    )
 
 
 def kind_of(mode: int) -> str:
@@ -229,7 +254,9 @@ def check_kind(status: os.stat_result) -> None:
 
 
 def _opened(descriptor: int, path: Name) -> str:
-    """The link-free path of an open file: the kernel's own where /proc tells it, so that no race can change it."""
+    """The link-free path of an open file: the kernel's own where /proc tells it, so that no race
+    can change it.
+    """
     try:
         return os.readlink(f"/proc/self/fd/{descriptor}")
     except OSError:
@@ -239,7 +266,8 @@ def _opened(descriptor: int, path: Name) -> str:
 def _is_below(path: str, folder: str) -> bool:
     """Whether a link-free path lies at or below a folder."""
     if folder[:1] == "/" and path.startswith(folder if folder[-1] == "/" else f"{folder}/"):
-        return True  # only a folder without links in its name can be the beginning of a name without links
+        # only a folder without links in its name can be the beginning of a name without links
+        return True
     real = os.path.realpath(folder)
     return path == real or path.startswith(real if real == "/" else f"{real}/")
 
@@ -247,7 +275,8 @@ def _is_below(path: str, folder: str) -> bool:
 def read_open(descriptor: int, limit: int = MAX_BYTES) -> bytes:
     """The bytes of an open file (opened with FLAGS). Raises OSError and Unreadable.
 
-    Everything to the end: a file of /proc says that it has no bytes, and another may grow while it is read.
+    Everything to the end: a file of /proc says that it has no bytes, and another may grow while it
+    is read.
     """
     status = os.fstat(descriptor)
     check_kind(status)

@@ -1,19 +1,22 @@
-"""The one rule for names of what becomes a file or an object: documents, nodes, clusters, pools, partitions.
+"""The one rule for names of what becomes a file or an object: documents, nodes, clusters, pools,
+partitions.
 
-Names are RFC 1123 subdomains, label by label, as apimachinery's IsDNS1123Subdomain takes them, and good as file names
-on every system where a repository is checked out.
+Names are RFC 1123 subdomains, label by label, as apimachinery's IsDNS1123Subdomain takes them, and
+good as file names on every system where a repository is checked out.
 """
 
 import re
 
-#: Characters of a DNS label, of what Kubernetes takes labels for (namespaces), and of the value of an object's label.
+#: Characters of a DNS label, of what Kubernetes takes labels for (namespaces), and of the value of
+#: an object's label.
 LONGEST_LABEL = 63
 #: Characters of an object's name (apimachinery, DNS1123SubdomainMaxLength).
 LONGEST_OBJECT = 253
 #: Bytes of a file's name (NAME_MAX of Linux, and what Windows and macOS take of ASCII).
 LONGEST_FILE = 255
-#: What stands around a name at most where files and objects are called after it; a test compares them with what is
-#: written: the prediction of a MachineConfig, a Tuned, a NodeResourceTopology, and a document while it is written.
+#: What stands around a name at most where files and objects are called after it; a test compares
+#: them with what is written: the prediction of a MachineConfig, a Tuned, a NodeResourceTopology,
+#: and a document while it is written.
 AROUND_PROFILE = ("machineconfig-50-performance-", ".yaml")
 AROUND_TUNED = ("openshift-node-performance-", "")
 AROUND_NODE = ("", ".yaml")
@@ -24,13 +27,17 @@ def _room(around: tuple[str, str], longest: int = LONGEST_FILE) -> int:
     return longest - len("".join(around))
 
 
-#: Of a document, and of a class of nodes, after which objects are called where each class has a pool of its own.
-LONGEST_NAME = min(_room(AROUND_PROFILE), _room(AROUND_TUNED, LONGEST_OBJECT), _room(AROUND_DOCUMENT))
+#: Of a document, and of a class of nodes, after which objects are called where each class has a
+#: pool of its own.
+LONGEST_NAME = min(
+    _room(AROUND_PROFILE), _room(AROUND_TUNED, LONGEST_OBJECT), _room(AROUND_DOCUMENT)
+)
 #: Of a node.
 LONGEST_NODE = min(_room(AROUND_NODE), LONGEST_OBJECT)
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-#: Devices of Windows, whatever follows after a dot (Microsoft, "Naming Files, Paths, and Namespaces").
+#: Devices of Windows, whatever follows after a dot (Microsoft, "Naming Files, Paths, and
+#: Namespaces").
 _DEVICE = r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)"
 #: For editors, and for `problem_of`; lengths are told beside them.
 LABEL_PATTERN = f"^(?!{_DEVICE}){_LABEL}$"
@@ -44,13 +51,21 @@ def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> 
     if len(name) > longest:
         return f"has {len(name)} characters, and {longest} are the most that what is called after it leaves"
     if other := re.search("[^-a-z0-9.]" if dots else "[^-a-z0-9]", name):
-        allowed = "lower-case letter, digit, dash or dot" if dots else "lower-case letter, digit or dash"
+        allowed = (
+            "lower-case letter, digit, dash or dot" if dots else "lower-case letter, digit or dash"
+        )
         return f"has {other[0]!r}, which is no {allowed}"
     labels = name.split(".")
     if "" in labels:
         return "is empty" if not name else "has a dot without letters or digits on both sides"
-    if wrong := next((label for label in labels if label.startswith("-") or label.endswith("-")), ""):
-        return "begins or ends with a dash" if wrong == name else f"has the part {wrong!r}, with a dash at an end"
+    if wrong := next(
+        (label for label in labels if label.startswith("-") or label.endswith("-")), ""
+    ):
+        return (
+            "begins or ends with a dash"
+            if wrong == name
+            else f"has the part {wrong!r}, with a dash at an end"
+        )
     if _NAMED_AS_DEVICE.match(name):
         return f"begins with {labels[0]!r}, which Windows keeps for a device: no file could be called so there"
     return ""
@@ -66,7 +81,11 @@ def name_from(text: str, default: str, longest: int = LONGEST_NAME, *, dots: boo
     labels = re.split(r"\.+" if dots else r"\.", text.lower())
     found = [re.sub("[^-a-z0-9]+", "-", label).strip("-") for label in labels]
     name = ("." if dots else "-").join(filter(None, found))[:longest].strip("-.")
-    return f"{default}-{name}"[:longest].strip("-.") if _NAMED_AS_DEVICE.match(name) else name or default
+    return (
+        f"{default}-{name}"[:longest].strip("-.")
+        if _NAMED_AS_DEVICE.match(name)
+        else name or default
+    )
 
 
 def instead_of(text: object, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:

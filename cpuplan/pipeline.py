@@ -1,18 +1,23 @@
-"""The compiler: load, solve, emit, in this order. Each stage returns what it made; problems are diagnostics."""
+"""The compiler: load, solve, emit, in this order. Each stage returns what it made; problems are
+diagnostics.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan import layouts, paused
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, diagnose, errors
-from cpuplan.inventory import HardwareSpec
-from cpuplan.load import assumed, before, fleet, inputs, lock, project, removal
-from cpuplan.load.before import Before
-from cpuplan.load.documents import Documents
-from cpuplan.load.inputs import LOCK_PATH, Inputs
+from cpuplan.fleet import assumed, before, lock, paused, removal
+from cpuplan.fleet import classes as fleet
+from cpuplan.fleet.before import Before
+from cpuplan.model.inventory import HardwareSpec
 from cpuplan.plan import NodeClass, NodePlan, Plan
+from cpuplan.profiles import project
+from cpuplan.read import inputs
+from cpuplan.read.documents import Documents
+from cpuplan.read.inputs import LOCK_PATH, Inputs
+from cpuplan.solve import layouts
 from cpuplan.source import Position
 
 if TYPE_CHECKING:
@@ -49,19 +54,34 @@ class Project(NamedTuple):
 
 
 def load(root: Path, also: Sequence[Path] = ()) -> Project:
-    """Read inventories/, intents/ and the lock, and the files `also`; never raises for what is written in them."""
+    """Read inventories/, intents/ and the lock, and the files `also`; never raises for what is
+    written in them.
+    """
     read = inputs.read(root, also)
     found, diagnostics = project.from_texts(read.texts, read.diagnostics)
     built, problems = fleet.build(found)
     for second in found.of_kind("Delivery")[1:]:
-        problems.append(diagnose("CP232", second.source.value_at(("metadata", "name")), name=second.name))
+        problems.append(
+            diagnose("CP232", second.source.value_at(("metadata", "name")), name=second.name)
+        )
     locked, lock_problems = lock.read(read.lock, LOCK_PATH)
     compiled = before.read(root / "out")
     lock_problems += _check_lost(root / "out", compiled, locked, built.classes)
-    return Project(root, found, built.classes, locked, (*diagnostics, *problems), tuple(lock_problems), compiled, read)
+    return Project(
+        root,
+        found,
+        built.classes,
+        locked,
+        (*diagnostics, *problems),
+        tuple(lock_problems),
+        compiled,
+        read,
+    )
 
 
-def _check_lost(out: Path, compiled: Before, locked: lock.Lock, classes: Sequence[NodeClass]) -> Iterator[Diagnostic]:
+def _check_lost(
+    out: Path, compiled: Before, locked: lock.Lock, classes: Sequence[NodeClass]
+) -> Iterator[Diagnostic]:
     """CP615 for classes that were compiled before, and whose layouts nothing tells any more."""
     if locked and all(each.key in locked for each in classes):
         return
@@ -80,20 +100,28 @@ def starts(project: Project) -> lock.Starts:
     return lock.Starts(project.lock, project.before, project.classes)
 
 
-def solve(project: Project, *, resolve: bool = False, settle: bool = False) -> tuple[Plan, list[Diagnostic]]:
+def solve(
+    project: Project, *, resolve: bool = False, settle: bool = False
+) -> tuple[Plan, list[Diagnostic]]:
     """A layout for every class: the locked one where it still holds, else a new one.
 
-    `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a merge. Classes
-    without a layout are left out and said so in the diagnostics.
+    `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
+    merge. Classes without a layout are left out and said so in the diagnostics.
     """
     from cpuplan.solve import statements
 
     plans: list[NodePlan] = []
-    of_lock = [each for each in project.lock_diagnostics if not (resolve or (settle and each.code == lock.UNSETTLED))]
+    of_lock = [
+        each
+        for each in project.lock_diagnostics
+        if not (resolve or (settle and each.code == lock.UNSETTLED))
+    ]
     found = Findings()
     known = lock.Starts({}, {}, ()) if resolve else starts(project)
     for members in layouts.together(project.classes):
-        problems = [problem for each in members for problem in statements.check(each, project.locate)]
+        problems = [
+            problem for each in members for problem in statements.check(each, project.locate)
+        ]
         names = [each.full_name for each in members]
         found.add(problems, names)
         if errors(problems):
@@ -107,7 +135,9 @@ def solve(project: Project, *, resolve: bool = False, settle: bool = False) -> t
 
 
 class Moves(NamedTuple):
-    """CPUs that change their sets: of all nodes of a class, or of the `nodes` that were in another one."""
+    """CPUs that change their sets: of all nodes of a class, or of the `nodes` that were in another
+    one.
+    """
 
     node_class: NodeClass
     moves: "tuple[Move, ...]"
@@ -115,7 +145,9 @@ class Moves(NamedTuple):
 
 
 def moves(project: Project, plan: Plan) -> list[Moves]:
-    """What a plan changes, compared with the lock; nothing of classes that the lock says nothing of."""
+    """What a plan changes, compared with the lock; nothing of classes that the lock says nothing
+    of.
+    """
     from cpuplan.solve import moves
 
     known = starts(project)
@@ -134,7 +166,9 @@ def moves(project: Project, plan: Plan) -> list[Moves]:
 
 
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
-    """What the targets' components have to say about a plan: settings that a version lacks or that contradict."""
+    """What the targets' components have to say about a plan: settings that a version lacks or that
+    contradict.
+    """
     from cpuplan import backends
 
     found = Findings()
@@ -148,9 +182,14 @@ def check_node(node: NodePlan, locate: Callable[[str], Position | None]) -> list
     """The same of one class, the simulated kubelet included."""
     from cpuplan import backends, components
     from cpuplan.components import kubelet_plain
-    from cpuplan.rulebook import EXPERT_RULES
+    from cpuplan.model.rulebook import EXPERT_RULES
 
-    off = {code for switch in node.spec.rules if switch.disable for code in EXPERT_RULES[switch.disable].codes}
+    off = {
+        code
+        for switch in node.spec.rules
+        if switch.disable
+        for code in EXPERT_RULES[switch.disable].codes
+    }
     problems = [*components.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
     if not errors(problems) and not kubelet_plain.is_plain(node):
@@ -161,7 +200,8 @@ def check_node(node: NodePlan, locate: Callable[[str], Position | None]) -> list
 
 
 def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
-    """State files on the nodes that kubelets with the plan in `out/` wrote, and that those with the new one refuse.
+    """State files on the nodes that kubelets with the plan in `out/` wrote, and that those with the
+    new one refuse.
 
     No part of `check`: it depends on what was compiled before.
     """
@@ -184,7 +224,9 @@ def _kept(project: Project, plan: Plan) -> dict[before.Key, paused.Kept]:
 
 
 class Compiled(NamedTuple):
-    """What one run made: the plan, what it moves, the files of the tree, the text of the lock, all diagnostics."""
+    """What one run made: the plan, what it moves, the files of the tree, the text of the lock, all
+    diagnostics.
+    """
 
     plan: Plan
     moves: list[Moves]
@@ -193,15 +235,19 @@ class Compiled(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
-def described(project: Project, diagnostics: Sequence[Diagnostic], *, whole: bool = False) -> list[Diagnostic]:
-    """Findings with the fields that they are about, and the project's waivers; of a `whole` judgement also what is
-    wrong with these.
+def described(
+    project: Project, diagnostics: Sequence[Diagnostic], *, whole: bool = False
+) -> list[Diagnostic]:
+    """Findings with the fields that they are about, and the project's waivers; of a `whole`
+    judgement also what is wrong with these.
     """
     if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
         return []
-    from cpuplan.load import places, waivers
+    from cpuplan.read import places, waivers
 
-    found = waivers.waive(places.named(diagnostics, places.Places(project.documents)), project.documents)
+    found = waivers.waive(
+        places.named(diagnostics, places.Places(project.documents)), project.documents
+    )
     return [*found, *waivers.check(found, project.documents)] if whole else found
 
 
@@ -226,7 +272,7 @@ def judge(
 def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets say of classes without a layout, as far as it does not depend on one."""
     from cpuplan import backends, components
-    from cpuplan.load import places
+    from cpuplan.read import places
     from cpuplan.solve import smallest
 
     solved = {each.node_class.key for each in plan.nodes}
@@ -234,9 +280,14 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     for each in project.classes:
         node = smallest.plan(each, project.locate) if each.key not in solved else None
         if node:
-            found += [*components.check(node, project.locate), *backends.check(node, project.locate)]
+            found += [
+                *components.check(node, project.locate),
+                *backends.check(node, project.locate),
+            ]
     fields = places.named(dict.fromkeys(found), places.Places(project.documents))
-    return [each._replace(field="") for each in fields if each.field and not _LAYOUT.search(each.field)]
+    return [
+        each._replace(field="") for each in fields if each.field and not _LAYOUT.search(each.field)
+    ]
 
 
 def compile_project(
@@ -247,7 +298,9 @@ def compile_project(
     prune: bool = False,
     settle: bool = False,
 ) -> Compiled:
-    """Run all stages; with errors in `diagnostics` there are no files. `prune` keeps no layouts of what is gone."""
+    """Run all stages; with errors in `diagnostics` there are no files. `prune` keeps no layouts of
+    what is gone.
+    """
     plan, diagnostics = judge(project, resolve=resolve, allow_removal=allow_removal, settle=settle)
     if errors(diagnostics):
         return Compiled(plan, [], {}, "", tuple(diagnostics))

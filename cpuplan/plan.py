@@ -1,4 +1,6 @@
-"""Who gets which CPUs, and why: the first waist of the compiler. Everything after it only reads plans."""
+"""Who gets which CPUs, and why: the first waist of the compiler. Everything after it only reads
+plans.
+"""
 
 from copy import copy
 from functools import cached_property
@@ -6,9 +8,9 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.intent import IntentSpec, Target
-from cpuplan.inventory import Device
-from cpuplan.topology import Topology
+from cpuplan.model.intent import IntentSpec, Target
+from cpuplan.model.inventory import Device
+from cpuplan.model.topology import Topology
 
 
 class Pool(NamedTuple):
@@ -20,7 +22,9 @@ class Pool(NamedTuple):
 
 
 class NodeClass:
-    """Nodes that are the same to the compiler: one intent, target and topology, so one layout and set of files."""
+    """Nodes that are the same to the compiler: one intent, target and topology, so one layout and
+    set of files.
+    """
 
     def __init__(  # noqa: PLR0913 - the facts of a class, given by name
         self,
@@ -65,7 +69,9 @@ class NodeClass:
 
     @property
     def profile(self) -> str:
-        """The name of its objects: of the intent, or of the class where each class has a pool of its own."""
+        """The name of its objects: of the intent, or of the class where each class has a pool of
+        its own.
+        """
         split = self.target.platform == "openshift" and self.target.mixed_hardware == "split"
         return self.name if split else self.intent
 
@@ -102,7 +108,9 @@ class NodePlan(NamedTuple):
 
     def pool(self, name: str) -> Pool:
         """The pool or set `name`; an empty one where the layout has none."""
-        return next((pool for pool in (*self.pools, *self.sets) if pool.name == name), Pool(name, EMPTY, ()))
+        return next(
+            (pool for pool in (*self.pools, *self.sets) if pool.name == name), Pool(name, EMPTY, ())
+        )
 
     @property
     def layout(self) -> dict[str, CpuSet]:
@@ -131,7 +139,11 @@ class Plan:
     @cached_property
     def by_node(self) -> dict[tuple[str, str], NodePlan]:
         """Node plans by (cluster, node name)."""
-        return {(plan.node_class.cluster, node): plan for plan in self.nodes for node in plan.node_class.nodes}
+        return {
+            (plan.node_class.cluster, node): plan
+            for plan in self.nodes
+            for node in plan.node_class.nodes
+        }
 
     @property
     def number_of_nodes(self) -> int:

@@ -1,13 +1,16 @@
-"""Text that others wrote, as it may be printed: what steers a terminal, breaks XML or misleads a reader is escaped.
+"""Text that others wrote, as it may be printed: what steers a terminal, breaks XML or misleads a
+reader is escaped.
 
-Used where text leaves: `cli.output.echo`, `render`, `emit`. https://trojansource.codes shows what turned text can do.
+Used where text leaves: `cli.output.echo`, `render`, `emit`. https://trojansource.codes shows what
+turned text can do.
 """
 
 import re
 from typing import Any
 
-#: Controls, YAML 1.1's line ends, blanks of no certain width, what is invisible or turns the text's direction, halves
-#: of surrogate pairs, and no characters. What is left may stand in XML 1.0 (section 2.2) and in YAML (section 5.1).
+#: Controls, YAML 1.1's line ends, blanks of no certain width, what is invisible or turns the text's
+#: direction, halves of surrogate pairs, and no characters. What is left may stand in XML 1.0
+#: (section 2.2) and in YAML (section 5.1).
 UNPRINTABLE = (
     "\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U000e0fff"
@@ -17,7 +20,9 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
 def printable(text: str, keep: str = "") -> str:
-    """`text` with escapes such as `\\x1b` and `\\u202e` for all that is not plainly visible, but for `keep`."""
+    """`text` with escapes such as `\\x1b` and `\\u202e` for all that is not plainly visible, but
+    for `keep`.
+    """
     if text.isascii() and text.isprintable():
         return text
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else escape(found[0]), text)
@@ -29,7 +34,9 @@ def printable_lines(text: str) -> str:
 
 
 def printable_values(value: Any) -> Any:
-    """Tuples, or lists and mappings as JSON has them, with all texts in them on one line each and printable."""
+    """Tuples, or lists and mappings as JSON has them, with all texts in them on one line each and
+    printable.
+    """
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
@@ -46,4 +53,10 @@ def escape(character: str) -> str:
     """As YAML and Python write it: `\\n`, `\\x1b`, `\\u202e`, `\\U000e0001`."""
     code = ord(character)
     short = _SHORT.get(character)
-    return short or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    return short or (
+        f"\\x{code:02x}"
+        if code < 0x100
+        else f"\\u{code:04x}"
+        if code < 0x10000
+        else f"\\U{code:08x}"
+    )

@@ -1,10 +1,13 @@
-"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1.5G`, `1e9`, plain bytes; and its durations: `1m30s`."""
+"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1.5G`, `1e9`, plain bytes; and its
+durations: `1m30s`.
+"""
 
 import re
 
 _FACTOR = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 _FACTOR |= {unit + "i": 1024**power for power, unit in enumerate("KMGTPE", start=1)}
-#: A number with a unit, thousandths among them, or with an exponent (apimachinery, pkg/api/resource/quantity.go).
+#: A number with a unit, thousandths among them, or with an exponent (apimachinery,
+#: pkg/api/resource/quantity.go).
 PATTERN = r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?$"
 _QUANTITY = re.compile(PATTERN)
 #: What Go's ParseDuration takes.
@@ -12,7 +15,8 @@ DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s
 
 
 def to_bytes(text: str) -> int:
-    """The number of bytes that `text` stands for, fractions of one rounded up as Kubernetes does (Quantity.Value).
+    """The number of bytes that `text` stands for, fractions of one rounded up as Kubernetes does
+    (Quantity.Value).
 
     ValueError when it is no quantity.
     """

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
-#: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1 and 1.2 differ.
+#: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1
+#: and 1.2 differ.
 Data: TypeAlias = Union[bool, int, str, "list[Data]", "dict[str, Data]", None]
 #: The way to a value: mapping keys and list indexes from the top of a document.
 Field: TypeAlias = tuple[str | int, ...]
 
 
 class Position(NamedTuple):
-    """A stretch of one line of a file; line and columns count from 1, `end` is the column after the last character.
+    """A stretch of one line of a file; line and columns count from 1, `end` is the column after the
+    last character.
 
     Line 0 is the file as a whole.
     """
@@ -25,13 +27,16 @@ class Position(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Where a mapping's key and value stand, or a list's item (its key is -1): line, column and end, from 0."""
+    """Where a mapping's key and value stand, or a list's item (its key is -1): line, column and
+    end, from 0.
+    """
 
     key: tuple[int, int, int]
     value: tuple[int, int, int]
 
 
-#: Marks per container, by the container's id() and then by key or index. Source keeps the containers alive.
+#: Marks per container, by the container's id() and then by key or index. Source keeps the
+#: containers alive.
 Marks: TypeAlias = dict[int, dict[str | int, Mark]]
 
 
@@ -54,11 +59,15 @@ class Source:
         return data
 
     def value_at(self, field: Field) -> Position:
-        """Where the value of `field` is; of a field that is not there, where its nearest written parent is."""
+        """Where the value of `field` is; of a field that is not there, where its nearest written
+        parent is.
+        """
         return self._find(field, key=False)
 
     def key_at(self, field: Field) -> Position:
-        """Where the key of `field` is; of a field that is not there, where its nearest written parent is."""
+        """Where the key of `field` is; of a field that is not there, where its nearest written
+        parent is.
+        """
         return self._find(field, key=True)
 
     def mark_of(self, field: Field) -> Mark:
@@ -81,7 +90,8 @@ class Source:
         return Source(self.path, data, self.marks, self.mark_of(field).value[:2])
 
     def retold(self, data: Data, places: Mapping[Field, Field]) -> "Source":
-        """A document made from this one: each value is where the field that `places` names for it was written.
+        """A document made from this one: each value is where the field that `places` names for it
+        was written.
 
         A value without a name there is where its parent is.
         """
@@ -89,7 +99,13 @@ class Source:
         todo: list[tuple[Data, Field, Field]] = [(data, (), ())]
         while todo:
             value, field, origin = todo.pop()
-            items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            items = (
+                value.items()
+                if isinstance(value, dict)
+                else enumerate(value)
+                if isinstance(value, list)
+                else ()
+            )
             for name, child in items:
                 place = places.get((*field, name), origin)
                 marks.setdefault(id(value), {})[name] = self.mark_of(place)
@@ -103,7 +119,8 @@ class Source:
             mark = self.marks.get(id(data), {}).get(name)
             if mark is None:
                 break
-            # A missing child is best shown at its parent's key: the value of a block mapping starts a line later.
+            # A missing child is best shown at its parent's key: the value of a block mapping starts
+            # a line later.
             data = data[name]  # type: ignore[index]
             nested = isinstance(data, dict | list)
             at = mark.key if key or (nested and mark.key[0] >= 0) else mark.value

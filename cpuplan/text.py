@@ -10,8 +10,14 @@ def counted(number: int, noun: str) -> str:
 
 
 def first_of(words: Sequence[str], most: int) -> str:
-    """`a, b and c`; of more than `most` words the first ones and how many are left: `a, b and 7 more`."""
-    return joined(words) if len(words) <= most else f"{', '.join(words[:most])} and {len(words) - most} more"
+    """`a, b and c`; of more than `most` words the first ones and how many are left: `a, b and 7
+    more`.
+    """
+    return (
+        joined(words)
+        if len(words) <= most
+        else f"{', '.join(words[:most])} and {len(words) - most} more"
+    )
 
 
 def joined(words: Sequence[str]) -> str:

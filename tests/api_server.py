@@ -1,8 +1,9 @@
-"""What an API server does with the emitted admission policies, as far as they need it: CEL with Kubernetes' functions.
+"""What an API server does with the emitted admission policies, as far as they need it: CEL with
+Kubernetes' functions.
 
-The expressions are evaluated by cel-python, which knows the language; `quantity`, `join` and `jsonpatch.escapeKey` are
-Kubernetes' own (k8s.io/apiserver/pkg/cel/library) and are given here. The order is the API server's: defaults, mutating
-policies, defaults, validating ones.
+The expressions are evaluated by cel-python, which knows the language; `quantity`, `join` and
+`jsonpatch.escapeKey` are Kubernetes' own (k8s.io/apiserver/pkg/cel/library) and are given here. The
+order is the API server's: defaults, mutating policies, defaults, validating ones.
 """
 
 import copy
@@ -75,7 +76,10 @@ def _bound(
 
 def _is_for(policy: Mapping[str, Any], request: Request) -> bool:
     rules = policy["spec"]["matchConstraints"]["resourceRules"]
-    return any(request.operation in rule["operations"] and request.resource in rule["resources"] for rule in rules)
+    return any(
+        request.operation in rule["operations"] and request.resource in rule["resources"]
+        for rule in rules
+    )
 
 
 def _mutated(policy: Mapping[str, Any], request: Request) -> dict[str, Any]:
@@ -118,11 +122,15 @@ def _activation(policy: Mapping[str, Any], request: Request) -> dict[str, Any] |
     }
     activation: dict[str, Any] = {name: celpy.json_to_cel(value) for name, value in given.items()}
     spec = policy["spec"]
-    if not all(evaluate(condition["expression"], activation) for condition in spec["matchConditions"]):
+    if not all(
+        evaluate(condition["expression"], activation) for condition in spec["matchConditions"]
+    ):
         return None
     for variable in spec["variables"]:
         value = evaluate(variable["expression"], activation)
-        activation["variables"] = celtypes.MapType({**activation["variables"], variable["name"]: value})
+        activation["variables"] = celtypes.MapType(
+            {**activation["variables"], variable["name"]: value}
+        )
     return activation
 
 
@@ -136,10 +144,14 @@ def _program(expression: str) -> Any:
     environment = celpy.Environment(annotations={"JSONPatch": JSONPatch})
     functions = {
         "quantity": _quantity,
-        "compareTo": lambda one, other: celtypes.IntType((one.amount > other.amount) - (one.amount < other.amount)),
+        "compareTo": lambda one, other: celtypes.IntType(
+            (one.amount > other.amount) - (one.amount < other.amount)
+        ),
         "isInteger": lambda quantity: celtypes.BoolType(quantity.amount.denominator == 1),
         "join": lambda texts, between: celtypes.StringType(str(between).join(map(str, texts))),
-        "escapeKey": lambda _, key: celtypes.StringType(str(key).replace("~", "~0").replace("/", "~1")),
+        "escapeKey": lambda _, key: celtypes.StringType(
+            str(key).replace("~", "~0").replace("/", "~1")
+        ),
     }
     return environment.program(environment.compile(expression), functions=functions)
 

@@ -1,6 +1,8 @@
-"""What a case of `tests/rejected/` needs beside its files: compiled output, a node's root, archives, another run.
+"""What a case of `tests/rejected/` needs beside its files: compiled output, a node's root,
+archives, another run.
 
-Most of it is a row of steps, in order, on the project's folder. What must last while the command runs is a context.
+Most of it is a row of steps, in order, on the project's folder. What must last while the command
+runs is a context.
 """
 
 import fcntl
@@ -120,7 +122,10 @@ def _wrong_type(_project: Path) -> AbstractContextManager[object]:
 def _bug(project: Path) -> Iterator[None]:
     """A bug, whose traceback is saved in the project's folder."""
     # The name of the file differs each time; `rejected_cases` replaces it.
-    with patch("cpuplan.pipeline.load", side_effect=KeyError("isolated")), patch.object(tempfile, "tempdir", project):
+    with (
+        patch("cpuplan.pipeline.load", side_effect=KeyError("isolated")),
+        patch.object(tempfile, "tempdir", project),
+    ):
         yield
 
 
@@ -138,7 +143,9 @@ def _snapshot(path: str, cores: int) -> Step:
     files = {name: text for name, text in SYSROOT.items() if name.startswith("proc/")}
     files |= {f"{CPU}/{name}": f"0-{2 * cores - 1}\n" for name in ("present", "online")}
     for cpu in range(2 * cores):
-        files[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = f"{cpu % cores},{cpu % cores + cores}\n"
+        files[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = (
+            f"{cpu % cores},{cpu % cores + cores}\n"
+        )
     return _archive(path, files)
 
 
@@ -184,10 +191,16 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _compiled,
         _replace("intents/edge.yaml", "matchLabels: {role: edge}", "matchLabels: {role: egde}"),
     ),
-    "CP282-more-cores": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4), _snapshot("mg/nodes/w1/sysinfo.tgz", 8)),
+    "CP282-more-cores": (
+        _snapshot("mg/nodes/w0/sysinfo.tgz", 4),
+        _snapshot("mg/nodes/w1/sysinfo.tgz", 8),
+    ),
     "CP283-odd-number": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
     "CP284-labels-of-worker": (_snapshot("mg/nodes/w0/sysinfo.tgz", 4),),
-    "CP286-two-images": (_snapshot("mg/one/nodes/w0/sysinfo.tgz", 4), _snapshot("mg/two/nodes/w0/sysinfo.tgz", 4)),
+    "CP286-two-images": (
+        _snapshot("mg/one/nodes/w0/sysinfo.tgz", 4),
+        _snapshot("mg/two/nodes/w0/sysinfo.tgz", 4),
+    ),
     "CP286-two-snapshots": (
         _snapshot("mg/one/nodes/w0/sysinfo.tgz", 4),
         _snapshot("mg/two/nodes/w0/sysinfo.tgz", 8),
@@ -209,27 +222,46 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP608-not-committed": (_compiled, _remove(f"{CLASS}/cmdline")),
     "CP609-not-compiled": (
         _compiled,
-        _replace("intents/main.yaml", "  pools:", "  kubelet: {cpuManagerReconcilePeriod: 10s}\n  pools:"),
+        _replace(
+            "intents/main.yaml", "  pools:", "  kubelet: {cpuManagerReconcilePeriod: 10s}\n  pools:"
+        ),
     ),
-    "CP610-left-over": (_write("intents/git.yaml", DELIVERY), _compiled, _remove("intents/git.yaml")),
+    "CP610-left-over": (
+        _write("intents/git.yaml", DELIVERY),
+        _compiled,
+        _remove("intents/git.yaml"),
+    ),
     "CP620-lock-not-committed": (_compiled, _remove(LOCK)),
     "CP621-second-import": (_archive("worker-0.tar", SYSROOT),),
     "CP707-more-reserved": (_compiled, _replace("intents/main.yaml", "cores: 1", "cores: 2")),
     "CP801-no-sysfs": (_node, _remove(f"node/{CPU}/online")),
     "CP801-wrong-folder": (_write("node/worker-0/proc/cmdline", ""),),
-    "CP802-another-server": (_node, _write(f"node/{CPU}/present", "0-31\n"), _write(f"node/{CPU}/online", "0-31\n")),
+    "CP802-another-server": (
+        _node,
+        _write(f"node/{CPU}/present", "0-31\n"),
+        _write(f"node/{CPU}/online", "0-31\n"),
+    ),
     "CP803-cpu-offline": (_node, _write(f"node/{CPU}/online", "0-14\n")),
-    "CP804-other-siblings": (_node, _write(f"node/{CPU}/cpu1/topology/thread_siblings_list", "0-1\n")),
+    "CP804-other-siblings": (
+        _node,
+        _write(f"node/{CPU}/cpu1/topology/thread_siblings_list", "0-1\n"),
+    ),
     "CP805-pipe": (_node, _pipe(f"{CRIO}/10-site.conf")),
     "CP806-other-kernel": (_node, _remove(f"node/{CPU}/nohz_full")),
     "CP810-no-cmdline": (_node, _remove("node/proc/cmdline")),
-    "CP811-not-rebooted": (_node, _replace("node/proc/cmdline", " rcu_nocbs=1-3,5-7,9-11,13-15", "")),
+    "CP811-not-rebooted": (
+        _node,
+        _replace("node/proc/cmdline", " rcu_nocbs=1-3,5-7,9-11,13-15", ""),
+    ),
     "CP811-before-the-first-reboot": (
         _node,
         _write("node/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n"),
         _write(f"node/{CPU}/nohz_full", "\n"),
     ),
-    "CP812-other-list": (_node, _replace("node/proc/cmdline", "nohz_full=1-3,5-7", "nohz_full=2-3,5-7")),
+    "CP812-other-list": (
+        _node,
+        _replace("node/proc/cmdline", "nohz_full=1-3,5-7", "nohz_full=2-3,5-7"),
+    ),
     "CP812-further-list": (_node, _replace("node/proc/cmdline", " ro ", " ro isolcpus=2-7 ")),
     "CP813-second-tool": (_node, _replace("node/proc/cmdline", " ro ", " ro nohz_full=2-7 ")),
     "CP814-dropped": (_node, _write(f"node/{CPU}/nohz_full", "\n")),
@@ -239,12 +271,24 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _write(f"{KUBELET_DROP_INS}/50-site.conf", "maxPods: 250\n  podPidsLimit: 4096\n"),
     ),
     "CP822-no-drop-in": (_node, _remove(f"{KUBELET_DROP_INS}/90-cpuplan.conf")),
-    "CP822-taken-out": (_node, _replace(f"{KUBELET_DROP_INS}/90-cpuplan.conf", "cpuManagerPolicy: static\n", "")),
-    "CP823-later-drop-in": (_node, _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuManagerPolicy: none\n")),
+    "CP822-taken-out": (
+        _node,
+        _replace(f"{KUBELET_DROP_INS}/90-cpuplan.conf", "cpuManagerPolicy: static\n", ""),
+    ),
+    "CP823-later-drop-in": (
+        _node,
+        _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuManagerPolicy: none\n"),
+    ),
     "CP830-containerd": (_node, _remove(f"{CRIO}/99-zz-cpuplan.conf")),
     "CP831-backup": (_node, _write(f"{CRIO}/10-site.conf.bak", "# once\nlog_level = info\n")),
-    "CP832-misspelt": (_node, _replace(f"{CRIO}/99-zz-cpuplan.conf", "infra_ctr_cpuset", "infra_ctr_cpu_set")),
-    "CP833-later-file": (_node, _write(f"{CRIO}/99-zzz", '[crio.runtime]\ninfra_ctr_cpuset = "0-1"\n')),
+    "CP832-misspelt": (
+        _node,
+        _replace(f"{CRIO}/99-zz-cpuplan.conf", "infra_ctr_cpuset", "infra_ctr_cpu_set"),
+    ),
+    "CP833-later-file": (
+        _node,
+        _write(f"{CRIO}/99-zzz", '[crio.runtime]\ninfra_ctr_cpuset = "0-1"\n'),
+    ),
     "CP840-missing": (_node, _remove(MIXED)),
     "CP841-no-json": (_node, _write(MIXED, "{")),
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),

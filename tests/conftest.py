@@ -1,4 +1,6 @@
-"""Lets every test import `tests.…`: pytest puts the folder of this file's package, the repository, on the path."""
+"""Lets every test import `tests.…`: pytest puts the folder of this file's package, the repository,
+on the path.
+"""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,8 @@
 """All that cpuplan emits for the sample, for the cases of `tests/cases/` and for recorded profiles.
 
-For tests that give it to the programs that will read it on a cluster. Cases are taken for every release of OpenShift
-too, those for Kubernetes included, so that there are far more settings together than in the vectors.
+For tests that give it to the programs that will read it on a cluster. Cases are taken for every
+release of OpenShift too, those for Kubernetes included, so that there are far more settings
+together than in the vectors.
 """
 
 from base64 import b64decode
@@ -13,8 +14,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from cpuplan import versions
 from cpuplan.backends import kubernetes, openshift
-from cpuplan.components import versions
 from cpuplan.plan import NodePlan
 from tests import named_cases
 from tests.conformance import nto_render
@@ -33,7 +34,10 @@ class File(NamedTuple):
 def sample() -> Iterator[tuple[str, dict[str, Any]]]:
     """(where, object) of the MachineConfigs in the repository's `out/`."""
     for path in sorted((REPOSITORY / "out" / "clusters").rglob("manifests/*machineconfig-*.yaml")):
-        yield str(path.relative_to(REPOSITORY)), yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        yield (
+            str(path.relative_to(REPOSITORY)),
+            yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader),
+        )
 
 
 def sample_nodes() -> Iterator[tuple[str, dict[str, File]]]:
@@ -47,7 +51,9 @@ def sample_nodes() -> Iterator[tuple[str, dict[str, File]]]:
 @cache
 def case_plans() -> tuple[tuple[str, NodePlan], ...]:
     """(case, plan) of every class of every case, as its intent has it."""
-    return tuple((name, plan) for name in named_cases.CASES for plan in named_cases.compiled(name).plan.nodes)
+    return tuple(
+        (name, plan) for name in named_cases.CASES for plan in named_cases.compiled(name).plan.nodes
+    )
 
 
 def openshift_plans() -> Iterator[tuple[str, NodePlan]]:
@@ -60,7 +66,12 @@ def openshift_plans() -> Iterator[tuple[str, NodePlan]]:
 def _on_openshift(plan: NodePlan, release: str) -> NodePlan:
     target = plan.node_class.target
     node_class = copy(plan.node_class)
-    update = {"platform": "openshift", "version": release, "mode": "mco", "pool": target.pool or "worker-cnf"}
+    update = {
+        "platform": "openshift",
+        "version": release,
+        "mode": "mco",
+        "pool": target.pool or "worker-cnf",
+    }
     node_class.target = target.model_copy(update=update)
     return plan._replace(node_class=node_class)
 
@@ -77,7 +88,9 @@ def recorded() -> Iterator[tuple[Path, list[nto_render.Compiled]]]:
 
 def machine_configs(plan: NodePlan) -> Iterator[dict[str, Any]]:
     """The MachineConfigs of a plan."""
-    yield from (each.data for each in openshift.manifests(plan) if each.data["kind"] == "MachineConfig")
+    yield from (
+        each.data for each in openshift.manifests(plan) if each.data["kind"] == "MachineConfig"
+    )
 
 
 def recorded_machine_configs() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -102,5 +115,7 @@ def ignition_files(machine_config: dict[str, Any]) -> dict[str, File]:
 
 
 def node_files(plan: NodePlan) -> dict[str, File]:
-    """The same of a plan for Kubernetes, where an administrator copies them; scripts are started by their shell."""
+    """The same of a plan for Kubernetes, where an administrator copies them; scripts are started by
+    their shell.
+    """
     return {f"/{path}": File(0o644, data) for path, data in kubernetes.node_files(plan).items()}

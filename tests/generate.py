@@ -1,6 +1,8 @@
-"""Writes what is made from the code: schemas, references, messages of `tests/rejected/`, results of `tests/cases/`.
+"""Writes what is made from the code: schemas, references, messages of `tests/rejected/`, results of
+`tests/cases/`.
 
-`python -m tests.generate`, then read the difference. `tests/test_generated.py` says when something is stale.
+`python -m tests.generate`, then read the difference. `tests/test_generated.py` says when something
+is stale.
 """
 
 import tempfile
@@ -14,8 +16,8 @@ from tests.rejected_cases import cases, outcome
 def generated() -> dict[str, str]:
     """The text of every generated file of the repository, by its path."""
     from cpuplan.emit import to_json
-    from cpuplan.load.documents import KINDS
-    from cpuplan.load.schema import schema
+    from cpuplan.read.documents import KINDS
+    from cpuplan.read.schema import schema
     from cpuplan.render import codes, defaults, reference
 
     texts = {f"schemas/{kind.lower()}.schema.json": to_json(schema(kind)) for kind in KINDS}

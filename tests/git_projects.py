@@ -13,7 +13,9 @@ ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_SYSTEM": "/dev/null",
-    **{f"GIT_{who}_{what}": "test" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{
+        f"GIT_{who}_{what}": "test" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    },
 }
 
 HARDWARE = """\
@@ -54,7 +56,9 @@ KUBERNETES = '{platform: kubernetes, version: "1.36"}'
 def git(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run Git in `folder`, with no configuration but the repository's."""
     command = ["git", "-c", "init.defaultBranch=main", *words]
-    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=check)
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=check
+    )
 
 
 def cpuplan(folder: Path, *words: str) -> int:
@@ -69,10 +73,16 @@ def write(project: Path, name: str, text: str) -> None:
     path.write_text(text)
 
 
-def add_class(project: Path, name: str, cluster: str = "lab", target: str = KUBERNETES, cores: int = 8) -> None:
+def add_class(
+    project: Path, name: str, cluster: str = "lab", target: str = KUBERNETES, cores: int = 8
+) -> None:
     """Nodes of one more class, with an intent of its own."""
     write(project, f"inventories/{name}.yaml", HARDWARE % (f"{name}-hw", cores))
-    write(project, f"inventories/{name}-nodes.yaml", NODES % (name, cluster, f"{name}-hw", name, f"{name}-[0-2]"))
+    write(
+        project,
+        f"inventories/{name}-nodes.yaml",
+        NODES % (name, cluster, f"{name}-hw", name, f"{name}-[0-2]"),
+    )
     write(project, f"intents/{name}.yaml", INTENT % (name, name, target))
 
 

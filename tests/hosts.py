@@ -5,9 +5,9 @@ from pathlib import Path
 from cpuplan.backends import openshift
 from cpuplan.backends.kubernetes import node_files
 from cpuplan.components import all_settings, kernel, kubelet, units
-from cpuplan.components.setting import of_component
 from cpuplan.cpuset import EMPTY
 from cpuplan.plan import NodePlan
+from cpuplan.setting import of_component
 
 CPU = "sys/devices/system/cpu"
 
@@ -33,9 +33,14 @@ def make_root(plan: NodePlan, root: Path) -> Path:
     if plan.node_class.target.platform == "openshift":
         files["etc/kubernetes/kubelet.conf"] = kubelet.render(of_component(settings, kubelet.NAME))
         files |= {path.lstrip("/"): text for path, (_mode, text) in openshift.files(plan).items()}
-        files |= {f"{units.UNIT_FOLDER}/{name}".lstrip("/"): text for name, text in units.units(plan).items()}
+        files |= {
+            f"{units.UNIT_FOLDER}/{name}".lstrip("/"): text
+            for name, text in units.units(plan).items()
+        }
     else:
-        files["var/lib/kubelet/config.yaml"] = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        files["var/lib/kubelet/config.yaml"] = (
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        )
         files |= {path: data.decode() for path, data in node_files(plan).items()}
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)

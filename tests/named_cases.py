@@ -1,7 +1,8 @@
 """The cases of `tests/cases/`: a machine, what its CPUs are for, and what is made of them.
 
-A folder is a small project of its own, so that `cpuplan -C tests/cases/hft show worker-0` draws it. `expected/` has the
-pools, every setting, and a digest of every compiled file; `python -m tests.generate` writes it.
+A folder is a small project of its own, so that `cpuplan -C tests/cases/hft show worker-0` draws it.
+`expected/` has the pools, every setting, and a digest of every compiled file; `python -m
+tests.generate` writes it.
 """
 
 import hashlib
@@ -26,7 +27,9 @@ def expected_files(made: Compiled) -> dict[str, str]:
     return {
         "pools.txt": "\n".join(_pools(made)) + "\n",
         "settings.txt": "\n".join(_settings(made)) + "\n",
-        "files.txt": "".join(f"{_digest(data)}  {path}\n" for path, data in sorted(_files(made).items())),
+        "files.txt": "".join(
+            f"{_digest(data)}  {path}\n" for path, data in sorted(_files(made).items())
+        ),
     }
 
 

@@ -18,7 +18,9 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"recorded data is
 
 
 def make_project(target: Path, *layers: Path) -> Path:
-    """A project from the base project and, over it, the files of each layer. An empty file takes a file away."""
+    """A project from the base project and, over it, the files of each layer. An empty file takes a
+    file away.
+    """
     for layer in (BASE, *layers):
         for path in sorted(layer.rglob("*")):
             place = target / path.relative_to(layer)
@@ -32,7 +34,9 @@ def make_project(target: Path, *layers: Path) -> Path:
     return target
 
 
-def run_in(folder: Path, arguments: Sequence[str], capture: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+def run_in(
+    folder: Path, arguments: Sequence[str], capture: pytest.CaptureFixture[str]
+) -> tuple[int, str, str]:
     """Run a command in `folder`: its exit code, standard output and standard error."""
     capture.readouterr()
     with chdir(folder):

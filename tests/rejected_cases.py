@@ -1,7 +1,9 @@
-"""The cases of `tests/rejected/`: a project that is wrong in one way, a command, and everything that it prints.
+"""The cases of `tests/rejected/`: a project that is wrong in one way, a command, and everything
+that it prints.
 
-A folder `CPnnn-<slug>` holds the files that differ from `base`, `case.yaml` (arguments, and the exit code) and
-`expected.txt`. What no file can say, such as a folder without permission, is arranged by a function in `arrange.py`.
+A folder `CPnnn-<slug>` holds the files that differ from `base`, `case.yaml` (arguments, and the
+exit code) and `expected.txt`. What no file can say, such as a folder without permission, is
+arranged by a function in `arrange.py`.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""A standard intent on every recorded machine: a reserved core on each NUMA node, the rest isolated."""
+"""A standard intent on every recorded machine: a reserved core on each NUMA node, the rest
+isolated.
+"""
 
 import json
 from pathlib import Path
@@ -6,16 +8,23 @@ from pathlib import Path
 import pytest
 
 from cpuplan import importers
+from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodePlan
 from cpuplan.solve import solver
-from cpuplan.topology import UNKNOWN, Topology
 from tests.conformance.round_trip import read_back
 from tests.projects import SHARED, needs_shared
 from tests.unit.solve.problems import locate, node_class
 
 CORPUS = SHARED / "corpus"
 #: The fullest of a machine's files first.
-SOURCES = ("sysroot.tar.*", "sysinfo.tgz", "ghw-snapshot.tar.gz", "hwloc-v3.xml*", "hwloc-v2.xml*", "hwloc-v1.xml*")
+SOURCES = (
+    "sysroot.tar.*",
+    "sysinfo.tgz",
+    "ghw-snapshot.tar.gz",
+    "hwloc-v3.xml*",
+    "hwloc-v2.xml*",
+    "hwloc-v1.xml*",
+)
 INTENT = {"reserved": {"cores": 1, "per": "numaNode"}, "isolated": "rest"}
 MACHINES = sorted(path.parent.name for path in CORPUS.glob("*/expected.json"))
 
@@ -23,8 +32,14 @@ pytestmark = [needs_shared, pytest.mark.slow]
 
 
 def topologies(machine: str) -> list[Topology]:
-    source: Path = next(path for pattern in SOURCES for path in sorted((CORPUS / machine).glob(pattern)))
-    return [topology for _, topology in read_back(importers.run(None, [source], "corpus")).hardware if topology]
+    source: Path = next(
+        path for pattern in SOURCES for path in sorted((CORPUS / machine).glob(pattern))
+    )
+    return [
+        topology
+        for _, topology in read_back(importers.run(None, [source], "corpus")).hardware
+        if topology
+    ]
 
 
 def check(plan: NodePlan) -> None:
@@ -36,7 +51,8 @@ def check(plan: NodePlan) -> None:
     assert topology.online.first != 0 or 0 in reserved
     for node, cpus in topology.numa_nodes.items():
         if node == UNKNOWN and len(topology.numa_nodes) > 1:
-            assert cpus <= isolated  # the kernel tells of no NUMA node for these, so none asks for a reserved core
+            # the kernel tells of no NUMA node for these, so none asks for a reserved core
+            assert cpus <= isolated
             continue
         cores = [siblings for siblings in topology.cores.values() if siblings & cpus & reserved]
         assert len(cores) == 1
@@ -55,4 +71,6 @@ def test_layout(machine: str) -> None:
 
 def test_all_machines_are_there() -> None:
     assert len(MACHINES) == len([path for path in CORPUS.iterdir() if path.is_dir()])
-    assert all(json.loads((CORPUS / machine / "expected.json").read_text())["cpus"] for machine in MACHINES)
+    assert all(
+        json.loads((CORPUS / machine / "expected.json").read_text())["cpus"] for machine in MACHINES
+    )

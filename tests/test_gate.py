@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.load import lock
+from cpuplan.fleet import lock
 from cpuplan.write import record
 from tests.git_projects import OPENSHIFT, add_class, edit
 from tests.projects import make_project, run_in
@@ -18,14 +18,20 @@ Capture = pytest.CaptureFixture[str]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def layouts(project: Path) -> dict[tuple[str, str], dict[str, str]]:
     """The pools of each class, as the lock has them."""
     found, problems = lock.read((project / LOCK).read_bytes(), LOCK)
     assert not problems
-    return {key: {name: str(cpus) for name, cpus in entry.pools.items()} for key, entry in found.items()}
+    return {
+        key: {name: str(cpus) for name, cpus in entry.pools.items()} for key, entry in found.items()
+    }
 
 
 @pytest.fixture
@@ -51,13 +57,17 @@ def test_a_record_is_no_part_of_the_project(fleet: Path, capsys: Capture) -> Non
 
 
 @pytest.mark.parametrize("command", ["compile", "validate"])
-def test_a_repository_cannot_bring_its_own_record(fleet: Path, capsys: Capture, command: str) -> None:
+def test_a_repository_cannot_bring_its_own_record(
+    fleet: Path, capsys: Capture, command: str
+) -> None:
     """Whatever lies in the project, a broken intent is found."""
     edit(fleet, "intents/core.yaml", "reserved: {cores: 2}", "reserved: {cores: 200}")
     for name in (".cpuplan", "out/.cpuplan", ".cache/cpuplan"):
         place = fleet / name
         place.mkdir(parents=True, exist_ok=True)
-        (place / "inputs.json").write_text(json.dumps({"inputs": {}, "warnings": False, "diagnostics": []}))
+        (place / "inputs.json").write_text(
+            json.dumps({"inputs": {}, "warnings": False, "diagnostics": []})
+        )
     assert run_in(fleet, [command], capsys)[0] == 1
 
 
@@ -93,7 +103,9 @@ def test_warnings_are_kept_with_the_record_and_said_again(tmp_path: Path, capsys
     assert run_in(project, ["compile", "--strict"], capsys)[0] == 1
 
 
-def test_a_record_of_another_program_says_nothing(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_of_another_program_says_nothing(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read = pipeline.load(fleet).inputs
     assert record.find(read)
     monkeypatch.setattr(record, "program_digest", lambda: "another")
@@ -109,7 +121,9 @@ def test_a_damaged_record_says_nothing(fleet: Path, text: str) -> None:
     assert record.find(read) is None
 
 
-def test_without_a_home_there_is_no_record(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_there_is_no_record(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = make_project(tmp_path / "project")
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
     assert [run_in(project, ["compile"], capsys)[0] for _ in range(2)] == [0, 0]
@@ -133,7 +147,10 @@ def test_what_is_missing_or_edited_in_out_is_seen(fleet: Path, capsys: Capture) 
             assert "nothing has changed" not in said, (name, change)
             if code:
                 assert "CP603" in said or "CP604" in said, (name, change, said)
-                assert run_in(fleet, ["compile", "--force"], capsys)[0] == 0 or name == ".cpuplan/manifest"
+                assert (
+                    run_in(fleet, ["compile", "--force"], capsys)[0] == 0
+                    or name == ".cpuplan/manifest"
+                )
                 path.write_bytes(good[name])
             assert run_in(fleet, ["compile", "--check"], capsys)[0] == 0, (name, change)
     assert {name: data for name, data in tree(fleet / "out").items() if "written" not in name} == {
@@ -158,7 +175,11 @@ GONE = {
     "empty inventories": (_empty, ("CP244",)),
     "no inventories": (lambda project: shutil.rmtree(project / "inventories"), ("CP244",)),
     "no intents but the lock": (
-        lambda project: [path.unlink() for path in (project / "intents").glob("*.yaml") if "lock" not in path.name],
+        lambda project: [
+            path.unlink()
+            for path in (project / "intents").glob("*.yaml")
+            if "lock" not in path.name
+        ],
         ("CP244",),
     ),
     "one cluster": (lambda project: (project / "inventories/du-nodes.yaml").unlink(), ("CP246",)),
@@ -172,13 +193,21 @@ GONE = {
     ),
     "one letter in a cluster": (
         _other_cluster,
-        ("CP244", "cluster lab", "2 classes with 6 nodes", "core-core-hw and hft-hft-hw", "reserved 0-"),
+        (
+            "CP244",
+            "cluster lab",
+            "2 classes with 6 nodes",
+            "core-core-hw and hft-hft-hw",
+            "reserved 0-",
+        ),
     ),
 }
 
 
 @pytest.mark.parametrize("name", GONE)
-def test_what_was_compiled_goes_only_when_it_is_meant(fleet: Path, capsys: Capture, name: str) -> None:
+def test_what_was_compiled_goes_only_when_it_is_meant(
+    fleet: Path, capsys: Capture, name: str
+) -> None:
     change, words = GONE[name]
     before, locked = tree(fleet / "out"), layouts(fleet)
     change(fleet)
@@ -199,7 +228,10 @@ def test_what_was_compiled_goes_only_when_it_is_meant(fleet: Path, capsys: Captu
     # The layouts of classes that are gone stay, until they are pruned.
     after = layouts(fleet)
     assert all(after.get(key, pools) == pools for key, pools in locked.items())
-    assert [run_in(fleet, words, capsys)[0] for words in (["validate"], ["compile", "--check"], ["compile"])] == [
+    assert [
+        run_in(fleet, words, capsys)[0]
+        for words in (["validate"], ["compile", "--check"], ["compile"])
+    ] == [
         0,
         0,
         0,
@@ -228,7 +260,13 @@ def test_nodes_that_are_not_compiled_any_more_are_named(fleet: Path, capsys: Cap
 @pytest.mark.parametrize("cut", [0, 1, 50, 0.3, 0.5, 0.8, 0.97, -1, -4])
 def test_a_lock_that_was_cut_is_no_first_lock(fleet: Path, capsys: Capture, cut: float) -> None:
     text = (fleet / LOCK).read_text()
-    length = int(cut * len(text)) if isinstance(cut, float) else cut if cut >= 0 else len(text.rstrip()) + cut
+    length = (
+        int(cut * len(text))
+        if isinstance(cut, float)
+        else cut
+        if cut >= 0
+        else len(text.rstrip()) + cut
+    )
     before = tree(fleet / "out")
     (fleet / LOCK).write_text(text[:length])
     for command in (["validate"], ["compile"], ["compile", "--check"]):
@@ -294,7 +332,9 @@ def _split(project: Path) -> None:
 
 @pytest.mark.parametrize("with_out", [True, False])
 @pytest.mark.parametrize("change", [_hardware, _renamed, _both, _split])
-def test_no_cpu_moves_with_a_name(fleet: Path, capsys: Capture, change: object, with_out: bool) -> None:
+def test_no_cpu_moves_with_a_name(
+    fleet: Path, capsys: Capture, change: object, with_out: bool
+) -> None:
     odd = _with_odd_layout(fleet, capsys)["lab", "core-core-hw"]
     assert callable(change)
     change(fleet)
@@ -302,7 +342,9 @@ def test_no_cpu_moves_with_a_name(fleet: Path, capsys: Capture, change: object, 
         shutil.rmtree(fleet / "out")
     code, _, said = run_in(fleet, ["compile"], capsys)
     assert code == 0, said
-    after = {key: pools for key, pools in layouts(fleet).items() if key[1].startswith(("core", "packet"))}
+    after = {
+        key: pools for key, pools in layouts(fleet).items() if key[1].startswith(("core", "packet"))
+    }
     if change is _split and not with_out:
         return  # nothing tells where the node was: see the next test
     assert all(pools == odd for pools in after.values()), after
@@ -317,7 +359,10 @@ def test_what_is_solved_afresh_is_said(fleet: Path, capsys: Capture) -> None:
     edit(fleet, "inventories/core-nodes.yaml", "hardware: core-hw", "hardware: larger")
     code, _, said = run_in(fleet, ["compile"], capsys)
     assert code == 0
-    assert "lab/core-larger: solved afresh, though core-0, core-1 and core-2 had a layout in core-core-hw" in said
+    assert (
+        "lab/core-larger: solved afresh, though core-0, core-1 and core-2 had a layout in core-core-hw"
+        in said
+    )
 
 
 def test_nodes_that_follow_another_layout_are_told(fleet: Path, capsys: Capture) -> None:
@@ -340,7 +385,10 @@ def test_another_solver_is_told_from_the_one_before(
     edit(fleet, "intents/core.yaml", "reserved: {cores: 2}", "reserved: {cores: 3}")
     code, _, said = run_in(fleet, ["compile"], capsys)
     assert code == 0
-    assert f"lab/core-core-hw: solved by OR-Tools 99.1; the layout before was found by {version}" in said
+    assert (
+        f"lab/core-core-hw: solved by OR-Tools 99.1; the layout before was found by {version}"
+        in said
+    )
     text = (fleet / LOCK).read_text()
     assert (text.count(f'solver: "{version}"'), text.count('solver: "99.1"')) == (3, 1)
 
@@ -354,7 +402,9 @@ def test_without_an_inventory_nothing_more_is_claimed(tmp_path: Path, capsys: Ca
     assert "as far as can be told without an inventory" in run_in(project, ["validate"], capsys)[2]
 
 
-def test_an_inventory_that_nobody_selects_is_not_called_missing(tmp_path: Path, capsys: Capture) -> None:
+def test_an_inventory_that_nobody_selects_is_not_called_missing(
+    tmp_path: Path, capsys: Capture
+) -> None:
     project = make_project(tmp_path / "project")
     (project / "intents/main.yaml").unlink()
     for command in ("validate", "compile", "validate"):  # the second one knows from a record
@@ -367,7 +417,10 @@ def test_init_tells_git_what_it_must_know(tmp_path: Path, capsys: Capture) -> No
     assert run_in(tmp_path, ["init"], capsys)[0] == 0
     assert (tmp_path / ".gitignore").read_text().splitlines()[0] == "*.pyc"
     assert ".*.cpuplan-stage" in (tmp_path / ".gitignore").read_text().splitlines()
-    assert "intents/plan.lock.yaml text eol=lf merge=union" in (tmp_path / ".gitattributes").read_text()
+    assert (
+        "intents/plan.lock.yaml text eol=lf merge=union"
+        in (tmp_path / ".gitattributes").read_text()
+    )
     once = tree(tmp_path)
     assert run_in(tmp_path, ["init"], capsys)[0] == 0
     assert tree(tmp_path) == once
@@ -375,25 +428,38 @@ def test_init_tells_git_what_it_must_know(tmp_path: Path, capsys: Capture) -> No
 
 
 def test_every_phase_is_told_at_once(fleet: Path, capsys: Capture) -> None:
-    """A misspelt key, a fact, a layout, and what a target lacks, in the class without a layout too."""
+    """A misspelt key, a fact, a layout, and what a target lacks, in the class without a layout
+    too.
+    """
     edit(fleet, "intents/core.yaml", "reserved:", "reserverd:")
     edit(fleet, "inventories/upf.yaml", "sockets: 2", "sockets: 0")
     edit(fleet, "intents/hft.yaml", "reserved: {cores: 2}", "reserved: {cores: 200}")
-    option = "  kubelet: {cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: 'true'}}\n  pools:"
+    option = (
+        "  kubelet: {cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: 'true'}}\n  pools:"
+    )
     edit(fleet, "intents/hft.yaml", "  pools:", option)
     edit(fleet, "intents/hft.yaml", '"1.36"', '"1.30"')
     edit(fleet, "intents/du.yaml", '"4.20"', '"4.1"')
     for command in (["validate"], ["compile"], ["compile", "--check"]):
         code, _, said = run_in(fleet, command, capsys)
         assert code == 1
-        found = [word for word in ("CP201", "CP203", "CP401", "CP504", "intents/du.yaml") if word not in said]
+        found = [
+            word
+            for word in ("CP201", "CP203", "CP401", "CP504", "intents/du.yaml")
+            if word not in said
+        ]
         assert not found, said
 
 
 @pytest.mark.parametrize("text", ["", "a\n", "# cpuplan manifest 99\n"])
-def test_a_manifest_that_compile_refuses_is_not_valid(fleet: Path, capsys: Capture, text: str) -> None:
+def test_a_manifest_that_compile_refuses_is_not_valid(
+    fleet: Path, capsys: Capture, text: str
+) -> None:
     (fleet / "out/.cpuplan/manifest").write_text(text)
-    codes = [run_in(fleet, words, capsys)[0] for words in (["validate"], ["compile", "--check"], ["compile"])]
+    codes = [
+        run_in(fleet, words, capsys)[0]
+        for words in (["validate"], ["compile", "--check"], ["compile"])
+    ]
     assert codes[0] == 1
     assert 0 not in codes
 
@@ -401,5 +467,8 @@ def test_a_manifest_that_compile_refuses_is_not_valid(fleet: Path, capsys: Captu
 def test_a_link_in_the_place_of_out_is_not_valid(fleet: Path, capsys: Capture) -> None:
     (fleet / "out").rename(fleet / "elsewhere")
     (fleet / "out").symlink_to("elsewhere")
-    codes = [run_in(fleet, words, capsys)[0] for words in (["validate"], ["compile", "--check"], ["compile"])]
+    codes = [
+        run_in(fleet, words, capsys)[0]
+        for words in (["validate"], ["compile", "--check"], ["compile"])
+    ]
     assert 0 not in codes

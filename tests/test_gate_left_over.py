@@ -1,4 +1,6 @@
-"""What merges, links, hands and releases of before leave in `out/` and the lock: mended by `compile`, or said."""
+"""What merges, links, hands and releases of before leave in `out/` and the lock: mended by
+`compile`, or said.
+"""
 
 import json
 import os
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.load import lock
+from cpuplan.fleet import lock
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
 from tests.projects import run_in
 
@@ -46,7 +48,9 @@ def _link_out(project: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [_markers, _link_file, _link_folder, _link_out])
-def test_compile_says_unchanged_only_of_what_its_check_takes(team: Path, capsys: Capture, change: object) -> None:
+def test_compile_says_unchanged_only_of_what_its_check_takes(
+    team: Path, capsys: Capture, change: object
+) -> None:
     assert callable(change)
     change(team)
     code, _, said = run_in(team, ["compile"], capsys)
@@ -55,7 +59,9 @@ def test_compile_says_unchanged_only_of_what_its_check_takes(team: Path, capsys:
 
 
 @pytest.mark.parametrize("gone", ["out/.cpuplan/classes", "out/.cpuplan"])
-def test_layouts_that_are_lost_are_not_solved_as_if_there_had_been_none(team: Path, capsys: Capture, gone: str) -> None:
+def test_layouts_that_are_lost_are_not_solved_as_if_there_had_been_none(
+    team: Path, capsys: Capture, gone: str
+) -> None:
     (team / LOCK).unlink()
     shutil.rmtree(team / gone)
     for command in ("validate", "compile"):
@@ -74,7 +80,9 @@ def test_a_class_that_is_cut_in_out_and_not_locked_is_named(team: Path, capsys: 
     assert (code, said.count("error[CP615]"), path.stem in said) == (1, 1, True)
 
 
-def test_a_class_that_another_branch_renamed_is_no_removal(team: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_class_that_another_branch_renamed_is_no_removal(
+    team: Path, tmp_path: Path, capsys: Capture
+) -> None:
     """Git unites the lock's neighbouring lines, and the name of before is in it again."""
     git(team, "checkout", "-q", "-b", "renamed", "main")
     edit(team, "intents/hft.yaml", "metadata: {name: hft}", "metadata: {name: trade}")
@@ -126,7 +134,9 @@ def test_what_one_side_removed_does_not_stay(
     assert fresh_check(team, tmp_path / "clone") == 0
 
 
-def test_a_class_is_gone_although_one_of_its_nodes_is_elsewhere(team: Path, capsys: Capture) -> None:
+def test_a_class_is_gone_although_one_of_its_nodes_is_elsewhere(
+    team: Path, capsys: Capture
+) -> None:
     (team / "intents/hft.yaml").unlink()
     edit(
         team,
@@ -144,7 +154,9 @@ def test_exchanged_names_move_no_cpu(team: Path, capsys: Capture) -> None:
     """Each layout stays with its nodes, also one that would be solved otherwise today."""
     edit(team, "inventories/hft-nodes.yaml", "hardware: hft-hw", "hardware: core-hw")
     assert run_in(team, ["compile", "--allow-removal"], capsys)[0] == 0
-    entry = next(line for line in (team / LOCK).read_text().splitlines() if "class: core-core-hw" in line)
+    entry = next(
+        line for line in (team / LOCK).read_text().splitlines() if "class: core-core-hw" in line
+    )
     found, _ = lock.read((team / LOCK).read_bytes(), LOCK)
     pools = {name: str(cpus) for name, cpus in found["lab", "core-core-hw"].pools.items()}
     swapped = _swap_shared(found["lab", "core-core-hw"].pools)
@@ -179,7 +191,9 @@ def _swap_shared(pools: dict[str, CpuSet]) -> dict[str, str]:
 def _as_before(project: Path) -> None:
     """Rewrite the bookkeeping as the release before wrote it."""
     folder = project / "out/.cpuplan"
-    classes = [json.loads(path.read_text()) for path in sorted((folder / "classes").rglob("*.json"))]
+    classes = [
+        json.loads(path.read_text()) for path in sorted((folder / "classes").rglob("*.json"))
+    ]
     listed = (folder / "manifest").read_text().splitlines()[1:]
     files = {path: "0" * 64 for path in listed if "classes/" not in path}
     shutil.rmtree(folder)
@@ -192,12 +206,18 @@ def _as_before(project: Path) -> None:
     entries = []
     for (cluster, name), entry in sorted(found.items()):
         pools = "".join(f'    {pool}: "{cpus}"\n' for pool, cpus in entry.pools.items())
-        entries.append(f'- cluster: {cluster}\n  class: {name}\n  solvedFrom: "{entry.solved_from}"\n  pools:\n{pools}')
-    (project / LOCK).write_text(f"apiVersion: cpuplan.io/v1alpha1\nkind: Plan\nclasses:\n{''.join(entries)}")
+        entries.append(
+            f'- cluster: {cluster}\n  class: {name}\n  solvedFrom: "{entry.solved_from}"\n  pools:\n{pools}'
+        )
+    (project / LOCK).write_text(
+        f"apiVersion: cpuplan.io/v1alpha1\nkind: Plan\nclasses:\n{''.join(entries)}"
+    )
 
 
 @pytest.mark.parametrize("lines", [None, 10], ids=["deleted", "cut"])
-def test_layouts_of_the_release_before_are_found_in_out(team: Path, capsys: Capture, lines: int | None) -> None:
+def test_layouts_of_the_release_before_are_found_in_out(
+    team: Path, capsys: Capture, lines: int | None
+) -> None:
     good, _ = lock.read((team / LOCK).read_bytes(), LOCK)
     _as_before(team)
     text = (team / LOCK).read_text()
@@ -207,7 +227,9 @@ def test_layouts_of_the_release_before_are_found_in_out(team: Path, capsys: Capt
         (team / LOCK).write_text("".join(entries[:2]))
     assert run_in(team, ["compile"], capsys)[0] == 0
     found, _ = lock.read((team / LOCK).read_bytes(), LOCK)
-    assert {key: entry.pools for key, entry in found.items()} == {key: entry.pools for key, entry in good.items()}
+    assert {key: entry.pools for key, entry in found.items()} == {
+        key: entry.pools for key, entry in good.items()
+    }
     edit(team, "intents/upf.yaml", "role: upf", "role: upg")
     assert "CP246" in run_in(team, ["compile"], capsys)[2]
 
@@ -233,14 +255,18 @@ def test_a_branch_of_the_release_before_merges(
     assert os.path.lexists(team / "out/.cpuplan/plan.json")
     code, _, said = run_in(team, ["compile"], capsys)
     assert code == 0, said
-    assert not {"plan.json", "manifest.json", "inputs.json"} & set(os.listdir(team / "out/.cpuplan"))
+    assert not {"plan.json", "manifest.json", "inputs.json"} & set(
+        os.listdir(team / "out/.cpuplan")
+    )
     commit(team, "merged")
     assert fresh_check(team, tmp_path / "clone") == 0
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "plan.json", "inputs.json"])
 @pytest.mark.parametrize("text", ["", "{}", "[[[", '{"files": {}}'])
-def test_bookkeeping_of_before_is_seen_beside_a_record(team: Path, capsys: Capture, name: str, text: str) -> None:
+def test_bookkeeping_of_before_is_seen_beside_a_record(
+    team: Path, capsys: Capture, name: str, text: str
+) -> None:
     (team / "out/.cpuplan" / name).write_text(text)
     assert run_in(team, ["compile"], capsys)[0] == 0
     assert run_in(team, ["compile", "--check"], capsys)[0] == 0

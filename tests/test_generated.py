@@ -10,15 +10,17 @@ import jsonschema
 import pytest
 import yaml
 
-from cpuplan.load import yaml as reader
-from cpuplan.load.documents import KINDS, from_sources
+from cpuplan.read import yaml as reader
+from cpuplan.read.documents import KINDS, from_sources
 from tests.generate import generated
 from tests.projects import REPOSITORY, run_in
 
 GENERATED = generated()
 SCHEMAS: dict[str, Any] = {
     text["title"]: text
-    for text in (json.loads(content) for path, content in GENERATED.items() if path.startswith("schemas/"))
+    for text in (
+        json.loads(content) for path, content in GENERATED.items() if path.startswith("schemas/")
+    )
 }
 
 
@@ -76,7 +78,11 @@ def test_sample_fits_the_schemas(folder: str) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("pools", {"reserved": {"cores": 1, "count": 2}}), ("pools", {}), ("kubelet", {"cpuManagerPolicy": "statc"})],
+    [
+        ("pools", {"reserved": {"cores": 1, "count": 2}}),
+        ("pools", {}),
+        ("kubelet", {"cpuManagerPolicy": "statc"}),
+    ],
 )
 def test_schemas_refuse_what_the_models_refuse(field: str, value: object) -> None:
     _, document = next(item for item in documents("intents") if item[1]["kind"] == "Intent")
@@ -99,12 +105,16 @@ def test_schemas_take_the_short_forms(pool: object) -> None:
 def yaml_blocks() -> list[tuple[str, str]]:
     found = []
     for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:
-        for number, block in enumerate(re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)):
+        for number, block in enumerate(
+            re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+        ):
             found.append((f"{path.name}-{number}", block))
     return found
 
 
-@pytest.mark.parametrize(("name", "block"), yaml_blocks(), ids=lambda value: value.partition("\n")[0])
+@pytest.mark.parametrize(
+    ("name", "block"), yaml_blocks(), ids=lambda value: value.partition("\n")[0]
+)
 def test_yaml_of_the_documentation_is_valid(name: str, block: str) -> None:
     sources, problems = reader.parse(name, block)
     assert not problems
@@ -113,7 +123,11 @@ def test_yaml_of_the_documentation_is_valid(name: str, block: str) -> None:
 
 
 def links() -> list[tuple[Path, str]]:
-    pages = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+    pages = [
+        REPOSITORY / "README.md",
+        REPOSITORY / "CONTRIBUTING.md",
+        *sorted((REPOSITORY / "docs").glob("*.md")),
+    ]
     return [
         (page, target)
         for page in pages
@@ -123,5 +137,7 @@ def links() -> list[tuple[Path, str]]:
 
 
 def test_links_of_the_documentation_lead_somewhere() -> None:
-    missing = [f"{page.name}: {target}" for page, target in links() if not (page.parent / target).exists()]
+    missing = [
+        f"{page.name}: {target}" for page, target in links() if not (page.parent / target).exists()
+    ]
     assert not missing

@@ -1,6 +1,8 @@
-"""Every MachineConfig that is emitted, judged by Ignition's own validator, which the machine config operator links.
+"""Every MachineConfig that is emitted, judged by Ignition's own validator, which the machine config
+operator links.
 
-A warning counts as a refusal: it tells of a key that Ignition does not know, or of a unit that nobody would start.
+A warning counts as a refusal: it tells of a key that Ignition does not know, or of a unit that
+nobody would start.
 """
 
 import json
@@ -18,7 +20,9 @@ PROGRAM = "ignition-validate"
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which(PROGRAM), reason=f"{PROGRAM} (Debian: ignition) is not installed"),
+    pytest.mark.skipif(
+        not shutil.which(PROGRAM), reason=f"{PROGRAM} (Debian: ignition) is not installed"
+    ),
 ]
 
 
@@ -47,7 +51,9 @@ def test_the_sample() -> None:
 
 def test_cases_on_every_release() -> None:
     plans = emitted.openshift_plans()
-    count, wrong = judge_all((where, data) for where, plan in plans for data in emitted.machine_configs(plan))
+    count, wrong = judge_all(
+        (where, data) for where, plan in plans for data in emitted.machine_configs(plan)
+    )
     assert not wrong
     assert count >= 100
 
@@ -64,10 +70,22 @@ WRONG = [
     ({"storage": {"files": [{"path": "/a", "mode": "0644"}]}}, "cannot unmarshal string"),
     ({"storage": {"files": [{"path": "/a", "modes": 420}]}}, "Unused key modes"),
     ({"storage": {"files": [{"path": "/a"}, {"path": "/a"}]}}, "duplicate entry"),
-    ({"storage": {"files": [{"path": "/a", "contents": {"source": "data:,a b"}}]}}, "invalid data character"),
-    ({"systemd": {"units": [{"name": "a.unit", "contents": "[Unit]\n"}]}}, "invalid systemd unit extension"),
-    ({"systemd": {"units": [{"name": "a.service", "contents": "[Unit"}]}}, "unable to find end of section"),
-    ({"systemd": {"units": [{"name": "a.service", "enabled": True, "contents": "[Unit]\n"}]}}, "no install section"),
+    (
+        {"storage": {"files": [{"path": "/a", "contents": {"source": "data:,a b"}}]}},
+        "invalid data character",
+    ),
+    (
+        {"systemd": {"units": [{"name": "a.unit", "contents": "[Unit]\n"}]}},
+        "invalid systemd unit extension",
+    ),
+    (
+        {"systemd": {"units": [{"name": "a.service", "contents": "[Unit"}]}},
+        "unable to find end of section",
+    ),
+    (
+        {"systemd": {"units": [{"name": "a.service", "enabled": True, "contents": "[Unit]\n"}]}},
+        "no install section",
+    ),
 ]
 
 

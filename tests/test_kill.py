@@ -18,7 +18,9 @@ INTENT = "intents/main.yaml"
 
 def compile_for(project: Path, seconds: float | None) -> int:
     """Run `compile`, killed after a while; its exit code."""
-    process = subprocess.Popen(COMPILE, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        COMPILE, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     if seconds is not None:
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""Every example of docs/layout.md is a layout: solved, verified, and without an error of any component."""
+"""Every example of docs/layout.md is a layout: solved, verified, and without an error of any
+component.
+"""
 
 import re
 from typing import Any
@@ -8,17 +10,23 @@ import yaml
 
 from cpuplan import components
 from cpuplan.diagnostics import errors
-from cpuplan.inventory import Device
+from cpuplan.model.inventory import Device
+from cpuplan.model.pools import GoalName, RuleName
+from cpuplan.model.rulebook import EXPERT_RULES
 from cpuplan.plan import NodeClass
-from cpuplan.pools import GoalName, RuleName
-from cpuplan.rulebook import EXPERT_RULES
 from cpuplan.solve import solver, statements
 from tests.projects import REPOSITORY
 from tests.unit.solve.problems import locate, machine, node_class
 
 PAGE = (REPOSITORY / "docs" / "layout.md").read_text()
 BLOCKS: list[str] = re.findall(r"^```yaml layout\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-NIC = {"address": "0000:17:00.0", "class": "network", "driver": "ice", "name": "ens1f0", "numaNode": 1}
+NIC = {
+    "address": "0000:17:00.0",
+    "class": "network",
+    "driver": "ice",
+    "name": "ens1f0",
+    "numaNode": 1,
+}
 
 
 def example(block: str) -> NodeClass:

@@ -1,4 +1,6 @@
-"""A team in Git: branches that were compiled are merged, in both ways, and what is mended passes on a fresh clone."""
+"""A team in Git: branches that were compiled are merged, in both ways, and what is mended passes on
+a fresh clone.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -33,7 +35,11 @@ def _more_nodes(name: str) -> Change:
 
 def _remove(name: str) -> Change:
     def remove(project: Path) -> None:
-        for path in (f"inventories/{name}.yaml", f"inventories/{name}-nodes.yaml", f"intents/{name}.yaml"):
+        for path in (
+            f"inventories/{name}.yaml",
+            f"inventories/{name}-nodes.yaml",
+            f"intents/{name}.yaml",
+        ):
             (project / path).unlink()
 
     return remove
@@ -61,7 +67,12 @@ PAIRS = list(itertools.permutations(CHANGES, 2))
 #: Some of each kind, in both ways; the others are slow tests.
 FIRST = {
     pair
-    for some in (("core-3", "du-3"), ("core-3", "core-4"), ("ax-new", "ay-new"), ("core-nodes", "hft-gone"))
+    for some in (
+        ("core-3", "du-3"),
+        ("core-3", "core-4"),
+        ("ax-new", "ay-new"),
+        ("core-nodes", "hft-gone"),
+    )
     for pair in (some, some[::-1])
 }
 
@@ -77,7 +88,9 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _settle_intents(project: Path, side: str) -> bool:
     """Take one side of what people wrote; whether anything is left that is not mended by hand."""
-    written = [path for path in conflicts(project) if not path.startswith("out/") and "lock" not in path]
+    written = [
+        path for path in conflicts(project) if not path.startswith("out/") and "lock" not in path
+    ]
     for path in written:
         if git(project, "checkout", f"--{side}", "--", path, check=False).returncode:
             git(project, "rm", "-q", "--cached", "--", path)  # this side deleted it
@@ -88,7 +101,8 @@ def _settle_intents(project: Path, side: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [pytest.param(*pair, marks=[] if pair in FIRST else [pytest.mark.slow]) for pair in PAIRS]
+    ("ours", "theirs"),
+    [pytest.param(*pair, marks=[] if pair in FIRST else [pytest.mark.slow]) for pair in PAIRS],
 )
 def test_branches_merge(team: Path, tmp_path: Path, ours: str, theirs: str) -> None:
     clean = merge(team, ours, theirs)
@@ -109,7 +123,9 @@ def test_branches_merge(team: Path, tmp_path: Path, ours: str, theirs: str) -> N
 
 @pytest.mark.parametrize("intents", ["ours", "theirs"])
 @pytest.mark.parametrize("out", ["ours", "theirs", "both"])
-def test_a_conflict_is_mended_from_any_side(team: Path, tmp_path: Path, intents: str, out: str) -> None:
+def test_a_conflict_is_mended_from_any_side(
+    team: Path, tmp_path: Path, intents: str, out: str
+) -> None:
     assert not merge(team, "core-3", "core-4")
     try:
         assert _settle_intents(team, intents)
@@ -127,7 +143,9 @@ def test_a_conflict_is_mended_from_any_side(team: Path, tmp_path: Path, intents:
 
 
 def test_two_intents_for_one_node_merge_to_no_valid_project(team: Path, tmp_path: Path) -> None:
-    """One branch adds a node, the other an intent that selects it too: each is valid, both together are not."""
+    """One branch adds a node, the other an intent that selects it too: each is valid, both together
+    are not.
+    """
     git(team, "checkout", "-q", "main")
 
     def node(project: Path) -> None:
@@ -143,7 +161,9 @@ def test_two_intents_for_one_node_merge_to_no_valid_project(team: Path, tmp_path
     branch(team, "one-intent", intent)
     for ours, theirs in (("one-node", "one-intent"), ("one-intent", "one-node")):
         merge(team, ours, theirs)
-        assert [cpuplan(team, *words) for words in (["validate"], ["compile", "--check"], ["compile"])] == [1, 1, 1]
+        assert [
+            cpuplan(team, *words) for words in (["validate"], ["compile", "--check"], ["compile"])
+        ] == [1, 1, 1]
         git(team, "reset", "-q", "--hard")
 
 
@@ -151,7 +171,9 @@ def test_line_ends_of_a_checkout_change_nothing(team: Path, tmp_path: Path) -> N
     git(team, "checkout", "-q", "main")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "-c", "core.autocrlf=true", str(team), str(clone))
-    assert [cpuplan(clone, *words) for words in (["validate"], ["compile", "--check"], ["compile"])] == [0, 0, 0]
+    assert [
+        cpuplan(clone, *words) for words in (["validate"], ["compile", "--check"], ["compile"])
+    ] == [0, 0, 0]
     assert git(clone, "status", "--porcelain").stdout == ""
 
 
@@ -162,5 +184,7 @@ def test_line_ends_change_nothing_without_attributes_either(team: Path, tmp_path
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "-c", "core.autocrlf=true", "-b", "bare", str(team), str(clone))
     assert b"\r\n" in (clone / "intents/core.yaml").read_bytes()
-    assert [cpuplan(clone, *words) for words in (["validate"], ["compile", "--check"], ["compile"])] == [0, 0, 0]
+    assert [
+        cpuplan(clone, *words) for words in (["validate"], ["compile", "--check"], ["compile"])
+    ] == [0, 0, 0]
     assert git(clone, "status", "--porcelain").stdout == ""

@@ -1,4 +1,6 @@
-"""Paused intents: what was compiled of them stays byte for byte, on every platform, until they go on."""
+"""Paused intents: what was compiled of them stays byte for byte, on every platform, until they go
+on.
+"""
 
 from pathlib import Path
 
@@ -16,7 +18,11 @@ NOTES = ("manifest", "written")
 
 def tree(project: Path) -> dict[str, bytes]:
     """`out/` without what is noted beside it."""
-    paths = [path for path in sorted((project / "out").rglob("*")) if path.is_file() and path.name not in NOTES]
+    paths = [
+        path
+        for path in sorted((project / "out").rglob("*"))
+        if path.is_file() and path.name not in NOTES
+    ]
     return {str(path.relative_to(project / "out")): path.read_bytes() for path in paths}
 
 
@@ -40,7 +46,9 @@ def pause(project: Path) -> None:
 
 
 def test_everything_stays(site: Path, capsys: Capture) -> None:
-    """Whatever else changes in the intent, in the inventory and beside it, here and on a fresh clone."""
+    """Whatever else changes in the intent, in the inventory and beside it, here and on a fresh
+    clone.
+    """
     before = objects(site)
     pause(site)
     edit(site, "intents/du.yaml", "shared: {cores: 1}", "shared: {cores: 2}")
@@ -81,8 +89,12 @@ def test_an_intent_goes_on(site: Path, capsys: Capture) -> None:
     assert '"paused"' not in (site / "out/.cpuplan/classes/lab/du-du-hw.json").read_text()
 
 
-@pytest.mark.parametrize("command", [["compile"], ["validate"], ["compile", "--check"], ["compile", "--force"]])
-def test_a_kept_file_that_was_changed_is_refused(site: Path, capsys: Capture, command: list[str]) -> None:
+@pytest.mark.parametrize(
+    "command", [["compile"], ["validate"], ["compile", "--check"], ["compile", "--force"]]
+)
+def test_a_kept_file_that_was_changed_is_refused(
+    site: Path, capsys: Capture, command: list[str]
+) -> None:
     pause(site)
     assert run_in(site, ["compile"], capsys)[0] == 0
     for path in sorted(path for path in objects(site) if "du" in path):

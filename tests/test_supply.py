@@ -1,4 +1,6 @@
-"""The supply chain: pyproject.toml and constraints/ agree, and the gate's tools say what they did not do."""
+"""The supply chain: pyproject.toml and constraints/ agree, and the gate's tools say what they did
+not do.
+"""
 
 import json
 import re
@@ -27,12 +29,16 @@ def test_the_lock_is_of_what_pyproject_says(name: str) -> None:
     for requirement in map(Requirement, lock.wanted(name)):
         versions = locked.get(canonicalize_name(requirement.name), [])
         assert versions, f"{requirement.name} is not locked: {REFRESH}"
-        assert all(requirement.specifier.contains(version) for version in versions), f"{requirement}: {REFRESH}"
+        assert all(requirement.specifier.contains(version) for version in versions), (
+            f"{requirement}: {REFRESH}"
+        )
 
 
 def test_development_has_what_a_user_has() -> None:
     run, development = (set(lock.pins(name)) for name in ("run.txt", "dev.txt"))
-    assert {pin._replace(hashes=()) for pin in run} <= {pin._replace(hashes=()) for pin in development}
+    assert {pin._replace(hashes=()) for pin in run} <= {
+        pin._replace(hashes=()) for pin in development
+    }
 
 
 def test_everything_below_is_locked() -> None:
@@ -55,7 +61,9 @@ def test_everything_below_is_locked() -> None:
 def test_ranges_have_an_end() -> None:
     for requirement in map(Requirement, lock.project()["project"]["dependencies"]):
         signs = {each.operator for each in requirement.specifier}
-        assert {">=", "<"} <= signs, f"{requirement} has no {'lower' if '<' in signs else 'upper'} bound"
+        assert {">=", "<"} <= signs, (
+            f"{requirement} has no {'lower' if '<' in signs else 'upper'} bound"
+        )
 
 
 @pytest.mark.parametrize("name", lock.FILES)
@@ -77,7 +85,10 @@ UNKNOWN = {"name": "ortools", "skip_reason": "Dependency not found and could not
 
 
 def test_an_audit_that_was_none_is_said() -> None:
-    for result in (audit.together([None, None], ["click", "jinja2"]), audit.together([], ["click", "jinja2"])):
+    for result in (
+        audit.together([None, None], ["click", "jinja2"]),
+        audit.together([], ["click", "jinja2"]),
+    ):
         assert list(audit.sentences(result)) == [
             "not audited: 2 releases (click, jinja2): no advisory service answered",
         ]
@@ -110,7 +121,9 @@ def test_what_an_audit_ends_with(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("CPUPLAN_AUDIT", required)
-    monkeypatch.setattr(audit, "ask", lambda service, _: audit.read(report(*told)) if service == "osv" else None)
+    monkeypatch.setattr(
+        audit, "ask", lambda service, _: audit.read(report(*told)) if service == "osv" else None
+    )
     monkeypatch.setattr(audit, "withdrawn", lambda _: withdrawn)
     assert audit.main() == code
     printed = capsys.readouterr().out
@@ -137,7 +150,9 @@ def bom(**changes: str) -> dict[str, Any]:
 
 def test_an_sbom_of_the_lock() -> None:
     assert list(sbom.problems(bom())) == []
-    assert list(sbom.problems(bom(click="1.0"))) == [f"click is 1.0, and {sbom.expected()['click']} in the lock"]
+    assert list(sbom.problems(bom(click="1.0"))) == [
+        f"click is 1.0, and {sbom.expected()['click']} in the lock"
+    ]
     assert list(sbom.problems(bom(pip="23.0"))) == ["pip is not in the lock"]
     wrong = bom()
     wrong["components"] = [each for each in wrong["components"] if each["name"] != "ortools"]

@@ -1,7 +1,9 @@
-"""Every unit and drop-in that is emitted, judged by systemd itself: `systemctl enable` and `systemd-analyze verify`.
+"""Every unit and drop-in that is emitted, judged by systemd itself: `systemctl enable` and
+`systemd-analyze verify`.
 
-They work on a root of their own, in which what the platform brings (the kubelet, CRI-O, Open vSwitch and their
-programs) is there by name only. All that the two say counts, since systemd passes over a line that it does not know.
+They work on a root of their own, in which what the platform brings (the kubelet, CRI-O, Open
+vSwitch and their programs) is there by name only. All that the two say counts, since systemd passes
+over a line that it does not know.
 """
 
 import re
@@ -20,8 +22,16 @@ from tests.projects import needs_shared
 PROGRAM = "systemd-analyze"
 VENDOR = "usr/lib/systemd/system"
 #: What is in every root: the ends of default dependencies.
-BASE = ("-.slice", "basic.target", "multi-user.target", "shutdown.target", "sysinit.target", "system.slice")
-#: How the machine config operator's units follow each other (templates/common/_base/units of its repository).
+BASE = (
+    "-.slice",
+    "basic.target",
+    "multi-user.target",
+    "shutdown.target",
+    "sysinit.target",
+    "system.slice",
+)
+#: How the machine config operator's units follow each other (templates/common/_base/units of its
+#: repository).
 PLATFORM = {
     "crio.service": "After=network-online.target\n",
     "kubelet.service": (
@@ -38,7 +48,9 @@ Files = Mapping[str, File]
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which(PROGRAM), reason=f"{PROGRAM} (Debian: systemd) is not installed"),
+    pytest.mark.skipif(
+        not shutil.which(PROGRAM), reason=f"{PROGRAM} (Debian: systemd) is not installed"
+    ),
 ]
 
 
@@ -47,13 +59,27 @@ def lay_down(root: Path, files: Files) -> None:
     for path, file in files.items():
         _write(root / path[1:], file.data.decode(), file.mode)
     texts = [file.data.decode() for path, file in files.items() if path.startswith(UNITS)]
-    dropped_into = {Path(path).parent.name.removesuffix(".d") for path in files if path.endswith(".conf")}
+    dropped_into = {
+        Path(path).parent.name.removesuffix(".d") for path in files if path.endswith(".conf")
+    }
     names = {name for text in (*texts, *PLATFORM.values()) for name in _UNIT_NAME.findall(text)}
-    for name in names | {name for name in dropped_into if _UNIT_NAME.fullmatch(name)} | set(BASE) | set(PLATFORM):
+    for name in (
+        names
+        | {name for name in dropped_into if _UNIT_NAME.fullmatch(name)}
+        | set(BASE)
+        | set(PLATFORM)
+    ):
         if f"{UNITS}/{name}" not in files:
             service = "[Service]\nExecStart=/usr/bin/true\n" if name.endswith(".service") else ""
-            _write(root / VENDOR / name, f"[Unit]\nDescription={name}\n{PLATFORM.get(name, '')}{service}", 0o644)
-    for program in {"/usr/bin/true", *(program for text in texts for program in _PROGRAM.findall(text))}:
+            _write(
+                root / VENDOR / name,
+                f"[Unit]\nDescription={name}\n{PLATFORM.get(name, '')}{service}",
+                0o644,
+            )
+    for program in {
+        "/usr/bin/true",
+        *(program for text in texts for program in _PROGRAM.findall(text)),
+    }:
         if not program.startswith("/usr/local/") and program not in files:
             _write(root / program[1:], "#!/bin/sh\n", 0o755)
 
@@ -65,7 +91,9 @@ def _write(path: Path, text: str, mode: int) -> None:
 
 
 def judge(root: Path, files: Files) -> list[str]:
-    """What systemd says of the units of `files`, started with all that is enabled; nothing of those that are right."""
+    """What systemd says of the units of `files`, started with all that is enabled; nothing of those
+    that are right.
+    """
     lay_down(root, files)
     own = sorted(path for path in files if Path(path).parent == Path(UNITS))
     installed = [Path(path).name for path in own if b"[Install]" in files[path].data]
@@ -73,7 +101,9 @@ def judge(root: Path, files: Files) -> list[str]:
     there = sorted(path for path in (root / VENDOR).iterdir() if path.suffix != ".slice")
     units = [str(root / path[1:]) for path in own] + [str(path) for path in there]
     said += _run(PROGRAM, "verify", "--man=no", f"--root={root}", *units)
-    scripts = {script for path in own for script in _SHELL_SCRIPT.findall(files[path].data.decode())}
+    scripts = {
+        script for path in own for script in _SHELL_SCRIPT.findall(files[path].data.decode())
+    }
     return said + [f"{script} is started and not there" for script in sorted(scripts - set(files))]
 
 
@@ -92,7 +122,9 @@ def judge_all(folder: Path, nodes: Iterable[tuple[str, Files]]) -> tuple[int, di
     judged: set[frozenset[tuple[str, bytes]]] = set()
     wrong: dict[str, list[str]] = {}
     for where, files in nodes:
-        texts = frozenset((path, file.data) for path, file in files.items() if path.startswith(UNITS))
+        texts = frozenset(
+            (path, file.data) for path, file in files.items() if path.startswith(UNITS)
+        )
         if texts and texts not in judged:
             if said := judge(folder / str(len(judged)), files):
                 wrong[where] = said
@@ -150,9 +182,21 @@ SERVICE = "[Service]\nType=oneshot\nExecStart=/usr/bin/true\n"
         ("a.service", f"[Unit]\nBefor=kubelet.service\n{SERVICE}", "Unknown key"),
         ("a.service", f"[Unit]\nBefore=kubelet\n{SERVICE}", "kubelet"),
         ("a.service", "[Service]\nType=oneshot\n", "has no ExecStart="),
-        ("a.service", "[Service]\nType=once\nExecStart=/usr/bin/true\n", "Failed to parse service type"),
-        ("a.service", "[Service]\nType=oneshot\nExecStart=/usr/local/bin/a.sh\n", "is not executable"),
-        ("a.service", f"[Unit]\nAfter=kubelet.service\nBefore=crio.service\n{SERVICE}", "ordering cycle"),
+        (
+            "a.service",
+            "[Service]\nType=once\nExecStart=/usr/bin/true\n",
+            "Failed to parse service type",
+        ),
+        (
+            "a.service",
+            "[Service]\nType=oneshot\nExecStart=/usr/local/bin/a.sh\n",
+            "is not executable",
+        ),
+        (
+            "a.service",
+            f"[Unit]\nAfter=kubelet.service\nBefore=crio.service\n{SERVICE}",
+            "ordering cycle",
+        ),
         ("a.service", f"{SERVICE}[Install]\nWantedBy=multi user\n", "multi"),
         ("kubelet.service.d/50-a.conf", "[Unit]\nWant=a.service\n", "Unknown key"),
         ("crio.service.d/50-a.conf", "[Service]\nSlice=ovs\n", "ovs"),

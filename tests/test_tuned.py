@@ -1,7 +1,7 @@
 """The profiles of emitted Tuned objects, loaded and merged with their parents by TuneD's own code.
 
-Only the package's files are needed, no daemon: where they are not installed, CPUPLAN_TUNED names the folder that they
-were unpacked in (`apt-get download tuned && dpkg -x tuned_*.deb FOLDER`).
+Only the package's files are needed, no daemon: where they are not installed, CPUPLAN_TUNED names
+the folder that they were unpacked in (`apt-get download tuned && dpkg -x tuned_*.deb FOLDER`).
 """
 
 import json
@@ -24,7 +24,8 @@ from tests.tuned_profile import EARLIER
 
 ROOT = Path(os.environ.get("CPUPLAN_TUNED", "/"))
 SCRIPT = Path(__file__).with_name("tuned_profile.py")
-#: The parents of a recorded profile, chosen by a function that only later releases of TuneD than 2.20 have.
+#: The parents of a recorded profile, chosen by a function that only later releases of TuneD than
+#: 2.20 have.
 _COMPUTED = re.compile(r"^include=.*\n\s+openshift-node-performance-.*$", re.MULTILINE)
 
 pytestmark = [
@@ -37,20 +38,27 @@ pytestmark = [
 
 
 class Answer(NamedTuple):
-    """What TuneD would do: its sections with the options that hold, and the boot arguments that it asks for."""
+    """What TuneD would do: its sections with the options that hold, and the boot arguments that it
+    asks for.
+    """
 
     units: dict[str, Any]
     cmdline: str
 
 
 def load(folder: Path, requests: list[dict[str, Any]]) -> list[Answer]:
-    """TuneD's answers (see tuned_profile); its messages are in the failure where it cannot load a profile."""
+    """TuneD's answers (see tuned_profile); its messages are in the failure where it cannot load a
+    profile.
+    """
     for number in range(len(requests)):
         (folder / str(number)).mkdir()
     command = [sys.executable, str(SCRIPT), str(ROOT), str(folder)]
-    environment = {**os.environ, "TMPDIR": str(folder)}  # a parent makes a folder whenever it is loaded
+    # a parent makes a folder whenever it is loaded
+    environment = {**os.environ, "TMPDIR": str(folder)}
     text = json.dumps(requests)
-    found = subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=environment)
+    found = subprocess.run(
+        command, input=text, capture_output=True, text=True, check=False, env=environment
+    )
     assert found.returncode == 0, found.stderr
     return [Answer(each["units"], each["cmdline"]) for each in json.loads(found.stdout)]
 
@@ -77,13 +85,19 @@ def isolating(plans: Iterable[tuple[str, NodePlan]]) -> Iterator[tuple[str, Node
 
 
 def recorded() -> Iterator[tuple[str, NodePlan, dict[str, str]]]:
-    """(case, plan, texts of the operator's profiles) of recorded ones, with the parents of an Intel machine."""
+    """(case, plan, texts of the operator's profiles) of recorded ones, with the parents of an Intel
+    machine.
+    """
     for case, compiled in emitted.recorded():
         for name, plan in ((one.name, one.plan) for one in compiled):
             path = nto_render._expected_folder(case) / f"{name}_tuned.yaml"
             if path.exists() and plan.pool("isolated").cpus:
                 texts = _texts(nto_render._load(path)[0])
-                parents = ["openshift-node", "cpu-partitioning", f"openshift-node-performance-intel-x86-{name}"]
+                parents = [
+                    "openshift-node",
+                    "cpu-partitioning",
+                    f"openshift-node-performance-intel-x86-{name}",
+                ]
                 if plan.spec.kernel.real_time:
                     parents.insert(2, f"openshift-node-performance-rt-{name}")
                 own = f"openshift-node-performance-{name}"
@@ -98,7 +112,11 @@ def without_bootloader(answer: Answer) -> dict[str, Any]:
 def test_tuned_asks_for_no_boot_arguments(tmp_path: Path) -> None:
     plans = list(isolating(emitted.openshift_plans()))
     answers = load(tmp_path, [request(plan, ours(plan)) for _, plan in plans])
-    assert not [(where, answer.cmdline) for (where, _), answer in zip(plans, answers, strict=True) if answer.cmdline]
+    assert not [
+        (where, answer.cmdline)
+        for (where, _), answer in zip(plans, answers, strict=True)
+        if answer.cmdline
+    ]
     assert len(plans) >= 100
 
 

@@ -1,8 +1,9 @@
-"""The README's tutorial, word by word: every command of it, in order, in a shell, on recorded sources.
+"""The README's tutorial, word by word: every command of it, in order, in a shell, on recorded
+sources.
 
-What a reader has, and the test must supply: `_HAS` (files of theirs, by the name that the text gives them) and `_ROOT`
-(`/`, which is the reader's host, stands for a folder). A command whose comment begins with "or" is one way among
-several, so it is tried in a copy of the project.
+What a reader has, and the test must supply: `_HAS` (files of theirs, by the name that the text
+gives them) and `_ROOT` (`/`, which is the reader's host, stands for a folder). A command whose
+comment begins with "or" is one way among several, so it is tried in a copy of the project.
 """
 
 import os
@@ -20,10 +21,13 @@ from cpuplan.emit import to_yaml
 from tests.hosts import make_root
 from tests.machines import trees
 from tests.projects import REPOSITORY
-from tests.unit.propose.gathers import CLUSTER, gather, node
+from tests.unit.profiles.propose.gathers import CLUSTER, gather, node
 
 SECTION = "## Your first plan in ten minutes"
-HOST = {**trees.server(cores=16, memory_kb=16 * 1024 * 1024), "proc/sys/kernel/hostname": "worker-0\n"}
+HOST = {
+    **trees.server(cores=16, memory_kb=16 * 1024 * 1024),
+    "proc/sys/kernel/hostname": "worker-0\n",
+}
 _ROOT = re.compile(r"(import sysroot |--root )/(?=\s|$)")
 _PROFILE = {
     "apiVersion": "performance.openshift.io/v2",
@@ -51,7 +55,9 @@ _DUMP = "must-gather.local.4711"
 
 
 class Block(NamedTuple):
-    """A block of the text: its language, its text, and the file that the sentence before it names first."""
+    """A block of the text: its language, its text, and the file that the sentence before it names
+    first.
+    """
 
     language: str
     text: str
@@ -59,7 +65,9 @@ class Block(NamedTuple):
 
 
 def blocks() -> list[Block]:
-    section = (REPOSITORY / "README.md").read_text().partition(f"{SECTION}\n")[2].partition("\n## ")[0]
+    section = (
+        (REPOSITORY / "README.md").read_text().partition(f"{SECTION}\n")[2].partition("\n## ")[0]
+    )
     found = []
     for match in re.finditer(r"^```(\w+)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
         before = section[: match.start()].rstrip().rpartition("\n\n")[2]

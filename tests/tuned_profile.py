@@ -1,9 +1,11 @@
-"""TuneD's own code, run on profiles: `python3 tests/tuned_profile.py ROOT FOLDER`, with requests as JSON on stdin.
+"""TuneD's own code, run on profiles: `python3 tests/tuned_profile.py ROOT FOLDER`, with requests as
+JSON on stdin.
 
-ROOT has the files of the package tuned (`/`, or where they were unpacked), FOLDER is for temporary files. A request is
-{"profile": NAME, "texts": {NAME: TEXT}, "online": CPU LIST}; its answer is {"units": {NAME: what TuneD would do},
-"cmdline": what the bootloader plugin leaves in /etc/tuned/bootcmdline, after an earlier profile's}. For this script
-alone is replaced what TuneD would read from and write to the machine: the online CPUs, and the plugin's files.
+ROOT has the files of the package tuned (`/`, or where they were unpacked), FOLDER is for temporary
+files. A request is {"profile": NAME, "texts": {NAME: TEXT}, "online": CPU LIST}; its answer is
+{"units": {NAME: what TuneD would do}, "cmdline": what the bootloader plugin leaves in
+/etc/tuned/bootcmdline, after an earlier profile's}. For this script alone is replaced what TuneD
+would read from and write to the machine: the online CPUs, and the plugin's files.
 """
 
 import json
@@ -22,20 +24,32 @@ def _merged(root: Path, profiles: Path, name: str) -> tuple[Any, Any]:
     variables = import_module("tuned.profiles.variables").Variables()
     own = import_module("tuned.profiles")
     # Since 2.23 the package has its profiles in a folder of their own.
-    vendor = [str(path) for path in (root / "usr/lib/tuned", root / "usr/lib/tuned/profiles") if path.is_dir()]
+    vendor = [
+        str(path)
+        for path in (root / "usr/lib/tuned", root / "usr/lib/tuned/profiles")
+        if path.is_dir()
+    ]
     locator = own.Locator([*vendor, str(profiles)])
     return own.Loader(locator, own.Factory(), own.Merger(), None, variables).load(name), variables
 
 
 def _unit(unit: Any, variables: Any) -> dict[str, Any]:
     options = {
-        name: variables.expand(value) if isinstance(value, str) else value for name, value in unit.options.items()
+        name: variables.expand(value) if isinstance(value, str) else value
+        for name, value in unit.options.items()
     }
-    return {"type": unit.type, "devices": unit.devices, "regex": unit.devices_udev_regex, "options": options}
+    return {
+        "type": unit.type,
+        "devices": unit.devices,
+        "regex": unit.devices_udev_regex,
+        "options": options,
+    }
 
 
 def _cmdline(unit: Any, variables: Any, folder: Path) -> str:
-    """The file's last value after the plugin has been started, as the node tuning operator reads it."""
+    """The file's last value after the plugin has been started, as the node tuning operator reads
+    it.
+    """
     consts: Any = import_module("tuned.consts")
     written = folder / "bootcmdline"
     written.write_text(f'TUNED_BOOT_CMDLINE="{EARLIER}"\nTUNED_BOOT_INITRD_ADD=""\n')
@@ -51,7 +65,9 @@ def _cmdline(unit: Any, variables: Any, folder: Path) -> str:
     plugin.init_devices()
     plugin.initialize_instance(instance)
     plugin.instance_apply_tuning(instance)
-    lines = [line for line in written.read_text().splitlines() if line.startswith("TUNED_BOOT_CMDLINE=")]
+    lines = [
+        line for line in written.read_text().splitlines() if line.startswith("TUNED_BOOT_CMDLINE=")
+    ]
     return lines[-1].partition("=")[2].strip('"')
 
 
@@ -67,9 +83,14 @@ def _answer(root: Path, folder: Path, request: dict[str, Any]) -> dict[str, Any]
     )
     try:
         profile, variables = _merged(root, profiles, request["profile"])
-        units = {name: _unit(unit, variables) for name, unit in profile.units.items() if unit.enabled}
+        units = {
+            name: _unit(unit, variables) for name, unit in profile.units.items() if unit.enabled
+        }
         bootloader = profile.units.get("bootloader")
-        return {"units": units, "cmdline": _cmdline(bootloader, variables, folder) if bootloader else EARLIER}
+        return {
+            "units": units,
+            "cmdline": _cmdline(bootloader, variables, folder) if bootloader else EARLIER,
+        }
     finally:
         commands.read_file = read_file
 
@@ -78,7 +99,10 @@ def main(root: Path, folder: Path) -> None:
     """Answer the requests on stdin, in their order."""
     sys.path.insert(0, str(root / "usr/lib/python3/dist-packages"))
     requests = json.load(sys.stdin)
-    json.dump([_answer(root, folder / str(number), each) for number, each in enumerate(requests)], sys.stdout)
+    json.dump(
+        [_answer(root, folder / str(number), each) for number, each in enumerate(requests)],
+        sys.stdout,
+    )
 
 
 if __name__ == "__main__":

@@ -1,19 +1,22 @@
-"""Settings and pools to files: one module for each platform, and the frame around them that Git delivers."""
+"""Settings and pools to files: one module for each platform, and the frame around them that Git
+delivers.
+"""
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
 
-from cpuplan.backends import admission, kubernetes, openshift, performanceprofile, planfile, predicted
+from cpuplan.backends import admission, kubernetes, openshift, planfile, predicted
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
 from cpuplan.components import all_settings, nrt
-from cpuplan.delivery import DeliverySpec
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
-from cpuplan.load import targets
-from cpuplan.load.before import Key
-from cpuplan.paused import Kept
+from cpuplan.fleet import targets
+from cpuplan.fleet.before import Key
+from cpuplan.fleet.paused import Kept
+from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import NodePlan, Plan
+from cpuplan.profiles import writer
 from cpuplan.source import Position
 
 BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift}
@@ -22,7 +25,7 @@ _NOTHING: Mapping[Key, Kept] = {}
 
 def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
     """What the plan's target cannot say."""
-    return list(performanceprofile.check(plan, locate))
+    return list(writer.check(plan, locate))
 
 
 def check_pools(plan: Plan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
@@ -44,12 +47,17 @@ def check_pools(plan: Plan, locate: Callable[[str], Position | None]) -> list[Di
     return found
 
 
-def _unlike_files(first: NodePlan, second: NodePlan, locate: Callable[[str], Position | None]) -> Diagnostic:
+def _unlike_files(
+    first: NodePlan, second: NodePlan, locate: Callable[[str], Position | None]
+) -> Diagnostic:
     """CP290: settings that follow the hardware and not the layout."""
     of_first, of_second = (
-        {(each.component, each.key): each.value for each in all_settings(node)} for node in (first, second)
+        {(each.component, each.key): each.value for each in all_settings(node)}
+        for node in (first, second)
     )
-    differing = sorted(key for key in of_first.keys() | of_second.keys() if of_first.get(key) != of_second.get(key))
+    differing = sorted(
+        key for key in of_first.keys() | of_second.keys() if of_first.get(key) != of_second.get(key)
+    )
     node_class = first.node_class
     return diagnose(
         "CP290",
@@ -63,21 +71,35 @@ def _unlike_files(first: NodePlan, second: NodePlan, locate: Callable[[str], Pos
 
 
 def _objects(plan: NodePlan) -> Files:
-    return {each.file: to_file(each.data) for each in BACKENDS[plan.node_class.target.platform].manifests(plan)}
+    return {
+        each.file: to_file(each.data)
+        for each in BACKENDS[plan.node_class.target.platform].manifests(plan)
+    }
 
 
-def tree(plan: Plan, delivery: DeliverySpec | None = None, kept: Mapping[Key, Kept] = _NOTHING) -> Files:
+def tree(
+    plan: Plan, delivery: DeliverySpec | None = None, kept: Mapping[Key, Kept] = _NOTHING
+) -> Files:
     """All files of `out/`, by path; of paused classes those that are `kept`."""
     files: Files = by_git.git_files() | planfile.files(plan, kept)
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         plans = list(group)
-        stays = {path: data for key, each in kept.items() if key[0] == cluster for path, data in each.files.items()}
+        stays = {
+            path: data
+            for key, each in kept.items()
+            if key[0] == cluster
+            for path, data in each.files.items()
+        }
         going = [node for node in plans if not node.spec.paused]
         manifests = [
-            manifest for node in going for manifest in BACKENDS[node.node_class.target.platform].manifests(node)
+            manifest
+            for node in going
+            for manifest in BACKENDS[node.node_class.target.platform].manifests(node)
         ]
         # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
-        manifests += admission.manifests([node for node in plans if not node.spec.paused or _has_files(node, kept)])
+        manifests += admission.manifests(
+            [node for node in plans if not node.spec.paused or _has_files(node, kept)]
+        )
         files |= stays
         files |= by_git.cluster_files(
             cluster, plans, {manifest.file: manifest for manifest in manifests}.values(), stays
@@ -97,7 +119,9 @@ def _has_files(node: NodePlan, kept: Mapping[Key, Kept]) -> bool:
 
 
 def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
-    """Files of nodes that no operator manages: stored once for each class, with a list of the nodes that are in it."""
+    """Files of nodes that no operator manages: stored once for each class, with a list of the nodes
+    that are in it.
+    """
     files: Files = {}
     for plan in plans:
         found = BACKENDS[plan.node_class.target.platform].node_files(plan)
@@ -109,18 +133,27 @@ def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
 
 
 def _node_labels(cluster: str, plans: list[NodePlan]) -> Files:
-    """The labels that nodes of split pools must carry, by node; nobody but people or their tools set them."""
+    """The labels that nodes of split pools must carry, by node; nobody but people or their tools
+    set them.
+    """
     files: Files = {}
     for plan in plans:
         node_class = plan.node_class
-        if node_class.target.mixed_hardware == "split" and node_class.target.platform == openshift.NAME:
+        if (
+            node_class.target.mixed_hardware == "split"
+            and node_class.target.platform == openshift.NAME
+        ):
             labels = dict.fromkeys(node_class.nodes, targets.node_selector(node_class.target))
-            files[f"clusters/{cluster}/node-labels/{node_class.name}.json"] = to_json(labels).encode()
+            files[f"clusters/{cluster}/node-labels/{node_class.name}.json"] = to_json(
+                labels
+            ).encode()
     return files
 
 
 def _expected(cluster: str, plans: list[NodePlan]) -> Files:
-    """What others will make of all this, for reviews and checkers. It is never synced: these objects are theirs."""
+    """What others will make of all this, for reviews and checkers. It is never synced: these
+    objects are theirs.
+    """
     folder = f"clusters/{cluster}/expected"
     published = {
         f"{folder}/nrt/{node}.yaml": to_file(nrt.node_resource_topology(plan, node))

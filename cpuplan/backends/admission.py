@@ -1,17 +1,20 @@
-"""Objects for pods that ask for shared CPUs, once for a cluster: policies of admission, and the namespaces that may.
+"""Objects for pods that ask for shared CPUs, once for a cluster: policies of admission, and the
+namespaces that may.
 
-ValidatingAdmissionPolicy, on every platform: OpenShift's own plugin lets pods through that get nothing or more than
-they ask for (`components.admission`). MutatingAdmissionPolicy on Kubernetes only, since the plugin does its work there.
+ValidatingAdmissionPolicy, on every platform: OpenShift's own plugin lets pods through that get
+nothing or more than they ask for (`components.admission`). MutatingAdmissionPolicy on Kubernetes
+only, since the plugin does its work there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cpuplan import versions
 from cpuplan.backends.base import NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
-from cpuplan.components import admission, mixedcpus, versions
+from cpuplan.components import admission, mixedcpus
 from cpuplan.components.admission import Rule
-from cpuplan.components.versions import Version
 from cpuplan.plan import NodePlan
+from cpuplan.versions import Version
 
 GROUP = "admissionregistration.k8s.io"
 NAME = "cpuplan-mixed-cpus"
@@ -26,13 +29,19 @@ _ASKS = {"asks-for-shared-cpus": admission.ASKS_FOR_SHARED_CPUS}
 def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
     """What a cluster needs for its plans; nothing where no container can share CPUs."""
     sharing = [plan for plan in plans if mixedcpus.are_used(plan)]
-    known = [version for plan in sharing if (version := versions.kubernetes_version(plan.node_class.target))]
+    known = [
+        version
+        for plan in sharing
+        if (version := versions.kubernetes_version(plan.node_class.target))
+    ]
     if not known:
         return
-    # An API server is never older than a kubelet (Kubernetes' version skew policy), so that the newest target tells
-    # what it serves: an API of the oldest may be behind a gate there, or gone.
+    # An API server is never older than a kubelet (Kubernetes' version skew policy), so that the
+    # newest target tells what it serves: an API of the oldest may be behind a gate there, or gone.
     if max(known) >= versions.FEATURES["api.validating_policy"]:
-        yield from _validating(known, sorted({f"performance-{plan.node_class.profile}" for plan in sharing}))
+        yield from _validating(
+            known, sorted({f"performance-{plan.node_class.profile}" for plan in sharing})
+        )
     apis = [api for plan in sharing if (api := admission.mutating_api(plan))]
     if apis:
         yield from _objects(mutating(max(apis, key=list(versions.MUTATING_POLICY).index)), {})
@@ -43,7 +52,9 @@ def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
 def _validating(known: Sequence[Version], names: list[str]) -> Iterator[Manifest]:
     """What the API server refuses, and what it warns of, which depends on the oldest kubelet."""
     rules, hints = list(admission.rules(max(known))), list(admission.hints(min(known)))
-    yield from _objects(validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE")), {"validationActions": ["Deny"]})
+    yield from _objects(
+        validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE")), {"validationActions": ["Deny"]}
+    )
     hinting = validating(HINTS, hints, _ASKS, ("CREATE",), admission.runtime_classes(names))
     yield from _objects(hinting, {"validationActions": ["Warn"]})
 
@@ -60,18 +71,28 @@ def _objects(policy: dict[str, Any], binding: dict[str, Any]) -> Iterator[Manife
 
 
 def _policy(api: str, kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    # Where its gate is off, this object fails by itself, in its wave, and not the whole sync beforehand.
-    made = metadata(name, POLICY_WAVE, options="" if api == "v1" else "SkipDryRunOnMissingResource=true")
+    # Where its gate is off, this object fails by itself, in its wave, and not the whole sync
+    # beforehand.
+    made = metadata(
+        name, POLICY_WAVE, options="" if api == "v1" else "SkipDryRunOnMissingResource=true"
+    )
     return {"apiVersion": f"{GROUP}/{api}", "kind": kind, "metadata": made, "spec": spec}
 
 
 def _matches(conditions: dict[str, str], operations: Iterable[str]) -> dict[str, Any]:
     """Pods, but only those with shared CPUs: nobody else depends on these policies."""
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": list(operations), "resources": ["pods"]}
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": list(operations),
+        "resources": ["pods"],
+    }
     return {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [rule]},
-        "matchConditions": [{"name": name, "expression": text} for name, text in conditions.items()],
+        "matchConditions": [
+            {"name": name, "expression": text} for name, text in conditions.items()
+        ],
     }
 
 
@@ -86,7 +107,9 @@ def validating(
     operations: Iterable[str],
     own: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A policy that refuses what breaks a rule, or warns of it, as its binding says; with variables of its `own`."""
+    """A policy that refuses what breaks a rule, or warns of it, as its binding says; with variables
+    of its `own`.
+    """
     offenders = [{"name": rule.variable, "expression": rule.offenders} for rule in rules]
     validations = [
         {
@@ -105,10 +128,14 @@ def validating(
 
 
 def mutating(api: str) -> dict[str, Any]:
-    """The policy that tells CRI-O of containers that ask; again after others have added containers."""
+    """The policy that tells CRI-O of containers that ask; again after others have added
+    containers.
+    """
     spec = _matches(_ASKS, ("CREATE",)) | {
         "reinvocationPolicy": "IfNeeded",
-        "variables": _variables({name: admission.VARIABLES[name] for name in ("containers", "asking")}),
+        "variables": _variables(
+            {name: admission.VARIABLES[name] for name in ("containers", "asking")}
+        ),
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": admission.ANNOTATE}}],
     }
     return _policy(api, "MutatingAdmissionPolicy", NAME, spec)

@@ -9,8 +9,8 @@ from cpuplan.plan import NodePlan
 #: Files by path below `out/`.
 Files = dict[str, bytes]
 
-#: Waves within a cluster. KubeletConfig and MachineConfig share one, so that nodes reboot once. Namespaces are opened
-#: last, when pods that ask for shared CPUs are checked.
+#: Waves within a cluster. KubeletConfig and MachineConfig share one, so that nodes reboot once.
+#: Namespaces are opened last, when pods that ask for shared CPUs are checked.
 POOL_WAVE, NODE_WAVE, POLICY_WAVE, NAMESPACE_WAVE = -10, 0, 10, 20
 
 
@@ -30,7 +30,9 @@ class Backend(Protocol):
         """Objects for the cluster's API."""
 
     def node_files(self, plan: NodePlan) -> Mapping[str, bytes]:
-        """Files for the root file system of each node of the class; empty where objects bring them."""
+        """Files for the root file system of each node of the class; empty where objects bring
+        them.
+        """
 
 
 def to_file(data: dict[str, Any]) -> bytes:
@@ -38,13 +40,18 @@ def to_file(data: dict[str, Any]) -> bytes:
     return to_yaml(data).encode()
 
 
-#: Removing one of our objects reboots nodes, lets pods fail, or opens what a policy closed: Argo CD asks first.
+#: Removing one of our objects reboots nodes, lets pods fail, or opens what a policy closed: Argo CD
+#: asks first.
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 CONFIRM = ("Prune=confirm", "Delete=confirm")
 
 
-def metadata(name: str, wave: int, *, labels: Mapping[str, str] | None = None, options: str = "") -> dict[str, Any]:
-    """Metadata of an object that nobody removes without a person's word; `options` are further ones for its sync."""
+def metadata(
+    name: str, wave: int, *, labels: Mapping[str, str] | None = None, options: str = ""
+) -> dict[str, Any]:
+    """Metadata of an object that nobody removes without a person's word; `options` are further ones
+    for its sync.
+    """
     annotations = {
         "argocd.argoproj.io/sync-wave": str(wave),
         SYNC_OPTIONS: ",".join((*CONFIRM, options) if options else CONFIRM),

@@ -1,11 +1,13 @@
-"""Delivery by Git: Kustomize and Argo CD files around the objects of each cluster (docs/gitops.md)."""
+"""Delivery by Git: Kustomize and Argo CD files around the objects of each cluster
+(docs/gitops.md).
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cpuplan.backends.base import CONFIRM, Files, Manifest, to_file
-from cpuplan.delivery import DeliverySpec
 from cpuplan.emit import to_json
+from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import NodePlan
 from cpuplan.resources import resource
 
@@ -26,12 +28,15 @@ CLUSTER_KINDS = (
     ("node.k8s.io", "RuntimeClass"),
     ("performance.openshift.io", "PerformanceProfile"),
 )
-#: On the set: its Applications stay when it is deleted. They have none themselves, so that neither do their objects go.
+#: On the set: its Applications stay when it is deleted. They have none themselves, so that neither
+#: do their objects go.
 _FINALIZER = "resources-finalizer.argocd.argoproj.io"
 
 
 def git_files() -> Files:
-    """What Git must know of `out/`: bytes stay as they are, lists of files are united, a machine's notes stay there."""
+    """What Git must know of `out/`: bytes stay as they are, lists of files are united, a machine's
+    notes stay there.
+    """
     attributes = resource("templates", "git", "out.gitattributes").read_bytes()
     return {".gitattributes": attributes, ".cpuplan/.gitignore": b"written\n"}
 
@@ -39,17 +44,26 @@ def git_files() -> Files:
 def cluster_files(
     cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest], kept: Iterable[str] = ()
 ) -> Files:
-    """The folder of one cluster: objects, an explicit list of them for Kustomize, and facts for the ApplicationSet.
+    """The folder of one cluster: objects, an explicit list of them for Kustomize, and facts for the
+    ApplicationSet.
 
-    `kept` are the paths of files that stay there. Nothing for a cluster without objects: Kustomize refuses an empty
-    list, and there is nothing to sync.
+    `kept` are the paths of files that stay there. Nothing for a cluster without objects: Kustomize
+    refuses an empty list, and there is nothing to sync.
     """
     folder = f"clusters/{cluster}"
     made = {f"{folder}/manifests/{manifest.file}": to_file(manifest.data) for manifest in manifests}
-    names = sorted(path.rpartition("/")[2] for path in {*made, *kept} if path.startswith(f"{folder}/manifests/"))
+    names = sorted(
+        path.rpartition("/")[2]
+        for path in {*made, *kept}
+        if path.startswith(f"{folder}/manifests/")
+    )
     if not names:
         return {}
-    listed = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names}
+    listed = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": names,
+    }
     made[f"{folder}/manifests/kustomization.yaml"] = to_file(listed)
     made[f"{folder}/cluster.json"] = to_json(_facts(cluster, plans)).encode()
     return made
@@ -65,7 +79,9 @@ def _facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
 
 
 def argocd_files(delivery: DeliverySpec) -> Files:
-    """An AppProject that may do no more than it must, and an ApplicationSet with an Application for each cluster."""
+    """An AppProject that may do no more than it must, and an ApplicationSet with an Application for
+    each cluster.
+    """
     listed = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
@@ -87,8 +103,12 @@ def _project(delivery: DeliverySpec) -> dict[str, Any]:
             "description": "CPU partitioning of nodes, compiled by cpuplan",
             "sourceRepos": [delivery.repository],
             "destinations": [{"name": "*", "namespace": "*"}],
-            "clusterResourceWhitelist": [{"group": group, "kind": kind} for group, kind in CLUSTER_KINDS],
-            "namespaceResourceWhitelist": [{"group": group, "kind": kind} for group, kind in NAMESPACED_KINDS],
+            "clusterResourceWhitelist": [
+                {"group": group, "kind": kind} for group, kind in CLUSTER_KINDS
+            ],
+            "namespaceResourceWhitelist": [
+                {"group": group, "kind": kind} for group, kind in NAMESPACED_KINDS
+            ],
         },
     }
 
@@ -98,13 +118,22 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "ApplicationSet",
-        # With it, Applications outlive the set itself too (argo-cd, Controlling-Resource-Modification.md).
-        "metadata": {"name": "cpuplan", "namespace": delivery.namespace, "finalizers": [_FINALIZER]},
+        # With it, Applications outlive the set itself too (argo-cd,
+        # Controlling-Resource-Modification.md).
+        "metadata": {
+            "name": "cpuplan",
+            "namespace": delivery.namespace,
+            "finalizers": [_FINALIZER],
+        },
         "spec": {
             "goTemplate": True,
             "goTemplateOptions": ["missingkey=error"],
-            # A cluster that is no longer listed keeps its objects and its Application, which then fails for all to see.
-            "syncPolicy": {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True},
+            # A cluster that is no longer listed keeps its objects and its Application, which then
+            # fails for all to see.
+            "syncPolicy": {
+                "applicationsSync": "create-update",
+                "preserveResourcesOnDeletion": True,
+            },
             # Else the set's controller may take away a person's word before Argo CD has read it.
             "preservedFields": {"annotations": ["argocd.argoproj.io/deletion-approved"]},
             "generators": [
@@ -139,12 +168,14 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
 def _sync_policy(delivery: DeliverySpec) -> dict[str, Any]:
     """Nothing stays that Git has no more, and nothing goes without a person's word.
 
-    The confirmation is asked of each Application too: the machine config operator takes the annotations away from a
-    KubeletConfig that it sees for the first time, and what is removed is asked on the live object.
+    The confirmation is asked of each Application too: the machine config operator takes the
+    annotations away from a KubeletConfig that it sees for the first time, and what is removed is
+    asked on the live object.
     """
     policy: dict[str, Any] = {
         "syncOptions": [
-            # Replace and Force would drop what the machine config operator keeps on its objects: finalizers, suffixes.
+            # Replace and Force would drop what the machine config operator keeps on its objects:
+            # finalizers, suffixes.
             "ServerSideApply=true",
             "ApplyOutOfSyncOnly=true",
             "FailOnSharedResource=true",

@@ -1,18 +1,21 @@
-"""Kubernetes with CRI-O on nodes that no operator manages: a tree of files for each class, and a RuntimeClass.
+"""Kubernetes with CRI-O on nodes that no operator manages: a tree of files for each class, and a
+RuntimeClass.
 
-The tree is laid over the root file system by whatever installs the nodes (Ansible, cloud-init, an image build). It
-only holds drop-ins of its own, so that it never edits a file that somebody else wrote.
+The tree is laid over the root file system by whatever installs the nodes (Ansible, cloud-init, an
+image build). It only holds drop-ins of its own, so that it never edits a file that somebody else
+wrote.
 """
 
 from collections.abc import Iterator, Mapping
 
 from cpuplan.backends.base import NODE_WAVE, Manifest, metadata, to_file
 from cpuplan.components import all_settings, crio, kernel, kubelet, runtimeclass, units
-from cpuplan.components.setting import of_component
 from cpuplan.plan import NodePlan
+from cpuplan.setting import of_component
 
 NAME = "kubernetes"
-#: Boot arguments for GRUB as Debian reads it. RHEL ignores this folder: `cmdline` is for `grubby --args` there.
+#: Boot arguments for GRUB as Debian reads it. RHEL ignores this folder: `cmdline` is for `grubby
+#: --args` there.
 GRUB = "etc/default/grub.d/50-cpuplan.cfg"
 CMDLINE = "cmdline"
 
@@ -22,7 +25,9 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     if not crio.has_handler(plan):
         return
     intent = plan.node_class.intent
-    data = runtimeclass.runtime_class(plan, {}) | {"metadata": metadata(f"performance-{intent}", NODE_WAVE)}
+    data = runtimeclass.runtime_class(plan, {}) | {
+        "metadata": metadata(f"performance-{intent}", NODE_WAVE)
+    }
     yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
 
 
@@ -39,4 +44,6 @@ def node_files(plan: NodePlan) -> Mapping[str, bytes]:
     texts |= {path.lstrip("/"): text for path, (_mode, text) in units.files(plan).items()}
     texts |= {f"etc/systemd/system/{name}": text for name, text in units.units(plan).items()}
     files = {path: text.encode() for path, text in sorted(texts.items())}
-    return files | {kubelet.DROP_IN: to_file(kubelet.configuration(of_component(settings, kubelet.NAME)))}
+    return files | {
+        kubelet.DROP_IN: to_file(kubelet.configuration(of_component(settings, kubelet.NAME)))
+    }

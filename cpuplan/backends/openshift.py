@@ -1,34 +1,24 @@
 """OpenShift, mode `mco`: objects that the machine config operator rolls out.
 
-Names and contents are those of the node tuning operator's controller for the same CPU sets (in its repository,
-pkg/performanceprofile/controller/performanceprofile/components), so that a pool can move from one to the other. What
-the operator learns on the node after a boot, the kernel command line, is in the MachineConfig from the start.
+Names and contents are those of the node tuning operator's controller for the same CPU sets (in its
+repository, pkg/performanceprofile/controller/performanceprofile/components), so that a pool can
+move from one to the other. What the operator learns on the node after a boot, the kernel command
+line, is in the MachineConfig from the start.
 """
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.backends import performanceprofile
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, metadata
-from cpuplan.components import (
-    all_settings,
-    crio,
-    kernel,
-    kubelet,
-    mixedcpus,
-    ovsdpdk,
-    pinning,
-    rps,
-    runtimeclass,
-    tuned,
-    units,
-)
-from cpuplan.components.setting import of_component
-from cpuplan.emit import Noted
-from cpuplan.intent import Target
-from cpuplan.load import targets
+from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, runtimeclass, units
+from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
+from cpuplan.emit import Noted, to_yaml
+from cpuplan.fleet import targets
+from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
+from cpuplan.profiles import writer
+from cpuplan.setting import of_component
 
 NAME = "openshift"
 MCO_API = "machineconfiguration.openshift.io/v1"
@@ -39,23 +29,32 @@ BUILT_IN_POOLS = ("master", "worker", "arbiter")
 IGNITION = "3.2.0"
 #: Lower numbers win; the operator's own profiles have 30 and 40.
 TUNED_PRIORITY = 20
+#: That of HostedCluster and NodePool objects (openshift/hypershift,
+#: how-to/automated-machine-management/node-tuning).
+HOSTED_NAMESPACE = "clusters"
 KERNEL_TYPES = {"64k": "64k-pages"}
 
 
 def manifests(plan: NodePlan) -> Iterator[Manifest]:
-    """The pool (unless every cluster has it), its KubeletConfig, MachineConfig and Tuned, and the RuntimeClass."""
+    """The pool (unless every cluster has it), its KubeletConfig, MachineConfig and Tuned, and the
+    RuntimeClass.
+    """
     node_class = plan.node_class
     pool = node_class.target.pool or ""
-    if node_class.target.control_plane_topology == performanceprofile.HOSTED:
-        yield Manifest(f"10-configmap-{node_class.profile}.yaml", performanceprofile.config_map(plan))
+    if node_class.target.control_plane_topology == writer.HOSTED:
+        yield Manifest(f"10-configmap-{node_class.profile}.yaml", config_map(plan))
         return
     if pool not in BUILT_IN_POOLS:
         yield Manifest(f"00-machineconfigpool-{pool}.yaml", machine_config_pool(node_class.target))
-    if node_class.target.mode == performanceprofile.MODE:
-        yield Manifest(f"10-performanceprofile-{node_class.profile}.yaml", performanceprofile.profile(plan))
+    if node_class.target.mode == writer.MODE:
+        yield Manifest(
+            f"10-performanceprofile-{node_class.profile}.yaml", performance_profile(plan)
+        )
         return
     for name in pinned_pools(node_class.target):
-        yield Manifest(f"01-machineconfig-{name}-cpu-partitioning.yaml", pinning_machine_config(name))
+        yield Manifest(
+            f"01-machineconfig-{name}-cpu-partitioning.yaml", pinning_machine_config(name)
+        )
     yield Manifest(f"10-kubeletconfig-{node_class.profile}.yaml", kubelet_config(plan))
     yield Manifest(f"10-machineconfig-{node_class.profile}.yaml", machine_config(plan))
     if crio.has_handler(plan):
@@ -64,13 +63,30 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
         yield Manifest(f"10-tuned-{node_class.profile}.yaml", tuned_object(plan))
 
 
+def performance_profile(plan: NodePlan) -> dict[str, Any]:
+    """The PerformanceProfile, from which the node tuning operator makes everything else."""
+    return writer.profile(plan, metadata(plan.node_class.profile, NODE_WAVE))
+
+
+def config_map(plan: NodePlan) -> dict[str, Any]:
+    """The profile of a hosted cluster, for the cluster that hosts it: its NodePool names this in
+    spec.tuningConfig.
+    """
+    name = plan.node_class.intent
+    made = metadata(name, NODE_WAVE) | {"namespace": HOSTED_NAMESPACE}
+    tuning = to_yaml(writer.profile(plan, {"name": name}))
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": tuning}}
+
+
 def node_files(_plan: NodePlan) -> Mapping[str, bytes]:
     """None: the machine config operator writes the nodes' files."""
     return {}
 
 
 def machine_config_pool(target: Target) -> dict[str, Any]:
-    """A custom pool on top of `worker`. `paused` and `configuration` belong to people and to the operator."""
+    """A custom pool on top of `worker`. `paused` and `configuration` belong to people and to the
+    operator.
+    """
     pool = target.pool or ""
     roles = ["worker", pool, target.machine_config_label.get(ROLE, pool)]
     return {
@@ -79,7 +95,9 @@ def machine_config_pool(target: Target) -> dict[str, Any]:
         "metadata": metadata(pool, POOL_WAVE, labels=pool_labels(target)),
         "spec": {
             "machineConfigSelector": {
-                "matchExpressions": [{"key": ROLE, "operator": "In", "values": list(dict.fromkeys(roles))}],
+                "matchExpressions": [
+                    {"key": ROLE, "operator": "In", "values": list(dict.fromkeys(roles))}
+                ],
             },
             "nodeSelector": {"matchLabels": targets.node_selector(target)},
         },
@@ -87,7 +105,9 @@ def machine_config_pool(target: Target) -> dict[str, Any]:
 
 
 def pool_labels(target: Target) -> dict[str, str]:
-    """The labels by which a KubeletConfig finds its pool; built-in pools have one of the operator's own."""
+    """The labels by which a KubeletConfig finds its pool; built-in pools have one of the operator's
+    own.
+    """
     if target.machine_config_pool_selector:
         return target.machine_config_pool_selector
     if target.pool in BUILT_IN_POOLS:
@@ -96,7 +116,9 @@ def pool_labels(target: Target) -> dict[str, str]:
 
 
 def kubelet_config(plan: NodePlan) -> dict[str, Any]:
-    """KubeletConfig: the operator merges it over its defaults and writes /etc/kubernetes/kubelet.conf."""
+    """KubeletConfig: the operator merges it over its defaults and writes
+    /etc/kubernetes/kubelet.conf.
+    """
     target = plan.node_class.target
     return {
         "apiVersion": MCO_API,
@@ -113,7 +135,11 @@ def machine_config(plan: NodePlan) -> dict[str, Any]:
     """MachineConfig: boot arguments, kernel, files and units."""
     target, spec = plan.node_class.target, plan.spec
     settings = all_settings(plan)
-    kernel_type = "realtime" if spec.kernel.real_time else KERNEL_TYPES.get(spec.kernel.page_size or "", "default")
+    kernel_type = (
+        "realtime"
+        if spec.kernel.real_time
+        else KERNEL_TYPES.get(spec.kernel.page_size or "", "default")
+    )
     return {
         "apiVersion": MCO_API,
         "kind": "MachineConfig",
@@ -125,7 +151,9 @@ def machine_config(plan: NodePlan) -> dict[str, Any]:
         "spec": {
             "config": {
                 "ignition": {"version": IGNITION},
-                "storage": {"files": [_ignition_file(*file) for file in sorted(files(plan).items())]},
+                "storage": {
+                    "files": [_ignition_file(*file) for file in sorted(files(plan).items())]
+                },
                 "systemd": {"units": list(_units(plan))},
             },
             "kernelArguments": kernel.arguments(of_component(settings, kernel.NAME)),
@@ -141,12 +169,16 @@ def files(plan: NodePlan) -> dict[str, tuple[int, str]]:
     if mixed := of_component(settings, mixedcpus.NAME):
         found[mixedcpus.PATH] = (0o644, mixedcpus.render(mixed))
     found |= pinning.files(of_component(settings, pinning.NAME))
-    found |= rps.files(of_component(settings, rps.NAME)) | ovsdpdk.files(of_component(settings, ovsdpdk.NAME))
+    found |= rps.files(of_component(settings, rps.NAME)) | ovsdpdk.files(
+        of_component(settings, ovsdpdk.NAME)
+    )
     return found | units.files(plan)
 
 
 def _units(plan: NodePlan) -> Iterator[dict[str, Any]]:
-    """Units in the order of their names. The template unit for network devices is started by udev."""
+    """Units in the order of their names. The template unit for network devices is started by
+    udev.
+    """
     settings = all_settings(plan)
     enabled = units.units(plan) | ovsdpdk.units(of_component(settings, ovsdpdk.NAME))
     started = rps.units(of_component(settings, rps.NAME))
@@ -158,22 +190,33 @@ def _units(plan: NodePlan) -> Iterator[dict[str, Any]]:
 def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
     mode, text = content
     source = "data:text/plain;charset=utf-8;base64," + b64encode(text.encode()).decode()
-    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": Noted(source, text)}}
+    return {
+        "path": path,
+        "mode": mode,
+        "overwrite": True,
+        "contents": {"source": Noted(source, text)},
+    }
 
 
 def runtime_class(plan: NodePlan) -> dict[str, Any]:
-    """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's nodes."""
+    """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's
+    nodes.
+    """
     return runtimeclass.runtime_class(plan, targets.node_selector(plan.node_class.target)) | {
         "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE)
     }
 
 
 def pinned_pools(target: Target) -> list[str]:
-    """The pools of a cluster with workload partitioning: a pool without the default files would not take the pods."""
+    """The pools of a cluster with workload partitioning: a pool without the default files would not
+    take the pods.
+    """
     if not target.cpu_partitioning:
         return []
     arbiter = ["arbiter"] if target.control_plane_topology == "HighlyAvailableArbiter" else []
-    return list(dict.fromkeys(["master", *arbiter, "worker", target.pool or "worker", *target.pinned_pools]))
+    return list(
+        dict.fromkeys(["master", *arbiter, "worker", target.pool or "worker", *target.pinned_pools])
+    )
 
 
 def pinning_machine_config(pool: str) -> dict[str, Any]:

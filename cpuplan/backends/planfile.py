@@ -1,17 +1,19 @@
-"""The plan for programs, with every pool's and setting's reasons: `.cpuplan/classes/<cluster>/<class>.json`."""
+"""The plan for programs, with every pool's and setting's reasons:
+`.cpuplan/classes/<cluster>/<class>.json`.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan import paused
 from cpuplan.components import all_settings
-from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
-from cpuplan.load.before import CLASSES, VERSION, Key
-from cpuplan.paused import Kept
+from cpuplan.fleet import paused
+from cpuplan.fleet.before import CLASSES, VERSION, Key
+from cpuplan.fleet.paused import Kept
 from cpuplan.plan import NodePlan, Plan, Pool
+from cpuplan.setting import Value
 
 
 def files(plan: Plan, kept: Mapping[Key, Kept]) -> dict[str, bytes]:
@@ -54,7 +56,8 @@ def _class(plan: NodePlan) -> dict[str, Any]:
 
 def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
-        pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]} for pool in pools
+        pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]}
+        for pool in pools
     }
 
 

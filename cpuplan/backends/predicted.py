@@ -1,17 +1,19 @@
-"""What the node tuning operator will make of a PerformanceProfile: to look at before a merge, never synced.
+"""What the node tuning operator will make of a PerformanceProfile: to look at before a merge, never
+synced.
 
-It is what mode `mco` writes for the same plan, but for three things that the operator has ways of its own for: scripts,
-which have its text; boot arguments, which it writes to a MachineConfig once TuneD has computed them on the nodes; and
-TuneD's section of them.
+It is what mode `mco` writes for the same plan, but for three things that the operator has ways of
+its own for: scripts, which have its text; boot arguments, which it writes to a MachineConfig once
+TuneD has computed them on the nodes; and TuneD's section of them.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.backends import openshift, performanceprofile
+from cpuplan.backends import openshift
 from cpuplan.backends.base import Manifest
 from cpuplan.components.units import BIN
 from cpuplan.plan import NodePlan
+from cpuplan.profiles import writer
 
 HEADER = "What the node tuning operator will make of PerformanceProfile {name}. Its scripts and comments are left out."
 #: What the operator says in other words: a summary, and boot arguments for TuneD to compute.
@@ -19,10 +21,12 @@ _OWN_WORDS = ("main.summary", "bootloader.")
 
 
 def manifests(plan: NodePlan) -> Iterator[Manifest]:
-    """The operator's objects for a plan in mode `performanceProfile`; none on hosted clusters, where they differ."""
+    """The operator's objects for a plan in mode `performanceProfile`; none on hosted clusters,
+    where they differ.
+    """
     target, name = plan.node_class.target, plan.node_class.profile
-    hosted = target.control_plane_topology == performanceprofile.HOSTED
-    if target.platform != openshift.NAME or target.mode != performanceprofile.MODE or hosted:
+    hosted = target.control_plane_topology == writer.HOSTED
+    if target.platform != openshift.NAME or target.mode != writer.MODE or hosted:
         return
     machine_config, arguments = _machine_configs(plan)
     yield Manifest(f"kubeletconfig-{name}.yaml", _bare(openshift.kubelet_config(plan)))
@@ -30,7 +34,9 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     yield Manifest(f"machineconfig-50-performance-{name}.yaml", machine_config)
     yield Manifest(f"runtimeclass-{name}.yaml", _bare(openshift.runtime_class(plan)))
     if plan.pool("isolated").cpus:
-        yield Manifest(f"tuned-{name}.yaml", _bare(openshift.tuned_object(plan, without=_OWN_WORDS)))
+        yield Manifest(
+            f"tuned-{name}.yaml", _bare(openshift.tuned_object(plan, without=_OWN_WORDS))
+        )
 
 
 def _bare(data: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +46,9 @@ def _bare(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _machine_configs(plan: NodePlan) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Files and units, which the operator writes at once; and boot arguments, which it writes by pool."""
+    """Files and units, which the operator writes at once; and boot arguments, which it writes by
+    pool.
+    """
     made = _bare(openshift.machine_config(plan))
     spec, config = made["spec"], made["spec"]["config"]
     files = [file for file in config["storage"]["files"] if not file["path"].startswith(f"{BIN}/")]

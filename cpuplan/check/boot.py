@@ -6,10 +6,10 @@ from cpuplan.check.machine import SYSTEM, cpu_file
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.cmdline import Occurrence, canonical, effective, lists
-from cpuplan.components.setting import Setting, of_component
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.files import Unreadable
+from cpuplan.setting import Setting, of_component
 from cpuplan.source import Position
 from cpuplan.text import joined
 
@@ -39,10 +39,14 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
     if missing:
         # One finding for all: before the first reboot it is the whole line.
         words = " ".join(map(kernel.argument, missing))
-        yield diagnose("CP811", Position(path, 1, 1), labels=subject.all_labels(missing), arguments=words)
+        yield diagnose(
+            "CP811", Position(path, 1, 1), labels=subject.all_labels(missing), arguments=words
+        )
 
 
-def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str) -> Iterator[Diagnostic]:
+def _argument(
+    subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str
+) -> Iterator[Diagnostic]:
     wanted = kernel.argument(setting)
     labels = subject.labels(setting.reasons)
     last = found[-1]
@@ -52,12 +56,19 @@ def _argument(subject: Subject, setting: Setting, found: Sequence[Occurrence], p
         shown = last.text if taken == last.value else values
         yield diagnose("CP812", place, labels=labels, found=shown, wanted=wanted)
     elif not all(each.value in lists(setting.value) for each in found):
-        yield diagnose("CP813", place, labels=labels, key=setting.key, count=len(found), values=values)
+        yield diagnose(
+            "CP813", place, labels=labels, key=setting.key, count=len(found), values=values
+        )
 
 
 def _is_as_planned(subject: Subject, key: str) -> bool:
-    """Whether `arguments` has nothing to say of `key`: an argument that is wrong has the wrong effect too."""
-    planned = next((each.value for each in of_component(subject.settings, kernel.NAME) if each.key == key), None)
+    """Whether `arguments` has nothing to say of `key`: an argument that is wrong has the wrong
+    effect too.
+    """
+    planned = next(
+        (each.value for each in of_component(subject.settings, kernel.NAME) if each.key == key),
+        None,
+    )
     found = kernel.occurrences(subject.root.read(CMDLINE) or "").get(key, ())
     return planned is None or (bool(found) and all(each.value in lists(planned) for each in found))
 
@@ -65,13 +76,24 @@ def _is_as_planned(subject: Subject, key: str) -> bool:
 def effects(subject: Subject) -> Iterator[Diagnostic]:
     """What the kernel made of them: it drops a whole list for one CPU that it does not have."""
     plan = subject.plan
-    ticking = plan.pool("isolated").cpus | plan.pool("isolcpus").cpus if plan.spec.isolation.nohz_full else EMPTY
-    effects = (("isolated", "isolcpus", kernel.without_balancing(plan)), ("nohz_full", "nohz_full", ticking))
+    ticking = (
+        plan.pool("isolated").cpus | plan.pool("isolcpus").cpus
+        if plan.spec.isolation.nohz_full
+        else EMPTY
+    )
+    effects = (
+        ("isolated", "isolcpus", kernel.without_balancing(plan)),
+        ("nohz_full", "nohz_full", ticking),
+    )
     for name, key, expected in effects:
         found = cpu_file(subject, name)
         if found is None:
             if expected and not subject.root.refused:
-                yield diagnose("CP806", path=subject.root.shown(f"{SYSTEM}/{name}"), wanted=expected)
+                yield diagnose(
+                    "CP806", path=subject.root.shown(f"{SYSTEM}/{name}"), wanted=expected
+                )
         elif found != expected and _is_as_planned(subject, key):
             place = Position(subject.root.shown(f"{SYSTEM}/{name}"), 1, 1)
-            yield diagnose("CP814", place, file=name, found=found or "empty", wanted=expected or "empty")
+            yield diagnose(
+                "CP814", place, file=name, found=found or "empty", wanted=expected or "empty"
+            )

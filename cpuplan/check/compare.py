@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cpuplan.check.subject import Subject
-from cpuplan.components.setting import Value, of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.setting import Value, of_component
 from cpuplan.source import Position
 
-#: `(at line 2, column 16)` of tomllib, `: line 1 column 2 (char 1)` of json, `(line 1, column 2)` of our own for YAML.
+#: `(at line 2, column 16)` of tomllib, `: line 1 column 2 (char 1)` of json, `(line 1, column 2)`
+#: of our own for YAML.
 _STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
 
 
@@ -30,7 +31,8 @@ class Found(NamedTuple):
 def compare(
     subject: Subject, component: str, found: Found, folder: str, codes: tuple[str, str]
 ) -> Iterator[Diagnostic]:
-    """Every setting of `component` that no file of `folder` gives (first code), or gives otherwise (second code).
+    """Every setting of `component` that no file of `folder` gives (first code), or gives otherwise
+    (second code).
 
     Nothing where a file could not be read: it may give any of them.
     """
@@ -46,7 +48,9 @@ def compare(
         elif found.values[setting.key] != setting.value:
             place = line_of(subject, found.written.get(setting.key, folder), setting.key)
             value = shown(found.values[setting.key])
-            yield diagnose(differs, place, labels=labels, key=setting.key, found=value, wanted=wanted)
+            yield diagnose(
+                differs, place, labels=labels, key=setting.key, found=value, wanted=wanted
+            )
     if missing:
         # One finding for all: without the compiled file it is everything.
         settings = "; ".join(f"{setting.key}: {shown(setting.value)}" for setting in missing)
@@ -77,11 +81,15 @@ def shown(value: Any) -> str:
 
 
 def line_of(subject: Subject, path: str, key: str) -> Position:
-    """The first line of a file that names the key, or else the last part of it (`memory.available`)."""
+    """The first line of a file that names the key, or else the last part of it
+    (`memory.available`).
+    """
     lines = (subject.root.read(path) or "").splitlines()
     for name in (key, key.partition(".")[2], key.rpartition(".")[2]):
         for number, line in enumerate(lines, start=1):
             column = line.lower().find(name.lower()) if name else -1
             if column >= 0:
-                return Position(subject.root.shown(path), number, column + 1, len(line.rstrip()) + 1)
+                return Position(
+                    subject.root.shown(path), number, column + 1, len(line.rstrip()) + 1
+                )
     return Position(subject.root.shown(path), 1, 1)

@@ -1,12 +1,14 @@
-"""CRI-O's configuration: the main file and all drop-ins, merged as CRI-O merges them; the mixed-CPU file beside it."""
+"""CRI-O's configuration: the main file and all drop-ins, merged as CRI-O merges them; the mixed-CPU
+file beside it.
+"""
 
 from collections.abc import Iterator
 
 from cpuplan.check.compare import LINK_TO_NOTHING, Found, compare, line_of, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio, mixedcpus
-from cpuplan.components.setting import Value, of_component
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.setting import Value, of_component
 
 MAIN = "etc/crio/crio.conf"
 DROP_INS = "etc/crio/crio.conf.d"
@@ -41,7 +43,9 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:
-    """The file that makes the kubelet of OpenShift offer shared CPUs: bad JSON switches it off without a word."""
+    """The file that makes the kubelet of OpenShift offer shared CPUs: bad JSON switches it off
+    without a word.
+    """
     settings = of_component(subject.settings, mixedcpus.NAME)
     if not settings:
         return
@@ -63,4 +67,6 @@ def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:
         value = found.get(setting.key, "missing")
         if value != setting.value:
             place = line_of(subject, path, setting.key)
-            yield diagnose("CP842", place, labels=labels, key=setting.key, found=value, wanted=setting.value)
+            yield diagnose(
+                "CP842", place, labels=labels, key=setting.key, found=value, wanted=setting.value
+            )

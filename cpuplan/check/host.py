@@ -1,4 +1,6 @@
-"""The steps of a check, in order: each compares one file or group of files with the settings that it should hold."""
+"""The steps of a check, in order: each compares one file or group of files with the settings that
+it should hold.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -23,7 +25,9 @@ STEPS: tuple[Step, ...] = (
 
 
 def check(root: Root, plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
-    """Everything in which the node differs from its plan (CP8xx); of a folder that is no root, only that (CP801)."""
+    """Everything in which the node differs from its plan (CP8xx); of a folder that is no root, only
+    that (CP801).
+    """
     subject = Subject(root, plan, all_settings(plan), locate)
     steps = STEPS
     if not root.names("sys") and root.read(boot.CMDLINE) is None and not root.refused:
@@ -33,7 +37,9 @@ def check(root: Root, plan: NodePlan, locate: Callable[[str], Position | None]) 
 
 
 def _run(step: Step, subject: Subject) -> Iterator[Diagnostic]:
-    """The findings of one step, and all that it could not look at: a check never says yes of that."""
+    """The findings of one step, and all that it could not look at: a check never says yes of
+    that.
+    """
     subject.root.refused.clear()
     yield from step(subject)
     for path, problem in sorted(subject.root.refused.items()):

@@ -14,7 +14,9 @@ DROP_INS = "etc/kubernetes/kubelet.conf.d"
 
 
 def configuration(subject: Subject) -> Iterator[Diagnostic]:
-    """Every planned key of KubeletConfiguration, as it holds after all drop-ins: lists replace, maps merge."""
+    """Every planned key of KubeletConfiguration, as it holds after all drop-ins: lists replace,
+    maps merge.
+    """
     paths = list(islice(filter(subject.root.is_file, FILES), 1))
     paths += [path for path in subject.root.files(DROP_INS) if path.endswith(".conf")]
     if not paths:
@@ -27,7 +29,8 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
         try:
             if text is None and not subject.root.refused:
                 raise ValueError(LINK_TO_NOTHING)
-            # The component gives the entries of a map as keys of their own, so an update is a merge.
+            # The component gives the entries of a map as keys of their own, so an update is a
+            # merge.
             values = kubelet.parse(text or "")
         except ValueError as error:
             place, problem = unreadable(subject, path, error)

@@ -12,7 +12,9 @@ SYSTEM = "sys/devices/system/cpu"
 
 
 def cpu_file(subject: Subject, name: str) -> CpuSet | None:
-    """A kernel list of /sys/devices/system/cpu; None where the kernel has no such file, or it cannot be read."""
+    """A kernel list of /sys/devices/system/cpu; None where the kernel has no such file, or it
+    cannot be read.
+    """
     path = f"{SYSTEM}/{name}"
     text = subject.root.read(path)
     try:
@@ -23,7 +25,9 @@ def cpu_file(subject: Subject, name: str) -> CpuSet | None:
 
 
 def cpus(subject: Subject) -> Iterator[Diagnostic]:
-    """Present CPUs against the inventory, online CPUs against the plan, siblings against the topology."""
+    """Present CPUs against the inventory, online CPUs against the plan, siblings against the
+    topology.
+    """
     topology = subject.plan.topology
     wanted = topology.online - subject.plan.pool("offlined").cpus
     online = cpu_file(subject, "online")
@@ -35,7 +39,13 @@ def cpus(subject: Subject) -> Iterator[Diagnostic]:
     place = Position(subject.root.shown(f"{SYSTEM}/present"), 1, 1)
     if present != topology.online | topology.offline:
         hardware = subject.plan.node_class.hardware
-        yield diagnose("CP802", place, found=present, hardware=hardware, wanted=topology.online | topology.offline)
+        yield diagnose(
+            "CP802",
+            place,
+            found=present,
+            hardware=hardware,
+            wanted=topology.online | topology.offline,
+        )
     elif online != wanted:
         place = Position(subject.root.shown(f"{SYSTEM}/online"), 1, 1)
         yield diagnose("CP803", place, found=online, wanted=wanted)

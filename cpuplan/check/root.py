@@ -1,4 +1,6 @@
-"""The root file system of the node under test: a live host, a container's /host, or a copy that somebody made."""
+"""The root file system of the node under test: a live host, a container's /host, or a copy that
+somebody made.
+"""
 
 import errno
 import os
@@ -21,9 +23,11 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 class Root:
-    """Reads files below one folder. Links are followed inside it only: `/etc/x` in a copy means the copy's `/etc/x`.
+    """Reads files below one folder. Links are followed inside it only: `/etc/x` in a copy means the
+    copy's `/etc/x`.
 
-    What is not there is None or nothing. What is there and cannot be read is that too, and stands in `refused`.
+    What is not there is None or nothing. What is there and cannot be read is that too, and stands
+    in `refused`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,7 +36,9 @@ class Root:
         self.refused: dict[str, str] = {}
 
     def shown(self, path: str) -> str:
-        """How a file is named to people: by the path that no link leads to, so that the line shown is its own."""
+        """How a file is named to people: by the path that no link leads to, so that the line shown
+        is its own.
+        """
         try:
             with self._place(path) as places:
                 return str(self.folder.joinpath(*(name for name, _ in places)))
@@ -58,7 +64,9 @@ class Root:
         return [name for name, _ in self._entries(path)]
 
     def files(self, path: str) -> list[str]:
-        """All below a folder that is no folder itself, links too, in the order in which Go's filepath.Walk comes by."""
+        """All below a folder that is no folder itself, links too, in the order in which Go's
+        filepath.Walk comes by.
+        """
         found: list[str] = []
         todo = [(path, True)]
         while todo:
@@ -67,7 +75,9 @@ class Root:
                 self.refuse(path, TooLarge(f"it has more than {MAX_NAMES:,} files"))
                 return []
             if is_folder:
-                todo += [(f"{place}/{name}", below) for name, below in reversed(self._entries(place))]
+                todo += [
+                    (f"{place}/{name}", below) for name, below in reversed(self._entries(place))
+                ]
             else:
                 found.append(place)
         return found
@@ -85,10 +95,15 @@ class Root:
         """The names in a folder, ascending, each with whether it is a folder."""
         try:
             with self._place(path) as places:
-                descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=places[-1][1])
+                descriptor = os.open(
+                    ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=places[-1][1]
+                )
             try:
                 with os.scandir(descriptor) as entries:
-                    found = [(each.name, each.is_dir(follow_symlinks=False)) for each in islice(entries, MAX_NAMES + 1)]
+                    found = [
+                        (each.name, each.is_dir(follow_symlinks=False))
+                        for each in islice(entries, MAX_NAMES + 1)
+                    ]
             finally:
                 os.close(descriptor)
             if len(found) > MAX_NAMES:
@@ -106,9 +121,11 @@ class Root:
 
     @contextmanager
     def _place(self, path: str) -> Iterator[list[tuple[str, int]]]:
-        """Where a process with this root (chroot) comes to by `path`: the link-free way, as (name, descriptor).
+        """Where a process with this root (chroot) comes to by `path`: the link-free way, as (name,
+        descriptor).
 
-        Nothing is opened but places (O_PATH), one name after the other, so that no change on the way leads out.
+        Nothing is opened but places (O_PATH), one name after the other, so that no change on the
+        way leads out.
         """
         places = [("", os.open(self.folder, _PLACE))]
         todo = path.split("/")[::-1]

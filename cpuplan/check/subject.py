@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from cpuplan.check.root import Root
-from cpuplan.components.setting import Setting
 from cpuplan.diagnostics import Label, Reason
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting
 from cpuplan.source import Position
 
 
@@ -25,4 +25,6 @@ class Subject(NamedTuple):
 
     def all_labels(self, settings: Iterable[Setting]) -> list[Label]:
         """The statements that several settings come from, each once."""
-        return list(dict.fromkeys(label for setting in settings for label in self.labels(setting.reasons)))
+        return list(
+            dict.fromkeys(label for setting in settings for label in self.labels(setting.reasons))
+        )

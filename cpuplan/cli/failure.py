@@ -10,17 +10,29 @@ import click
 from cpuplan.cli.options import FORMATS, Settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
-#: What a system refuses of a file, whoever asks: rights, room, disks, how many files are open at once.
+#: What a system refuses of a file, whoever asks: rights, room, disks, how many files are open at
+#: once.
 _REFUSALS = frozenset(
-    (*(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE), errno.EMFILE)
+    (
+        *(
+            errno.EACCES,
+            errno.EPERM,
+            errno.EROFS,
+            errno.ENOSPC,
+            errno.EDQUOT,
+            errno.EIO,
+            errno.ESTALE,
+        ),
+        errno.EMFILE,
+    )
 )
 
 
 def report(error: Exception, arguments: list[str], settings: Settings, command: str) -> int:
     """Say what stopped `command` and return the exit code; a bug leaves its traceback in a file.
 
-    In the format that the command line asks for, so that what reads a report always finds one; as text where one was
-    made before.
+    In the format that the command line asks for, so that what reads a report always finds one; as
+    text where one was made before.
     """
     if type(error).__name__ == "NoArgsIsHelpError" and isinstance(error, click.UsageError):
         error.show()  # `cpuplan` alone: the help
@@ -54,7 +66,9 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
         if any(found.code in ("CP570", "CP901") for found in error.diagnostics):
             return error.diagnostics, 70
         # Files that cannot be read or written, and names on the command line that nobody has.
-        unread = all(found.code.startswith(("CP1", "CP25", "CP293", "CP6")) for found in error.diagnostics)
+        unread = all(
+            found.code.startswith(("CP1", "CP25", "CP293", "CP6")) for found in error.diagnostics
+        )
         return error.diagnostics, 2 if unread else 1
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
         return [diagnose("CP607", path="standard output", problem=error.strerror)], 2
@@ -88,7 +102,9 @@ def _save_traceback(error: Exception, arguments: list[str]) -> str:
     from cpuplan.cli.output import note
 
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="cpuplan-", suffix=".txt", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="cpuplan-", suffix=".txt", delete=False
+        ) as file:
             file.write(f"cpuplan {' '.join(arguments)}\n\n")
             traceback.print_exception(error, file=file)
     except OSError as problem:

@@ -1,21 +1,23 @@
 """The project's folder and its repository, and what files are called in messages.
 
-One rule: paths are relative to the repository (the top folder of Git's work tree; without Git, the project's folder),
-so that a code host finds them, from wherever cpuplan was called. Only on a terminal they are relative to where its user
-stands, so that they can be clicked and copied.
+One rule: paths are relative to the repository (the top folder of Git's work tree; without Git, the
+project's folder), so that a code host finds them, from wherever cpuplan was called. Only on a
+terminal they are relative to where its user stands, so that they can be clicked and copied.
 """
 
 import os
 from functools import cached_property
 from pathlib import Path
 
-from cpuplan.load.files import FOLDERS
+from cpuplan.read.files import FOLDERS
 
 
 def find_project() -> Path:
-    """The nearest folder with inventories/ or intents/, from here upwards: `.`, `..`, `../..`; `.` if there is none.
+    """The nearest folder with inventories/ or intents/, from here upwards: `.`, `..`, `../..`; `.`
+    if there is none.
 
-    The search ends at the top of a Git work tree, at the home folder, and at the root of the file system.
+    The search ends at the top of a Git work tree, at the home folder, and at the root of the file
+    system.
     """
     folder = os.getcwd()
     home = os.path.realpath(os.path.expanduser("~"))
@@ -31,7 +33,8 @@ def find_project() -> Path:
 class Names:
     """What the files of messages are called; `root` is the project's folder.
 
-    A path of a message is relative to the project, or to where the user stands if it came with the command line.
+    A path of a message is relative to the project, or to where the user stands if it came with the
+    command line.
     """
 
     def __init__(self, root: Path) -> None:
@@ -39,7 +42,9 @@ class Names:
 
     @cached_property
     def repository(self) -> str:
-        """The top folder of the Git work tree that the project is in; the project's folder where there is none."""
+        """The top folder of the Git work tree that the project is in; the project's folder where
+        there is none.
+        """
         folder = self.root
         while not os.path.lexists(os.path.join(folder, ".git")):
             above = os.path.dirname(folder)
@@ -54,15 +59,21 @@ class Names:
         if not os.path.isabs(path) and not os.path.lexists(inside) and os.path.lexists(path):
             inside = os.path.abspath(path)
         folder, name = os.path.split(inside)
-        return inside if _is_below(inside, self.root) else os.path.join(os.path.realpath(folder), name)
+        return (
+            inside if _is_below(inside, self.root) else os.path.join(os.path.realpath(folder), name)
+        )
 
     def in_repository(self, path: str) -> str:
         """For programs: relative to the repository, with slashes; absolute outside of it."""
         place = self.place(path)
-        return os.path.relpath(place, self.repository) if _is_below(place, self.repository) else place
+        return (
+            os.path.relpath(place, self.repository) if _is_below(place, self.repository) else place
+        )
 
     def from_here(self, path: str) -> str:
-        """For people at a terminal: relative to where they stand; absolute if the file or they are outside of it."""
+        """For people at a terminal: relative to where they stand; absolute if the file or they are
+        outside of it.
+        """
         place, here = self.place(path), os.path.realpath(os.curdir)
         inside = _is_below(place, self.repository) and _is_below(here, self.repository)
         return os.path.relpath(place, here) if inside else place

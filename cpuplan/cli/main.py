@@ -1,7 +1,8 @@
 """The command line's top: which commands there are, and what an exit code means.
 
-0 fine; 1 findings: errors in the input, no layout, a node that differs; 2 usage, reading and writing; 3 `out/` is
-stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143 interrupted, with the old output intact.
+0 fine; 1 findings: errors in the input, no layout, a node that differs; 2 usage, reading and
+writing; 3 `out/` is stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143
+interrupted, with the old output intact.
 """
 
 import os
@@ -14,7 +15,8 @@ from cpuplan import __version__
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 
-#: Commands in the order of their use: name -> what the overview says. The module is `cpuplan.cli.<name>`.
+#: Commands in the order of their use: name -> what the overview says. The module is
+#: `cpuplan.cli.<name>`.
 COMMANDS = {
     "init": "Begin a project: a folder with a first inventory and intent.",
     "import": "Read hardware from hosts, must-gathers and what other tools print into inventories/.",
@@ -32,7 +34,9 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports a command when it is called, and none for the overview: starting takes little longer than click."""
+    """Imports a command when it is called, and none for the overview: starting takes little longer
+    than click.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -40,7 +44,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"cpuplan.cli.{cmd_name.replace('import', 'import_')}").command
+        command: click.Command = import_module(
+            f"cpuplan.cli.commands.{cmd_name.replace('import', 'import_')}"
+        ).command
         if not any(parameter.name == "given_root" for parameter in command.params):
             command.params += options.shared()
         return command
@@ -61,13 +67,18 @@ class _Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, "-V", "--version", prog_name="cpuplan", message="%(prog)s %(version)s")
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(
+    __version__, "-V", "--version", prog_name="cpuplan", message="%(prog)s %(version)s"
+)
 def cli() -> None:
     """A compiler for CPU partitioning on Kubernetes nodes.
 
-    Reads inventories/ (what hardware there is) and intents/ (what its CPUs are for), proves that a layout exists,
-    and writes every file that makes it so to out/.
+    Reads inventories/ (what hardware there is) and intents/ (what its CPUs are for), proves that a
+    layout exists, and writes every file that makes it so to out/.
 
     The options below can stand after the command, too.
     """
@@ -77,7 +88,9 @@ def cli() -> None:
         from cpuplan.diagnostics import CpuplanError, diagnose
 
         os.chdir("/")  # to say so, one must stand somewhere
-        raise CpuplanError([diagnose("CP607", path="the current folder", problem=error.strerror)]) from error
+        raise CpuplanError(
+            [diagnose("CP607", path="the current folder", problem=error.strerror)]
+        ) from error
 
 
 cli.params[:0] = options.shared()
@@ -96,7 +109,8 @@ def run(arguments: list[str]) -> int:
         note("interrupted; what was written before is as it was")
         return 130
     except SystemExit as end:
-        # click ends by itself after a completion, and where the reader of our output has seen enough, with another one.
+        # click ends by itself after a completion, and where the reader of our output has seen
+        # enough, with another one.
         return int(end.code or 0) if sys.stdout is output else 0
     except BrokenPipeError:
         # The reader of our output (`head`, a pager) has seen enough.

@@ -13,7 +13,9 @@ HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
 
 
 def blocked(texts: Mapping[Path, str], hint: str) -> list[Diagnostic]:
-    """CP621 for each path where there is something else, be it a folder; `{name}` in the hint is the file's."""
+    """CP621 for each path where there is something else, be it a folder; `{name}` in the hint is
+    the file's.
+    """
     return [
         diagnose("CP621", path=path, hint=hint.format(name=path.stem))
         for path, text in texts.items()
@@ -40,7 +42,9 @@ def write(texts: Mapping[Path, str], *, quiet: bool = False) -> None:
 
 
 def write_new(texts: Mapping[Path, str], hint: str, *, force: bool) -> int:
-    """Write all files, or none (2) where one says something else already, unless it is to be lost."""
+    """Write all files, or none (2) where one says something else already, unless it is to be
+    lost.
+    """
     if problems := [] if force else blocked(texts, hint):
         print_diagnostics(problems)
         return 2

@@ -28,12 +28,18 @@ def solve_plan(project: Project) -> Plan | None:
     return plan
 
 
-def find_nodes(plan: Plan, wanted: str | None, project: Project) -> list[tuple[NodePlan, tuple[str, ...]]]:
-    """A node, the nodes of a class or of an intent, or (None) all; `cluster/name` too. Raises CpuplanError (CP250)."""
+def find_nodes(
+    plan: Plan, wanted: str | None, project: Project
+) -> list[tuple[NodePlan, tuple[str, ...]]]:
+    """A node, the nodes of a class or of an intent, or (None) all; `cluster/name` too. Raises
+    CpuplanError (CP250).
+    """
     if wanted is None:
         return [(each, each.node_class.nodes) for each in plan.nodes]
     cluster, _, name = wanted.rpartition("/")
-    classes = [each for each in plan.nodes if name in (each.node_class.name, each.node_class.intent)]
+    classes = [
+        each for each in plan.nodes if name in (each.node_class.name, each.node_class.intent)
+    ]
     classes = [each for each in classes if not cluster or each.node_class.cluster == cluster]
     if classes and not any(node == name for _, node in plan.by_node):
         return [(each, each.node_class.nodes) for each in classes]
@@ -41,7 +47,9 @@ def find_nodes(plan: Plan, wanted: str | None, project: Project) -> list[tuple[N
     return [(found, (node,))]
 
 
-def find_node(plan: Plan, wanted: str, project: Project, others: Iterable[str] = ()) -> tuple[NodePlan, str]:
+def find_node(
+    plan: Plan, wanted: str, project: Project, others: Iterable[str] = ()
+) -> tuple[NodePlan, str]:
     """The plan of `name` or `cluster/name`, and the node's name. Raises CpuplanError (CP250).
 
     `others` are names that the command would take too.
@@ -50,7 +58,10 @@ def find_node(plan: Plan, wanted: str, project: Project, others: Iterable[str] =
     matches = [
         (each, node)
         for (in_cluster, node), each in plan.by_node.items()
-        if node == name and (in_cluster == cluster if slash else in_cluster in (settings().clusters or (in_cluster,)))
+        if node == name
+        and (
+            in_cluster == cluster if slash else in_cluster in (settings().clusters or (in_cluster,))
+        )
     ]
     if len(matches) == 1:
         return matches[0]
@@ -62,7 +73,7 @@ def find_node(plan: Plan, wanted: str, project: Project, others: Iterable[str] =
         what = f"no intent selects node {wanted!r}, so it has no plan"
         hint = "let the selector of an intent fit its labels or its name"
     else:
-        from cpuplan.load.names import did_you_mean
+        from cpuplan.read.names import did_you_mean
 
         hint = did_you_mean(wanted, [*(node for _, node in plan.by_node), *others])
     raise CpuplanError([diagnose("CP250", what=what, hint=hint)])
@@ -70,7 +81,9 @@ def find_node(plan: Plan, wanted: str, project: Project, others: Iterable[str] =
 
 def _nodes(project: Project) -> set[str]:
     """The nodes of the inventory, planned or not."""
-    from cpuplan.document import expand_names
+    from cpuplan.model.document import expand_names
 
-    groups = [group for document in project.documents.of_kind("Nodes") for group in document.spec.nodes]
+    groups = [
+        group for document in project.documents.of_kind("Nodes") for group in document.spec.nodes
+    ]
     return {name for group in groups for name in expand_names(group.name)}

@@ -23,7 +23,8 @@ class Settings:
         #: Where the report goes; None for standard output or error.
         self.output: Path | None = None
         self.format = "text"
-        #: What findings and nodes are told of; empty for all. `scope` is made of them when the project is read.
+        #: What findings and nodes are told of; empty for all. `scope` is made of them when the
+        #: project is read.
         self.clusters: tuple[str, ...] = ()
         self.nodes: tuple[str, ...] = ()
         self.scope: Any = None
@@ -39,7 +40,9 @@ class Settings:
 
     @cached_property
     def root(self) -> Path:
-        """The project's folder: the given one, or that in which, or below which, the user stands; said if above."""
+        """The project's folder: the given one, or that in which, or below which, the user stands;
+        said if above.
+        """
         if self.given_root is not None:
             return self.given_root
         from cpuplan.cli.folders import find_project
@@ -95,7 +98,11 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any
     if value in (None, False, ()):
         return value
     settings = context.ensure_object(Settings)
-    kept = {"auto": None, "always": True, "never": False}[value] if parameter.name == "colour" else value
+    kept = (
+        {"auto": None, "always": True, "never": False}[value]
+        if parameter.name == "colour"
+        else value
+    )
     setattr(settings, _NAMES.get(str(parameter.name), str(parameter.name)), kept)
     if settings.quiet and settings.verbose:
         raise click.UsageError("-q and -v exclude each other", context)

@@ -30,7 +30,11 @@ def use_colour(stream: Any = None) -> bool:
     asked = settings().colour
     if asked is not None:
         return asked
-    return (stream or sys.stdout).isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return (
+        (stream or sys.stdout).isatty()
+        and "NO_COLOR" not in os.environ
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 def screen_width() -> int:
@@ -77,7 +81,9 @@ def result_options(command: Command) -> Command:
     """`--format` and `-o`, for commands with a result of their own, as text or JSON."""
     command = _output_option(command, "Write the result to this file, whole or not at all.")
     choice = click.Choice(["text", "json"])
-    return click.option("--format", "output_format", type=choice, default="text", callback=options.keep)(command)
+    return click.option(
+        "--format", "output_format", type=choice, default="text", callback=options.keep
+    )(command)
 
 
 def filter_options(command: Command) -> Command:
@@ -102,7 +108,9 @@ def _add(command: Any, option: click.Option) -> None:
 
 
 def narrow_to(project: "Project") -> None:
-    """Tell only of the nodes of --cluster and --node. Raises CpuplanError (CP293) for a name that nobody has."""
+    """Tell only of the nodes of --cluster and --node. Raises CpuplanError (CP293) for a name that
+    nobody has.
+    """
     if settings().is_narrowed:
         from cpuplan.cli.scope import Scope
 
@@ -110,9 +118,15 @@ def narrow_to(project: "Project") -> None:
 
 
 def print_diagnostics(
-    diagnostics: Iterable[Diagnostic], output_format: str = "", *, strict: bool = False, finished: bool = True
+    diagnostics: Iterable[Diagnostic],
+    output_format: str = "",
+    *,
+    strict: bool = False,
+    finished: bool = True,
 ) -> None:
-    """Text goes to standard error; other formats to standard output or the file of -o, also when nothing was found."""
+    """Text goes to standard error; other formats to standard output or the file of -o, also when
+    nothing was found.
+    """
     output_format = output_format or settings().format
     found = _of_today(diagnostics)
     to_file = _output_file()
@@ -147,14 +161,18 @@ def _of_today(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def fails(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:
-    """Whether the findings fail a command today: errors do, and with `strict` warnings that are not waived."""
+    """Whether the findings fail a command today: errors do, and with `strict` warnings that are not
+    waived.
+    """
     from cpuplan.diagnostics import counting
 
     return bool(counting(_of_today(diagnostics), strict=strict))
 
 
 def today() -> str:
-    """The day on which waivers hold or not, everywhere the same (UTC): the only clock that a finding depends on."""
+    """The day on which waivers hold or not, everywhere the same (UTC): the only clock that a
+    finding depends on.
+    """
     from datetime import UTC, datetime
 
     return datetime.now(UTC).date().isoformat()
@@ -178,7 +196,7 @@ def _output_file() -> Path | None:
     given = settings().output
     if given is None or str(given) == "-":
         return None
-    from cpuplan.load.files import FOLDERS
+    from cpuplan.read.files import FOLDERS
 
     place = os.path.realpath(given)
     for folder in FOLDERS:
@@ -186,13 +204,22 @@ def _output_file() -> Path | None:
             from cpuplan.diagnostics import CpuplanError, diagnose
 
             raise CpuplanError(
-                [diagnose("CP601", path=given, kind=f"among the documents of {folder}/", wanted="a report")]
+                [
+                    diagnose(
+                        "CP601",
+                        path=given,
+                        kind=f"among the documents of {folder}/",
+                        wanted="a report",
+                    )
+                ]
             )
     return given
 
 
 def shown_path(path: Path) -> str:
-    """What messages call a file of the command line: relative to the project, absolute outside of it."""
+    """What messages call a file of the command line: relative to the project, absolute outside of
+    it.
+    """
     root = settings().root
     if root == Path() or path.is_absolute():
         return path.as_posix()

@@ -20,7 +20,12 @@ class Reporter:
     """Writes the findings of one command in any format."""
 
     def __init__(
-        self, settings: Settings, diagnostics: Iterable[Diagnostic], *, strict: bool = False, finished: bool = True
+        self,
+        settings: Settings,
+        diagnostics: Iterable[Diagnostic],
+        *,
+        strict: bool = False,
+        finished: bool = True,
     ) -> None:
         self.settings, self.names = settings, Names(settings.root)
         every = list(diagnostics)
@@ -40,11 +45,17 @@ class Reporter:
     def _calling_files(self, shown: Callable[[str], str], report: Report) -> Report:
         """The report with what `shown` makes of paths, in messages about whole files too."""
         found = [_renamed(each, self.settings.root, shown) for each in self.here]
-        return report._replace(diagnostics=ordered(found if report.verbose else grouped(found)), shown=shown)
+        return report._replace(
+            diagnostics=ordered(found if report.verbose else grouped(found)), shown=shown
+        )
 
     def text(self, stream: IO[str] | Any, *, colour: bool) -> str:
         """For people; on a terminal, paths are as they see them."""
-        report = self._calling_files(self.names.from_here, self.report) if stream.isatty() else self.report
+        report = (
+            self._calling_files(self.names.from_here, self.report)
+            if stream.isatty()
+            else self.report
+        )
         return text.render(report, colour=colour, read_lines=self._lines)
 
     def document(self, output_format: str) -> str:

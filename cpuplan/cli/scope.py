@@ -1,14 +1,16 @@
-"""What `--cluster` and `--node` leave of the findings. They narrow what is printed, never what is judged."""
+"""What `--cluster` and `--node` leave of the findings. They narrow what is printed, never what is
+judged.
+"""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.document import expand_names
-from cpuplan.load.documents import Document
-from cpuplan.load.places import Places
+from cpuplan.model.document import expand_names
 from cpuplan.pipeline import Project
 from cpuplan.plan import NodeClass
+from cpuplan.read.documents import Document
+from cpuplan.read.places import Places
 
 #: Cluster and name.
 Node = tuple[str, str]
@@ -22,7 +24,9 @@ class Scope:
         self.all = frozenset(node for found in self._groups.values() for node in found)
         if not project.documents.may_define("Nodes"):
             self._check("--cluster", clusters, {cluster for cluster, _ in self.all})
-            self._check("--node", nodes, {name for node in self.all for name in (node[1], "/".join(node))})
+            self._check(
+                "--node", nodes, {name for node in self.all for name in (node[1], "/".join(node))}
+            )
         self.wanted = frozenset(node for node in self.all if _fits(node, clusters, nodes))
         if not self.wanted and self.all and not project.documents.may_define("Nodes"):
             text = f"{', '.join(clusters)} --node {', '.join(nodes)}"
@@ -31,11 +35,14 @@ class Scope:
 
     @staticmethod
     def _check(option: str, given: Iterable[str], known: set[str]) -> None:
-        from cpuplan.load.names import did_you_mean
+        from cpuplan.read.names import did_you_mean
 
         if wrong := [name for name in given if name not in known]:
             raise CpuplanError(
-                [diagnose("CP293", option=option, name=name, hint=did_you_mean(name, known)) for name in wrong]
+                [
+                    diagnose("CP293", option=option, name=name, hint=did_you_mean(name, known))
+                    for name in wrong
+                ]
             )
 
     @cached_property
@@ -52,7 +59,9 @@ class Scope:
         return found
 
     def has(self, found: Diagnostic) -> bool:
-        """Whether a finding is about a wanted node, or may be: what is not known to be of other nodes only."""
+        """Whether a finding is about a wanted node, or may be: what is not known to be of other
+        nodes only.
+        """
         nodes = self._concerned(found)
         return nodes is None or bool(self.wanted & nodes)
 
@@ -79,7 +88,9 @@ class Scope:
     def _of_output(self, parts: list[str]) -> frozenset[Node] | None:
         """The nodes that a file or folder of out/ is for."""
         match parts:
-            case [_, "nodes", cluster, name, *_] if nodes := self._of_classes(cluster=cluster, name=name):
+            case [_, "nodes", cluster, name, *_] if nodes := self._of_classes(
+                cluster=cluster, name=name
+            ):
                 return nodes
             case [_, "clusters", cluster, "expected", "nrt", file]:
                 return frozenset({(cluster, file.removesuffix(".yaml"))})
@@ -90,7 +101,8 @@ class Scope:
     def _of_document(self, document: Document, field: str) -> frozenset[Node] | None:
         name = document.name
         if document.kind == "Intent":
-            return self._of_classes(intent=name) or None  # one that selects nothing is nobody else's
+            # one that selects nothing is nobody else's
+            return self._of_classes(intent=name) or None
         if document.kind == "Hardware":
             return frozenset(self._with_hardware(name)) or None
         if document.kind == "Nodes":
@@ -116,4 +128,6 @@ class Scope:
 
 
 def _fits(node: Node, clusters: tuple[str, ...], nodes: tuple[str, ...]) -> bool:
-    return (not clusters or node[0] in clusters) and (not nodes or node[1] in nodes or "/".join(node) in nodes)
+    return (not clusters or node[0] in clusters) and (
+        not nodes or node[1] in nodes or "/".join(node) in nodes
+    )

@@ -1,4 +1,6 @@
-"""What comes through a pipe on the command line: `-`, /dev/stdin, and /dev/fd/63 as shells write `<(...)`."""
+"""What comes through a pipe on the command line: `-`, /dev/stdin, and /dev/fd/63 as shells write
+`<(...)`.
+"""
 
 import os
 import re
@@ -21,16 +23,19 @@ _DESCRIPTOR = re.compile(r"-|/dev/(stdin|fd/[0-9]+)|/proc/self/fd/[0-9]+")
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path is something that this process has open already, so that nobody has to be waited for."""
+    """Whether a path is something that this process has open already, so that nobody has to be
+    waited for.
+    """
     return bool(_DESCRIPTOR.fullmatch(str(path)))
 
 
 @contextmanager
 def received(paths: Sequence[Path], name: str = "") -> Iterator[list[Path]]:
-    """The paths, with what comes through pipes in files of the given name, which last as long as the context.
+    """The paths, with what comes through pipes in files of the given name, which last as long as
+    the context.
 
-    Files are looked at more than once, to find their format and what belongs together; a pipe is read only once.
-    Raises CpuplanError for too much.
+    Files are looked at more than once, to find their format and what belongs together; a pipe is
+    read only once. Raises CpuplanError for too much.
     """
     if not any(map(is_stream, paths)):
         yield list(paths)
@@ -39,9 +44,13 @@ def received(paths: Sequence[Path], name: str = "") -> Iterator[list[Path]]:
         yield [_copy(path, Path(folder, str(n), name or NAMELESS)) for n, path in enumerate(paths)]
 
 
-def told(diagnostics: Iterable[Diagnostic], paths: Sequence[Path], named: Sequence[Path]) -> Iterator[Diagnostic]:
+def told(
+    diagnostics: Iterable[Diagnostic], paths: Sequence[Path], named: Sequence[Path]
+) -> Iterator[Diagnostic]:
     """Diagnostics of what was received, with the pipes called as the user called them."""
-    names = [(str(path), str(given)) for path, given in zip(paths, named, strict=True) if path != given]
+    names = [
+        (str(path), str(given)) for path, given in zip(paths, named, strict=True) if path != given
+    ]
     for each in diagnostics:
         message = each.message
         for path, given in names:
@@ -58,7 +67,9 @@ def _copy(path: Path, target: Path) -> Path:
         while piece := source.read(_PIECE):
             size += len(piece)
             if size > _MAX_BYTES:
-                raise CpuplanError([diagnose("CP123", path=path, limit=to_text(_MAX_BYTES), what="bytes")])
+                raise CpuplanError(
+                    [diagnose("CP123", path=path, limit=to_text(_MAX_BYTES), what="bytes")]
+                )
             file.write(piece)
     return target
 
@@ -73,4 +84,6 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with os.fdopen(os.dup(number), "rb") as file:
             yield file
     except OSError as error:
-        raise CpuplanError([diagnose("CP121", path=path, problem=error.strerror or str(error))]) from error
+        raise CpuplanError(
+            [diagnose("CP121", path=path, problem=error.strerror or str(error))]
+        ) from error

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 
 class Code(NamedTuple):
-    """A kind of diagnostic: `{gaps}` of its message and remedy are filled by `diagnostics.diagnose`.
+    """A kind of diagnostic: `{gaps}` of its message and remedy are filled by
+    `diagnostics.diagnose`.
 
     `about` is the paragraph that the documentation gives it.
     """

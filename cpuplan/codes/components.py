@@ -7,7 +7,7 @@ CODES = {
         "unknown release",
         "{platform} {version} is not known to this release of cpuplan",
         "use a version from {first} to {last}, or a release of cpuplan that knows it",
-        "What each release of a target can do is in one table (`components/versions.py`). Guessing what an unknown release "
+        "What each release of a target can do is in one table (`versions.py`). Guessing what an unknown release "
         "takes could leave nodes with a kubelet or CRI-O that does not start.",
     ),
     "CP520": Code(

@@ -1,26 +1,28 @@
-"""PerformanceProfiles of OpenShift's node tuning operator (CP26x, CP27x) and proposals of intents (CP28x).
+"""PerformanceProfiles of OpenShift's node tuning operator (CP26x, CP27x) and proposals of intents
+(CP28x).
 
-Most of the rules for profiles are the operator's own (its validating webhook, which sees no profile before it is in a cluster).
+Most of the rules for profiles are the operator's own (its validating webhook, which sees no profile
+before it is in a cluster).
 """
 
 from cpuplan.codes.code import Code
 
-_PROFILE = (
-    "The node tuning operator's webhook has this rule too; it only speaks up when the profile reaches a cluster. "
-)
+_PROFILE = "The node tuning operator's webhook has this rule too; it only speaks up when the profile reaches a cluster. "
 
 CODES = {
     "CP260": Code(
         "profile without CPUs",
         "{field} is empty",
         "list the CPUs, such as 0-1,32-33",
-        _PROFILE + "The reserved CPUs are for the system, the isolated ones for pods: both are needed.",
+        _PROFILE
+        + "The reserved CPUs are for the system, the isolated ones for pods: both are needed.",
     ),
     "CP261": Code(
         "CPU in two sets of a profile",
         "{cpus} {are} in {first} and in {second}",
         "take {them} out of one of the two",
-        _PROFILE + "Each CPU is in at most one of reserved, isolated, shared, offlined and ovsDpdk.",
+        _PROFILE
+        + "Each CPU is in at most one of reserved, isolated, shared, offlined and ovsDpdk.",
     ),
     "CP262": Code(
         "several labels where one is taken",
@@ -33,7 +35,8 @@ CODES = {
         "{field} has {found}, which names no role",
         "select nodes by a label such as node-role.kubernetes.io/worker-cnf, or give machineConfigLabel and "
         "machineConfigPoolSelector both",
-        _PROFILE + "The part of the label's name after the slash is taken for the MachineConfigPool.",
+        _PROFILE
+        + "The part of the label's name after the slash is taken for the MachineConfigPool.",
     ),
     "CP264": Code(
         "node selector used twice",
@@ -51,7 +54,8 @@ CODES = {
         "page size that there is not",
         "{field} is {value}; {machine} has {sizes}",
         "choose one of these sizes",
-        _PROFILE + "Sizes of pages and huge pages follow from the architecture (kernel: Documentation/mm/hugetlbpage).",
+        _PROFILE
+        + "Sizes of pages and huge pages follow from the architecture (kernel: Documentation/mm/hugetlbpage).",
     ),
     "CP267": Code(
         "huge pages without a default size",
@@ -69,7 +73,8 @@ CODES = {
         "unusable network device",
         "{field} {problem}",
         "name devices by interfaceName, or by vendorID and deviceID such as 0x8086",
-        _PROFILE + "Devices are found by udev's properties INTERFACE, ID_VENDOR_ID and ID_MODEL_ID.",
+        _PROFILE
+        + "Devices are found by udev's properties INTERFACE, ID_VENDOR_ID and ID_MODEL_ID.",
     ),
     "CP270": Code(
         "settings of a profile that exclude each other",

@@ -1,4 +1,6 @@
-"""Plan to settings, settings to text and back: one module for each thing on a node that must be told something."""
+"""Plan to settings, settings to text and back: one module for each thing on a node that must be
+told something.
+"""
 
 from cpuplan.components import (
     admission,
@@ -12,18 +14,16 @@ from cpuplan.components import (
     kubelet_view,
     mixedcpus,
     nrt,
-    ovsdpdk,
-    pinning,
-    rps,
+    releases,
     runtimeclass,
-    tuned,
     units,
-    versions,
 )
+from cpuplan.components.base import Component
 from cpuplan.components.kernel_checks import Locate
-from cpuplan.components.setting import Component, Setting
+from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting
 
 #: All components, in the order in which they are printed.
 COMPONENTS: dict[str, Component] = {
@@ -39,9 +39,10 @@ COMPONENTS: dict[str, Component] = {
     units.NAME: units,
     nrt.NAME: nrt,
 }
-#: What is looked at before anything is written; each takes a plan and finds the lines of its statements.
+#: What is looked at before anything is written; each takes a plan and finds the lines of its
+#: statements.
 CHECKS = (
-    versions.lacking,
+    releases.lacking,
     kubelet_checks.check,
     kubelet_view.check,
     mixedcpus.check,
@@ -61,6 +62,6 @@ def all_settings(plan: NodePlan) -> list[Setting]:
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """What a target's release lacks, and settings that contradict the machine or each other."""
-    if unknown := versions.check(plan, locate):
+    if unknown := releases.check(plan, locate):
         return unknown
     return [diagnostic for check_one in CHECKS for diagnostic in check_one(plan, locate)]

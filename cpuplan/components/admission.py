@@ -1,10 +1,11 @@
-"""Admission of pods that ask for shared CPUs: its rules, in CEL, for policy objects that any cluster can run.
+"""Admission of pods that ask for shared CPUs: its rules, in CEL, for policy objects that any
+cluster can run.
 
-OpenShift's API server has a plugin (autoscaling.openshift.io/MixedCPUs: openshift/kubernetes#1799) that refuses more
-than one of the resource, pods that are not Guaranteed, and namespaces without the annotation, and adds the annotation
-that CRI-O reads. The rules here are these, and more: the plugin lets pods through that then silently get nothing, or
-that take shared CPUs without asking. All expressions are here, each with its reason; `backends.admission` makes objects
-of them.
+OpenShift's API server has a plugin (autoscaling.openshift.io/MixedCPUs: openshift/kubernetes#1799)
+that refuses more than one of the resource, pods that are not Guaranteed, and namespaces without the
+annotation, and adds the annotation that CRI-O reads. The rules here are these, and more: the plugin
+lets pods through that then silently get nothing, or that take shared CPUs without asking. All
+expressions are here, each with its reason; `backends.admission` makes objects of them.
 
 Each rule is a list of offenders, a variable, that must be empty: so the refusal can name them.
 """
@@ -12,12 +13,13 @@ Each rule is a list of offenders, a variable, that must be empty: so the refusal
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan.components import crio, mixedcpus, versions
+from cpuplan import versions
+from cpuplan.components import crio, mixedcpus
 from cpuplan.components.reasons import is_written
-from cpuplan.components.versions import Version
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.source import Position
+from cpuplan.versions import Version
 
 RESOURCE = "workload.openshift.io/enable-shared-cpus"
 #: On a namespace; only the key counts, as for OpenShift's plugin.
@@ -25,24 +27,30 @@ ALLOWED = "workload.mixedcpus.openshift.io/allowed"
 #: On a pod, for each container that shares: `cpu-shared.crio.io/<container>: enable`.
 _HOOK = crio.SHARED_HOOK
 _QUOTA_HOOK = crio.QUOTA_HOOK
-#: CRI-O tells a container its shared CPUs by this variable, and reads it back at each update of the container.
+#: CRI-O tells a container its shared CPUs by this variable, and reads it back at each update of the
+#: container.
 _ENVIRONMENT = "OPENSHIFT_SHARED_CPUS"
 
-# Init containers count: their requests are part of the pod's QoS class, and CRI-O does not tell them apart.
-_CONTAINERS = "(object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))"
-# Requests only: the API server copies limits to them, and refuses an extended resource of which both are not equal.
+# Init containers count: their requests are part of the pod's QoS class, and CRI-O does not tell
+# them apart.
+_CONTAINERS = (
+    "(object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))"
+)
+# Requests only: the API server copies limits to them, and refuses an extended resource of which
+# both are not equal.
 _ASKS = f"has(c.resources) && has(c.resources.requests) && '{RESOURCE}' in c.resources.requests"
 _SETS_VARIABLE = f"has(c.env) && c.env.exists(e, e.name == '{_ENVIRONMENT}')"
 _HAS_ANNOTATIONS = "has(object.metadata.annotations)"
 
-# Conditions have no variables. CRI-O's filter of annotations works by prefix, so look-alikes count too.
+# Conditions have no variables. CRI-O's filter of annotations works by prefix, so look-alikes count
+# too.
 CONCERNS_SHARED_CPUS = (
     f"{_CONTAINERS}.exists(c, ({_ASKS}) || ({_SETS_VARIABLE})) || "
     f"({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, k.startsWith('{_HOOK}')))"
 )
 ASKS_FOR_SHARED_CPUS = f"{_CONTAINERS}.exists(c, {_ASKS})"
-# Annotations can be added to a pod that waits to be scheduled. All other updates pass: a pod that was admitted before
-# there was a policy must still be able to lose a finalizer.
+# Annotations can be added to a pod that waits to be scheduled. All other updates pass: a pod that
+# was admitted before there was a policy must still be able to lose a finalizer.
 IS_NEW_OR_ANNOTATED = (
     f"request.operation == 'CREATE' || ({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, "
     f"k.startsWith('{_HOOK}') && !(has(oldObject.metadata.annotations) && k in oldObject.metadata.annotations && "
@@ -51,7 +59,9 @@ IS_NEW_OR_ANNOTATED = (
 
 
 class Rule(NamedTuple):
-    """What must hold: a variable that lists offenders, and the refusal; `text` is CEL and may name them."""
+    """What must hold: a variable that lists offenders, and the refusal; `text` is CEL and may name
+    them.
+    """
 
     variable: str
     offenders: str
@@ -66,8 +76,8 @@ VARIABLES: dict[str, str] = {
     "annotations": f"{_HAS_ANNOTATIONS} ? object.metadata.annotations : {{}}",
 }
 
-# cpu and memory, each with a limit, all above 0 and equal to the request: the API server's rule for the class
-# Guaranteed (pkg/apis/core/v1/helper/qos), which leaves out amounts of 0.
+# cpu and memory, each with a limit, all above 0 and equal to the request: the API server's rule for
+# the class Guaranteed (pkg/apis/core/v1/helper/qos), which leaves out amounts of 0.
 _GUARANTEED = (
     "has(c.resources) && has(c.resources.limits) && has(c.resources.requests) && ['cpu', 'memory'].all(r, "
     "r in c.resources.limits && r in c.resources.requests && "
@@ -90,7 +100,8 @@ _RULES: tuple[Rule, ...] = (
         f"the namespace is not allowed for {RESOURCE}: annotate it with {ALLOWED}",
         f"'namespace ' + namespaceObject.metadata.name + ' is not allowed for {RESOURCE}: annotate it with {ALLOWED}'",
     ),
-    # The number says nothing but yes. OpenShift's plugin lets 0 through, annotates the pod, and nobody counts it.
+    # The number says nothing but yes. OpenShift's plugin lets 0 through, annotates the pod, and
+    # nobody counts it.
     Rule(
         "notOne",
         f"variables.asking.filter(c, quantity(c.resources.requests['{RESOURCE}']).compareTo(quantity('1')) != 0)"
@@ -102,8 +113,8 @@ _RULES: tuple[Rule, ...] = (
             f"asks for more or less than a single {RESOURCE}: set the request to 1 or remove it",
         ),
     ),
-    # Only Guaranteed pods get exclusive CPUs, beside which the shared ones are meant. OpenShift's plugin does not look
-    # at init containers, and takes a request of 0 for equal to its limit.
+    # Only Guaranteed pods get exclusive CPUs, beside which the shared ones are meant. OpenShift's
+    # plugin does not look at init containers, and takes a request of 0 for equal to its limit.
     Rule(
         "notGuaranteed",
         f"variables.asking.size() == 0 ? [] : variables.containers.filter(c, !({_GUARANTEED})).map(c, c.name)",
@@ -114,53 +125,71 @@ _RULES: tuple[Rule, ...] = (
             "needs cpu and memory limits, and requests that equal them",
         ),
     ),
-    # Fractions get no exclusive CPUs, and CRI-O's hooks pass over containers without (their shares are no multiple of
-    # 1024). `cpu` is looked for, since a container without it is refused above and must not be an error here.
+    # Fractions get no exclusive CPUs, and CRI-O's hooks pass over containers without (their shares
+    # are no multiple of 1024). `cpu` is looked for, since a container without it is refused above
+    # and must not be an error here.
     Rule(
         "notWhole",
         "variables.asking.filter(c, 'cpu' in c.resources.requests && "
         "!quantity(c.resources.requests['cpu']).isInteger()).map(c, c.name)",
         f"a container asks for {RESOURCE} and for a fraction of a CPU: exclusive CPUs are whole ones",
         _named(
-            "container", "notWhole", f"asks for {RESOURCE} and for a fraction of a CPU: exclusive CPUs are whole ones"
+            "container",
+            "notWhole",
+            f"asks for {RESOURCE} and for a fraction of a CPU: exclusive CPUs are whole ones",
         ),
     ),
-    # CRI-O only knows of the request by the annotation. OpenShift's plugin has no eye for init containers; on clusters
-    # without a policy that adds it, pods bring it.
+    # CRI-O only knows of the request by the annotation. OpenShift's plugin has no eye for init
+    # containers; on clusters without a policy that adds it, pods bring it.
     Rule(
         "notAnnotated",
         f"variables.asking.filter(c, !('{_HOOK}/' + c.name in variables.annotations && "
         f"variables.annotations['{_HOOK}/' + c.name] == 'enable')).map(c, '{_HOOK}/' + c.name)",
         f"a container asks for {RESOURCE} and CRI-O is not told: annotate the pod with {_HOOK}/<container>: enable",
         _named(
-            "CRI-O must be told of each container that shares CPUs: annotate the pod with", "notAnnotated", "= enable"
+            "CRI-O must be told of each container that shares CPUs: annotate the pod with",
+            "notAnnotated",
+            "= enable",
         ),
     ),
-    # The annotation alone would give the CPUs too, past the namespace's leave and the limit of containers.
+    # The annotation alone would give the CPUs too, past the namespace's leave and the limit of
+    # containers.
     Rule(
         "notAsking",
         f"variables.annotations.filter(k, k.startsWith('{_HOOK}') && "
         f"!variables.asking.exists(c, k == '{_HOOK}/' + c.name))",
         f"the pod has an annotation {_HOOK} for a container that does not ask for {RESOURCE}",
         _named(
-            "annotation", "notAsking", f"is for no container that asks for {RESOURCE}: request 1 of it or remove it"
+            "annotation",
+            "notAsking",
+            f"is for no container that asks for {RESOURCE}: request 1 of it or remove it",
         ),
     ),
-    # CRI-O finds the shared CPUs of a running container in its environment: whoever sets the variable gets those CPUs
-    # at the next update by the kubelet (internal/runtimehandlerhooks; seen with its code).
+    # CRI-O finds the shared CPUs of a running container in its environment: whoever sets the
+    # variable gets those CPUs at the next update by the kubelet (internal/runtimehandlerhooks; seen
+    # with its code).
     Rule(
         "setsVariable",
         f"variables.containers.filter(c, {_SETS_VARIABLE}).map(c, c.name)",
         f"the variable {_ENVIRONMENT} is for CRI-O to set",
-        _named("container", "setsVariable", f"sets the variable {_ENVIRONMENT}, which is for CRI-O to set: remove it"),
+        _named(
+            "container",
+            "setsVariable",
+            f"sets the variable {_ENVIRONMENT}, which is for CRI-O to set: remove it",
+        ),
     ),
 )
-#: Since Kubernetes 1.32. The kubelet's CPU manager passes over such pods (gate PodLevelResourceManagers: off).
+#: Since Kubernetes 1.32. The kubelet's CPU manager passes over such pods (gate
+#: PodLevelResourceManagers: off).
 _NO_POD_RESOURCES = Rule(
     "ofPod",
     "variables.asking.size() > 0 && has(object.spec.resources) ? variables.asking.map(c, c.name) : []",
     f"the pod asks for {RESOURCE} and has resources of its own",
-    _named("container", "ofPod", f"asks for {RESOURCE} in a pod with spec.resources, which gets no exclusive CPUs"),
+    _named(
+        "container",
+        "ofPod",
+        f"asks for {RESOURCE} in a pod with spec.resources, which gets no exclusive CPUs",
+    ),
 )
 
 
@@ -172,7 +201,9 @@ def rules(version: Version) -> Iterator[Rule]:
 
 
 def runtime_classes(names: Iterable[str]) -> dict[str, str]:
-    """The variable with the names of runtime classes, a line for each, so that Git can unite those of two branches."""
+    """The variable with the names of runtime classes, a line for each, so that Git can unite those
+    of two branches.
+    """
     return {"runtimeClasses": "\n".join(["[]", *(f"+ ['{name}']" for name in names)])}
 
 
@@ -188,8 +219,8 @@ def hints(version: Version) -> Iterator[Rule]:
         + " + variables.runtimeClasses.join(' or ')",
     )
     if version < versions.FEATURES["kubelet.no_quota_with_exclusive_cpus"]:
-        # On cgroup v2, CRI-O raises the quota of a cgroup below the container's, which itself stays at that of the
-        # exclusive CPUs.
+        # On cgroup v2, CRI-O raises the quota of a cgroup below the container's, which itself stays
+        # at that of the exclusive CPUs.
         yield Rule(
             "throttled",
             f"'{_QUOTA_HOOK}' in variables.annotations && "
@@ -203,7 +234,8 @@ def hints(version: Version) -> Iterator[Rule]:
         )
 
 
-#: What tells CRI-O: a JSON patch, since the names of annotations are only known with the pod. `add` replaces too.
+#: What tells CRI-O: a JSON patch, since the names of annotations are only known with the pod. `add`
+#: replaces too.
 ANNOTATE = (
     f"({_HAS_ANNOTATIONS} ? [] : [JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}]) + "
     "variables.asking.map(c, JSONPatch{op: 'add', "
@@ -212,20 +244,29 @@ ANNOTATE = (
 
 
 def mutating_api(plan: NodePlan) -> str | None:
-    """The API version of MutatingAdmissionPolicy that the plan's cluster needs; None for no such policy.
+    """The API version of MutatingAdmissionPolicy that the plan's cluster needs; None for no such
+    policy.
 
     On OpenShift the plugin adds the annotation, in every release that has mixed CPUs.
     """
     target = plan.node_class.target
     version = versions.kubernetes_version(target)
-    if target.platform != "kubernetes" or version is None or plan.spec.runtime.annotate_pods is False:
+    if (
+        target.platform != "kubernetes"
+        or version is None
+        or plan.spec.runtime.annotate_pods is False
+    ):
         return None
     return versions.maturity(versions.MUTATING_POLICY, version)
 
 
 def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
     """Namespaces that are opened for nothing, and API servers without the policies."""
-    origin, target, runtime = f"Intent/{plan.node_class.intent}:spec", plan.node_class.target, plan.spec.runtime
+    origin, target, runtime = (
+        f"Intent/{plan.node_class.intent}:spec",
+        plan.node_class.target,
+        plan.spec.runtime,
+    )
     if not mixedcpus.are_used(plan):
         if runtime.shared_namespaces:
             names = ", ".join(runtime.shared_namespaces)
@@ -238,7 +279,11 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
         yield diagnose("CP551", locate(f"{origin}.pools.shared"), version=target.version, api=api)
     if not api and runtime.annotate_pods:
         since = versions.to_text(min(versions.MUTATING_POLICY.values()))
-        yield diagnose("CP553", locate(f"{origin}.runtime.annotatePods"), version=target.version, since=since)
+        yield diagnose(
+            "CP553", locate(f"{origin}.runtime.annotatePods"), version=target.version, since=since
+        )
     if not versions.has(target, "api.validating_policy"):
         since = versions.to_text(versions.FEATURES["api.validating_policy"])
-        yield diagnose("CP552", locate(f"{origin}.pools.shared"), version=target.version, since=since)
+        yield diagnose(
+            "CP552", locate(f"{origin}.pools.shared"), version=target.version, since=since
+        )

@@ -1,15 +1,19 @@
-"""What holds for a plan: what its intent says, and where it says nothing, the defaults of its platform."""
+"""What holds for a plan: what its intent says, and where it says nothing, the defaults of its
+platform.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 from cpuplan import defaults
+from cpuplan.model.tuning import ALIGNING
 from cpuplan.plan import NodePlan
-from cpuplan.tuning import ALIGNING
 
 
 def is_on(plan: NodePlan, name: str) -> bool:
-    """Whether the default `name` holds: switched by the intent, else as the table says for the platform."""
+    """Whether the default `name` holds: switched by the intent, else as the table says for the
+    platform.
+    """
     for switch in plan.spec.defaults:
         if name in (switch.enable, switch.disable):
             return name == switch.enable
@@ -55,7 +59,9 @@ def eviction_hard(plan: NodePlan) -> Mapping[str, str]:
     return _amounts(plan, "evictionHard", plan.spec.kubelet.eviction_hard, "eviction")
 
 
-def _amounts(plan: NodePlan, field: str, given: Mapping[Any, str] | None, name: str) -> Mapping[str, str]:
+def _amounts(
+    plan: NodePlan, field: str, given: Mapping[Any, str] | None, name: str
+) -> Mapping[str, str]:
     if given is not None:
         return given
     return defaults.AMOUNTS[field] if is_on(plan, name) else {}

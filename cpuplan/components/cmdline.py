@@ -1,24 +1,38 @@
-"""The syntax of kernel command lines: words, quotes, lists (kernel: lib/cmdline.c, kernel/params.c)."""
+"""The syntax of kernel command lines: words, quotes, lists (kernel: lib/cmdline.c,
+kernel/params.c).
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.setting import Value
 
 #: Arguments whose value is a CPU list or mask.
 CPU_LISTS = frozenset(
-    {"rcu_nocbs", "nohz_full", "irqaffinity", "isolcpus", "systemd.cpu_affinity", "tuned.non_isolcpus"}
+    {
+        "rcu_nocbs",
+        "nohz_full",
+        "irqaffinity",
+        "isolcpus",
+        "systemd.cpu_affinity",
+        "tuned.non_isolcpus",
+    }
 )
 #: Arguments that take turns: a size, and then what holds for pages of that size.
 _HUGE_SIZE, _HUGE_COUNT = "hugepagesz", "hugepages"
-#: Arguments that may be given often, each adding to what was said before; those of rd. and systemd. too.
-ADDING_UP = frozenset({"console", "crashkernel", "earlycon", "efi", "memmap", "modprobe.blacklist", "pci"})
+#: Arguments that may be given often, each adding to what was said before; those of rd. and systemd.
+#: too.
+ADDING_UP = frozenset(
+    {"console", "crashkernel", "earlycon", "efi", "memmap", "modprobe.blacklist", "pci"}
+)
 _ISOLCPUS_FLAGS = ("domain", "managed_irq", "nohz")
 
 
 class Occurrence(NamedTuple):
-    """One time that an argument is given: its value, its words, and the column of the first (from 1)."""
+    """One time that an argument is given: its value, its words, and the column of the first (from
+    1).
+    """
 
     value: Value
     text: str
@@ -35,7 +49,9 @@ class _Word(NamedTuple):
 
 
 def _split(text: str) -> Iterator[_Word]:
-    """The words in the kernel's own reading (next_arg): quotes keep blanks, `--` ends the kernel's part."""
+    """The words in the kernel's own reading (next_arg): quotes keep blanks, `--` ends the kernel's
+    part.
+    """
     start, quoted = 0, False
     for at, character in enumerate(text + "\n"):
         quoted ^= character == '"'
@@ -62,7 +78,9 @@ def _pair(word: str) -> tuple[str, str | None]:
 
 
 def pairs(text: str) -> list[tuple[str, str | None]]:
-    """Name and value of every word of a command line, in order; the value of an argument without `=` is None."""
+    """Name and value of every word of a command line, in order; the value of an argument without
+    `=` is None.
+    """
     return [(word.name, word.value) for word in _split(text)]
 
 
@@ -75,7 +93,9 @@ def quote(word: str) -> str:
 
 
 def canonical(key: str) -> str:
-    """The key as the kernel compares names: `-` and `_` are one (parameq). Only the name, not a value in the key."""
+    """The key as the kernel compares names: `-` and `_` are one (parameq). Only the name, not a
+    value in the key.
+    """
     name, equals, rest = key.partition("=")
     return name.replace("-", "_") + equals + rest
 
@@ -83,8 +103,8 @@ def canonical(key: str) -> str:
 def keyed(text: str) -> dict[str, Value]:
     """Values by argument name, in order; of a repeated argument what the kernel takes.
 
-    Arguments that add up (`console=`) are keys by themselves, `console=tty0`: True. A number of pages belongs to the
-    size before it, `hugepagesz=2M`: 64.
+    Arguments that add up (`console=`) are keys by themselves, `console=tty0`: True. A number of
+    pages belongs to the size before it, `hugepagesz=2M`: 64.
     """
     return {key: effective(found) for key, found in occurrences(text).items()}
 
@@ -92,7 +112,8 @@ def keyed(text: str) -> dict[str, Value]:
 def effective(found: Sequence[Occurrence]) -> Value:
     """What the kernel makes of an argument that is given so often: the last value.
 
-    isolcpus= is taken with each list whose flags no earlier one has (kernel/sched/isolation.c): several make a tuple.
+    isolcpus= is taken with each list whose flags no earlier one has (kernel/sched/isolation.c):
+    several make a tuple.
     """
     flags: set[Value] = set()
     taken: list[Value] = []
@@ -107,8 +128,14 @@ def effective(found: Sequence[Occurrence]) -> Value:
 
 
 def lists(value: Value) -> tuple[Value, ...]:
-    """The values of the words that say `value`: more than one where isolcpus= has a list for each flag."""
-    return value if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value) else (value,)
+    """The values of the words that say `value`: more than one where isolcpus= has a list for each
+    flag.
+    """
+    return (
+        value
+        if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value)
+        else (value,)
+    )
 
 
 def occurrences(text: str) -> dict[str, list[Occurrence]]:
@@ -166,12 +193,17 @@ def _value(key: str, raw: str | None) -> Value:
 
 
 def _isolcpus(raw: str) -> Value:
-    """Flags in one order, then the list; a list without flags is `domain` (kernel/sched/isolation.c)."""
+    """Flags in one order, then the list; a list without flags is `domain`
+    (kernel/sched/isolation.c).
+    """
     items = raw.split(",")
     flags: set[str] = set()
     while items and items[0] in _ISOLCPUS_FLAGS:
         flags.add(items.pop(0))
-    return (*(flag for flag in _ISOLCPUS_FLAGS if flag in (flags or {"domain"})), CpuSet.parse_kernel(",".join(items)))
+    return (
+        *(flag for flag in _ISOLCPUS_FLAGS if flag in (flags or {"domain"})),
+        CpuSet.parse_kernel(",".join(items)),
+    )
 
 
 def words(key: str, value: Value) -> list[str]:
@@ -184,5 +216,7 @@ def words(key: str, value: Value) -> list[str]:
         forms = {"tuned.non_isolcpus": CpuSet.mask, "systemd.cpu_affinity": CpuSet.expanded}
         return [f"{key}={forms.get(key, str)(value)}"]
     if isinstance(value, tuple):
-        return [f"{key}={','.join(map(str, each))}" for each in lists(value) if isinstance(each, tuple)]
+        return [
+            f"{key}={','.join(map(str, each))}" for each in lists(value) if isinstance(each, tuple)
+        ]
     return [f"{key}={value}"]

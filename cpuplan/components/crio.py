@@ -4,24 +4,26 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components import chosen, mixedcpus, versions
+from cpuplan import versions
+from cpuplan.components import chosen, mixedcpus
 from cpuplan.components.reasons import is_written, stated, stated_or, unasked
-from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
 
 NAME = "crio"
-#: The node tuning operator's own path, so that a pool can move from one to the other; elsewhere a name that sorts
-#: after the vendor's, since handlers replace each other whole.
+#: The node tuning operator's own path, so that a pool can move from one to the other; elsewhere a
+#: name that sorts after the vendor's, since handlers replace each other whole.
 PATHS = {
     "openshift": "/etc/crio/crio.conf.d/99-runtimes.conf",
     "kubernetes": "/etc/crio/crio.conf.d/99-zz-cpuplan.conf",
 }
 CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset")
 QUOTA_HOOK = "cpu-quota.crio.io"
-#: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know drops the handler.
+#: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know
+#: drops the handler.
 HOOKS = (
     "cpu-load-balancing.crio.io",
     QUOTA_HOOK,
@@ -30,9 +32,11 @@ HOOKS = (
     "cpu-freq-governor.crio.io",
 )
 SHARED_HOOK = "cpu-shared.crio.io"
-#: GOMAXPROCS that CRI-O gives to containers without exclusive CPUs: Go would count the machine's CPUs otherwise.
+#: GOMAXPROCS that CRI-O gives to containers without exclusive CPUs: Go would count the machine's
+#: CPUs otherwise.
 MIN_GOMAXPROCS = 4
-#: Tables of which an entry of a later file replaces the earlier one whole (CRI-O: pkg/config, UpdateFromFile).
+#: Tables of which an entry of a later file replaces the earlier one whole (CRI-O: pkg/config,
+#: UpdateFromFile).
 REPLACED = ("runtimes", "workloads")
 _MAPS = (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads"))
 
@@ -66,12 +70,16 @@ def shares(plan: NodePlan) -> bool:
 
 
 def has_handler(plan: NodePlan) -> bool:
-    """Whether CRI-O has a handler of its own for pods with exclusive CPUs: for its hooks, or for sharing alone."""
+    """Whether CRI-O has a handler of its own for pods with exclusive CPUs: for its hooks, or for
+    sharing alone.
+    """
     return has_hooks(plan) or shares(plan)
 
 
 def has_hooks(plan: NodePlan) -> bool:
-    """Whether pods may ask for CRI-O's CPU hooks: where the intent names the handler, or by default."""
+    """Whether pods may ask for CRI-O's CPU hooks: where the intent names the handler, or by
+    default.
+    """
     asked = is_written(plan, "runtime.handler") or plan.spec.runtime.exec_cpu_affinity == "first"
     return asked or chosen.is_on(plan, "handler")
 
@@ -79,7 +87,9 @@ def has_hooks(plan: NodePlan) -> bool:
 def why_handler(plan: NodePlan) -> tuple[Reason, ...]:
     """Why there is one."""
     name = plan.spec.runtime.handler
-    default = unasked(plan, "handler" if has_hooks(plan) else "sharing-handler", "runtimeclass", "handler")
+    default = unasked(
+        plan, "handler" if has_hooks(plan) else "sharing-handler", "runtimeclass", "handler"
+    )
     field = "runtime.handler" if is_written(plan, "runtime.handler") else "runtime.execCpuAffinity"
     return (stated_or(plan, f"pods ask for the handler {name}", field, default),)
 
@@ -93,14 +103,18 @@ def _handler(plan: NodePlan, *, mixed: bool) -> Iterator[Setting]:
     else:
         runtime = "crun" if versions.has(target, "crio.crun") else "runc"
         version = plan.node_class.target_field("version")
-        reason = stated(plan, f"{runtime} is the default runtime of CRI-O {target.version}", version)
+        reason = stated(
+            plan, f"{runtime} is the default runtime of CRI-O {target.version}", version
+        )
         yield Setting(NAME, table + "runtime_path", f"/usr/bin/{runtime}", (*named, reason))
         yield Setting(NAME, table + "runtime_type", "oci", (*named, reason))
         yield Setting(NAME, table + "runtime_root", f"/run/{runtime}", (*named, reason))
     if versions.has(target, "crio.exec_cpu_affinity") and _probes_stay_off(plan):
         key = table + "exec_cpu_affinity"
         text = "exec probes stay off the CPUs that workloads spin on"
-        reason = stated_or(plan, text, "runtime.execCpuAffinity", unasked(plan, "exec-affinity", NAME, key))
+        reason = stated_or(
+            plan, text, "runtime.execCpuAffinity", unasked(plan, "exec-affinity", NAME, key)
+        )
         yield Setting(NAME, key, "first", (*named, reason))
     if versions.has(target, "crio.inherit_default_runtime"):
         # crun then makes no cgroup below the container's, which the CPU hooks would miss.
@@ -115,7 +129,9 @@ def _probes_stay_off(plan: NodePlan) -> bool:
 
 
 def _allowed(plan: NodePlan, *, mixed: bool) -> Iterator[str]:
-    """Hooks that pods of the handler may ask for. A handler for sharing alone has one more where that needs it."""
+    """Hooks that pods of the handler may ask for. A handler for sharing alone has one more where
+    that needs it.
+    """
     if has_hooks(plan):
         yield from HOOKS
     elif not versions.has(plan.node_class.target, "kubelet.no_quota_with_exclusive_cpus"):
@@ -137,10 +153,12 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The keys that one file gives. ValueError for text that is no TOML: CRI-O does not start with such a file.
+    """The keys that one file gives. ValueError for text that is no TOML: CRI-O does not start with
+    such a file.
 
-    Keys of [crio.runtime] stand by themselves, those of other tables with their table (`crio.image.pause_image`).
-    CRI-O matches keys without regard to case; names of handlers, workloads and annotations keep theirs.
+    Keys of [crio.runtime] stand by themselves, those of other tables with their table
+    (`crio.image.pause_image`). CRI-O matches keys without regard to case; names of handlers,
+    workloads and annotations keep theirs.
     """
     import tomllib
 
@@ -157,7 +175,9 @@ def merge(*files: Mapping[str, Value]) -> dict[str, Value]:
     merged: dict[str, Value] = {}
     for found in files:
         replaced = {_entry(key) for key in found} - {""}
-        merged = {key: value for key, value in merged.items() if _entry(key) not in replaced} | dict(found)
+        merged = {
+            key: value for key, value in merged.items() if _entry(key) not in replaced
+        } | dict(found)
     return merged
 
 
@@ -167,8 +187,12 @@ def _entry(key: str) -> str:
     return f"{table}.{rest.partition('.')[0]}" if table in REPLACED else ""
 
 
-def _fold(data: dict[str, Any], into: dict[str, Any], depth: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Keys of structures in lower case, equal ones merged; keys of maps (handlers, annotations) as they are."""
+def _fold(
+    data: dict[str, Any], into: dict[str, Any], depth: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Keys of structures in lower case, equal ones merged; keys of maps (handlers, annotations) as
+    they are.
+    """
     is_map = depth in _MAPS or depth[-1:] == ("default_annotations",)
     for key, value in data.items():
         name = key if is_map else key.lower()
@@ -182,7 +206,9 @@ def _fold(data: dict[str, Any], into: dict[str, Any], depth: tuple[str, ...] = (
 
 
 def _flat(data: dict[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
-    """(key, value) of all leaves; maps of a handler or workload are leaves, and so is a table without keys."""
+    """(key, value) of all leaves; maps of a handler or workload are leaves, and so is a table
+    without keys.
+    """
     for name, value in data.items():
         path = (*parents, name)
         inner = path[2:] if path[:2] == ("crio", "runtime") else path

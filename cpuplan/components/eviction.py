@@ -1,4 +1,6 @@
-"""Eviction thresholds: what the kubelet cannot read, and so does not start with (pkg/kubelet/eviction/helpers.go)."""
+"""Eviction thresholds: what the kubelet cannot read, and so does not start with
+(pkg/kubelet/eviction/helpers.go).
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -6,25 +8,14 @@ from typing import Any
 
 from cpuplan.components import chosen, memory
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.load.names import did_you_mean
+from cpuplan.kubelet.eviction import SIGNALS
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import DURATION
+from cpuplan.read.names import did_you_mean
 from cpuplan.source import Position
 
 At = Callable[[str], Position | None]
 
-#: What can run out (pkg/kubelet/eviction/api/types.go).
-SIGNALS = (
-    "allocatableMemory.available",
-    "containerfs.available",
-    "containerfs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "memory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "pid.available",
-)
 _SOFT, _GRACE, _RECLAIM = "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"
 _PERCENT = re.compile(r"[0-9]+(\.[0-9]+)?%")
 
@@ -36,7 +27,9 @@ def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     further = {name: _texts(spec.configuration.get(name)) for name in (_SOFT, _GRACE, _RECLAIM)}
     checks = {_SOFT: _is_threshold, _GRACE: _is_period, _RECLAIM: _is_reclaim}
     for name, given in further.items():
-        yield from _check_amounts(name, given, lambda field: at(f"configuration.{field}"), checks[name])
+        yield from _check_amounts(
+            name, given, lambda field: at(f"configuration.{field}"), checks[name]
+        )
     for signal in further[_SOFT]:
         if signal in SIGNALS and signal not in further[_GRACE]:
             yield diagnose("CP558", at(f"configuration.{_SOFT}.{signal}"), signal=signal)
@@ -44,7 +37,9 @@ def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 def _texts(given: Any) -> Mapping[str, str]:
     """A map of texts; what is none, `kubelet_checks` refuses."""
-    return {key: str(value) for key, value in sorted(given.items())} if isinstance(given, dict) else {}
+    return (
+        {key: str(value) for key, value in sorted(given.items())} if isinstance(given, dict) else {}
+    )
 
 
 def _check_amounts(

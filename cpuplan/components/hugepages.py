@@ -1,15 +1,18 @@
-"""Huge pages: what the intent asks for on each NUMA node, in the units that others read. Used by several components."""
+"""Huge pages: what the intent asks for on each NUMA node, in the units that others read. Used by
+several components.
+"""
 
 from collections.abc import Callable, Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.source import Position
-from cpuplan.topology import Topology
 
 MIB = 1024**2
-#: Sizes that the kernel has, by architecture and base page size (Documentation/arch/arm64/hugetlbpage.rst).
+#: Sizes that the kernel has, by architecture and base page size
+#: (Documentation/arch/arm64/hugetlbpage.rst).
 SIZES: dict[tuple[str, str], tuple[str, ...]] = {
     ("x86_64", "4k"): ("2M", "1G"),
     ("aarch64", "4k"): ("64k", "2M", "32M", "1G"),
@@ -32,7 +35,8 @@ def resource(kib: int) -> str:
 
 
 def memory_nodes(topology: Topology) -> dict[int, int | None]:
-    """NUMA nodes that have memory and its bytes, ascending; None is an amount that the inventory does not tell.
+    """NUMA nodes that have memory and its bytes, ascending; None is an amount that the inventory
+    does not tell.
 
     A machine of which no memory is told has some on each node with CPUs.
     """
@@ -45,8 +49,8 @@ def memory_nodes(topology: Topology) -> dict[int, int | None]:
 def per_node(plan: NodePlan) -> dict[int, dict[int, int]]:
     """Numbers of pages by NUMA node and size in KiB.
 
-    The kernel spreads pages without a node evenly, the lowest nodes getting one more (hugetlb_hstate_alloc_pages); a
-    count of a node's own then replaces what it got.
+    The kernel spreads pages without a node evenly, the lowest nodes getting one more
+    (hugetlb_hstate_alloc_pages); a count of a node's own then replaces what it got.
     """
     nodes = list(memory_nodes(plan.topology))
     found: dict[int, dict[int, int]] = {node: {} for node in nodes}
@@ -67,7 +71,9 @@ def bytes_of(pages: dict[int, int]) -> int:
 
 
 def room(plan: NodePlan) -> dict[int, int | None]:
-    """What pages leave of each NUMA node's memory, in bytes; below 0 where they do not fit, None where nobody knows."""
+    """What pages leave of each NUMA node's memory, in bytes; below 0 where they do not fit, None
+    where nobody knows.
+    """
     pages = per_node(plan)
     return {
         node: None if size is None else size - bytes_of(pages.get(node, {}))
@@ -76,7 +82,9 @@ def room(plan: NodePlan) -> dict[int, int | None]:
 
 
 def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
-    """Sizes that the machine lacks, pages asked for twice, nodes without memory or without enough."""
+    """Sizes that the machine lacks, pages asked for twice, nodes without memory or without
+    enough.
+    """
     return [*_check_sizes(plan, locate), *_check_pages(plan, locate), *_check_memory(plan, locate)]
 
 
@@ -94,7 +102,9 @@ def _check_sizes(plan: NodePlan, locate: Callable[[str], Position | None]) -> It
         if to_kib(size) not in allowed:
             position = locate(f"Intent/{plan.node_class.intent}:spec.hugePages.{field}")
             sizes = ", ".join(known)
-            yield diagnose("CP540", position, size=size, architecture=architecture, base=base, sizes=sizes)
+            yield diagnose(
+                "CP540", position, size=size, architecture=architecture, base=base, sizes=sizes
+            )
 
 
 def _check_pages(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
@@ -109,7 +119,13 @@ def _check_pages(plan: NodePlan, locate: Callable[[str], Position | None]) -> It
         if pages.numa_node is not None and pages.numa_node not in nodes:
             known = ", ".join(map(str, nodes)) or "none"
             position = locate(f"{origin}.numaNode")
-            yield diagnose("CP542", position, node=pages.numa_node, hardware=plan.node_class.hardware, nodes=known)
+            yield diagnose(
+                "CP542",
+                position,
+                node=pages.numa_node,
+                hardware=plan.node_class.hardware,
+                nodes=known,
+            )
 
 
 def _check_memory(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:

@@ -1,32 +1,39 @@
-"""The kernel command line: boot arguments, in the order in which the node tuning operator's TuneD profile gives them.
+"""The kernel command line: boot arguments, in the order in which the node tuning operator's TuneD
+profile gives them.
 
-All of it follows from the plan and nothing from the CPUs that are online at the moment, so that two boots get the same
-line. What TuneD computes on the node changes once CPUs were switched off, and costs a second reboot.
+All of it follows from the plan and nothing from the CPUs that are online at the moment, so that two
+boots get the same line. What TuneD computes on the node changes once CPUs were switched off, and
+costs a second reboot.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.components import chosen, cmdline, hugepages, ovsdpdk, versions
+from cpuplan import versions
+from cpuplan.components import chosen, cmdline, hugepages
+from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import of_hardware, stated, stated_or, unasked
-from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan, Pool
+from cpuplan.setting import Setting, Value
 
 NAME = "kernel"
 
 Occurrence = cmdline.Occurrence
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
-#: `model` of /proc/cpuinfo of Intel's CPUs from Sandy Bridge to Cascade Lake, Kaby and Comet Lake included: those whose
-#: intel_pstate driver brings jitter in active mode (TuneD, functions/function_intel_recommended_pstate.py; numbers from
-#: the kernel's arch/x86/include/asm/intel-family.h).
+#: `model` of /proc/cpuinfo of Intel's CPUs from Sandy Bridge to Cascade Lake, Kaby and Comet Lake
+#: included: those whose intel_pstate driver brings jitter in active mode (TuneD,
+#: functions/function_intel_recommended_pstate.py; numbers from the kernel's
+#: arch/x86/include/asm/intel-family.h).
 BEFORE_ICE_LAKE = frozenset(
     (42, 45, 58, 62, 60, 63, 69, 70, 61, 71, 79, 86, 78, 94, 85, 142, 158, 165, 166),
 )
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """One setting for each argument; an extra argument of the intent replaces a computed one of its name."""
+    """One setting for each argument; an extra argument of the intent replaces a computed one of its
+    name.
+    """
     extra = list(_extra(plan))
     replaced = {cmdline.canonical(setting.key) for setting in extra}
     for key, value, reasons in _computed(plan):
@@ -51,7 +58,9 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """A command line, also a whole one from /proc/cmdline; see `cmdline.keyed` for repeated arguments."""
+    """A command line, also a whole one from /proc/cmdline; see `cmdline.keyed` for repeated
+    arguments.
+    """
     return cmdline.keyed(text)
 
 
@@ -66,7 +75,11 @@ Argument = tuple[str, Value, tuple[Reason, ...]]
 
 def _computed(plan: NodePlan) -> Iterator[Argument]:
     if chosen.is_on(plan, "latency"):
-        for key, value in (("skew_tick", "1"), ("tsc", "reliable"), ("rcupdate.rcu_normal_after_boot", "1")):
+        for key, value in (
+            ("skew_tick", "1"),
+            ("tsc", "reliable"),
+            ("rcupdate.rcu_normal_after_boot", "1"),
+        ):
             yield key, value, (unasked(plan, "latency", NAME, key),)
     yield from _partitioning(plan)
     yield from _platform(plan)
@@ -95,8 +108,11 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
         return
     if switches.nohz_full and chosen.is_on(plan, "latency"):
         target, key = plan.node_class.target, "rcutree.nohz_full_patience_delay"
-        # A kernel before 6.11 passes over it. Elsewhere than on OpenShift, the release does not tell the kernel.
-        if target.platform != "openshift" or versions.ships(target, "kernel.nohz_full_patience_delay"):
+        # A kernel before 6.11 passes over it. Elsewhere than on OpenShift, the release does not
+        # tell the kernel.
+        if target.platform != "openshift" or versions.ships(
+            target, "kernel.nohz_full_patience_delay"
+        ):
             yield key, "1000", (unasked(plan, "latency", NAME, key),)
         yield "nohz", "on", (unasked(plan, "latency", NAME, "nohz"),)
     if switches.rcu_nocbs:
@@ -111,19 +127,25 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
 
 
 def _others(plan: NodePlan) -> CpuSet:
-    """The CPUs of pid 1 and its heirs: everything that is neither isolated nor going to be offline."""
+    """The CPUs of pid 1 and its heirs: everything that is neither isolated nor going to be
+    offline.
+    """
     return plan.topology.online - _isolated(plan).cpus - plan.pool("offlined").cpus
 
 
 def _isolated(plan: NodePlan) -> Pool:
-    """What the kernel keeps its own work away from: the isolated CPUs, and those that are kept from pods too."""
+    """What the kernel keeps its own work away from: the isolated CPUs, and those that are kept from
+    pods too.
+    """
     isolated, isolcpus = plan.pool("isolated"), plan.pool("isolcpus")
     because = (*isolated.because, *isolcpus.because) if isolcpus.cpus else isolated.because
     return Pool("isolated", isolated.cpus | isolcpus.cpus, because)
 
 
 def _platform(plan: NodePlan) -> Iterator[Argument]:
-    """What depends on the CPU vendor; nothing for vendors that the node tuning operator has no profile for."""
+    """What depends on the CPU vendor; nothing for vendors that the node tuning operator has no
+    profile for.
+    """
     node_class = plan.node_class
     if node_class.architecture != "x86_64" or node_class.cpu_vendor not in (INTEL, AMD):
         return
@@ -139,7 +161,9 @@ def _platform(plan: NodePlan) -> Iterator[Argument]:
         yield "nmi_watchdog", "0", (_real_time(plan, "nmi_watchdog"),)
         yield "mce", "off", (_real_time(plan, "mce"),)
     if plan.spec.workload_hints.high_power_consumption:
-        power = stated(plan, "short wake-ups are worth the power", "workloadHints.highPowerConsumption")
+        power = stated(
+            plan, "short wake-ups are worth the power", "workloadHints.highPowerConsumption"
+        )
         yield "processor.max_cstate", "1", (power,)
         if node_class.cpu_vendor == INTEL:
             yield "intel_idle.max_cstate", "0", (power,)
@@ -159,12 +183,15 @@ def _intel_pstate(plan: NodePlan) -> Iterator[Argument]:
 
 
 def _mode(plan: NodePlan, key: str, usual: str) -> tuple[str, Reason] | None:
-    """The mode of the frequency driver that the intent needs, else the usual one of the CPU where that is set.
+    """The mode of the frequency driver that the intent needs, else the usual one of the CPU where
+    that is set.
 
     The choice of pods comes first.
     """
     if plan.spec.workload_hints.per_pod_power_management:
-        return "passive", stated(plan, "pods choose frequencies", "workloadHints.perPodPowerManagement")
+        return "passive", stated(
+            plan, "pods choose frequencies", "workloadHints.perPodPowerManagement"
+        )
     if plan.spec.hardware_tuning:
         return "active", plan.node_class.reason("highest frequencies are set", "hardwareTuning")
     if usual and chosen.is_on(plan, "frequency-driver"):
@@ -193,12 +220,15 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
         both.append(("domain", apart))
         reasons = (*reasons, unasked(plan, "scheduler", NAME, "isolcpus"))
     if both:
-        # A list of its own comes last: kernels before 5.18 know one list only, and drop each later one that differs.
+        # A list of its own comes last: kernels before 5.18 know one list only, and drop each later
+        # one that differs.
         yield "isolcpus", both[0] if len(both) == 1 else tuple(both), (*isolated.because, *reasons)
 
 
 def without_balancing(plan: NodePlan) -> CpuSet:
-    """The CPUs that the scheduler leaves alone by `isolcpus=domain`; a cgroup of its own does it for Open vSwitch."""
+    """The CPUs that the scheduler leaves alone by `isolcpus=domain`; a cgroup of its own does it
+    for Open vSwitch.
+    """
     apart = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
     return _isolated(plan).cpus if plan.spec.isolation.domain else apart
 
@@ -206,34 +236,55 @@ def without_balancing(plan: NodePlan) -> CpuSet:
 def _huge_pages(plan: NodePlan) -> Iterator[Argument]:
     spec = plan.spec.huge_pages
     if spec.default_size:
-        because = (stated(plan, f"huge pages are {spec.default_size} by default", "hugePages.defaultSize"),)
+        because = (
+            stated(plan, f"huge pages are {spec.default_size} by default", "hugePages.defaultSize"),
+        )
         yield "default_hugepagesz", spec.default_size, because
     pages = list(enumerate(spec.pages))
     for index, page in pages:
         if page.numa_node is None:
-            because = (stated(plan, f"{page.count} pages of {page.size}", f"hugePages.pages.{index}"),)
+            because = (
+                stated(plan, f"{page.count} pages of {page.size}", f"hugePages.pages.{index}"),
+            )
             yield f"hugepagesz={page.size}", page.count, because
-    small = [index for index, page in pages if hugepages.to_kib(page.size) == 2048 and page.numa_node is not None]
+    small = [
+        index
+        for index, page in pages
+        if hugepages.to_kib(page.size) == 2048 and page.numa_node is not None
+    ]
     of_machine = {hugepages.to_kib(page.size) for _, page in pages if page.numa_node is None}
-    if small and spec.default_size and hugepages.to_kib(spec.default_size) == 1024**2 and 2048 not in of_machine:
-        # The node tuning operator names this size too, so that its sysfs files are there for the units.
-        reason = stated(plan, "2M pages are set aside later, by NUMA node", f"hugePages.pages.{small[0]}")
+    if (
+        small
+        and spec.default_size
+        and hugepages.to_kib(spec.default_size) == 1024**2
+        and 2048 not in of_machine
+    ):
+        # The node tuning operator names this size too, so that its sysfs files are there for the
+        # units.
+        reason = stated(
+            plan, "2M pages are set aside later, by NUMA node", f"hugePages.pages.{small[0]}"
+        )
         yield "hugepagesz=2M", 0, (reason,)
 
 
 def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
-    """CRI-O's hooks overwrite the default affinity, so that on OpenShift it is left to them unless asked for."""
+    """CRI-O's hooks overwrite the default affinity, so that on OpenShift it is left to them unless
+    asked for.
+    """
     wanted = plan.spec.isolation.irq_affinity
     if wanted is None:
         wanted = chosen.is_on(plan, "irq-affinity")
     reserved = plan.pool("reserved")
     if dpdk := ovsdpdk.cpus(plan):
-        # Those of the pools, as the node tuning operator adds them up; a CPU in no pool gets no interrupts.
+        # Those of the pools, as the node tuning operator adds them up; a CPU in no pool gets no
+        # interrupts.
         others = union(pool.cpus for pool in plan.pools if pool.name != "offlined") - dpdk
         yield "irqaffinity", others, (*plan.pool("isolcpus").because, ovsdpdk.reason(plan))
     elif wanted and reserved.cpus:
         default = unasked(plan, "irq-affinity", NAME, "irqaffinity")
-        reason = stated_or(plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity", default)
+        reason = stated_or(
+            plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity", default
+        )
         yield "irqaffinity", reserved.cpus, (*reserved.because, reason)
 
 
@@ -242,4 +293,9 @@ def _extra(plan: NodePlan) -> Iterator[Setting]:
     for key, value in cmdline.keyed(" ".join(given)).items():
         word = cmdline.words(key, value)[0]
         index = given.index(word) if word in given else 0
-        yield Setting(NAME, key, value, (plan.node_class.reason("asked for", f"kernel.extraArguments.{index}"),))
+        yield Setting(
+            NAME,
+            key,
+            value,
+            (plan.node_class.reason("asked for", f"kernel.extraArguments.{index}"),),
+        )

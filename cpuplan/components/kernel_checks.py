@@ -1,12 +1,14 @@
-"""What is wrong with boot arguments, before a kernel drops what it dislikes with one line in its log."""
+"""What is wrong with boot arguments, before a kernel drops what it dislikes with one line in its
+log.
+"""
 
 from collections.abc import Callable, Iterator
 
 from cpuplan.components import cmdline, kernel
-from cpuplan.components.setting import Value
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Value
 from cpuplan.source import Position
 
 Locate = Callable[[str], Position | None]
@@ -18,7 +20,9 @@ OTHERS_SHARE = 256
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
-    """Contradictions between extra arguments and the plan, hints that exclude each other, a line that is too long."""
+    """Contradictions between extra arguments and the plan, hints that exclude each other, a line
+    that is too long.
+    """
     return [*_check_extra(plan, locate), *_check_hints(plan, locate), *_check_length(plan, locate)]
 
 
@@ -40,7 +44,8 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             yield diagnose("CP523", position, argument=argument, cpus=cpus_text(cpus))
         elif name in own and own[name] != value:
             yield diagnose("CP521", position, argument=argument, planned=" ".join(words[name]))
-        # Further arguments are compared with this one. Sizes of huge pages take turns, so their names repeat.
+        # Further arguments are compared with this one. Sizes of huge pages take turns, so their
+        # names repeat.
         if name not in own:
             own[name], words[name] = value, [argument]
 
@@ -50,11 +55,20 @@ def _switched_off(plan: NodePlan, name: str, value: Value) -> CpuSet:
     used = plan.topology.online - plan.pool("offlined").cpus
     if name == "nosmt":
         return used - CpuSet(plan.topology.cores)
-    if name in ("maxcpus", "nr_cpus") and isinstance(value, str) and value.isdecimal() and len(value) < 6:
+    if (
+        name in ("maxcpus", "nr_cpus")
+        and isinstance(value, str)
+        and value.isdecimal()
+        and len(value) < 6
+    ):
         # nr_cpus= bounds CPU numbers. maxcpus= counts what boots, in the order of the numbers.
         present = sorted(plan.topology.online | plan.topology.offline)
         limit = int(value)
-        gone = present[max(limit, 1) :] if name == "maxcpus" else [cpu for cpu in present if cpu >= max(limit, 1)]
+        gone = (
+            present[max(limit, 1) :]
+            if name == "maxcpus"
+            else [cpu for cpu in present if cpu >= max(limit, 1)]
+        )
         return used & CpuSet(gone)
     return CpuSet()
 
@@ -64,9 +78,24 @@ def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     hints, wanted = plan.spec.workload_hints, plan.spec.kernel
     power, pods = "workloadHints.highPowerConsumption", "workloadHints.perPodPowerManagement"
     pairs = [
-        (hints.high_power_consumption and hints.per_pod_power_management, pods, "true", f"{power} true"),
-        (hints.real_time is False and wanted.real_time, "workloadHints.realTime", "false", "kernel.realTime true"),
-        (wanted.page_size == "64k" and wanted.real_time, "kernel.pageSize", "64k", "kernel.realTime true"),
+        (
+            hints.high_power_consumption and hints.per_pod_power_management,
+            pods,
+            "true",
+            f"{power} true",
+        ),
+        (
+            hints.real_time is False and wanted.real_time,
+            "workloadHints.realTime",
+            "false",
+            "kernel.realTime true",
+        ),
+        (
+            wanted.page_size == "64k" and wanted.real_time,
+            "kernel.pageSize",
+            "64k",
+            "kernel.realTime true",
+        ),
         (
             wanted.page_size == "64k" and plan.node_class.architecture not in ("aarch64", ""),
             "kernel.pageSize",

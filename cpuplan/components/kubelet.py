@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components import chosen, kubelet_fields, memory, mixedcpus
+from cpuplan.components import chosen, memory, mixedcpus
 from cpuplan.components.reasons import is_written, stated, stated_or, unasked
-from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
+from cpuplan.kubelet.config import fields as kubelet_fields
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
+from cpuplan.setting import Setting, Value
 
 NAME = "kubelet"
 #: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
@@ -39,7 +40,11 @@ def _further(plan: NodePlan) -> Iterator[Setting]:
         if isinstance(value, dict):
             for key, item in sorted(value.items()):
                 yield Setting(NAME, f"{field}.{key}", _value(item), because)
-        elif isinstance(value, str) and kubelet_fields.is_fraction(field) and kubelet_fields.fits(field, value):
+        elif (
+            isinstance(value, str)
+            and kubelet_fields.is_fraction(field)
+            and kubelet_fields.fits(field, value)
+        ):
             yield Setting(NAME, field, float(value), because)
         else:
             yield Setting(NAME, field, _value(value), because)
@@ -47,7 +52,9 @@ def _further(plan: NodePlan) -> Iterator[Setting]:
 
 def _left_to_drivers(plan: NodePlan) -> Iterator[Setting]:
     """A DRA driver gives out CPUs and memory; a manager that pinned too would contradict it."""
-    because = (stated(plan, "a DRA driver gives out CPUs and memory", "kubelet.dynamicResourceAllocation"),)
+    because = (
+        stated(plan, "a DRA driver gives out CPUs and memory", "kubelet.dynamicResourceAllocation"),
+    )
     yield Setting(NAME, "cpuManagerPolicy", "none", because)
     yield Setting(NAME, "memoryManagerPolicy", "None", because)
     yield Setting(NAME, "topologyManagerPolicy", "none", because)
@@ -58,7 +65,12 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 
     The options of a CPU manager without a policy are the only ones that a kubelet refuses.
     """
-    further = (*_reservations(plan), *_topology_manager(plan), *_given_reservation(plan), *_reconcile_period(plan))
+    further = (
+        *_reservations(plan),
+        *_topology_manager(plan),
+        *_given_reservation(plan),
+        *_reconcile_period(plan),
+    )
     yield from (
         setting
         for setting in further
@@ -69,7 +81,11 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
-    text = "pods get exclusive CPUs" if spec.cpu_manager_policy == "static" else "no pod gets exclusive CPUs"
+    text = (
+        "pods get exclusive CPUs"
+        if spec.cpu_manager_policy == "static"
+        else "no pod gets exclusive CPUs"
+    )
     yield _given(plan, "cpuManagerPolicy", spec.cpu_manager_policy, text, "static-policy")
     for option, (value, reason) in sorted(cpu_options(plan).items()):
         yield Setting(NAME, f"cpuManagerPolicyOptions.{option}", value, (reason,))
@@ -85,17 +101,22 @@ def _reconcile_period(plan: NodePlan) -> Iterator[Setting]:
 def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
     """The CPU manager's policy options and their reasons.
 
-    On OpenShift, a container gets whole cores with single-numa-node unless the intent says otherwise. The policy none
-    refuses every option, and distribute-cpus-across-cores this one.
+    On OpenShift, a container gets whole cores with single-numa-node unless the intent says
+    otherwise. The policy none refuses every option, and distribute-cpus-across-cores this one.
     """
     spec = plan.spec.kubelet
     given = spec.cpu_manager_policy_options
     found = {
-        option: (value, plan.node_class.reason("asked for", f"kubelet.cpuManagerPolicyOptions.{option}"))
+        option: (
+            value,
+            plan.node_class.reason("asked for", f"kubelet.cpuManagerPolicyOptions.{option}"),
+        )
         for option, value in given.items()
     }
     excluded = {"full-pcpus-only", "distribute-cpus-across-cores"} & given.keys()
-    strict = spec.cpu_manager_policy == "static" and spec.topology_manager_policy == "single-numa-node"
+    strict = (
+        spec.cpu_manager_policy == "static" and spec.topology_manager_policy == "single-numa-node"
+    )
     if strict and not excluded and chosen.is_on(plan, "whole-cores"):
         reason = unasked(plan, "whole-cores", NAME, "cpuManagerPolicyOptions.full-pcpus-only")
         found["full-pcpus-only"] = ("true", reason)
@@ -106,7 +127,9 @@ def _topology_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
     if spec.topology_manager_policy or chosen.is_on(plan, "topology-policy"):
         policy = chosen.topology_policy(plan)
-        yield _given(plan, "topologyManagerPolicy", policy, "how resources are aligned", "topology-policy")
+        yield _given(
+            plan, "topologyManagerPolicy", policy, "how resources are aligned", "topology-policy"
+        )
     if spec.topology_manager_scope:
         together = stated(plan, "what is aligned together", "kubelet.topologyManagerScope")
         yield Setting(NAME, "topologyManagerScope", spec.topology_manager_scope, (together,))
@@ -117,8 +140,18 @@ def _topology_manager(plan: NodePlan) -> Iterator[Setting]:
 
 def _reservations(plan: NodePlan) -> Iterator[Setting]:
     amounts: tuple[tuple[str, Mapping[str, str], str, str], ...] = (
-        ("kubeReserved", chosen.kube_reserved(plan), "kept for the kubelet and the runtime", "kube-reserved"),
-        ("systemReserved", chosen.system_reserved(plan), "kept for system services", "system-reserved"),
+        (
+            "kubeReserved",
+            chosen.kube_reserved(plan),
+            "kept for the kubelet and the runtime",
+            "kube-reserved",
+        ),
+        (
+            "systemReserved",
+            chosen.system_reserved(plan),
+            "kept for system services",
+            "system-reserved",
+        ),
         ("evictionHard", chosen.eviction_hard(plan), "pods are evicted below this", "eviction"),
     )
     for field, given, text, name in amounts:
@@ -135,16 +168,20 @@ def _reservations(plan: NodePlan) -> Iterator[Setting]:
 
 
 def reserved_cpus(plan: NodePlan) -> CpuSet:
-    """The CPUs that no container gets exclusively: reserved, what mixed CPUs share, and what is kept from pods.
+    """The CPUs that no container gets exclusively: reserved, what mixed CPUs share, and what is
+    kept from pods.
 
-    reserved + shared + isolcpus + (bestEffort - other): allocatable is then min(ALL - reserved, #OTHER) of KEP-30.
+    reserved + shared + isolcpus + (bestEffort - other): allocatable is then min(ALL - reserved,
+    #OTHER) of KEP-30.
     """
     shared = plan.pool("shared").cpus if mixedcpus.are_used(plan) else CpuSet()
     return plan.pool("reserved").cpus | shared | union(hidden_cpus(plan).values())
 
 
 def hidden_cpus(plan: NodePlan) -> dict[str, CpuSet]:
-    """isolcpus, and what only BestEffort pods may use; by the set that says so. A QoS set that is left out has all."""
+    """isolcpus, and what only BestEffort pods may use; by the set that says so. A QoS set that is
+    left out has all.
+    """
     qos = plan.spec.qos
     best_effort = plan.topology.online - plan.pool("isolcpus").cpus - plan.pool("offlined").cpus
     if qos.best_effort:
@@ -162,7 +199,9 @@ def _memory_manager(plan: NodePlan) -> Iterator[Setting]:
         yield from _given_reservation(plan)
         return
     default = unasked(plan, "memory-manager", NAME, "memoryManagerPolicy")
-    because = (stated_or(plan, "memory is aligned with CPUs", "kubelet.memoryManagerPolicy", default),)
+    because = (
+        stated_or(plan, "memory is aligned with CPUs", "kubelet.memoryManagerPolicy", default),
+    )
     yield Setting(NAME, "memoryManagerPolicy", "Static", because)
     if spec.reserved_memory:
         yield from _given_reservation(plan)
@@ -185,7 +224,12 @@ def _reserved_entry(item: tuple[int, int]) -> Value:
 
 def _given(plan: NodePlan, key: str, value: str, text: str, default: str) -> Setting:
     """A setting of the field of the same name in the intent, or of a default."""
-    return Setting(NAME, key, value, (stated_or(plan, text, f"kubelet.{key}", unasked(plan, default, NAME, key)),))
+    return Setting(
+        NAME,
+        key,
+        value,
+        (stated_or(plan, text, f"kubelet.{key}", unasked(plan, default, NAME, key)),),
+    )
 
 
 def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
@@ -237,7 +281,9 @@ def parse(text: str) -> dict[str, Value]:
         if field in HEAD or value is None:
             continue
         if isinstance(value, dict):
-            found |= {f"{field}.{key}": _value(item) for key, item in value.items() if item is not None}
+            found |= {
+                f"{field}.{key}": _value(item) for key, item in value.items() if item is not None
+            }
         else:
             found[field] = _cpus(value) if field == RESERVED_CPUS else _value(value)
     return found

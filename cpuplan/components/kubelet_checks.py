@@ -1,33 +1,34 @@
-"""What a kubelet would refuse at its start, or silently not do: said before a node has to find out."""
+"""What a kubelet would refuse at its start, or silently not do: said before a node has to find
+out.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from cpuplan.components import chosen, eviction, hugepages, kubelet, kubelet_fields, memory, versions
+from cpuplan import versions
+from cpuplan.components import chosen, eviction, hugepages, kubelet, memory
 from cpuplan.components.eviction import At
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.load.names import did_you_mean
+from cpuplan.kubelet.config import fields as kubelet_fields
+from cpuplan.kubelet.releases.policyoptions import (
+    CLOSEST,
+    DEFAULT_MAX_NUMA_NODES,
+    EXCLUSIVE,
+    MAX_NUMA_NODES,
+)
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
+from cpuplan.read.names import did_you_mean
 from cpuplan.source import Position
 
 Locate = Callable[[str], Position | None]
-
-#: Pairs that the static policy refuses (pkg/kubelet/cm/cpumanager/policy_static.go, NewStaticPolicy and options).
-EXCLUSIVE = (
-    ("full-pcpus-only", "distribute-cpus-across-cores"),
-    ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
-    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"),
-    ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
-)
 #: What Go's ParseBool takes.
-BOOLEANS = {"true": ("1", "t", "T", "TRUE", "true", "True"), "false": ("0", "f", "F", "FALSE", "false", "False")}
+BOOLEANS = {
+    "true": ("1", "t", "T", "TRUE", "true", "True"),
+    "false": ("0", "f", "F", "FALSE", "false", "False"),
+}
 _COUNT, _CPU_AMOUNT = re.compile("[0-9]+"), re.compile(r"[0-9]+(\.[0-9]+)?|[0-9]+m")
-MAX_NUMA_NODES = "max-allowable-numa-nodes"
-CLOSEST = "prefer-closest-numa-nodes"
-#: Without the option, the topology manager refuses larger machines, memory-only nodes counted.
-DEFAULT_MAX_NUMA_NODES = 8
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -52,27 +53,42 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     target = plan.node_class.target
     if target.platform == "kubernetes" and not versions.has(target, "kubelet.config_dir"):
-        position = locate(f"Intent/{plan.node_class.intent}:spec.{plan.node_class.target_field('version')}")
+        position = locate(
+            f"Intent/{plan.node_class.intent}:spec.{plan.node_class.target_field('version')}"
+        )
         yield diagnose("CP502", position, version=target.version, path=f"/{kubelet.DROP_IN}")
 
 
-#: Fields with which the machine config operator takes no KubeletConfig (its pkg/controller/kubelet-config).
-FORBIDDEN_ON_OPENSHIFT = ("cgroupDriver", "clusterDNS", "clusterDomain", "featureGates", "staticPodPath")
+#: Fields with which the machine config operator takes no KubeletConfig (its
+#: pkg/controller/kubelet-config).
+FORBIDDEN_ON_OPENSHIFT = (
+    "cgroupDriver",
+    "clusterDNS",
+    "clusterDomain",
+    "featureGates",
+    "staticPodPath",
+)
 #: Fields that follow from something else than the field of the same name in an intent.
 _FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "kind": "the target"}
 
 
 def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    """Fields of `configuration`: known, of the right type, with no place of their own, and allowed."""
+    """Fields of `configuration`: known, of the right type, with no place of their own, and
+    allowed.
+    """
     spec = plan.spec.kubelet
     own = {field.alias for field in type(spec).model_fields.values()} & {*kubelet_fields.NAMES}
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
         if (name in own or name in _FROM_ELSEWHERE) and not drivers:
-            yield diagnose("CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}"))
+            yield diagnose(
+                "CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}")
+            )
         elif name not in kubelet_fields.NAMES:
-            yield diagnose("CP545", position, field=name, hint=did_you_mean(name, kubelet_fields.NAMES))
+            yield diagnose(
+                "CP545", position, field=name, hint=did_you_mean(name, kubelet_fields.NAMES)
+            )
         elif not kubelet_fields.fits(name, value):
             place, expected = at(f"configuration.{name}"), kubelet_fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
@@ -98,15 +114,25 @@ def _check_options(
         position = at(f"{field}.{option}:")
         levels = table.get(option)
         if levels is None:
-            yield diagnose("CP503", position, field=field, option=option, hint=did_you_mean(option, table))
+            yield diagnose(
+                "CP503", position, field=field, option=option, hint=did_you_mean(option, table)
+            )
             continue
         level = versions.maturity(levels, version)
         if level is None:
             since = versions.to_text(next(iter(levels.values())))
-            yield diagnose("CP504", position, option=option, since=since, version=versions.to_text(version))
+            yield diagnose(
+                "CP504", position, option=option, since=since, version=versions.to_text(version)
+            )
         elif level == "alpha":
-            gate = "CPUManagerPolicyAlphaOptions" if field.startswith("cpu") else "TopologyManagerPolicyAlphaOptions"
-            yield diagnose("CP505", position, option=option, version=versions.to_text(version), gate=gate)
+            gate = (
+                "CPUManagerPolicyAlphaOptions"
+                if field.startswith("cpu")
+                else "TopologyManagerPolicyAlphaOptions"
+            )
+            yield diagnose(
+                "CP505", position, option=option, version=versions.to_text(version), gate=gate
+            )
         yield from _check_value(at(f"{field}.{option}"), option, value)
 
 
@@ -137,7 +163,12 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     if _is_on(options, "align-by-socket"):
         topology = plan.topology
         if spec.topology_manager_policy == "single-numa-node":
-            yield diagnose("CP509", at(f"{field}.align-by-socket"), first="align-by-socket", second="single-numa-node")
+            yield diagnose(
+                "CP509",
+                at(f"{field}.align-by-socket"),
+                first="align-by-socket",
+                second="single-numa-node",
+            )
         elif len(topology.sockets) > len(topology.numa_nodes):
             sockets, nodes = len(topology.sockets), len(topology.numa_nodes)
             yield diagnose("CP510", at(f"{field}.align-by-socket"), sockets=sockets, nodes=nodes)
@@ -146,12 +177,18 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         are = "is" if len(hidden) == 1 else "are"
         yield diagnose("CP526", at(field), cpus=cpus_text(hidden), are=are)
     target = plan.node_class.target
-    if _is_on(options, "strict-cpu-reservation") and target.platform == "openshift" and not target.cpu_partitioning:
+    if (
+        _is_on(options, "strict-cpu-reservation")
+        and target.platform == "openshift"
+        and not target.cpu_partitioning
+    ):
         yield diagnose("CP511", at(f"{field}.strict-cpu-reservation"))
 
 
 def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    """Machines that the topology manager refuses, or panics on; the policy none looks at nothing."""
+    """Machines that the topology manager refuses, or panics on; the policy none looks at
+    nothing.
+    """
     if chosen.topology_policy(plan) == "none":
         return
     options = plan.spec.kubelet.topology_manager_policy_options
@@ -160,14 +197,21 @@ def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     limit = int(given) if given.isdecimal() else DEFAULT_MAX_NUMA_NODES
     if len(nodes) > limit:
         hardware = plan.node_class.hardware
-        yield diagnose("CP512", at("topologyManagerPolicy"), count=len(nodes), limit=limit, hardware=hardware)
+        yield diagnose(
+            "CP512", at("topologyManagerPolicy"), count=len(nodes), limit=limit, hardware=hardware
+        )
     if _is_on(options, CLOSEST) and nodes != list(range(len(nodes))):
         position = at(f"topologyManagerPolicyOptions.{CLOSEST}")
-        yield diagnose("CP513", position, nodes=", ".join(map(str, nodes)), hardware=plan.node_class.hardware)
+        yield diagnose(
+            "CP513", position, nodes=", ".join(map(str, nodes)), hardware=plan.node_class.hardware
+        )
 
 
 def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    amounts = (("kubeReserved", chosen.kube_reserved(plan)), ("systemReserved", chosen.system_reserved(plan)))
+    amounts = (
+        ("kubeReserved", chosen.kube_reserved(plan)),
+        ("systemReserved", chosen.system_reserved(plan)),
+    )
     for field, given in amounts:
         for key, value in given.items():
             count = {"pid": _COUNT, "cpu": _CPU_AMOUNT}.get(key)
@@ -193,25 +237,42 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     elif missing := memory.placed(plan)[1]:
         hardware = plan.node_class.hardware
         yield diagnose(
-            "CP518", at("systemReserved"), missing=to_text(missing), wanted=to_text(wanted), hardware=hardware
+            "CP518",
+            at("systemReserved"),
+            missing=to_text(missing),
+            wanted=to_text(wanted),
+            hardware=hardware,
         )
 
 
 def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
     given = memory.reserved(plan)
     if sum(given.values()) != wanted:
-        yield diagnose("CP517", at("reservedMemory"), found=to_text(sum(given.values())), wanted=to_text(wanted))
+        yield diagnose(
+            "CP517",
+            at("reservedMemory"),
+            found=to_text(sum(given.values())),
+            wanted=to_text(wanted),
+        )
     nodes = hugepages.memory_nodes(plan.topology)
     for index, entry in enumerate(plan.spec.kubelet.reserved_memory):
         if entry.numa_node not in nodes:
             known = ", ".join(map(str, nodes)) or "none"
             position = at(f"reservedMemory.{index}.numaNode")
-            yield diagnose("CP542", position, node=entry.numa_node, hardware=plan.node_class.hardware, nodes=known)
+            yield diagnose(
+                "CP542",
+                position,
+                node=entry.numa_node,
+                hardware=plan.node_class.hardware,
+                nodes=known,
+            )
     yield from _check_room(plan, at, given)
 
 
 def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Diagnostic]:
-    """A reservation that does not fit beside the huge pages of its NUMA node; pages that do not fit are CP543."""
+    """A reservation that does not fit beside the huge pages of its NUMA node; pages that do not fit
+    are CP543.
+    """
     rooms = hugepages.room(plan)
     listed = [entry.numa_node for entry in plan.spec.kubelet.reserved_memory]
     for node, asked in given.items():

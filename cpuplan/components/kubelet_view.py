@@ -1,9 +1,11 @@
-"""Machines that the kubelet sees otherwise than the kernel, where its CPU manager would act on that."""
+"""Machines that the kubelet sees otherwise than the kernel, where its CPU manager would act on
+that.
+"""
 
 from cpuplan.components import kubelet
 from cpuplan.components.kubelet_checks import BOOLEANS, Locate
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubeletview import deviations
+from cpuplan.kubelet.view import deviations
 from cpuplan.plan import NodePlan
 
 #: Where in a Hardware document each deviation is shown.

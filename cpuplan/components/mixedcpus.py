@@ -1,17 +1,18 @@
-"""Mixed CPUs: containers with exclusive CPUs may use the shared pool beside them. Who uses it, and the kubelet's file.
+"""Mixed CPUs: containers with exclusive CPUs may use the shared pool beside them. Who uses it, and
+the kubelet's file.
 
-OpenShift's kubelet reads the file once, at its start, and advertises workload.openshift.io/enable-shared-cpus
-(openshift/kubernetes, pkg/kubelet/sharedcpus).
+OpenShift's kubelet reads the file once, at its start, and advertises
+workload.openshift.io/enable-shared-cpus (openshift/kubernetes, pkg/kubelet/sharedcpus).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
-from cpuplan.components import versions
+from cpuplan import versions
 from cpuplan.components.reasons import stated_or, unasked
-from cpuplan.components.setting import Setting, Value
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
 from cpuplan.source import Position
 
 NAME = "mixedcpus"
@@ -20,7 +21,9 @@ _LIMIT = "shared_cpus.containers_limit"
 
 
 def are_used(plan: NodePlan) -> bool:
-    """Whether containers may ask for shared CPUs: where there is a shared pool, unless the intent says no."""
+    """Whether containers may ask for shared CPUs: where there is a shared pool, unless the intent
+    says no.
+    """
     wanted = plan.spec.runtime.mixed_cpus
     return bool(plan.pool("shared").cpus) and wanted is not False
 
@@ -28,15 +31,21 @@ def are_used(plan: NodePlan) -> bool:
 def reason(plan: NodePlan) -> Reason:
     """Why they are used."""
     text = "containers may use shared CPUs beside exclusive ones"
-    return stated_or(plan, text, "runtime.mixedCpus", unasked(plan, "mixed-cpus", "crio", "shared_cpuset"))
+    return stated_or(
+        plan, text, "runtime.mixedCpus", unasked(plan, "mixed-cpus", "crio", "shared_cpuset")
+    )
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """How many containers of the node may share; other platforms than OpenShift have no such file."""
+    """How many containers of the node may share; other platforms than OpenShift have no such
+    file.
+    """
     if are_used(plan) and plan.node_class.target.platform == "openshift":
         limit = plan.spec.runtime.containers_limit
         default = unasked(plan, "containers-limit", NAME, _LIMIT)
-        because = stated_or(plan, f"up to {limit} containers may share", "runtime.containersLimit", default)
+        because = stated_or(
+            plan, f"up to {limit} containers may share", "runtime.containersLimit", default
+        )
         yield Setting(NAME, _LIMIT, limit, (reason(plan), because))
 
 
@@ -52,7 +61,11 @@ def parse(text: str) -> dict[str, Value]:
 
     data = json.loads(text)
     limits = data.get("shared_cpus") if isinstance(data, dict) else None
-    return {f"shared_cpus.{key}": value for key, value in limits.items()} if isinstance(limits, dict) else {}
+    return (
+        {f"shared_cpus.{key}": value for key, value in limits.items()}
+        if isinstance(limits, dict)
+        else {}
+    )
 
 
 def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:

@@ -1,7 +1,9 @@
-"""NodeResourceTopology (topology.node.k8s.io/v1alpha2): what exporters will publish of a planned node without pods.
+"""NodeResourceTopology (topology.node.k8s.io/v1alpha2): what exporters will publish of a planned
+node without pods.
 
-Expected state for checkers and simulators; on a cluster the object belongs to its exporter (resource-topology-exporter,
-node-feature-discovery), which writes the same zones from the kubelet's pod-resources API.
+Expected state for checkers and simulators; on a cluster the object belongs to its exporter
+(resource-topology-exporter, node-feature-discovery), which writes the same zones from the kubelet's
+pod-resources API.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,27 +11,37 @@ from typing import Any
 
 from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.reasons import of_hardware, stated_or, unasked
-from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
 from cpuplan.source import Position
 
 NAME = "nrt"
 HEAD = {"apiVersion": "topology.node.k8s.io/v1alpha2", "kind": "NodeResourceTopology"}
 #: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
 MAX_ZONES = 64
-#: The older field `topologyPolicies`, which some readers still want, by policy; it ends in what the scope is.
-_POLICIES = {"single-numa-node": "SingleNUMANode", "restricted": "Restricted", "best-effort": "BestEffort"}
+#: The older field `topologyPolicies`, which some readers still want, by policy; it ends in what the
+#: scope is.
+_POLICIES = {
+    "single-numa-node": "SingleNUMANode",
+    "restricted": "Restricted",
+    "best-effort": "BestEffort",
+}
 _SCOPES = {"container": "ContainerLevel", "pod": "PodLevel"}
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """Zones and attributes; the node's name is not among them, since a class has one layout for all its nodes."""
+    """Zones and attributes; the node's name is not among them, since a class has one layout for all
+    its nodes.
+    """
     spec = plan.spec.kubelet
     policy, scope = chosen.topology_policy(plan), spec.topology_manager_scope or "container"
-    text, default = "the kubelet aligns by it", unasked(plan, "expected-policy", NAME, "topologyPolicies")
+    text, default = (
+        "the kubelet aligns by it",
+        unasked(plan, "expected-policy", NAME, "topologyPolicies"),
+    )
     because = stated_or(plan, text, "kubelet.topologyManagerPolicy", default)
     scoped = stated_or(plan, text, "kubelet.topologyManagerScope", default)
     yield Setting(NAME, "attributes.topologyManagerPolicy", policy, (because,))
@@ -45,7 +57,9 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def can_have_zones(plan: NodePlan) -> bool:
-    """Whether readers survive the machine's zones: the scheduler plugin panics on ids with gaps, and on the id 64."""
+    """Whether readers survive the machine's zones: the scheduler plugin panics on ids with gaps,
+    and on the id 64.
+    """
     nodes = list(plan.topology.numa_facts)
     return nodes == list(range(len(nodes))) and len(nodes) <= MAX_ZONES
 
@@ -56,26 +70,40 @@ def _zone(plan: NodePlan, node: int) -> Iterator[Setting]:
     inventory = (of_hardware(plan, f"the inventory's {plan.node_class.hardware}"),)
     distances = facts[node].distances
     if len(distances) == len(facts):
-        costs: dict[str, Value] = {f"node-{other}": cost for other, cost in zip(facts, distances, strict=True)}
+        costs: dict[str, Value] = {
+            f"node-{other}": cost for other, cost in zip(facts, distances, strict=True)
+        }
         yield Setting(NAME, f"{zone}.costs", costs, inventory)
     cpus = plan.topology.numa_nodes.get(node, EMPTY) - plan.pool("offlined").cpus
     free = cpus - kubelet.reserved_cpus(plan)
     because = tuple(reason for pool in plan.pools if pool.cpus & cpus for reason in pool.because)
     others = list(_memory(plan, node, zone, inventory)) if memory.uses_memory_manager(plan) else []
-    if free or not others:  # exporters tell of no free CPUs only where they would have nothing else to tell
-        yield Setting(NAME, f"{zone}.resources.cpu", _amounts(len(cpus), len(free)), because or inventory)
+    # exporters tell of no free CPUs only where they would have nothing else to tell
+    if free or not others:
+        yield Setting(
+            NAME, f"{zone}.resources.cpu", _amounts(len(cpus), len(free)), because or inventory
+        )
     yield from others
 
 
-def _memory(plan: NodePlan, node: int, zone: str, inventory: tuple[Reason, ...]) -> Iterator[Setting]:
-    """Memory and huge pages, which the pod-resources API tells of under the Static memory manager only."""
+def _memory(
+    plan: NodePlan, node: int, zone: str, inventory: tuple[Reason, ...]
+) -> Iterator[Setting]:
+    """Memory and huge pages, which the pod-resources API tells of under the Static memory manager
+    only.
+    """
     size = plan.topology.numa_facts[node].memory
     pages = hugepages.per_node(plan).get(node, {})
     for kib, count in sorted(pages.items()):
         if count:
             amount = kib * 1024 * count
             asked = plan.node_class.reason("huge pages set aside at boot", "hugePages.pages")
-            yield Setting(NAME, f"{zone}.resources.{hugepages.resource(kib)}", _amounts(amount, amount), (asked,))
+            yield Setting(
+                NAME,
+                f"{zone}.resources.{hugepages.resource(kib)}",
+                _amounts(amount, amount),
+                (asked,),
+            )
     if size:
         free = size - hugepages.bytes_of(pages) - memory.reserved(plan).get(node, 0)
         because = (*inventory, unasked(plan, "expected-memory", NAME, f"{zone}.resources.memory"))
@@ -83,14 +111,25 @@ def _memory(plan: NodePlan, node: int, zone: str, inventory: tuple[Reason, ...])
 
 
 def _amounts(capacity: int, allocatable: int) -> Value:
-    """Quantities as exporters write them, in CPUs or bytes; without pods all that is allocatable is available."""
-    return {"capacity": str(capacity), "allocatable": str(allocatable), "available": str(allocatable)}
+    """Quantities as exporters write them, in CPUs or bytes; without pods all that is allocatable is
+    available.
+    """
+    return {
+        "capacity": str(capacity),
+        "allocatable": str(allocatable),
+        "available": str(allocatable),
+    }
 
 
 def node_resource_topology(plan: NodePlan, node: str) -> dict[str, Any]:
     """The object of the node `node` of the plan's class."""
     made = document(list(settings(plan)))
-    return {"apiVersion": made.pop("apiVersion"), "kind": made.pop("kind"), "metadata": {"name": node}, **made}
+    return {
+        "apiVersion": made.pop("apiVersion"),
+        "kind": made.pop("kind"),
+        "metadata": {"name": node},
+        **made,
+    }
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:
@@ -106,13 +145,17 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
             policies = list(setting.value)
         elif isinstance(setting.value, dict):
             name, _, field = rest.partition(".")
-            zone = zones.setdefault(name, {"name": name, "type": "Node", "costs": [], "resources": []})
+            zone = zones.setdefault(
+                name, {"name": name, "type": "Node", "costs": [], "resources": []}
+            )
             _add(zone, field, setting.value)
     return {
         **HEAD,
         "topologyPolicies": policies,
         "attributes": sorted(attributes, key=_name),
-        "zones": [{key: value for key, value in zone.items() if value != []} for zone in zones.values()],
+        "zones": [
+            {key: value for key, value in zone.items() if value != []} for zone in zones.values()
+        ],
     }
 
 
@@ -120,7 +163,9 @@ def _add(zone: dict[str, Any], field: str, value: Mapping[str, Value]) -> None:
     if field == "costs":
         zone["costs"] = [{"name": name, "value": cost} for name, cost in value.items()]
     else:
-        zone["resources"] = sorted([*zone["resources"], {"name": field.removeprefix("resources."), **value}], key=_name)
+        zone["resources"] = sorted(
+            [*zone["resources"], {"name": field.removeprefix("resources."), **value}], key=_name
+        )
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -133,11 +178,15 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The same fields of an object's YAML or JSON, also of a live one with further zones and attributes."""
+    """The same fields of an object's YAML or JSON, also of a live one with further zones and
+    attributes.
+    """
     import yaml
 
     data = yaml.safe_load(text)
-    found: dict[str, Value] = {f"attributes.{item['name']}": item["value"] for item in data.get("attributes") or ()}
+    found: dict[str, Value] = {
+        f"attributes.{item['name']}": item["value"] for item in data.get("attributes") or ()
+    }
     found["topologyPolicies"] = tuple(data.get("topologyPolicies") or ())
     for zone in data.get("zones") or ():
         key = f"zones.{zone['name']}"

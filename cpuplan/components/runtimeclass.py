@@ -4,19 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.components import crio
-from cpuplan.components.setting import Setting, Value
 from cpuplan.emit import to_yaml
-from cpuplan.load import targets
+from cpuplan.fleet import targets
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
 
 NAME = "runtimeclass"
 _SELECTOR = "scheduling.nodeSelector."
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """The object's fields, one for each label of the selector. Label names have dots and no further ones follow.
+    """The object's fields, one for each label of the selector. Label names have dots and no further
+    ones follow.
 
-    There is one for each intent, or for each pool of a split one; none where CRI-O has no such handler.
+    There is one for each intent, or for each pool of a split one; none where CRI-O has no such
+    handler.
     """
     name = f"performance-{plan.node_class.profile}"
     if not crio.has_handler(plan):
@@ -30,7 +32,9 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def node_selector(plan: NodePlan) -> dict[str, str]:
-    """The labels of the nodes: on OpenShift of the pool, elsewhere those by which the intent selects nodes."""
+    """The labels of the nodes: on OpenShift of the pool, elsewhere those by which the intent
+    selects nodes.
+    """
     target = plan.node_class.target
     if target.platform == "openshift":
         return targets.node_selector(target)
@@ -45,7 +49,9 @@ def _selector_field(plan: NodePlan) -> str:
 
 
 def runtime_class(plan: NodePlan, node_selector: Mapping[str, str]) -> dict[str, Any]:
-    """The object with another selector than its own; none where it is empty and the plan has none either."""
+    """The object with another selector than its own; none where it is empty and the plan has none
+    either.
+    """
     made = document(list(settings(plan)))
     if node_selector:
         made["scheduling"] = {"nodeSelector": dict(node_selector)}
@@ -61,7 +67,11 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
         "metadata": {"name": values["metadata.name"]},
         "handler": values["handler"],
     }
-    labels = {key.removeprefix(_SELECTOR): value for key, value in values.items() if key.startswith(_SELECTOR)}
+    labels = {
+        key.removeprefix(_SELECTOR): value
+        for key, value in values.items()
+        if key.startswith(_SELECTOR)
+    }
     if labels:
         made["scheduling"] = {"nodeSelector": labels}
     return made
@@ -77,6 +87,9 @@ def parse(text: str) -> dict[str, Value]:
     import yaml
 
     data = yaml.safe_load(text)
-    found: dict[str, Value] = {"metadata.name": data["metadata"]["name"], "handler": data["handler"]}
+    found: dict[str, Value] = {
+        "metadata.name": data["metadata"]["name"],
+        "handler": data["handler"],
+    }
     labels = (data.get("scheduling") or {}).get("nodeSelector") or {}
     return found | {_SELECTOR + label: value for label, value in labels.items()}

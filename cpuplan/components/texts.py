@@ -19,5 +19,7 @@ def _compiled(name: str) -> Callable[[dict[str, object]], str]:
         return lambda _values: text
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701 - no HTML
+    environment = Environment(  # noqa: S701 - no HTML
+        undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True
+    )
     return environment.from_string(text).render

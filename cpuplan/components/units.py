@@ -1,20 +1,23 @@
 """systemd: units that prepare a node before its kubelet starts, with their scripts and drop-ins.
 
-Units and files have the names, order and environment of the node tuning operator's; their texts are our own
-(`templates/`). The setting of a unit with an environment is that; of anything else, True for the shipped text.
+Units and files have the names, order and environment of the node tuning operator's; their texts are
+our own (`templates/`). The setting of a unit with an environment is that; of anything else, True
+for the shipped text.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.components import chosen, hugepages, ovsdpdk, versions
+from cpuplan import versions
+from cpuplan.components import chosen, hugepages
+from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import stated, unasked
-from cpuplan.components.setting import Setting, Value
 from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
 
 NAME = "units"
 UNIT_FOLDER = "/etc/systemd/system"
@@ -35,18 +38,26 @@ class _File(NamedTuple):
 IRQBALANCE_UNIT = "clear-irqbalance-banned-cpus.service"
 OVS_VSWITCHD = f"{UNIT_FOLDER}/ovs-vswitchd.service.d/01-use-ovs-slice.conf"
 OPENSHIFT_FILES: dict[str, _File] = {
-    f"{BIN}/clear-irqbalance-banned-cpus.sh": _File("bin/clear-irqbalance-banned-cpus.sh", 0o700, "irqbalance-start"),
+    f"{BIN}/clear-irqbalance-banned-cpus.sh": _File(
+        "bin/clear-irqbalance-banned-cpus.sh", 0o700, "irqbalance-start"
+    ),
     f"{BIN}/cpuset-configure.sh": _File("bin/cpuset-configure.sh", 0o700, "cgroup-v1"),
     f"{BIN}/hugepages-allocation.sh": _File("bin/hugepages-allocation.sh", 0o700, "scripts"),
     f"{BIN}/set-cpus-offline.sh": _File("bin/set-cpus-offline.sh", 0o700, "scripts"),
     f"{UNIT_FOLDER}/ovs.slice": _File("units/ovs.slice", 0o644, "ovs-slice"),
     **{
-        f"{UNIT_FOLDER}/{name}.service.d/01-use-ovs-slice.conf": _File("units/use-ovs-slice.conf", 0o644, "ovs-slice")
+        f"{UNIT_FOLDER}/{name}.service.d/01-use-ovs-slice.conf": _File(
+            "units/use-ovs-slice.conf", 0o644, "ovs-slice"
+        )
         for name in ("openvswitch", "ovs-vswitchd", "ovsdb-server")
     },
-    "/var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity": _File("files/enable_dynamic_cpu_affinity", 0o644, "ovs-slice"),
+    "/var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity": _File(
+        "files/enable_dynamic_cpu_affinity", 0o644, "ovs-slice"
+    ),
     "/etc/sysconfig/stalld-backend": _File("files/stalld-backend", 0o644, "stalld-backend"),
-    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": _File("units/stalld-backend.conf", 0o644, "stalld-backend"),
+    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": _File(
+        "units/stalld-backend.conf", 0o644, "stalld-backend"
+    ),
 }
 #: Units of OpenShift's nodes, and the defaults that they belong to.
 OPENSHIFT_UNITS: dict[str, str] = {
@@ -61,7 +72,10 @@ _SINCE = {
     "ocp-tuned-one-shot.service": "units.ocp_tuned_one_shot",
 }
 #: Scripts of the units that other platforms may need.
-_SCRIPTS = {OFFLINE_UNIT: f"{BIN}/set-cpus-offline.sh", "hugepages": f"{BIN}/hugepages-allocation.sh"}
+_SCRIPTS = {
+    OFFLINE_UNIT: f"{BIN}/set-cpus-offline.sh",
+    "hugepages": f"{BIN}/hugepages-allocation.sh",
+}
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -82,7 +96,9 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 def _shipped(plan: NodePlan) -> Iterator[Setting]:
     target, dpdk = plan.node_class.target, ovsdpdk.cpus(plan)
-    told: dict[str, str] = {IRQBALANCE_UNIT: dpdk.short_mask(), OVS_VSWITCHD: str(dpdk)} if dpdk else {}
+    told: dict[str, str] = (
+        {IRQBALANCE_UNIT: dpdk.short_mask(), OVS_VSWITCHD: str(dpdk)} if dpdk else {}
+    )
     defaults = {path: file.default for path, file in OPENSHIFT_FILES.items()} | OPENSHIFT_UNITS
     for key, name in defaults.items():
         because: tuple[Reason, ...] = (unasked(plan, name, NAME, key),)
@@ -113,7 +129,9 @@ def _huge_page_units(plan: NodePlan) -> Iterator[Setting]:
             }
             text = f"{pages.count} pages of {pages.size} on NUMA node {node}"
             reason = stated(plan, text, f"hugePages.pages.{index}")
-            yield Setting(NAME, f"hugepages-allocation-{kib}kB-NUMA{node}.service", environment, (reason,))
+            yield Setting(
+                NAME, f"hugepages-allocation-{kib}kB-NUMA{node}.service", environment, (reason,)
+            )
 
 
 def _wants(units: Sequence[str]) -> str:
@@ -145,18 +163,24 @@ def _mode(path: str) -> int:
 
 
 def _text(key: str, value: Value, *, direct: bool = True) -> str:
-    """The text of a unit or file. `direct`: scripts are executable; elsewhere files have no modes; bash is named."""
+    """The text of a unit or file. `direct`: scripts are executable; elsewhere files have no modes;
+    bash is named.
+    """
     if isinstance(value, str):
         return value
     if key in OPENSHIFT_FILES or key in OPENSHIFT_UNITS or not isinstance(value, dict):
         return _shipped_text(key, value if isinstance(value, dict) else {})
     name = key if key == OFFLINE_UNIT else "hugepages-allocation.service"
     environment = {name: _plain(item) for name, item in value.items()}
-    return template(f"units/{name}.j2", environment=environment, shell="" if direct else "/bin/bash ")
+    return template(
+        f"units/{name}.j2", environment=environment, shell="" if direct else "/bin/bash "
+    )
 
 
 def _shipped_text(key: str, environment: dict[str, Value]) -> str:
-    """A shipped text; with an environment, its service is told of it, and ovs-vswitchd may divide its cgroup."""
+    """A shipped text; with an environment, its service is told of it, and ovs-vswitchd may divide
+    its cgroup.
+    """
     if environment and key == OVS_VSWITCHD:
         text = template("units/use-ovs-slice-dpdk.conf")
     else:
@@ -171,7 +195,9 @@ def _plain(value: Value) -> str:
 
 def render(settings: Sequence[Setting]) -> str:
     """All texts, each under a line with its path, as `systemctl cat` shows units."""
-    return "".join(f"# {_path(setting.key)}\n{_text(setting.key, setting.value)}" for setting in settings)
+    return "".join(
+        f"# {_path(setting.key)}\n{_text(setting.key, setting.value)}" for setting in settings
+    )
 
 
 def _path(key: str) -> str:
@@ -183,7 +209,9 @@ _ENVIRONMENT = re.compile(r"^Environment=(\w+)=(.*)$", re.MULTILINE)
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The same from `render`'s form: a unit's environment, True for a shipped text, else the text."""
+    """The same from `render`'s form: a unit's environment, True for a shipped text, else the
+    text.
+    """
     _, *parts = _PATH_LINE.split(text)
     found: dict[str, Value] = {}
     for path, content in zip(parts[::2], parts[1::2], strict=True):

@@ -1,7 +1,9 @@
-"""What cpuplan sets although no intent says so: the one table of it, with reasons and the ways to say otherwise.
+"""What cpuplan sets although no intent says so: the one table of it, with reasons and the ways to
+say otherwise.
 
-On Kubernetes this is only what something that was asked for needs. What OpenShift's node tuning operator sets on its
-nodes is set on OpenShift, so that a pool can move from one to the other; elsewhere an intent enables it by name.
+On Kubernetes this is only what something that was asked for needs. What OpenShift's node tuning
+operator sets on its nodes is set on OpenShift, so that a pool can move from one to the other;
+elsewhere an intent enables it by name.
 """
 
 from fnmatch import fnmatchcase
@@ -13,7 +15,8 @@ from cpuplan.defaults.default import Default as Default
 DEFAULTS: tuple[Default, ...] = (*nodes.DEFAULTS, *operators.DEFAULTS)
 #: What `defaults` of an intent switches.
 SWITCHES: dict[str, Default] = {each.name: each for each in DEFAULTS if not each.otherwise}
-#: Amounts that OpenShift's node tuning operator adds where a KubeletConfiguration lacks the entry, by field.
+#: Amounts that OpenShift's node tuning operator adds where a KubeletConfiguration lacks the entry,
+#: by field.
 AMOUNTS: dict[str, dict[str, str]] = {
     "kubeReserved": {"memory": "500Mi"},
     "systemReserved": {"memory": "500Mi"},
@@ -36,7 +39,9 @@ def named(name: str) -> Default:
 def of_setting(component: str, key: str) -> tuple[Default, ...]:
     """The rows that may be why a setting is what it is."""
     setting = f"{component} {key}"
-    return tuple(each for each in DEFAULTS if any(fnmatchcase(setting, pattern) for pattern in each.settings))
+    return tuple(
+        each for each in DEFAULTS if any(fnmatchcase(setting, pattern) for pattern in each.settings)
+    )
 
 
 @cache

@@ -1,6 +1,14 @@
 """What the kubelet, CRI-O and the kernel are told although no intent says so."""
 
-from cpuplan.defaults.default import BOTH, KUBERNETES, OPENSHIFT, Default, for_latency, operators, row
+from cpuplan.defaults.default import (
+    BOTH,
+    KUBERNETES,
+    OPENSHIFT,
+    Default,
+    for_latency,
+    operators,
+    row,
+)
 
 _REAL_TIME = "workloadHints: {realTime: false}"
 
@@ -128,7 +136,11 @@ DEFAULTS: tuple[Default, ...] = (
         "kernel rcutree.nohz_full_patience_delay = 1000",
         "less jitter of ticks, clocks and RCU, as in TuneD's profile network-latency",
     ),
-    for_latency("latency", "kernel nohz = on", "ticks stop on idle CPUs, as in TuneD's profile cpu-partitioning"),
+    for_latency(
+        "latency",
+        "kernel nohz = on",
+        "ticks stop on idle CPUs, as in TuneD's profile cpu-partitioning",
+    ),
     row(
         "rcu-nocbs",
         "kernel rcu_nocbs = the isolated CPUs",
@@ -143,7 +155,12 @@ DEFAULTS: tuple[Default, ...] = (
         BOTH,
         "system services stay off isolated and offlined CPUs",
     ),
-    row("iommu", "kernel intel_iommu = on; kernel iommu = pt", OPENSHIFT, "drivers of DPDK can have devices (VFIO)"),
+    row(
+        "iommu",
+        "kernel intel_iommu = on; kernel iommu = pt",
+        OPENSHIFT,
+        "drivers of DPDK can have devices (VFIO)",
+    ),
     for_latency(
         "frequency-driver",
         "kernel amd_pstate = guided; kernel intel_pstate = disable before Ice Lake, then active",

@@ -1,4 +1,6 @@
-"""What the node tuning operator sets on OpenShift's nodes while they run: options of TuneD, units, files."""
+"""What the node tuning operator sets on OpenShift's nodes while they run: options of TuneD, units,
+files.
+"""
 
 from cpuplan.defaults.default import OPENSHIFT, Default, operators, row
 
@@ -8,7 +10,9 @@ _REAL_TIME = "workloadHints: {realTime: false}"
 
 DEFAULTS: tuple[Default, ...] = (
     operators("tuned", "tuned main.*", "OpenShift's own profile, and TuneD's for isolated CPUs"),
-    operators("cpu-frequencies", "tuned cpu.force_latency", "CPUs wake up from shallow C-states only"),
+    operators(
+        "cpu-frequencies", "tuned cpu.force_latency", "CPUs wake up from shallow C-states only"
+    ),
     operators(
         "cpu-frequencies",
         "tuned cpu.governor; tuned cpu.energy_perf_bias; tuned cpu.min_perf_pct",
@@ -24,9 +28,15 @@ DEFAULTS: tuple[Default, ...] = (
         "tuned vm.transparent_hugepages",
         "khugepaged would move the pages of running workloads",
     ),
-    operators("tcp-fastopen", "tuned sysctl.net.ipv4.tcp_fastopen", "connections open faster, as in network-latency"),
     operators(
-        "dirty-pages", "tuned sysctl.vm.dirty_ratio", "writers wait before much is dirty, as in latency-performance"
+        "tcp-fastopen",
+        "tuned sysctl.net.ipv4.tcp_fastopen",
+        "connections open faster, as in network-latency",
+    ),
+    operators(
+        "dirty-pages",
+        "tuned sysctl.vm.dirty_ratio",
+        "writers wait before much is dirty, as in latency-performance",
     ),
     operators(
         "dirty-pages",
@@ -43,9 +53,15 @@ DEFAULTS: tuple[Default, ...] = (
         "tuned sysctl.kernel.timer_migration",
         "timers leave the CPUs that pods get exclusively",
     ),
-    operators("avc-cache", "tuned selinux.avc_cache_threshold", "a node with many containers has many access vectors"),
     operators(
-        "tuned-scheduler", "tuned scheduler.runtime", "TuneD places processes once and does not watch for new ones"
+        "avc-cache",
+        "tuned selinux.avc_cache_threshold",
+        "a node with many containers has many access vectors",
+    ),
+    operators(
+        "tuned-scheduler",
+        "tuned scheduler.runtime",
+        "TuneD places processes once and does not watch for new ones",
     ),
     operators(
         "kernel-threads",
@@ -53,9 +69,15 @@ DEFAULTS: tuple[Default, ...] = (
         "soft interrupts run before real-time threads of workloads",
     ),
     operators(
-        "kernel-threads", "tuned scheduler.group.rcuc", "RCU callbacks run before real-time threads of workloads"
+        "kernel-threads",
+        "tuned scheduler.group.rcuc",
+        "RCU callbacks run before real-time threads of workloads",
     ),
-    operators("kernel-threads", "tuned scheduler.group.ktimers", "timers run before real-time threads of workloads"),
+    operators(
+        "kernel-threads",
+        "tuned scheduler.group.ktimers",
+        "timers run before real-time threads of workloads",
+    ),
     row(
         "real-time",
         "tuned sysctl.kernel.hung_task_timeout_secs",
@@ -63,7 +85,13 @@ DEFAULTS: tuple[Default, ...] = (
         "a task may have to wait long for a busy CPU",
         _REAL_TIME,
     ),
-    row("real-time", "tuned sysctl.kernel.nmi_watchdog", OPENSHIFT, "no watchdog interrupts", _REAL_TIME),
+    row(
+        "real-time",
+        "tuned sysctl.kernel.nmi_watchdog",
+        OPENSHIFT,
+        "no watchdog interrupts",
+        _REAL_TIME,
+    ),
     row(
         "real-time",
         "tuned sysctl.kernel.sched_rt_runtime_us",
@@ -71,7 +99,13 @@ DEFAULTS: tuple[Default, ...] = (
         "real-time tasks may use all of a CPU",
         _REAL_TIME,
     ),
-    row("real-time", "tuned sysctl.vm.stat_interval", OPENSHIFT, "statistics are gathered less often", _REAL_TIME),
+    row(
+        "real-time",
+        "tuned sysctl.vm.stat_interval",
+        OPENSHIFT,
+        "statistics are gathered less often",
+        _REAL_TIME,
+    ),
     row(
         "irq-balancing",
         "tuned irqbalance.enabled; tuned scheduler.default_irq_smp_affinity; tuned scheduler.irq_process",
@@ -85,7 +119,9 @@ DEFAULTS: tuple[Default, ...] = (
         "a socket with time stamps is open already, so that nobody's first one switches static keys",
     ),
     operators(
-        "tuned", "tuned bootloader.replace", "the parents' boot arguments give way to those of the MachineConfig"
+        "tuned",
+        "tuned bootloader.replace",
+        "the parents' boot arguments give way to those of the MachineConfig",
     ),
     operators(
         "tuned",
@@ -130,6 +166,14 @@ DEFAULTS: tuple[Default, ...] = (
         "units /etc/sysconfig/stalld-backend",
         "stalld reads the scheduler's debug files, as under the node tuning operator",
     ),
-    operators("stalld-backend", f"{_UNITS}stalld.service.d/stalld-backend.conf", "stalld must be told of its backend"),
-    operators("tuned-first", "units ocp-tuned-one-shot.service", "TuneD tunes the node before its kubelet starts"),
+    operators(
+        "stalld-backend",
+        f"{_UNITS}stalld.service.d/stalld-backend.conf",
+        "stalld must be told of its backend",
+    ),
+    operators(
+        "tuned-first",
+        "units ocp-tuned-one-shot.service",
+        "TuneD tunes the node before its kubelet starts",
+    ),
 )

@@ -7,30 +7,40 @@ from pathlib import Path
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import formats, join
-from cpuplan.importers.base import Imported, Importer, Node, NodeObject, PartsImporter, Refused, node_name
+from cpuplan.importers.base import (
+    Imported,
+    Importer,
+    Node,
+    NodeObject,
+    PartsImporter,
+    Refused,
+    node_name,
+)
 
 #: Files of a folder that are looked at.
 MAX_FILES = 10_000
 #: Module by format. Only the one that is needed is loaded: they stand on unlike libraries.
 IMPORTERS = {
-    "sysroot": "cpuplan.importers.sysroot",
+    "sysroot": "cpuplan.importers.sysroot.reader",
     "must-gather": "cpuplan.importers.must_gather",
-    "lscpu": "cpuplan.importers.lscpu",
-    "hwloc": "cpuplan.importers.hwloc",
-    "objects": "cpuplan.importers.objects",
-    "machineinfo": "cpuplan.importers.machineinfo",
-    "ironic": "cpuplan.importers.ironic",
+    "lscpu": "cpuplan.importers.lscpu.reader",
+    "hwloc": "cpuplan.importers.hwloc.reader",
+    "objects": "cpuplan.importers.objects.reader",
+    "machineinfo": "cpuplan.importers.objects.machineinfo",
+    "ironic": "cpuplan.importers.objects.ironic",
 }
-#: Formats whose files each tell a part of a node: files that give a node one name are read together (`read_parts`).
+#: Formats whose files each tell a part of a node: files that give a node one name are read together
+#: (`read_parts`).
 _IN_PARTS = frozenset({"lscpu"})
 
 
 def run(format: str | None, paths: Iterable[Path], cluster: str | None = None) -> Imported:  # noqa: A002 - the option's name
-    """Read the nodes at `paths`; `format` is found by looking if it is None. `cluster` names the nodes' cluster.
+    """Read the nodes at `paths`; `format` is found by looking if it is None. `cluster` names the
+    nodes' cluster.
 
-    A folder that is of no format holds files, and each that is of one is read. Nodes and a cluster's objects of one
-    name are brought together, wherever they stand; of two whole machines of one name the first counts (CP126).
-    Files of lscpu that give a node one name are one machine.
+    A folder that is of no format holds files, and each that is of one is read. Nodes and a
+    cluster's objects of one name are brought together, wherever they stand; of two whole machines
+    of one name the first counts (CP126). Files of lscpu that give a node one name are one machine.
     """
     found = list(_read(format, paths))
     remarks = [remark for _, part in found for remark in part.remarks]
@@ -48,7 +58,9 @@ def run(format: str | None, paths: Iterable[Path], cluster: str | None = None) -
     remarks += join.remarks(whole)
     if not nodes and not diagnostics:
         diagnostics.append(diagnose("CP124", path=", ".join(map(str, paths))))
-    return Imported(tuple(_finished(node, cluster) for node in whole), tuple(remarks), tuple(diagnostics))
+    return Imported(
+        tuple(_finished(node, cluster) for node in whole), tuple(remarks), tuple(diagnostics)
+    )
 
 
 def _joined(found: Iterable[tuple[Path, Imported]]) -> tuple[dict[str, Node], list[Diagnostic]]:
@@ -65,7 +77,9 @@ def _joined(found: Iterable[tuple[Path, Imported]]) -> tuple[dict[str, Node], li
             nodes[node.name], contradictions = join.fill(nodes[node.name], node, str(path))
             diagnostics += contradictions
         else:
-            diagnostics.append(diagnose("CP126", path=path, node=node.name, first=origins[node.name]))
+            diagnostics.append(
+                diagnose("CP126", path=path, node=node.name, first=origins[node.name])
+            )
     return nodes, diagnostics
 
 
@@ -77,10 +91,13 @@ def _objects(found: Iterable[NodeObject]) -> dict[str, NodeObject]:
 
 
 def _read(format: str | None, paths: Iterable[Path]) -> Iterator[tuple[Path, Imported]]:  # noqa: A002
-    """What is at `paths`, each with the path that it is from: of files that are read together, the first one."""
+    """What is at `paths`, each with the path that it is from: of files that are read together, the
+    first one.
+    """
     together: dict[tuple[str, str], list[Path]] = {}
     for path in paths:
-        if not os.path.isdir(path) and not os.path.isfile(path):  # opening a pipe would wait for its writer
+        # opening a pipe would wait for its writer
+        if not os.path.isdir(path) and not os.path.isfile(path):
             problem = diagnose("CP121", path=path, problem="it is neither a file nor a folder")
             yield path, Imported((), (), (problem,))
             continue
@@ -89,7 +106,10 @@ def _read(format: str | None, paths: Iterable[Path]) -> Iterator[tuple[Path, Imp
             if name in _IN_PARTS:
                 together.setdefault((name, node_name(each)), []).append(each)
             elif name is None:
-                yield each, Imported((), (), (diagnose("CP120", path=each, formats=", ".join(IMPORTERS)),))
+                yield (
+                    each,
+                    Imported((), (), (diagnose("CP120", path=each, formats=", ".join(IMPORTERS)),)),
+                )
             else:
                 yield each, _importer(name).read(each)
         yield path, Imported((), (), tuple(problems))
@@ -98,8 +118,14 @@ def _read(format: str | None, paths: Iterable[Path]) -> Iterator[tuple[Path, Imp
         yield parts[0], module.read_parts(parts)
 
 
-def _files(format: str | None, path: Path, problems: list[Diagnostic]) -> Iterator[tuple[Path, str | None]]:  # noqa: A002
-    """The path, or the files of a folder that is of no format or read in parts, each with its format."""
+def _files(
+    format: str | None,  # noqa: A002
+    path: Path,
+    problems: list[Diagnostic],
+) -> Iterator[tuple[Path, str | None]]:
+    """The path, or the files of a folder that is of no format or read in parts, each with its
+    format.
+    """
     found = format or formats.detect(path)
     files: list[tuple[Path, str | None]] = []
     if os.path.isdir(path) and (found is None or found in _IN_PARTS):
@@ -116,7 +142,9 @@ def _entries(folder: Path, problems: list[Diagnostic]) -> list[Path]:
         problems.append(diagnose("CP121", path=folder, problem=error.strerror or str(error)))
         return []
     if len(entries) > MAX_FILES:
-        problems.append(diagnose("CP123", path=folder, limit=f"{MAX_FILES:,}", what="files in a folder"))
+        problems.append(
+            diagnose("CP123", path=folder, limit=f"{MAX_FILES:,}", what="files in a folder")
+        )
         return []
     refused = Refused(str(folder))
     files = []

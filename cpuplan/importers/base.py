@@ -1,4 +1,6 @@
-"""What importers share: the facts of a machine as its kernel tells them, and what an import comes to."""
+"""What importers share: the facts of a machine as its kernel tells them, and what an import comes
+to.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +17,8 @@ MAX_FILE = 64 * 1024 * 1024
 _MAX_SHOWN = 120  # characters of a path in a message
 _MAX_KEPT = 10_000  # paths that are counted
 _SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)\Z")
-#: What collectors call their files, or people after a command: before or after it, or in the folder, is the machine.
+#: What collectors call their files, or people after a command: before or after it, or in the
+#: folder, is the machine.
 _GENERIC = re.compile(
     r"(^|[-_.])(sysroot|sysinfo|(ghw-)?snapshot|sys|root|lscpu(-[a-z0-9.]+)*|hwloc(-[a-z0-9]+)?|lstopo|topology|"
     r"machineinfo|ironic(-numa)?|nrt(-[a-z]+)?)\Z"
@@ -23,7 +26,9 @@ _GENERIC = re.compile(
 
 
 class CacheFacts(NamedTuple):
-    """One cache of level 2 or higher. `size` in bytes; `id` is the kernel's, unique within the level."""
+    """One cache of level 2 or higher. `size` in bytes; `id` is the kernel's, unique within the
+    level.
+    """
 
     level: int
     type: str
@@ -33,7 +38,9 @@ class CacheFacts(NamedTuple):
 
 
 class NumaFacts(NamedTuple):
-    """One NUMA node that the kernel lists: memory in bytes, huge pages by size in kB, its row of distances."""
+    """One NUMA node that the kernel lists: memory in bytes, huge pages by size in kB, its row of
+    distances.
+    """
 
     id: int
     cpus: CpuSet
@@ -54,15 +61,18 @@ class DeviceFacts(NamedTuple):
     interfaces: tuple[str, ...] = ()
     total_functions: int | None = None  # SR-IOV: how many virtual functions it can have, and has
     functions: int | None = None
-    physical_function: str | None = None  # of a virtual function: the address of the function that it belongs to
+    # of a virtual function: the address of the function that it belongs to
+    physical_function: str | None = None
 
 
 class KubeletFiles(NamedTuple):
     """What the kubelet reads beside a machine's groups of CPUs, as the kernel's files have it."""
 
-    numa_links: dict[int, CpuSet] | None  # online CPUs by the links of the NUMA nodes; None where there are no links
+    # online CPUs by the links of the NUMA nodes; None where there are no links
+    numa_links: dict[int, CpuSet] | None
     no_numa_nodes: bool
-    unlabelled: CpuSet  # online CPUs without core_id or physical_package_id; on s390x, book_id or drawer_id
+    # online CPUs without core_id or physical_package_id; on s390x, book_id or drawer_id
+    unlabelled: CpuSet
     unread_caches: CpuSet  # online CPUs with a cache without id or size
     sockets: int  # by `physical id` in /proc/cpuinfo, else by physical_package_id
     books: dict[int, int]
@@ -80,7 +90,9 @@ class Marks(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """The facts of one machine. The dicts are by CPU and hold the kernel's labels, where it tells them."""
+    """The facts of one machine. The dicts are by CPU and hold the kernel's labels, where it tells
+    them.
+    """
 
     architecture: str  # "" where the format does not tell
     vendor: str | None
@@ -106,7 +118,8 @@ class Machine(NamedTuple):
 class Node(NamedTuple):
     """One node: its machine's facts, and what the cluster knows of it.
 
-    The format of a `partial` node leaves much open; what of it is so in the end is said by `join.open_points`.
+    The format of a `partial` node leaves much open; what of it is so in the end is said by
+    `join.open_points`.
     """
 
     name: str
@@ -131,10 +144,11 @@ class Zone(NamedTuple):
 
 
 class NodeObject(NamedTuple):
-    """What a cluster's objects tell of a node: the labels that people select by, and uname(1)'s architecture.
+    """What a cluster's objects tell of a node: the labels that people select by, and uname(1)'s
+    architecture.
 
-    The capacity is that of a Node object (CPUs online, memory in bytes, huge pages by size in kB), the zones are a
-    NodeResourceTopology's.
+    The capacity is that of a Node object (CPUs online, memory in bytes, huge pages by size in kB),
+    the zones are a NodeResourceTopology's.
     """
 
     name: str
@@ -161,7 +175,9 @@ class Importer(Protocol):
     """A module of this package that reads one format."""
 
     def read(self, path: Path) -> Imported:
-        """The nodes at `path`. What is wrong with it is among the diagnostics; nothing is raised."""
+        """The nodes at `path`. What is wrong with it is among the diagnostics; nothing is
+        raised.
+        """
         ...
 
 
@@ -212,9 +228,11 @@ def _first_of(paths: set[str]) -> str:
 
 
 class Tree(Protocol):
-    """Files under one root: a folder or an archive. Paths are relative, with `/`; nothing outside is ever read.
+    """Files under one root: a folder or an archive. Paths are relative, with `/`; nothing outside
+    is ever read.
 
-    Symbolic links are followed as if the root were `/`. What is missing, unreadable or refused reads as None or [].
+    Symbolic links are followed as if the root were `/`. What is missing, unreadable or refused
+    reads as None or [].
     """
 
     name: str
@@ -260,7 +278,9 @@ def bare_machine(cores: Iterable[CpuSet]) -> Machine:
 
 
 def node_name(path: Path) -> str:
-    """A node's name made from a path: worker-0 of `worker-0.tgz`, `worker-0/sysinfo.tgz` and `worker-0.lscpu.json`."""
+    """A node's name made from a path: worker-0 of `worker-0.tgz`, `worker-0/sysinfo.tgz` and
+    `worker-0.lscpu.json`.
+    """
     path = path.absolute()
     stem = path.name
     while short := _SUFFIX.sub("", stem):

@@ -1,8 +1,10 @@
-"""YAML and JSON that other programs wrote: whatever the text, it becomes plain values or one sentence on its fault.
+"""YAML and JSON that other programs wrote: whatever the text, it becomes plain values or one
+sentence on its fault.
 
-These files come from anywhere, and only a few values of them are wanted. So, unlike `load.yaml`, this reader takes all
-of YAML that tools emit (anchors too), keeps plain scalars as their texts, and no places. It works on libyaml's events
-without recursion: PyYAML's own composer in C overflows the stack on deep nesting, which ends the process.
+These files come from anywhere, and only a few values of them are wanted. So, unlike `read.yaml`,
+this reader takes all of YAML that tools emit (anchors too), keeps plain scalars as their texts, and
+no places. It works on libyaml's events without recursion: PyYAML's own composer in C overflows the
+stack on deep nesting, which ends the process.
 """
 
 import codecs
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import diagnose
-from cpuplan.importers.archive import ArchiveError, read_file, too_large, unpack
+from cpuplan.importers.trees.archive import ArchiveError, read_file, too_large, unpack
 
 MAX_BYTES = 128 * 1024 * 1024
 MAX_DEPTH = 100
@@ -21,7 +23,9 @@ MAX_COMPLAINTS = 20  # of a made-up file, these are enough to see that it is one
 _CHARACTERS = 64  # of a text that an alias repeats, as many count as a value
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 #: Tags that say what is so anyway; another one makes of a text what nobody here expects.
-_PLAIN_TAGS = frozenset({None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))})
+_PLAIN_TAGS = frozenset(
+    {None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))}
+)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
@@ -31,7 +35,9 @@ class DataError(ValueError):
 
 
 class Complaints(list[Any]):
-    """Diagnostics on values of one file that are not what they should be; `place` says where in it."""
+    """Diagnostics on values of one file that are not what they should be; `place` says where in
+    it.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -40,12 +46,20 @@ class Complaints(list[Any]):
     def add(self, place: str, value: object, problem: str) -> None:
         """Note that `value` at `place` cannot be used."""
         if len(self) < MAX_COMPLAINTS:
-            self.append(diagnose("CP125", path=f"{self.name}: {place}", text=clip(value), problem=problem))
+            self.append(
+                diagnose("CP125", path=f"{self.name}: {place}", text=clip(value), problem=problem)
+            )
 
 
 def clip(value: object) -> str:
     """The beginning of a value's text."""
-    text = value if isinstance(value, str) else f"{value!r:.80}" if isinstance(value, int | float | None) else "..."
+    text = (
+        value
+        if isinstance(value, str)
+        else f"{value!r:.80}"
+        if isinstance(value, int | float | None)
+        else "..."
+    )
     return text.strip()[:40]
 
 
@@ -61,17 +75,22 @@ def read(path: Path) -> list[Any]:
 
 
 def decode(data: bytes) -> str:
-    """Text in UTF-8, or in UTF-16 as `>` in PowerShell writes it; what is neither reads as U+FFFD."""
+    """Text in UTF-8, or in UTF-16 as `>` in PowerShell writes it; what is neither reads as
+    U+FFFD.
+    """
     if data.startswith(_UTF_16):
         return data.decode("utf-16", "replace")
     return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
 def parse(text: str) -> list[Any]:
-    """The documents of a text: JSON, one value after the other, or a stream of YAML. Raises DataError."""
+    """The documents of a text: JSON, one value after the other, or a stream of YAML. Raises
+    DataError.
+    """
     if text.lstrip()[:1] not in ("{", "["):
         return _parse_yaml(text)
-    # Each value but the first of its container comes after a comma; counted before there is an object for each.
+    # Each value but the first of its container comes after a comma; counted before there is an
+    # object for each.
     if sum(map(text.count, ",[{")) > MAX_VALUES:
         raise DataError(f"it has more than {MAX_VALUES:,} keys and values")
     try:
@@ -99,7 +118,9 @@ def _parse_json(text: str) -> Iterator[Any]:
 
 
 def whole(value: Any, text: str) -> Any:
-    """What `text` has as JSON, with U+FFFD for halves of characters as in Go's encoding/json: UTF-8 has none."""
+    """What `text` has as JSON, with U+FFFD for halves of characters as in Go's encoding/json: UTF-8
+    has none.
+    """
     return _whole(value) if "\\ud" in text or "\\uD" in text else value
 
 
@@ -126,14 +147,18 @@ def _parse_yaml(text: str) -> list[Any]:
 def _compose(events: Iterable[Any]) -> list[Any]:
     """The documents: a container's children are collected until it ends, then put together.
 
-    An alias counts as much as what it stands for: a few lines can stand for more values than there are atoms
-    (CVE-2019-11253), which costs nothing before somebody writes them out.
+    An alias counts as much as what it stands for: a few lines can stand for more values than there
+    are atoms (CVE-2019-11253), which costs nothing before somebody writes them out.
     """
     from yaml import events as kinds
 
-    starts, ends = (kinds.MappingStartEvent, kinds.SequenceStartEvent), (kinds.MappingEndEvent, kinds.SequenceEndEvent)
+    starts, ends = (
+        (kinds.MappingStartEvent, kinds.SequenceStartEvent),
+        (kinds.MappingEndEvent, kinds.SequenceEndEvent),
+    )
     levels: list[list[Any]] = [[]]
-    names: list[tuple[str | None, int]] = []  # of the open containers: anchor, and the count where they began
+    # of the open containers: anchor, and the count where they began
+    names: list[tuple[str | None, int]] = []
     anchors: dict[str, tuple[Any, int]] = {}
     count = begin = 0
     for event in events:
@@ -143,7 +168,10 @@ def _compose(events: Iterable[Any]) -> list[Any]:
         kind = type(event)
         if kind is kinds.ScalarEvent:
             _check_tag(event)
-            name, value = event.anchor, None if event.implicit[0] and event.value in _NULLS else event.value
+            name, value = (
+                event.anchor,
+                None if event.implicit[0] and event.value in _NULLS else event.value,
+            )
             begin = count - len(event.value) // _CHARACTERS
         elif kind in starts:
             _check_tag(event)

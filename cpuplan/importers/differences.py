@@ -1,4 +1,6 @@
-"""How machines of one model differ, in a few words each, what matters most for placing CPUs first."""
+"""How machines of one model differ, in a few words each, what matters most for placing CPUs
+first.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,7 +11,8 @@ from cpuplan.importers.base import CacheFacts, DeviceFacts, Machine
 from cpuplan.importers.kubelet_block import kubelet_block
 from cpuplan.quantity import to_text
 
-#: The kernel keeps a little of the memory to itself at boot, never quite the same on two servers of one model.
+#: The kernel keeps a little of the memory to itself at boot, never quite the same on two servers of
+#: one model.
 MEMORY_TOLERANCE = 64
 #: Names of one kind that are told in full.
 _MOST_NAMES = 3
@@ -23,35 +26,62 @@ def same_memory(one: int | None, other: int | None) -> bool:
 
 
 def differences(machine: Machine, other: Machine) -> list[str]:
-    """What `machine` has that `other` has not, or the other way round; what no document tells is not compared."""
-    return [*_cpus(machine, other), *_numa_nodes(machine, other), *_devices(machine, other), *_labels(machine, other)]
+    """What `machine` has that `other` has not, or the other way round; what no document tells is
+    not compared.
+    """
+    return [
+        *_cpus(machine, other),
+        *_numa_nodes(machine, other),
+        *_devices(machine, other),
+        *_labels(machine, other),
+    ]
 
 
 def _cpus(a: Machine, b: Machine) -> Iterator[str]:
     """Offline CPUs, then the counts; members only where the counts are the same."""
     present, others = a.online | a.offline, b.online | b.offline
     if present != others:
-        yield f"{len(present)} CPUs, not {len(others)}" if len(present) != len(others) else "other CPU numbers"
+        yield (
+            f"{len(present)} CPUs, not {len(others)}"
+            if len(present) != len(others)
+            else "other CPU numbers"
+        )
     elif a.online != b.online:
         off, on = b.online - a.online, a.online - b.online
-        yield ", ".join(f"{cpus_text(cpus)} {state}" for cpus, state in ((off, "offline"), (on, "online")) if cpus)
+        yield ", ".join(
+            f"{cpus_text(cpus)} {state}"
+            for cpus, state in ((off, "offline"), (on, "online"))
+            if cpus
+        )
     both = a.online & b.online
     yield from _groups(a.siblings, b.siblings, both, "cores", "siblings")
-    yield from _groups(_by_label(a.sockets), _by_label(b.sockets), both, "sockets", "CPUs in the sockets")
+    yield from _groups(
+        _by_label(a.sockets), _by_label(b.sockets), both, "sockets", "CPUs in the sockets"
+    )
     yield from _groups(_by_label(a.dies), _by_label(b.dies), both, "dies", "CPUs in the dies")
-    yield from _groups(_caches(a.caches), _caches(b.caches), both, "last-level caches", "CPUs in the last-level caches")
+    yield from _groups(
+        _caches(a.caches),
+        _caches(b.caches),
+        both,
+        "last-level caches",
+        "CPUs in the last-level caches",
+    )
     for level in sorted({cache.level for cache in (*a.caches, *b.caches)}, reverse=True):
         sizes, other_sizes = (_sizes(machine.caches, level) for machine in (a, b))
         if sizes != other_sizes and sizes and other_sizes:
             yield f"level {level} caches of {', '.join(sizes)}, not {', '.join(other_sizes)}"
 
 
-def _groups(one: Iterable[CpuSet], other: Iterable[CpuSet], both: CpuSet, plural: str, members: str) -> Iterator[str]:
+def _groups(
+    one: Iterable[CpuSet], other: Iterable[CpuSet], both: CpuSet, plural: str, members: str
+) -> Iterator[str]:
     mine, theirs = list(one), list(other)
     if not mine or not theirs:
         if mine or theirs:
             yield f"{plural} {'are' if mine else 'are not'} told"
-    elif {cpus & both for cpus in mine if cpus & both} == {cpus & both for cpus in theirs if cpus & both}:
+    elif {cpus & both for cpus in mine if cpus & both} == {
+        cpus & both for cpus in theirs if cpus & both
+    }:
         return
     elif len(mine) != len(theirs):
         yield f"{len(mine)} {plural}, not {len(theirs)}"
@@ -71,7 +101,10 @@ def _caches(caches: Iterable[CacheFacts]) -> list[CpuSet]:
 
 
 def _sizes(caches: Iterable[CacheFacts], level: int) -> list[str]:
-    return [to_text(size) for size in sorted({cache.size for cache in caches if cache.level == level and cache.size})]
+    return [
+        to_text(size)
+        for size in sorted({cache.size for cache in caches if cache.level == level and cache.size})
+    ]
 
 
 def _numa_nodes(a: Machine, b: Machine) -> Iterator[str]:
@@ -91,7 +124,11 @@ def _numa_nodes(a: Machine, b: Machine) -> Iterator[str]:
             by_text.setdefault(_memory(memory, other), []).append(node)
     for text, nodes in by_text.items():
         several = len(nodes) > 1
-        yield f"NUMA nodes {_numbers(nodes)} have {text} each" if several else f"NUMA node {nodes[0]} has {text}"
+        yield (
+            f"NUMA nodes {_numbers(nodes)} have {text} each"
+            if several
+            else f"NUMA node {nodes[0]} has {text}"
+        )
 
 
 def _numbers(numbers: Iterable[int]) -> str:
@@ -107,7 +144,9 @@ def _memory(memory: int | None, other: int | None) -> str:
 
 
 def _devices(a: Machine, b: Machine) -> Iterator[str]:
-    mine, theirs = ({each.address: each for each in m.devices if not each.physical_function} for m in (a, b))
+    mine, theirs = (
+        {each.address: each for each in m.devices if not each.physical_function} for m in (a, b)
+    )
     if missing := sorted(theirs.keys() - mine.keys()):
         yield f"no {_named('device', missing)}"
     if more := sorted(mine.keys() - theirs.keys()):
@@ -127,7 +166,10 @@ def _device(a: DeviceFacts, b: DeviceFacts) -> str:
     if (a.vendor, a.device, a.pci_class) != (b.vendor, b.device, b.pci_class):
         return f"is {a.vendor}:{a.device}, not {b.vendor}:{b.device}"
     if a.numa_node != b.numa_node:
-        nodes = ("no NUMA node" if node is None else f"NUMA node {node}" for node in (a.numa_node, b.numa_node))
+        nodes = (
+            "no NUMA node" if node is None else f"NUMA node {node}"
+            for node in (a.numa_node, b.numa_node)
+        )
         return "on {}, not {}".format(*nodes)
     if a.total_functions != b.total_functions:
         return f"with {a.total_functions or 0} virtual functions, not {b.total_functions or 0}"

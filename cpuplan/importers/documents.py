@@ -1,4 +1,6 @@
-"""What was imported as documents: a Hardware document for each kind of machine, a Nodes document for each cluster."""
+"""What was imported as documents: a Hardware document for each kind of machine, a Nodes document
+for each cluster.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +22,9 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class Kind(NamedTuple):
-    """Machines that are one Hardware document; the first one's facts count, with the least memory."""
+    """Machines that are one Hardware document; the first one's facts count, with the least
+    memory.
+    """
 
     spec: dict[str, Any]
     machine: Machine
@@ -33,7 +37,9 @@ def kinds_of(imported: Imported) -> dict[str, Kind]:
 
 
 def hardware_documents(imported: Imported) -> list[dict[str, Any]]:
-    """Hardware documents, then Nodes documents, each kind ascending by name. Identical hardware is one document."""
+    """Hardware documents, then Nodes documents, each kind ascending by name. Identical hardware is
+    one document.
+    """
     return documents_of(kinds_of(imported))
 
 
@@ -49,7 +55,10 @@ def nodes_documents(nodes: Iterable[tuple[Node, str]]) -> list[dict[str, Any]]:
     clusters: dict[str, list[tuple[Node, str]]] = {}
     for node, hardware in nodes:
         clusters.setdefault(cluster_of(node), []).append((node, hardware))
-    return [document("Nodes", cluster, _nodes_spec(cluster, clusters[cluster])) for cluster in sorted(clusters)]
+    return [
+        document("Nodes", cluster, _nodes_spec(cluster, clusters[cluster]))
+        for cluster in sorted(clusters)
+    ]
 
 
 def cluster_of(node: Node) -> str:
@@ -58,7 +67,9 @@ def cluster_of(node: Node) -> str:
 
 
 def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
-    """A sentence for each cluster whose name nobody gave: what it was derived from, and how to have another one."""
+    """A sentence for each cluster whose name nobody gave: what it was derived from, and how to have
+    another one.
+    """
     found: dict[tuple[str, str], int] = {}
     for node in nodes:
         source = node.cluster_from if node.cluster is not None else "nothing"
@@ -71,7 +82,9 @@ def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def render(imported: Imported, header: str = "") -> dict[str, str]:
-    """YAML text by file name. In `header`, which goes above each document, {kind} becomes `hardware` or `nodes`."""
+    """YAML text by file name. In `header`, which goes above each document, {kind} becomes
+    `hardware` or `nodes`.
+    """
     return texts_of(hardware_documents(imported), header)
 
 
@@ -91,7 +104,9 @@ def text_of(made: Mapping[str, Any], header: str = "") -> str:
 
 
 def unlike(kinds: Mapping[str, Kind]) -> Iterator[str]:
-    """How nodes of one CPU model differ: a sentence for each kind, compared with the kind that most nodes are."""
+    """How nodes of one CPU model differ: a sentence for each kind, compared with the kind that most
+    nodes are.
+    """
     models: dict[tuple[str, str], list[Kind]] = {}
     for name in sorted(kinds):
         machine = kinds[name].machine
@@ -117,7 +132,9 @@ def document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kinds(nodes: Iterable[Node]) -> list[Kind]:
-    """Group nodes whose machines are equal but for a little memory, and for what is set by software."""
+    """Group nodes whose machines are equal but for a little memory, and for what is set by
+    software.
+    """
     kinds: list[Kind] = []
     by_facts: dict[str, list[int]] = {}
     for node in nodes:
@@ -136,14 +153,19 @@ def _kinds(nodes: Iterable[Node]) -> list[Kind]:
 
 
 def _facts(machine: Machine) -> str:
-    """Everything that makes machines unlike: all that a document says, less memory, huge pages, drivers and names."""
+    """Everything that makes machines unlike: all that a document says, less memory, huge pages,
+    drivers and names.
+    """
     nodes = tuple(node._replace(memory=None, huge_pages={}) for node in machine.numa_nodes)
     devices = tuple(device._replace(driver=None, interfaces=()) for device in machine.devices)
     return to_yaml(hardware_spec(machine._replace(numa_nodes=nodes, devices=devices)))
 
 
 def _as_much_memory(one: Machine, other: Machine) -> bool:
-    return all(same_memory(a.memory, b.memory) for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True))
+    return all(
+        same_memory(a.memory, b.memory)
+        for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True)
+    )
 
 
 def _least(one: Machine, other: Machine) -> Machine:
@@ -154,17 +176,23 @@ def _least(one: Machine, other: Machine) -> Machine:
         pages = a.huge_pages if a.huge_pages == b.huge_pages else {}
         nodes.append(a._replace(memory=memory, huge_pages=pages))
     functions = {device.address: device for device in other.devices}
-    devices = tuple(_agreed(device, functions.get(device.address, device)) for device in one.devices)
+    devices = tuple(
+        _agreed(device, functions.get(device.address, device)) for device in one.devices
+    )
     return one._replace(numa_nodes=tuple(nodes), devices=devices)
 
 
 def _agreed(a: DeviceFacts, b: DeviceFacts) -> DeviceFacts:
     driver = a.driver if a.driver == b.driver else None
-    return a._replace(driver=driver, interfaces=a.interfaces if a.interfaces == b.interfaces else ())
+    return a._replace(
+        driver=driver, interfaces=a.interfaces if a.interfaces == b.interfaces else ()
+    )
 
 
 def _named(kinds: Iterable[Kind]) -> dict[str, Kind]:
-    """Kinds by a name made of their facts; where two have one name, all of them get a digest of their facts too."""
+    """Kinds by a name made of their facts; where two have one name, all of them get a digest of
+    their facts too.
+    """
     by_name: dict[str, list[Kind]] = {}
     for kind in kinds:
         by_name.setdefault(_hardware_name(kind.machine), []).append(kind)
@@ -198,7 +226,9 @@ def _slug(text: str) -> str:
 
 
 def _nodes_spec(cluster: str, nodes: list[tuple[Node, str]]) -> dict[str, Any]:
-    """The spec of a Nodes document; what all nodes share stands once, numbered names become ranges."""
+    """The spec of a Nodes document; what all nodes share stands once, numbered names become
+    ranges.
+    """
     shared_hardware = nodes[0][1] if len({hardware for _, hardware in nodes}) == 1 else None
     shared_labels = dict(set.intersection(*(set(node.labels.items()) for node, _ in nodes)))
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
@@ -223,16 +253,25 @@ def _nodes_spec(cluster: str, nodes: list[tuple[Node, str]]) -> dict[str, Any]:
 
 
 def fold_names(names: Iterable[str]) -> list[str]:
-    """`worker-[0-2]` for worker-0, worker-1, worker-2: the last number of a name's first label becomes a range."""
+    """`worker-[0-2]` for worker-0, worker-1, worker-2: the last number of a name's first label
+    becomes a range.
+    """
     runs: list[tuple[str, str, list[str]]] = []
     parts = sorted(map(_split_name, names), key=lambda part: (part[0], part[2], _order(part[1])))
     for prefix, digits, suffix in parts:
-        if runs and digits and runs[-1][:2] == (prefix, suffix) and _follows(runs[-1][2][-1], digits):
+        if (
+            runs
+            and digits
+            and runs[-1][:2] == (prefix, suffix)
+            and _follows(runs[-1][2][-1], digits)
+        ):
             runs[-1][2].append(digits)
         else:
             runs.append((prefix, suffix, [digits]))
     return [
-        f"{prefix}[{digits[0]}-{digits[-1]}]{suffix}" if len(digits) > 1 else f"{prefix}{digits[0]}{suffix}"
+        f"{prefix}[{digits[0]}-{digits[-1]}]{suffix}"
+        if len(digits) > 1
+        else f"{prefix}{digits[0]}{suffix}"
         for prefix, suffix, digits in runs
     ]
 
@@ -247,5 +286,9 @@ def _order(digits: str) -> tuple[int, int]:
 
 
 def _follows(last: str, digits: str) -> bool:
-    """Whether a range from `last` to `digits` has just these two, zeros included (`expand_names` pads to the first)."""
-    return bool(last) and int(digits) == int(last) + 1 and str(int(digits)).zfill(len(last)) == digits
+    """Whether a range from `last` to `digits` has just these two, zeros included (`expand_names`
+    pads to the first).
+    """
+    return (
+        bool(last) and int(digits) == int(last) + 1 and str(int(digits)).zfill(len(last)) == digits
+    )

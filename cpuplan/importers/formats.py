@@ -1,22 +1,27 @@
-"""Formats by their look: how a file begins, or what stands in a folder. Importers are loaded after this."""
+"""Formats by their look: how a file begins, or what stands in a folder. Importers are loaded after
+this.
+"""
 
 import os
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
-from cpuplan.importers.archive import is_archive
-from cpuplan.importers.folder import system_root
+from cpuplan.importers.trees.archive import is_archive
+from cpuplan.importers.trees.folder import system_root
 
-#: How much of a file is looked at: the first object of a NodeList may have long annotations. Of a text that does not
-#: show in its head what it is (a stream of other objects first, a sign late in one long line), this much more.
+#: How much of a file is looked at: the first object of a NodeList may have long annotations. Of a
+#: text that does not show in its head what it is (a stream of other objects first, a sign late in
+#: one long line), this much more.
 _HEAD = 256 * 1024
 _MORE = 8 * 1024 * 1024
 
 #: The format of a text by how it begins; the first one counts.
 _LOOKS = {
     # Possessive and atomic, so that a long row of comments or blanks cannot take forever.
-    "hwloc": re.compile(r"\s*+(?>(<\?xml[^>]*+>|<!--.*?-->)\s*+)*+<(!DOCTYPE\s++)?topology\b", re.DOTALL),
+    "hwloc": re.compile(
+        r"\s*+(?>(<\?xml[^>]*+>|<!--.*?-->)\s*+)*+<(!DOCTYPE\s++)?topology\b", re.DOTALL
+    ),
     "lscpu": re.compile(
         r"""\s*\{\s*"(lscpu|cpus)"\s*:|(#[^\n]*\n)*#\s*([a-z0-9]+,)*CPU[,\r\n]"""
         r"""|Architecture: |CPU( +[A-Z][A-Za-z0-9:%]*)+\s*\n""",
@@ -52,7 +57,9 @@ def detect(path: Path) -> str | None:
 
 
 def _unpacked_head(start: bytes) -> bytes:
-    """What the beginning of a compressed file unpacks to; a little of it is enough. b"" for what is none."""
+    """What the beginning of a compressed file unpacks to; a little of it is enough. b"" for what is
+    none.
+    """
     try:
         if start.startswith(b"\x1f\x8b"):
             import zlib

@@ -1,4 +1,6 @@
-"""Sources of one node brought together: what one leaves open another may tell, and what they tell both must agree."""
+"""Sources of one node brought together: what one leaves open another may tell, and what they tell
+both must agree.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,7 +9,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Machine, Node, NodeObject, NumaFacts, Zone
 from cpuplan.quantity import to_text
 
-#: /proc/meminfo and the sum of the NUMA nodes are the same number; a module that was added since is more than this.
+#: /proc/meminfo and the sum of the NUMA nodes are the same number; a module that was added since is
+#: more than this.
 _MEMORY_TOLERANCE = 64
 _NODE_OBJECT = "its Node object"
 _TOPOLOGY = "its NodeResourceTopology"
@@ -16,7 +19,10 @@ _TOPOLOGY = "its NodeResourceTopology"
 def merge(one: NodeObject, other: NodeObject) -> NodeObject:
     """Two objects of one node as one; what both tell is taken from the first."""
     zones = {zone.id: zone for zone in other.zones}
-    zones |= {zone.id: _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone for zone in one.zones}
+    zones |= {
+        zone.id: _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone
+        for zone in one.zones
+    }
     return NodeObject(
         one.name,
         {**other.labels, **one.labels},
@@ -41,7 +47,8 @@ def _merge_zones(one: Zone, other: Zone) -> Zone:
 
 
 def fill(node: Node, other: Node, source: str) -> tuple[Node, list[Diagnostic]]:
-    """The node with what it leaves open taken from `other`, a partial view of it; nothing if that has other CPUs.
+    """The node with what it leaves open taken from `other`, a partial view of it; nothing if that
+    has other CPUs.
 
     Groups of CPUs may differ, since tools see a machine in unlike ways: those of `node` count.
     """
@@ -55,7 +62,9 @@ def fill(node: Node, other: Node, source: str) -> tuple[Node, list[Diagnostic]]:
 
 
 def filled(nodes: tuple[NumaFacts, ...], others: tuple[NumaFacts, ...]) -> tuple[NumaFacts, ...]:
-    """NUMA nodes with what others tell of the same CPUs; distances only if there are the same nodes."""
+    """NUMA nodes with what others tell of the same CPUs; distances only if there are the same
+    nodes.
+    """
     if not nodes:
         return others
     known = {(other.id, other.cpus): other for other in others}
@@ -72,9 +81,11 @@ def filled(nodes: tuple[NumaFacts, ...], others: tuple[NumaFacts, ...]) -> tuple
 
 
 def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
-    """The node with what its cluster's objects tell of it, and where they contradict the machine that was read.
+    """The node with what its cluster's objects tell of it, and where they contradict the machine
+    that was read.
 
-    The kubelet tells the architecture more surely than a CPU does. Of zones that contradict, nothing is taken.
+    The kubelet tells the architecture more surely than a CPU does. Of zones that contradict,
+    nothing is taken.
     """
     diagnostics = list(_zones_that_differ(node, known.zones))
     machine = node.machine if diagnostics else _with_zones(node.machine, known.zones)
@@ -86,7 +97,9 @@ def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
         numa_nodes=_with_capacity(machine, known),
     )
     labels = {**node.labels, **known.labels}
-    return node._replace(machine=machine, labels=labels, cluster=known.cluster or node.cluster), diagnostics
+    return node._replace(
+        machine=machine, labels=labels, cluster=known.cluster or node.cluster
+    ), diagnostics
 
 
 def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:
@@ -94,17 +107,25 @@ def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:
 
 
 def _zones_that_differ(node: Node, zones: Iterable[Zone]) -> Iterator[Diagnostic]:
-    """Zones with another number of CPUs than their NUMA node; a zone without `cpu` may just not tell it."""
+    """Zones with another number of CPUs than their NUMA node; a zone without `cpu` may just not
+    tell it.
+    """
     online = {numa.id: len(numa.cpus & node.machine.online) for numa in node.machine.numa_nodes}
     for zone in zones:
         if zone.cpus is not None and zone.cpus != online.get(zone.id, 0):
             yield _contradiction(
-                node.name, _TOPOLOGY, f"CPUs in NUMA node {zone.id}", online.get(zone.id, 0), zone.cpus
+                node.name,
+                _TOPOLOGY,
+                f"CPUs in NUMA node {zone.id}",
+                online.get(zone.id, 0),
+                zone.cpus,
             )
 
 
 def _with_zones(machine: Machine, zones: tuple[Zone, ...]) -> Machine:
-    """The machine's NUMA nodes with memory, huge pages and distances; zones of nodes without CPUs are added."""
+    """The machine's NUMA nodes with memory, huge pages and distances; zones of nodes without CPUs
+    are added.
+    """
     if not zones:
         return machine
     nodes = {node.id: node for node in machine.numa_nodes}
@@ -115,7 +136,10 @@ def _with_zones(machine: Machine, zones: tuple[Zone, ...]) -> Machine:
     costs = {zone.id: zone.distances for zone in zones}
     if all(set(nodes) <= costs.get(number, {}).keys() for number in nodes):
         rows = {number: tuple(costs[number][other] for other in sorted(nodes)) for number in nodes}
-        nodes = {number: node._replace(distances=node.distances or rows[number]) for number, node in nodes.items()}
+        nodes = {
+            number: node._replace(distances=node.distances or rows[number])
+            for number, node in nodes.items()
+        }
     return machine._replace(numa_nodes=tuple(nodes[number] for number in sorted(nodes)))
 
 
@@ -129,13 +153,21 @@ def _with_capacity(machine: Machine, known: NodeObject) -> tuple[NumaFacts, ...]
 
 
 def _capacity_that_differs(name: str, machine: Machine, known: NodeObject) -> Iterator[Diagnostic]:
-    """Where a Node object's capacity is another than the machine's: CPUs online, memory, configured huge pages."""
+    """Where a Node object's capacity is another than the machine's: CPUs online, memory, configured
+    huge pages.
+    """
     if known.cpus not in (None, len(machine.online)):
         yield _contradiction(name, _NODE_OBJECT, "CPUs online", len(machine.online), known.cpus)
     parts = [node.memory for node in machine.numa_nodes if node.memory is not None]
     memory = sum(parts) if parts and len(parts) == len(machine.numa_nodes) else None
-    if memory and known.memory and abs(memory - known.memory) > max(memory, known.memory) // _MEMORY_TOLERANCE:
-        yield _contradiction(name, _NODE_OBJECT, "of memory", to_text(memory), to_text(known.memory))
+    if (
+        memory
+        and known.memory
+        and abs(memory - known.memory) > max(memory, known.memory) // _MEMORY_TOLERANCE
+    ):
+        yield _contradiction(
+            name, _NODE_OBJECT, "of memory", to_text(memory), to_text(known.memory)
+        )
     for size, count in known.huge_pages.items():
         pages = [node.huge_pages[size] for node in machine.numa_nodes if size in node.huge_pages]
         if pages and sum(pages) != count:

@@ -1,4 +1,6 @@
-"""The files that only the kubelet reads, as the key `kubelet` of a topology: what does not follow from its groups."""
+"""The files that only the kubelet reads, as the key `kubelet` of a topology: what does not follow
+from its groups.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +11,9 @@ from cpuplan.importers.base import KubeletFiles, Machine
 
 
 def kubelet_block(machine: Machine) -> dict[str, Any] | None:
-    """None where the files of `machine.kubelet` say nothing that the rest of the document does not."""
+    """None where the files of `machine.kubelet` say nothing that the rest of the document does
+    not.
+    """
     files = machine.kubelet
     if files is None:
         return None
@@ -27,24 +31,39 @@ def kubelet_block(machine: Machine) -> dict[str, Any] | None:
 
 
 def _links(machine: Machine, files: KubeletFiles) -> list[Flow] | None:
-    """The NUMA nodes by links, where a link is not to a CPU of the node's list or the other way round."""
+    """The NUMA nodes by links, where a link is not to a CPU of the node's list or the other way
+    round.
+    """
     links = files.numa_links
     listed = {node.id: node.cpus & machine.online for node in machine.numa_nodes}
     if links is None or all(links.get(node, EMPTY) == cpus for node, cpus in listed.items()):
         return None
-    return [Flow({"id": node, "cpus": cpus.kernel_list()}) for node, cpus in sorted(links.items()) if cpus]
+    return [
+        Flow({"id": node, "cpus": cpus.kernel_list()})
+        for node, cpus in sorted(links.items())
+        if cpus
+    ]
 
 
 def _with_uncore_cache(machine: Machine) -> CpuSet:
-    """All CPUs where any has an uncore cache: reading stops at the first core whose caches cannot be read."""
+    """All CPUs where any has an uncore cache: reading stops at the first core whose caches cannot
+    be read.
+    """
     return machine.online if any(cache.level > 2 for cache in machine.caches) else EMPTY
 
 
 def _taken_as_unread(machine: Machine) -> CpuSet:
-    """CPUs whose caches a document tells as unread by leaving their ids out (`load.kubelet.facts`)."""
+    """CPUs whose caches a document tells as unread by leaving their ids out
+    (`fleet.kubelet_files.facts`).
+    """
     if machine.architecture in ("x86_64", "s390x"):
         return EMPTY
-    return CpuSet(cpu for cache in machine.caches if cache.level > 2 and cache.id is None for cpu in cache.cpus)
+    return CpuSet(
+        cpu
+        for cache in machine.caches
+        if cache.level > 2 and cache.id is None
+        for cpu in cache.cpus
+    )
 
 
 def _documented_sockets(machine: Machine) -> int:
@@ -61,4 +80,6 @@ def _groups(labels: Mapping[int, int]) -> list[Flow] | None:
         cpus.setdefault(max(label, -1), []).append(cpu)
     if len(cpus) < 2:
         return None
-    return [Flow({"id": label, "cpus": CpuSet(cpus[label]).kernel_list()}) for label in sorted(cpus)]
+    return [
+        Flow({"id": label, "cpus": CpuSet(cpus[label]).kernel_list()}) for label in sorted(cpus)
+    ]

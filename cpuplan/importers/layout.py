@@ -1,4 +1,6 @@
-"""A machine's facts as the `spec` of a Hardware document: every group of CPUs, and no id that would be the default."""
+"""A machine's facts as the `spec` of a Hardware document: every group of CPUs, and no id that would
+be the default.
+"""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -27,7 +29,9 @@ def hardware_spec(machine: Machine) -> dict[str, Any]:
             "modelNumber": machine.model_number,
             "topology": _topology(machine),
             "hugePageSizes": Flow(sizes) if sizes else None,
-            "devices": [_device(device) for device in machine.devices if device.physical_function is None],
+            "devices": [
+                _device(device) for device in machine.devices if device.physical_function is None
+            ],
         }
     )
 
@@ -41,7 +45,9 @@ def _topology(machine: Machine) -> dict[str, Any]:
         "cluster": clusters,
         "die": [cpus for _, cpus in dies],
         "socket": [cpus for _, cpus in sockets],
-        "numaNode": [node.cpus & machine.online for node in machine.numa_nodes if node.cpus & machine.online],
+        "numaNode": [
+            node.cpus & machine.online for node in machine.numa_nodes if node.cpus & machine.online
+        ],
     }
     return _known(
         {
@@ -58,7 +64,9 @@ def _topology(machine: Machine) -> dict[str, Any]:
 
 
 def _known(data: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if value is not None and value not in ([], "", {})}
+    return {
+        key: value for key, value in data.items() if value is not None and value not in ([], "", {})
+    }
 
 
 def _group(label: int, cpus: CpuSet) -> Flow:
@@ -71,7 +79,9 @@ def _sets(sets: Iterable[CpuSet]) -> Flow | None:
 
 
 def _groups(labels: dict[int, int]) -> list[tuple[int, CpuSet]]:
-    """Groups of CPUs by label, ascending by label; negative ones mean that the kernel knows none."""
+    """Groups of CPUs by label, ascending by label; negative ones mean that the kernel knows
+    none.
+    """
     bits: dict[int, int] = {}
     for cpu, label in labels.items():
         known = max(label, -1)
@@ -80,7 +90,9 @@ def _groups(labels: dict[int, int]) -> list[tuple[int, CpuSet]]:
 
 
 def _dies(machine: Machine, sockets: list[tuple[int, CpuSet]]) -> list[tuple[int, CpuSet]]:
-    """The dies, by socket; none where each socket has one, 0, which is the default, or the kernel knows none."""
+    """The dies, by socket; none where each socket has one, 0, which is the default, or the kernel
+    knows none.
+    """
     if not set(machine.dies.values()) - {0, -1}:
         return []
     return [
@@ -92,14 +104,20 @@ def _dies(machine: Machine, sockets: list[tuple[int, CpuSet]]) -> list[tuple[int
 
 
 def _cores(machine: Machine) -> list[dict[str, Any]]:
-    """Cores of one type and as many threads each go together as long as every list of threads ascends."""
+    """Cores of one type and as many threads each go together as long as every list of threads
+    ascends.
+    """
     chains: list[tuple[str, list[tuple[int, ...]]]] = []
     for siblings in machine.siblings:
         core = tuple(siblings)
         kind = machine.core_types.get(core[0], "")
         for name, chain in chains:
             last = chain[-1]
-            if name == kind and len(last) == len(core) and all(a < b for a, b in zip(last, core, strict=True)):
+            if (
+                name == kind
+                and len(last) == len(core)
+                and all(a < b for a, b in zip(last, core, strict=True))
+            ):
                 chain.append(core)
                 break
         else:
@@ -109,7 +127,9 @@ def _cores(machine: Machine) -> list[dict[str, Any]]:
     for kind, chain in chains:
         threads = [CpuSet(cpus).kernel_list() for cpus in zip(*chain, strict=True)]
         ids = _core_ids(machine.core_ids, default, chain)
-        found.append(_known({"type": kind, "threads": Flow(threads), "ids": Flow(ids) if ids else None}))
+        found.append(
+            _known({"type": kind, "threads": Flow(threads), "ids": Flow(ids) if ids else None})
+        )
     return found
 
 
@@ -124,8 +144,12 @@ def _default_ids(machine: Machine) -> dict[int, int]:
     return ids
 
 
-def _core_ids(ids: dict[int, int], default: dict[int, int], chain: list[tuple[int, ...]]) -> list[str]:
-    """The ids of each list of threads; -1 where the kernel says so, or says nothing while it does of other cores."""
+def _core_ids(
+    ids: dict[int, int], default: dict[int, int], chain: list[tuple[int, ...]]
+) -> list[str]:
+    """The ids of each list of threads; -1 where the kernel says so, or says nothing while it does
+    of other cores.
+    """
     if not any(cpu in ids for core in chain for cpu in core):
         return []
     rows = [[max(ids.get(cpu, -1), -1) for cpu in cpus] for cpus in zip(*chain, strict=True)]
@@ -136,7 +160,11 @@ def _core_ids(ids: dict[int, int], default: dict[int, int], chain: list[tuple[in
 
 def sequence(numbers: Sequence[int]) -> str:
     """`0-2,0-2` for 0, 1, 2, 0, 1, 2."""
-    starts = [0, *(at for at, (a, b) in enumerate(pairwise(numbers), start=1) if b != a + 1 or a < 0), len(numbers)]
+    starts = [
+        0,
+        *(at for at, (a, b) in enumerate(pairwise(numbers), start=1) if b != a + 1 or a < 0),
+        len(numbers),
+    ]
     runs = (numbers[start:end] for start, end in pairwise(starts))
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
@@ -150,14 +178,23 @@ def _numa_node(node: NumaFacts) -> Flow:
 
 
 def _caches(caches: Iterable[CacheFacts], groups: dict[str, list[CpuSet]]) -> list[Flow]:
-    """Caches of one level, type and size go together; `per` says where they are if each group of a kind has one."""
+    """Caches of one level, type and size go together; `per` says where they are if each group of a
+    kind has one.
+    """
     alike: dict[tuple[int, str, int], list[CacheFacts]] = {}
     for cache in caches:
-        alike.setdefault((cache.level, cache.type, -1 if cache.size is None else cache.size), []).append(cache)
-    return [_cache(level, kind, size, members, groups) for (level, kind, size), members in sorted(alike.items())]
+        alike.setdefault(
+            (cache.level, cache.type, -1 if cache.size is None else cache.size), []
+        ).append(cache)
+    return [
+        _cache(level, kind, size, members, groups)
+        for (level, kind, size), members in sorted(alike.items())
+    ]
 
 
-def _cache(level: int, kind: str, size: int, members: list[CacheFacts], groups: dict[str, list[CpuSet]]) -> Flow:
+def _cache(
+    level: int, kind: str, size: int, members: list[CacheFacts], groups: dict[str, list[CpuSet]]
+) -> Flow:
     sets = {cache.cpus for cache in members}
     per = next((name for name, cpus in groups.items() if set(cpus) == sets), None)
     ids = [cache.id for cache in members if cache.id is not None and cache.id >= 0]

@@ -1,4 +1,6 @@
-"""An OpenShift must-gather: `nodes/<node>/sysinfo.tgz` of the node tuning operator, and Node objects."""
+"""An OpenShift must-gather: `nodes/<node>/sysinfo.tgz` of the node tuning operator, and Node
+objects.
+"""
 
 import os
 import re
@@ -7,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import data, node_object, sysroot
-from cpuplan.importers.archive import ArchiveError
+from cpuplan.importers import data
 from cpuplan.importers.base import Imported, Node, NodeObject
-from cpuplan.importers.folder import FolderTree
-from cpuplan.importers.tar import TarTree
+from cpuplan.importers.objects import node_object
+from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.importers.trees.tar import TarTree
 from cpuplan.naming import is_subdomain
 
 _SNAPSHOT = "sysinfo.tgz"
@@ -20,20 +24,27 @@ INFRASTRUCTURES = (
     "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
     "cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
 )
-#: A must-gather has these folders at its top or one or two below; looking for them must not take long in a home folder.
+#: A must-gather has these folders at its top or one or two below; looking for them must not take
+#: long in a home folder.
 _MAX_DEPTH = 5
 _MAX_FOLDERS = 2000
 #: Folders of a must-gather that hold most of its files and no node's.
-_LOGS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods"})
+_LOGS = frozenset(
+    {"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods"}
+)
 
 
 def detect(path: Path) -> bool:
-    """Whether a folder `nodes` with a node's folder in it, or Node objects, are somewhere under `path`."""
+    """Whether a folder `nodes` with a node's folder in it, or Node objects, are somewhere under
+    `path`.
+    """
     return os.path.isdir(path) and next(images(path), None) is not None
 
 
 def read(path: Path) -> Imported:
-    """Read every node of the must-gather. Of a node that two images have, the first in the order of names counts."""
+    """Read every node of the must-gather. Of a node that two images have, the first in the order of
+    names counts.
+    """
     nodes: dict[str, Node] = {}
     objects: dict[str, NodeObject] = {}
     remarks: list[str] = []
@@ -52,10 +63,15 @@ def read(path: Path) -> Imported:
             if node is not None:
                 nodes[name] = node._replace(cluster_from=source)
         diagnostics += tree.refused.diagnostics()
-    remarks += (f"node {name} has no Node object: its labels are not known" for name in sorted(nodes.keys() - objects))
+    remarks += (
+        f"node {name} has no Node object: its labels are not known"
+        for name in sorted(nodes.keys() - objects)
+    )
     if not nodes and not diagnostics:
         diagnostics.append(diagnose("CP124", path=path))
-    return Imported(tuple(nodes.values()), tuple(remarks), tuple(diagnostics), tuple(objects.values()))
+    return Imported(
+        tuple(nodes.values()), tuple(remarks), tuple(diagnostics), tuple(objects.values())
+    )
 
 
 def images(path: Path) -> Iterator[Path]:
@@ -74,7 +90,9 @@ def images(path: Path) -> Iterator[Path]:
 
 def _has_node(folder: Path) -> bool:
     try:
-        return not folder.is_symlink() and any(os.path.isfile(each / _SNAPSHOT) for each in folder.iterdir())
+        return not folder.is_symlink() and any(
+            os.path.isfile(each / _SNAPSHOT) for each in folder.iterdir()
+        )
     except OSError:
         return False
 
@@ -85,7 +103,11 @@ def snapshot_path(name: str) -> str:
 
 
 def read_node(
-    tree: FolderTree, name: str, cluster: str | None, remarks: list[str], diagnostics: list[Diagnostic]
+    tree: FolderTree,
+    name: str,
+    cluster: str | None,
+    remarks: list[str],
+    diagnostics: list[Diagnostic],
 ) -> Node | None:
     """The node by its snapshot; what is wrong goes to `remarks` and `diagnostics`."""
     path = snapshot_path(name)
@@ -110,7 +132,9 @@ def cluster_name(tree: FolderTree) -> str | None:
 
 
 def named_cluster(tree: FolderTree) -> tuple[str | None, str]:
-    """The first label of its domain (https://api.<cluster>.<domain>:6443), else its name; and where that is from."""
+    """The first label of its domain (https://api.<cluster>.<domain>:6443), else its name; and where
+    that is from.
+    """
     for path in INFRASTRUCTURES:
         found = _load(tree, path)
         status = data.mapping((data.items(found.get("items")) or [found])[0].get("status"))
@@ -118,18 +142,27 @@ def named_cluster(tree: FolderTree) -> tuple[str | None, str]:
         match = re.match(r"https://api\.([^.:/]{1,253})\.", url) if isinstance(url, str) else None
         name = match[1] if match else status.get("infrastructureName")
         if isinstance(name, str) and name:
-            return name.lower(), f"the API server's address {url}" if match else "the Infrastructure object"
+            return (
+                name.lower(),
+                f"the API server's address {url}" if match else "the Infrastructure object",
+            )
     return None, ""
 
 
-def _node_objects(tree: FolderTree, cluster: str | None, diagnostics: list[Diagnostic]) -> Iterator[NodeObject]:
+def _node_objects(
+    tree: FolderTree, cluster: str | None, diagnostics: list[Diagnostic]
+) -> Iterator[NodeObject]:
     for name in tree.names(NODES):
-        found = name.endswith(".yaml") and node_object.read(_load(tree, f"{NODES}/{name}", diagnostics), cluster)
+        found = name.endswith(".yaml") and node_object.read(
+            _load(tree, f"{NODES}/{name}", diagnostics), cluster
+        )
         if found:
             yield found
 
 
-def _load(tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = None) -> dict[str, Any]:
+def _load(
+    tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = None
+) -> dict[str, Any]:
     """The object in a YAML file; {} if it is missing or damaged."""
     text = tree.read(path)
     if text is None:
@@ -139,6 +172,8 @@ def _load(tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = No
     except data.DataError as error:
         if diagnostics is not None:
             shown = data.clip(text)
-            diagnostics.append(diagnose("CP125", path=f"{tree.name}/{path}", text=shown, problem=str(error)))
+            diagnostics.append(
+                diagnose("CP125", path=f"{tree.name}/{path}", text=shown, problem=str(error))
+            )
         return {}
     return data.mapping(documents[0] if documents else None)

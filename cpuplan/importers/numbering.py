@@ -1,7 +1,9 @@
-"""Siblings and sockets where only their numbers and the CPUs of each NUMA node are told: the kernel's numbering.
+"""Siblings and sockets where only their numbers and the CPUs of each NUMA node are told: the
+kernel's numbering.
 
-Linux numbers CPUs in the order of the firmware's table (ACPI MADT, device tree), and firmwares have few habits. What
-follows from counts alone needs none of them; else a habit must fit the NUMA lists, and no other one may fit as well.
+Linux numbers CPUs in the order of the firmware's table (ACPI MADT, device tree), and firmwares have
+few habits. What follows from counts alone needs none of them; else a habit must fit the NUMA lists,
+and no other one may fit as well.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +13,9 @@ from cpuplan.cpuset import CpuSet
 
 _ADJACENT = "the threads of a core have neighbouring numbers"
 _SEPARATE = "the first threads of all cores are numbered before the second ones"
-_SEPARATE_BY_SOCKET = "in each socket, the first threads of all cores are numbered before the second ones"
+_SEPARATE_BY_SOCKET = (
+    "in each socket, the first threads of all cores are numbered before the second ones"
+)
 
 
 class Counts(NamedTuple):
@@ -26,7 +30,9 @@ class Counts(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Siblings ascending by lowest CPU; a socket's number by CPU; what was assumed for them, as sentences."""
+    """Siblings ascending by lowest CPU; a socket's number by CPU; what was assumed for them, as
+    sentences.
+    """
 
     siblings: tuple[CpuSet, ...]
     sockets: dict[int, int]
@@ -42,7 +48,9 @@ class UntoldError(Exception):
 
 
 def groups(counts: Counts) -> Groups:
-    """The siblings and sockets of `counts`. Raises UntoldError where they could be others as well."""
+    """The siblings and sockets of `counts`. Raises UntoldError where they could be others as
+    well.
+    """
     sockets, socket_rules = _sockets(counts)
     siblings, sibling_rules = _siblings(counts, sockets)
     numbers = {cpu: number for number, cpus in enumerate(sockets) for cpu in cpus}
@@ -55,7 +63,9 @@ def _whole(counts: Counts) -> bool:
 
 
 def _sockets(counts: Counts) -> tuple[list[CpuSet], list[str]]:
-    """The sockets in the order of their lowest CPUs, which is how lscpu numbers them, and what was assumed."""
+    """The sockets in the order of their lowest CPUs, which is how lscpu numbers them, and what was
+    assumed.
+    """
     if counts.sockets == 1:
         return [counts.online], []
     if counts.sockets == len(counts.online):
@@ -67,11 +77,14 @@ def _sockets(counts: Counts) -> tuple[list[CpuSet], list[str]]:
     if per_socket == 1:
         found, rule = nodes, "each NUMA node is one socket"
     elif all(nodes[cpu % len(nodes)] >= CpuSet((cpu,)) for cpu in counts.online):
-        # Dell's default order with sub-NUMA clustering: socket after socket gets its first node, then its second.
+        # Dell's default order with sub-NUMA clustering: socket after socket gets its first node,
+        # then its second.
         found = [_union(nodes[number :: counts.sockets]) for number in range(counts.sockets)]
         rule = "NUMA nodes are dealt to the sockets in turn, as CPUs are to NUMA nodes"
     else:
-        found = [_union(nodes[start : start + per_socket]) for start in range(0, len(nodes), per_socket)]
+        found = [
+            _union(nodes[start : start + per_socket]) for start in range(0, len(nodes), per_socket)
+        ]
         rule = f"each {per_socket} NUMA nodes in a row are one socket"
     most = counts.cores_per_socket * counts.threads_per_core
     if max(map(len, found)) > most or sum(map(len, found)) != len(counts.online):
@@ -84,7 +97,9 @@ def _union(nodes: list[CpuSet]) -> CpuSet:
 
 
 def _siblings(counts: Counts, sockets: list[CpuSet]) -> tuple[tuple[CpuSet, ...], list[str]]:
-    """The cores. Where all CPUs are in one NUMA node, x86 may have either habit: servers the one, guests the other."""
+    """The cores. Where all CPUs are in one NUMA node, x86 may have either habit: servers the one,
+    guests the other.
+    """
     if counts.threads_per_core == 1:
         return tuple(CpuSet((cpu,)) for cpu in counts.online), []
     if not _whole(counts):
@@ -96,8 +111,8 @@ def _siblings(counts: Counts, sockets: list[CpuSet]) -> tuple[tuple[CpuSet, ...]
         for rule, propose in _HABITS.get(counts.architecture, _OTHER_HABITS).items()
         if _fit(cores := list(propose(counts, sockets)), counts, sockets)
     ]
-    # Two habits that fit several NUMA nodes: each node then has runs of CPUs a whole number of cores apart, and there
-    # is no reason for that but the second threads.
+    # Two habits that fit several NUMA nodes: each node then has runs of CPUs a whole number of
+    # cores apart, and there is no reason for that but the second threads.
     if not fitting or (len(fitting) > 1 and len(counts.numa_nodes) < 2):
         raise UntoldError("siblings")
     return fitting[0][0], [fitting[0][1]]
@@ -135,7 +150,8 @@ def _adjacent(counts: Counts, _: list[CpuSet]) -> Iterator[CpuSet]:
 
 
 _Habits = dict[str, Callable[[Counts, list[CpuSet]], Iterator[CpuSet]]]
-#: The habits of an architecture's machines: x86 servers or guests, Arm servers (ThunderX2), POWER and s390.
+#: The habits of an architecture's machines: x86 servers or guests, Arm servers (ThunderX2), POWER
+#: and s390.
 _HABITS: dict[str, _Habits] = {
     "x86_64": {_SEPARATE: _separate, _ADJACENT: _adjacent},
     "aarch64": {_SEPARATE_BY_SOCKET: _separate_by_socket},

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator
 
 from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.archive import too_large
 from cpuplan.importers.base import Tree
+from cpuplan.importers.trees.archive import too_large
 
-#: Bytes of one file: the list of 8,192 CPUs of which every second is named has 20 KiB, their mask has 2.
+#: Bytes of one file: the list of 8,192 CPUs of which every second is named has 20 KiB, their mask
+#: has 2.
 MAX_VALUE = 64 * 1024
-#: Bytes of all, where a file counts _LEAST at least: 8,192 CPUs that have masks only come to 50 MiB.
+#: Bytes of all, where a file counts _LEAST at least: 8,192 CPUs that have masks only come to 50
+#: MiB.
 MAX_VALUES = 64 * 1024 * 1024
 _LEAST = 128
 _MAX_COMPLAINTS = 20  # of a made-up tree, these are enough to see that it is one
@@ -89,7 +91,8 @@ class Reader:
         key = f"mask {text}"
         if key not in self._sets:
             try:
-                # Kernels before 2.6.2x on wide machines put no zeros in front, and an Itanium's cache maps are empty.
+                # Kernels before 2.6.2x on wide machines put no zeros in front, and an Itanium's
+                # cache maps are empty.
                 self._sets[key] = CpuSet.parse_mask(text) if text.strip() else EMPTY
             except CpuSetError as error:
                 self.complain(path, text, error.problem)
@@ -110,10 +113,16 @@ class Reader:
         if key not in self._complained and len(self._complained) < _MAX_COMPLAINTS:
             self._complained.add(key)
             place = f"{self.tree.name}: {path}"
-            self.diagnostics.append(diagnose("CP125", path=place, text=text.strip()[:40], problem=problem))
+            self.diagnostics.append(
+                diagnose("CP125", path=place, text=text.strip()[:40], problem=problem)
+            )
 
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
     """The numbers of the names `<prefix><number>`, ascending."""
     cut = len(prefix)
-    return sorted(int(name[cut:]) for name in names if name.startswith(prefix) and DECIMAL.fullmatch(name[cut:]))
+    return sorted(
+        int(name[cut:])
+        for name in names
+        if name.startswith(prefix) and DECIMAL.fullmatch(name[cut:])
+    )

@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 class Model:
     """A mapping of a document: camelCase in YAML, unknown keys refused, never changed once read.
 
-    A class may have a method `verify() -> None`, which checks what no field can be checked for by itself, and raises
-    what `fields.problem` makes. The other methods are named as those of pydantic's own models are.
+    A class may have a method `verify() -> None`, which checks what no field can be checked for by
+    itself, and raises what `fields.problem` makes. The other methods are named as those of
+    pydantic's own models are.
     """
 
     # Where pydantic's core puts what it has read.
-    __slots__ = ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
+    __slots__ = (
+        "__dict__",
+        "__pydantic_extra__",
+        "__pydantic_fields_set__",
+        "__pydantic_private__",
+    )
 
     #: By name, those of the classes above it too.
     model_fields: ClassVar[Mapping[str, FieldInfo]] = {}
@@ -59,7 +65,9 @@ class Model:
 
     @classmethod
     def model_validate(cls, value: object) -> Self:
-        """The model of a mapping; raises pydantic_core.ValidationError with everything that is wrong."""
+        """The model of a mapping; raises pydantic_core.ValidationError with everything that is
+        wrong.
+        """
         model: Self = _validator(cls).validate_python(value)
         return model
 
@@ -68,7 +76,8 @@ class Model:
         """A model of values that are known to be right."""
         fields = cls.model_fields.items()
         return cls._assembled(
-            {name: values[name] if name in values else field.left_out() for name, field in fields}, set(values)
+            {name: values[name] if name in values else field.left_out() for name, field in fields},
+            set(values),
         )
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
@@ -85,7 +94,9 @@ class Model:
     def model_dump(self, *, by_alias: bool = False, exclude_none: bool = False) -> dict[str, Any]:
         """As a mapping."""
         serializer = _serializer(type(self))
-        dumped: dict[str, Any] = serializer.to_python(self, by_alias=by_alias, exclude_none=exclude_none)
+        dumped: dict[str, Any] = serializer.to_python(
+            self, by_alias=by_alias, exclude_none=exclude_none
+        )
         return dumped
 
     def model_dump_json(

@@ -1,7 +1,8 @@
 """Classes with annotations as the core schemas that pydantic's core checks values by.
 
-The forms are those that the documents use: text, numbers, truth values, literals, None, mappings, tuples of any length,
-models, and what `fields` has for `Annotated`. Described in pydantic_core's `core_schema` module.
+The forms are those that the documents use: text, numbers, truth values, literals, None, mappings,
+tuples of any length, models, and what `fields` has for `Annotated`. Described in pydantic_core's
+`core_schema` module.
 """
 
 from collections.abc import Mapping
@@ -13,8 +14,14 @@ from cpuplan.model.fields import Before, FieldInfo, JsonForm, ReadBy
 Schema = dict[str, Any]
 
 _PLAIN = {str: "str", int: "int", bool: "bool", Any: "any", object: "any"}
-#: Models do not change a value's type (`"3"` is no number), refuse unknown keys, and know their fields by both names.
-_CONFIG = {"strict": True, "extra_fields_behavior": "forbid", "validate_by_name": True, "validate_by_alias": True}
+#: Models do not change a value's type (`"3"` is no number), refuse unknown keys, and know their
+#: fields by both names.
+_CONFIG = {
+    "strict": True,
+    "extra_fields_behavior": "forbid",
+    "validate_by_name": True,
+    "validate_by_alias": True,
+}
 
 
 def of_model(model: Any) -> Schema:
@@ -30,10 +37,18 @@ def forms(model: Any) -> dict[str, str]:
     todo: list[Any] = [of_model(model)]
     for schema in todo:
         if isinstance(schema, dict):
-            words = schema.get("metadata", {}).get("pydantic_js_updates", {}).get("patternErrorMessage")
+            words = (
+                schema.get("metadata", {}).get("pydantic_js_updates", {}).get("patternErrorMessage")
+            )
             if words and "pattern" in schema:
                 found[schema["pattern"]] = words
-        todo += schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+        todo += (
+            schema.values()
+            if isinstance(schema, dict)
+            else schema
+            if isinstance(schema, list)
+            else ()
+        )
     return found
 
 
@@ -42,7 +57,8 @@ def _model(model: Any, definitions: dict[str, Schema]) -> Schema:
     # pydantic makes the names of JSON Schema's definitions from such references.
     reference = f"{model.__module__}.{model.__qualname__}:{id(model)}"
     if reference not in definitions:
-        definitions[reference] = {}  # its place: a definition stands before those that it is made of
+        # its place: a definition stands before those that it is made of
+        definitions[reference] = {}
         fields = {name: _field(model, name, definitions) for name in model.model_fields}
         schema: Schema = {
             "type": "model",
@@ -90,7 +106,11 @@ def _value(form: Any, definitions: dict[str, Schema]) -> Schema:
     if origin in (Union, UnionType):
         return _union(items, definitions)
     if origin is tuple:
-        return {"type": "tuple", "items_schema": [_value(items[0], definitions)], "variadic_item_index": 0}
+        return {
+            "type": "tuple",
+            "items_schema": [_value(items[0], definitions)],
+            "variadic_item_index": 0,
+        }
     if origin is dict:
         keys, values = (_value(item, definitions) for item in items)
         return {"type": "dict", "keys_schema": keys, "values_schema": values}
@@ -138,4 +158,6 @@ def _limited(schema: Schema, limits: Mapping[str, Any]) -> Schema:
 
 
 def _shown(schema: Schema, metadata: Mapping[str, Any]) -> Schema:
-    return {**schema, "metadata": {**schema.get("metadata", {}), **metadata}} if metadata else schema
+    return (
+        {**schema, "metadata": {**schema.get("metadata", {}), **metadata}} if metadata else schema
+    )

@@ -8,7 +8,9 @@ REQUIRED: Any = object()
 
 
 class FieldInfo:
-    """A field's default and name; `limits` and `shown` by the names that pydantic's core and JSON Schema have."""
+    """A field's default and name; `limits` and `shown` by the names that pydantic's core and JSON
+    Schema have.
+    """
 
     # No tuple, as types with one in `Annotated` must be hashable.
     __slots__ = ("alias", "default", "default_factory", "limits", "shown")
@@ -50,9 +52,11 @@ def Field(  # noqa: N802, PLR0913 - the name by which declarations like these ar
     description: str | None = None,
     examples: list[str] | None = None,
 ) -> Any:
-    """A field's default, name and limits: as its value in the class, or in `Annotated` for a type that has limits.
+    """A field's default, name and limits: as its value in the class, or in `Annotated` for a type
+    that has limits.
 
-    `form` is the pattern in words, with an example: what messages say, and editors too (`patternErrorMessage`).
+    `form` is the pattern in words, with an example: what messages say, and editors too
+    (`patternErrorMessage`).
     """
     limits = {"pattern": pattern, "ge": ge, "le": le, "min_length": min_length}
     shown = {"description": description, "examples": examples, "patternErrorMessage": form}
@@ -92,7 +96,7 @@ class ReadBy(JsonForm):
 
 
 def problem(kind: str, text: str, context: Mapping[str, Any] | None = None) -> Exception:
-    """What a check raises; `load.mistakes` knows it by its kind."""
+    """What a check raises; `read.mistakes` knows it by its kind."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, text, dict(context or {}))

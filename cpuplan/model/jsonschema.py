@@ -16,7 +16,10 @@ class _Generator(GenerateJsonSchema):
         """The mapping of a model, and its short forms."""
         model: type[Model] = schema["cls"]
         mapping = self.generate_inner(schema["schema"])
-        about = {"description": inspect.cleandoc(model.__doc__ or ""), "additionalProperties": False}
+        about = {
+            "description": _flowing(inspect.cleandoc(model.__doc__ or "")),
+            "additionalProperties": False,
+        }
         return model.short_forms({**mapping, **about})
 
 
@@ -24,7 +27,14 @@ _SCHEMAS: dict[type[Model], dict[str, Any]] = {}
 
 
 def of_model(model: type[Model]) -> dict[str, Any]:
-    """The schema as pydantic makes them: draft 2020-12, definitions in `$defs`. It is kept: do not change it."""
+    """The schema as pydantic makes them: draft 2020-12, definitions in `$defs`. It is kept: do not
+    change it.
+    """
     if model not in _SCHEMAS:
         _SCHEMAS[model] = _Generator().generate(coreschema.of_model(model))
     return _SCHEMAS[model]
+
+
+def _flowing(text: str) -> str:
+    """Paragraphs without their line ends, which only the source's width asked for."""
+    return "\n\n".join(" ".join(part.split("\n")) for part in text.split("\n\n"))

@@ -1,1 +1,3 @@
-"""Values -> text, JSON, SARIF, SVG: what people and other programs read. Nothing here decides anything."""
+"""Values -> text, JSON, SARIF, SVG: what people and other programs read. Nothing here decides
+anything.
+"""

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.inventory import HardwareSpec
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.model.inventory import HardwareSpec
 from cpuplan.plan import Pool
-from cpuplan.render.machine import Map
+from cpuplan.render.map.machine import Map
+from cpuplan.render.map.planmap import plan_map
 from cpuplan.render.overview import table
-from cpuplan.render.planmap import plan_map
 from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Left, Outcome, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.orders import Answer
-from cpuplan.simulate.pod import Pod
 from cpuplan.text import counted
 
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
@@ -24,17 +24,28 @@ _MOST_NAMES = 4
 
 
 def report(result: Result, *, one_by_one: bool = False) -> str:
-    """The nodes, those that come out alike together: their pods, what is refused, what is left; and a sum."""
+    """The nodes, those that come out alike together: their pods, what is refused, what is left; and
+    a sum.
+    """
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=True)
     shown = nodes if one_by_one else _most_telling(nodes)
     told = set(map(id, result.nodes))
     blocks = ["\n".join(_node(node, is_example=id(node) not in told)) + "\n" for node in shown]
     if rest := _count(nodes) - _count(shown):
-        blocks.append(f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows them\n")
+        blocks.append(
+            f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows them\n"
+        )
     if result.nowhere:
         lines = [f"refused by every node ({len(result.nowhere)}):"]
-        found = [alike.Refused(*each, 1) for each in result.nowhere] if one_by_one else alike.refused(result)
-        lines += [f"  {_nowhere(each)}: {_refusal(each.outcome.refused)} (on {each.node})" for each in found]
+        found = (
+            [alike.Refused(*each, 1) for each in result.nowhere]
+            if one_by_one
+            else alike.refused(result)
+        )
+        lines += [
+            f"  {_nowhere(each)}: {_refusal(each.outcome.refused)} (on {each.node})"
+            for each in found
+        ]
         blocks.append("\n".join(lines) + "\n")
     if _count(nodes) > 1:
         blocks.append(_sum(result))
@@ -67,7 +78,9 @@ def _sum(result: Result) -> str:
         admitted += len(node.nodes) * (len(node.outcome.outcomes) - no)
         refused += len(node.nodes) * no
     return (
-        f"{counted(nodes, 'node')}: {counted(admitted, 'pod')} admitted" + f", {refused} refused" * bool(refused) + "\n"
+        f"{counted(nodes, 'node')}: {counted(admitted, 'pod')} admitted"
+        + f", {refused} refused" * bool(refused)
+        + "\n"
     )
 
 
@@ -86,7 +99,10 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
     """Its pods and what is left; those of an example are as on the first of several nodes."""
     came = node.outcome.outcomes
     refused = [each for each in came if each.refused]
-    count = f"{counted(len(came) - len(refused), 'pod')} admitted" + f", {len(refused)} refused" * bool(refused)
+    count = (
+        f"{counted(len(came) - len(refused), 'pod')} admitted"
+        + f", {len(refused)} refused" * bool(refused)
+    )
     yield f"{names(node.nodes)}: {count}{' each' if is_example else ''}"
     if is_example and came:
         yield f"as on {node.nodes[0]}; the others have pods of the same workloads on the same CPUs"
@@ -125,12 +141,18 @@ def _left(left: Left) -> Iterator[str]:
     yield f"left for exclusive use: {free}; the largest request that would be admitted is {left.largest}"
     for node, (cpus, largest) in left.by_numa_node.items():
         free = f"{counted(cpus.bit_count(), 'CPU')} ({_text(cpus)})" if cpus else "no CPU"
-        text = "not aligned (topologyManagerPolicy none)" if largest is None else f"largest request {largest}"
+        text = (
+            "not aligned (topologyManagerPolicy none)"
+            if largest is None
+            else f"largest request {largest}"
+        )
         yield f"  NUMA node {node}: {free}, {text}"
 
 
 def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
-    """The node with the containers that have CPUs of their own; elsewhere its pools and partitions."""
+    """The node with the containers that have CPUs of their own; elsewhere its pools and
+    partitions.
+    """
     owned = [
         Pool(f"{full_name(each.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
         for each in node.outcome.outcomes
@@ -143,7 +165,9 @@ def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> 
 
 def order_text(answer: Answer, count: int) -> str:
     """What is known about the orders of arrival."""
-    tried = f"{counted(answer.tried, 'admission')} tried, {counted(answer.moments, 'distinct moment')}"
+    tried = (
+        f"{counted(answer.tried, 'admission')} tried, {counted(answer.moments, 'distinct moment')}"
+    )
     if answer.is_proven:
         return f"all {count} pods are admitted in every order of arrival ({tried})\n"
     if answer.refused is None:
@@ -153,21 +177,30 @@ def order_text(answer: Answer, count: int) -> str:
     return "\n".join([*lines, f"  {_refusal(answer.refused)}", f"({tried})"]) + "\n"
 
 
-def to_data(result: Result, answers: Iterable[tuple[str, Answer]] = (), *, one_by_one: bool = False) -> dict[str, Any]:
+def to_data(
+    result: Result, answers: Iterable[tuple[str, Answer]] = (), *, one_by_one: bool = False
+) -> dict[str, Any]:
     """For programs; keys are only ever added while `version` is 1.
 
-    {"version": 1, "nodes": [{"nodes", "count", "class", "cluster", "pods": [{"pod", "qos", "containers": [{"name",
-    "cpus", "exclusive", "memoryNodes"}], "refused": {"reason", "message"} | null}], "sharedPool", "left"}], "refused":
-    [{..., "node", "count"}], "orders": [{"class", "proven", "failing", "refused", "tried", "moments"}]}. Nodes of a
-    class that come out alike are together, with the pods of the first one, and so are pods of a workload that every
-    node refuses; not `one_by_one`.
+    {"version": 1, "nodes": [{"nodes", "count", "class", "cluster", "pods": [{"pod", "qos",
+    "containers": [{"name", "cpus", "exclusive", "memoryNodes"}], "refused": {"reason", "message"} |
+    null}], "sharedPool", "left"}], "refused": [{..., "node", "count"}], "orders": [{"class",
+    "proven", "failing", "refused", "tried", "moments"}]}. Nodes of a class that come out alike are
+    together, with the pods of the first one, and so are pods of a workload that every node refuses;
+    not `one_by_one`.
     """
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=False)
-    refused = [alike.Refused(*each, 1) for each in result.nowhere] if one_by_one else alike.refused(result)
+    refused = (
+        [alike.Refused(*each, 1) for each in result.nowhere]
+        if one_by_one
+        else alike.refused(result)
+    )
     return {
         "version": 1,
         "nodes": [_node_data(node) for node in nodes],
-        "refused": [{**_pod_data(each.outcome), "node": each.node, "count": each.number} for each in refused],
+        "refused": [
+            {**_pod_data(each.outcome), "node": each.node, "count": each.number} for each in refused
+        ],
         "orders": [
             {
                 "class": name,

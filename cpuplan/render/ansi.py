@@ -4,8 +4,8 @@ import re
 
 from cpuplan.printable import printable_lines
 
-#: The basic sixteen colours, so that a terminal's own theme holds. Pools: blue, yellow and cyan differ to every kind of
-#: colour blindness in hue or in brightness.
+#: The basic sixteen colours, so that a terminal's own theme holds. Pools: blue, yellow and cyan
+#: differ to every kind of colour blindness in hue or in brightness.
 STYLES = {
     "error": "1;31",
     "warning": "1;33",
@@ -21,7 +21,8 @@ STYLES = {
     "isolcpus": "30;47",
     "offlined": "97;100",
     "offline": "2",
-    # Partitions of isolated: its cyan, greens, underlined and bold, so that some are left on eight colours.
+    # Partitions of isolated: its cyan, greens, underlined and bold, so that some are left on eight
+    # colours.
     **{
         f"partition{number}": style
         for number, style in enumerate(
@@ -59,7 +60,9 @@ STYLES = {
 
 
 def paint(text: str, style: str, colour: bool) -> str:
-    """`text`, printable, in a style of STYLES; without colour, and for a style that is not in the table, plain."""
+    """`text`, printable, in a style of STYLES; without colour, and for a style that is not in the
+    table, plain.
+    """
     text = printable_lines(text)
     if not colour or not text or style not in STYLES:
         return text
@@ -67,7 +70,9 @@ def paint(text: str, style: str, colour: bool) -> str:
 
 
 def on_terminal(text: str, *, colour: bool) -> str:
-    """All that is printed passes here: nothing but the colours of STYLES, and these only where asked, steers."""
+    """All that is printed passes here: nothing but the colours of STYLES, and these only where
+    asked, steers.
+    """
     if not colour:
         return printable_lines(text)
     codes = "|".join({"0", *STYLES.values()})

@@ -1,4 +1,6 @@
-"""The documentation of diagnostic codes, made from their table: one page in Markdown, one code in the terminal."""
+"""The documentation of diagnostic codes, made from their table: one page in Markdown, one code in
+the terminal.
+"""
 
 from string import Formatter
 
@@ -35,7 +37,10 @@ def reference() -> str:
 
 def wording(template: str) -> str:
     """A wording of the table with `<name>` in the place of `{name!r}`."""
-    return "".join(f"{text}<{name}>" if name is not None else text for text, name, _, _ in Formatter().parse(template))
+    return "".join(
+        f"{text}<{name}>" if name is not None else text
+        for text, name, _, _ in Formatter().parse(template)
+    )
 
 
 def _entry(code: str, entry: Code) -> str:

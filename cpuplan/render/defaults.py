@@ -1,11 +1,13 @@
-"""What cpuplan sets although no intent says so: `docs/defaults.md`, and what `explain` adds to a setting."""
+"""What cpuplan sets although no intent says so: `docs/defaults.md`, and what `explain` adds to a
+setting.
+"""
 
 from collections.abc import Iterable, Iterator
 
 from cpuplan import defaults
 from cpuplan.components.reasons import DEFAULT
-from cpuplan.components.setting import Setting
 from cpuplan.defaults import Default
+from cpuplan.setting import Setting
 
 _HEAD = """# What nobody asked for
 
@@ -50,7 +52,9 @@ says no), which on Kubernetes add the annotation that CRI-O needs (`runtime: {an
 
 def reference() -> str:
     """The page: a table for each platform."""
-    return "\n".join([_HEAD, *_table("kubernetes", "Kubernetes"), *_table("openshift", "OpenShift")])
+    return "\n".join(
+        [_HEAD, *_table("kubernetes", "Kubernetes"), *_table("openshift", "OpenShift")]
+    )
 
 
 def _table(platform: str, title: str) -> Iterator[str]:
@@ -62,7 +66,9 @@ def _table(platform: str, title: str) -> Iterator[str]:
         settings = "<br>".join(f"`{each}`" for each in row.shown)
         yield f"| `{row.name}` | {settings} | {row.reason} | {_otherwise(row)} |"
     yield ""
-    if others := [row for row in defaults.DEFAULTS if platform not in row.on and platform in row.possible]:
+    if others := [
+        row for row in defaults.DEFAULTS if platform not in row.on and platform in row.possible
+    ]:
         yield f"Off on {title}, and switched on by:\n"
         yield "| name | setting | why one would | to have it |"
         yield "|---|---|---|---|"
@@ -73,7 +79,11 @@ def _table(platform: str, title: str) -> Iterator[str]:
 
 
 def _otherwise(row: Default) -> str:
-    return f"`{row.otherwise}`" if row.otherwise else f"`defaults: [{{disable: {row.name}, because: ...}}]`"
+    return (
+        f"`{row.otherwise}`"
+        if row.otherwise
+        else f"`defaults: [{{disable: {row.name}, because: ...}}]`"
+    )
 
 
 def wish(row: Default) -> str:
@@ -87,10 +97,15 @@ def wish(row: Default) -> str:
 def rows_of(setting: Setting) -> list[Default]:
     """The defaults that a setting comes from."""
     texts = {reason.text for reason in setting.reasons if reason.origin == DEFAULT}
-    return [row for row in defaults.of_setting(setting.component, setting.key) if row.reason in texts]
+    return [
+        row for row in defaults.of_setting(setting.component, setting.key) if row.reason in texts
+    ]
 
 
 def told(rows: Iterable[Default]) -> list[tuple[str, str]]:
     """(name, how an intent says otherwise) of each default, once."""
-    found = ((row.name, row.otherwise or f"defaults: [{{disable: {row.name}, because: ...}}]") for row in rows)
+    found = (
+        (row.name, row.otherwise or f"defaults: [{{disable: {row.name}, because: ...}}]")
+        for row in rows
+    )
     return list(dict.fromkeys(found))

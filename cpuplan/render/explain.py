@@ -1,21 +1,23 @@
-"""Why: the reasons of a CPU, a pool or a setting with the lines they come from, and what else could be."""
+"""Why: the reasons of a CPU, a pool or a setting with the lines they come from, and what else could
+be.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cpuplan.codes import CODES
-from cpuplan.components.setting import Setting, Value
 from cpuplan.cpuset import CpuSet
 from cpuplan.defaults import DEFAULTS
 from cpuplan.diagnostics import Reason
+from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render import defaults
 from cpuplan.render.codes import wording
-from cpuplan.render.machine import numa_title, type_words
-from cpuplan.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.render.map.machine import numa_title, type_words
+from cpuplan.setting import Setting, Value
 from cpuplan.solve.alternatives import Alternative, Moves
 from cpuplan.source import Position
 from cpuplan.text import counted, joined
-from cpuplan.topology import UNKNOWN, Topology
 
 #: Gives the place of a Reason's origin, None where it is not in a file.
 Locate = Callable[[str], Position | None]
@@ -29,10 +31,14 @@ def explain_cpu(
     settings: Sequence[Setting] = (),
     alternatives: Sequence[Alternative] = (),
 ) -> str:
-    """What CPU `cpu` of `node` is, its pool, every reason with its place, and the `settings` that hold it."""
+    """What CPU `cpu` of `node` is, its pool, every reason with its place, and the `settings` that
+    hold it.
+    """
     topology = plan.topology
     if cpu in topology.offline:
-        return f"CPU {cpu} of {node} is offline: it is in no pool.\nOffline CPUs: {topology.offline}\n"
+        return (
+            f"CPU {cpu} of {node} is offline: it is in no pool.\nOffline CPUs: {topology.offline}\n"
+        )
     if cpu not in topology.online:
         return f"{node} has no CPU {cpu}: its CPUs are {topology.online}.\n"
     pool = plan.pool_of(cpu)
@@ -41,7 +47,10 @@ def explain_cpu(
     lines = [f"CPU {cpu} of {node} is {pool.name if pool else 'in no pool'}{inside}.", ""]
     facts = [("where", text) for text in _places(topology, cpu)]
     if pool:
-        facts += [("pool" if each is pool else "set", f"{each.name}, {_sized(each)}") for each in (pool, *over)]
+        facts += [
+            ("pool" if each is pool else "set", f"{each.name}, {_sized(each)}")
+            for each in (pool, *over)
+        ]
     lines += _table(facts)
     lines += _because((reason for each in (pool, *over) if each for reason in each.because), locate)
     return "\n".join([*lines, *_settings(settings), *_alternatives(alternatives, locate)]) + "\n"
@@ -60,13 +69,21 @@ def explain_pool(
     if not pool.cpus:
         lines = [f"{name} of {node} has no CPU."]
     else:
-        lines = [f"{name} of {node} has {_sized(pool)}.", "", *_table(list(_parts(plan.topology, pool.cpus)))]
+        lines = [
+            f"{name} of {node} has {_sized(pool)}.",
+            "",
+            *_table(list(_parts(plan.topology, pool.cpus))),
+        ]
     lines += _because(pool.because, locate)
     return "\n".join([*lines, *_settings(settings), *_alternatives(alternatives, locate)]) + "\n"
 
 
 def explain_setting(
-    setting: Setting, node: str, locate: Locate, names: Sequence[str] = (), alternatives: Sequence[Alternative] = ()
+    setting: Setting,
+    node: str,
+    locate: Locate,
+    names: Sequence[str] = (),
+    alternatives: Sequence[Alternative] = (),
 ) -> str:
     """A setting, the pools `names` that its CPUs are, and why."""
     of = f" That is {joined(names)}." if names else ""
@@ -83,7 +100,9 @@ def explain_code(code: str) -> str:
     code = code.upper()
     entry = CODES[code]
     message = f"{entry.severity}[{code}]: {wording(entry.message)}"
-    return _page(f"{code}: {entry.title}", f"{message}\n  help: {wording(entry.remedy)}", entry.about)
+    return _page(
+        f"{code}: {entry.title}", f"{message}\n  help: {wording(entry.remedy)}", entry.about
+    )
 
 
 def explain_rule(name: str) -> str:
@@ -97,9 +116,15 @@ def explain_rule(name: str) -> str:
         return _page(f"rule {name}: {rule.text}", rule.about, switch, *([codes] if codes else []))
     if name in FIXED_RULES:
         text, about = FIXED_RULES[name]
-        return _page(f"rule {name}: {text}", about, "It is part of the language and cannot be switched off.")
+        return _page(
+            f"rule {name}: {text}", about, "It is part of the language and cannot be switched off."
+        )
     text, about = GOALS[name]
-    return _page(f"goal {name}: {text}", about, "docs/layout.md has the order of goals, and how an intent changes it.")
+    return _page(
+        f"goal {name}: {text}",
+        about,
+        "docs/layout.md has the order of goals, and how an intent changes it.",
+    )
 
 
 def explain_default(name: str) -> str:
@@ -109,7 +134,10 @@ def explain_default(name: str) -> str:
         raise KeyError(name)
     lines = [f"default {name}, on {joined(rows[0].on)} where no intent says otherwise", ""]
     lines += _table([(setting, row.reason) for row in rows for setting in row.settings])
-    return "\n".join([*lines, "", "to say otherwise (docs/defaults.md)", *_table(defaults.told(rows))]) + "\n"
+    return (
+        "\n".join([*lines, "", "to say otherwise (docs/defaults.md)", *_table(defaults.told(rows))])
+        + "\n"
+    )
 
 
 def _page(*parts: str) -> str:
@@ -142,30 +170,44 @@ def _because(reasons: Iterable[Reason], locate: Locate) -> list[str]:
 
 
 def _settings(settings: Sequence[Setting]) -> list[str]:
-    rows = [(setting.component, told(setting)) for setting in sorted(settings, key=lambda s: (s.component, s.key))]
+    rows = [
+        (setting.component, told(setting))
+        for setting in sorted(settings, key=lambda s: (s.component, s.key))
+    ]
     return ["", "so these settings hold it", *_table(rows)] if rows else []
 
 
 def _alternatives(alternatives: Sequence[Alternative], locate: Locate) -> list[str]:
-    """What else could be, and its price: the goals that get worse, or the statements that forbid it."""
+    """What else could be, and its price: the goals that get worse, or the statements that forbid
+    it.
+    """
     lines = []
     for each in alternatives:
         if each.conflict:
             rows = [(reason.text, _place(reason, locate)) for reason in each.conflict]
             lines += ["", f"{each.wish}: there is no such layout, since", *_table(rows)]
             continue
-        rows = [(f"{'worse' if one.is_worse else 'better'} {one.goal}", one.text) for one in each.differences]
+        rows = [
+            (f"{'worse' if one.is_worse else 'better'} {one.goal}", one.text)
+            for one in each.differences
+        ]
         if not rows:
-            rows = [("no goal", "tells it from this layout: which one is taken is the canonical choice")]
+            rows = [
+                ("no goal", "tells it from this layout: which one is taken is the canonical choice")
+            ]
         elif not each.differences[0].is_worse:
-            rows.append(("kept", "since it is committed; `cpuplan compile --resolve` takes the better one"))
+            rows.append(
+                ("kept", "since it is committed; `cpuplan compile --resolve` takes the better one")
+            )
         rows += [(moves.name, _moved(moves)) for moves in each.moves]
         lines += ["", f"{each.wish}, at best", *_table(rows)]
     return lines
 
 
 def _moved(moves: Moves) -> str:
-    words = [f"{verb} {cpus}" for verb, cpus in (("loses", moves.loses), ("gets", moves.gets)) if cpus]
+    words = [
+        f"{verb} {cpus}" for verb, cpus in (("loses", moves.loses), ("gets", moves.gets)) if cpus
+    ]
     return ", ".join(words)
 
 
@@ -180,11 +222,15 @@ def _places(topology: Topology, cpu: int) -> Iterator[str]:
         yield numa_title(topology, of.numa_node)
     if of.uncore_cache != UNKNOWN:
         sharing = len(topology.uncore_caches[of.uncore_cache])
-        yield f"cache {of.uncore_cache}, " + (f"shared by {sharing} CPUs" if sharing > 1 else "its own")
+        yield f"cache {of.uncore_cache}, " + (
+            f"shared by {sharing} CPUs" if sharing > 1 else "its own"
+        )
 
 
 def _place(reason: Reason, locate: Locate) -> str:
-    """`intents/ran.yaml:14:7`; for what no file says, the name of the rule or goal: `built-in rule whole-cores`."""
+    """`intents/ran.yaml:14:7`; for what no file says, the name of the rule or goal: `built-in rule
+    whole-cores`.
+    """
     if ":" not in reason.origin:
         return f"built-in {reason.origin or 'rule'}"
     return str(locate(reason.origin) or reason.origin)
@@ -199,7 +245,9 @@ def _value(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return (" and " if any(isinstance(each, tuple) for each in value) else ",").join(map(_value, value))
+        return (" and " if any(isinstance(each, tuple) for each in value) else ",").join(
+            map(_value, value)
+        )
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_value(item)}" for key, item in value.items())
     return str(value)
@@ -208,5 +256,8 @@ def _value(value: Value) -> str:
 def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Rows of two columns; a first column that repeats is written once."""
     width = max((len(first) for first, _ in rows), default=0)
-    shown = ["" if index and rows[index - 1][0] == first else first for index, (first, _) in enumerate(rows)]
+    shown = [
+        "" if index and rows[index - 1][0] == first else first
+        for index, (first, _) in enumerate(rows)
+    ]
     return [f"  {first:<{width}}  {second}" for first, (_, second) in zip(shown, rows, strict=True)]

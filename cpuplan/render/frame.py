@@ -15,7 +15,9 @@ GUTTER = 4
 
 
 class Mark(NamedTuple):
-    """What to underline: a line, its columns `start` to `end` - 1 (all from 1, in code points), and words on it."""
+    """What to underline: a line, its columns `start` to `end` - 1 (all from 1, in code points), and
+    words on it.
+    """
 
     line: int
     start: int
@@ -26,7 +28,9 @@ class Mark(NamedTuple):
 
 
 def draw(lines: Sequence[str], marks: Iterable[Mark], colour: bool) -> list[str]:
-    """The rows of a frame: each marked line with its markers, lines ascending. Marks beyond the end are left out."""
+    """The rows of a frame: each marked line with its markers, lines ascending. Marks beyond the end
+    are left out.
+    """
     by_line: dict[int, list[Mark]] = {}
     for mark in sorted(marks, key=lambda mark: (mark.line, mark.start)):
         if 1 <= mark.line <= len(lines):
@@ -52,7 +56,10 @@ def _marked_line(number: int, line: str, marks: list[Mark], colour: bool) -> lis
     rows = []
     for mark in marks:  # markers of a long line may be far apart: each gets its own window
         first, last = _window(widths, min(mark.start - 1, len(chars)))
-        rows += [_row(number, _cut(chars, first, last), colour), _marker(mark, widths, first, last, colour)]
+        rows += [
+            _row(number, _cut(chars, first, last), colour),
+            _marker(mark, widths, first, last, colour),
+        ]
     return rows or [_row(number, _cut(chars, *_window(widths, 0)), colour)]
 
 
@@ -61,7 +68,9 @@ def _cut(chars: list[str], first: int, last: int) -> str:
 
 
 def _window(widths: list[int], start: int) -> tuple[int, int]:
-    """The stretch of a long line that is shown: some of what is before `start`, then as much as fits."""
+    """The stretch of a long line that is shown: some of what is before `start`, then as much as
+    fits.
+    """
     first, room = start, CONTEXT
     while first and widths[first - 1] <= room:
         first -= 1
@@ -90,12 +99,18 @@ def _row(number: int, text: str, colour: bool) -> str:
 
 
 def _width(text: str) -> int:
-    """Terminal columns of `text`: 2 for East Asian wide characters (UAX #11), 0 for combining ones."""
+    """Terminal columns of `text`: 2 for East Asian wide characters (UAX #11), 0 for combining
+    ones.
+    """
     if text.isascii():
         return len(text)
     import unicodedata
 
     return sum(
-        0 if unicodedata.category(char) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        0
+        if unicodedata.category(char) in ("Mn", "Me")
+        else 2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 1
         for char in text
     )

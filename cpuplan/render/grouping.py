@@ -1,4 +1,6 @@
-"""Findings that are alike, as one: thousands of stale files are a line for each class of nodes or cluster."""
+"""Findings that are alike, as one: thousands of stale files are a line for each class of nodes or
+cluster.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +14,9 @@ _EXAMPLES = 3
 
 
 def grouped(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The same with files of out/ that are alike together: of one class of nodes, else of one folder."""
+    """The same with files of out/ that are alike together: of one class of nodes, else of one
+    folder.
+    """
     found: list[Diagnostic] = []
     groups: dict[tuple[str, str], list[Diagnostic]] = {}
     for each in diagnostics:
@@ -26,13 +30,17 @@ def grouped(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _folder(path: str) -> str:
-    """The folder of a class of nodes (`out/nodes/<cluster>/<class>`), else that which the file is in."""
+    """The folder of a class of nodes (`out/nodes/<cluster>/<class>`), else that which the file is
+    in.
+    """
     parts = path.split("/")[:-1]
     return "/".join(parts[:4] if parts[1:2] == ["nodes"] else parts)
 
 
 def _together(folder: str, alike: Sequence[Diagnostic]) -> Diagnostic:
-    """One for all: its message is theirs, of the folder, with the number of files and the first ones."""
+    """One for all: its message is theirs, of the folder, with the number of files and the first
+    ones.
+    """
     first = alike[0]
     assert first.position  # noqa: S101 - `grouped` looked
     files = [each.position.path.removeprefix(f"{folder}/") for each in alike if each.position]

@@ -15,7 +15,9 @@ _MOST = 5
 
 
 def lines(found: Iterable[Moves], locate: Callable[[str], Position | None]) -> Iterator[str]:
-    """`lab/du-xeon: CPUs 4,36 move from isolated to reserved: reserved takes 4 whole cores (intents/a.yaml:12)`."""
+    """`lab/du-xeon: CPUs 4,36 move from isolated to reserved: reserved takes 4 whole cores
+    (intents/a.yaml:12)`.
+    """
     for each in found:
         name = f"{each.node_class.cluster}/{each.node_class.name}{_of(each.nodes)}"
         for move in each.moves:
@@ -33,7 +35,9 @@ def changes(found: Iterable[Change]) -> Iterator[str]:
         name = "/".join(each.key)
         match each:
             case Afresh(nodes=nodes, was=was, cpus=cpus):
-                why = f"its layout is one of CPUs {cpus}" if cpus else "its layout is not in the lock"
+                why = (
+                    f"its layout is one of CPUs {cpus}" if cpus else "its layout is not in the lock"
+                )
                 yield f"{name}: solved afresh, though {first_of(nodes, _MOST)} had a layout in {was}: {why}"
             case Resolved(before=before, now=now):
                 yield f"{name}: solved by OR-Tools {now}; the layout before was found by {before}"

@@ -1,12 +1,14 @@
-"""Tables of what there is: the classes of a plan (`cpuplan show` without a name), the entries of the catalogue."""
+"""Tables of what there is: the classes of a plan (`cpuplan show` without a name), the entries of
+the catalogue.
+"""
 
 from collections.abc import Iterable, Sequence
 
-from cpuplan.inventory import HardwareSpec
-from cpuplan.load.documents import Document
+from cpuplan.model.inventory import HardwareSpec
+from cpuplan.model.pools import POOLS
 from cpuplan.plan import NodePlan
-from cpuplan.pools import POOLS
 from cpuplan.printable import printable_values
+from cpuplan.read.documents import Document
 
 _HEAD = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 
@@ -23,12 +25,18 @@ def catalogue(entries: Iterable[Document]) -> str:
 
 
 def _model(name: str, spec: HardwareSpec) -> tuple[str, ...]:
-    from cpuplan.load import hardware
+    from cpuplan.fleet import hardware
 
     topology, _ = hardware.build(spec)
     if topology is None:
         return (name, *[""] * 5, spec.model or "")
-    groups = (topology.sockets, topology.cores, topology.cpus, topology.numa_facts, topology.uncore_caches)
+    groups = (
+        topology.sockets,
+        topology.cores,
+        topology.cpus,
+        topology.numa_facts,
+        topology.uncore_caches,
+    )
     return (name, *(str(len(group)) for group in groups), spec.model or "")
 
 
@@ -36,7 +44,10 @@ def table(rows: Sequence[tuple[str, ...]]) -> str:
     """Columns as wide as they need."""
     rows = printable_values(tuple(rows))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -32,7 +32,9 @@ def _tables(title: str, schema: Schema, definitions: Schema) -> Iterator[str]:
         if inner and inner.get("properties"):
             nested.append((f"{title}.{name}", inner))
         default = "required" if name in required else _default(field.get("default"))
-        rows.append(f"| `{name}` | {_type(field, definitions)} | {default} | {_meaning(field, inner)} |")
+        rows.append(
+            f"| `{name}` | {_type(field, definitions)} | {default} | {_meaning(field, inner)} |"
+        )
     yield "\n".join(rows) + "\n"
     for name, inner in nested:
         yield from _tables(name, inner, definitions)
@@ -67,7 +69,12 @@ def _type(field: Schema, definitions: Schema) -> str:
         return f"list of {_type(field.get('items', {}), definitions)}"
     if field.get("type") == "string" and field.get("examples"):
         return f"text such as `{field['examples'][0]}`"
-    names_of = {"string": "text", "integer": "number", "object": "mapping", "boolean": "`true`, `false`"}
+    names_of = {
+        "string": "text",
+        "integer": "number",
+        "object": "mapping",
+        "boolean": "`true`, `false`",
+    }
     return names_of.get(str(field.get("type")), "CPU list" if "pattern" in field else "text")
 
 

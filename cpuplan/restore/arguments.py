@@ -1,11 +1,13 @@
-"""Boot arguments that take CPUs or memory from a machine (kernel: Documentation/admin-guide/kernel-parameters.txt)."""
+"""Boot arguments that take CPUs or memory from a machine (kernel:
+Documentation/admin-guide/kernel-parameters.txt).
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from cpuplan.components import cmdline
 from cpuplan.cpuset import CpuSet
-from cpuplan.topology import Topology
+from cpuplan.model.topology import Topology
 
 _SIZE = re.compile(r"([0-9]{1,15})([KMGTkmgt]?)")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
@@ -31,7 +33,8 @@ def one_thread(line: str) -> str:
 def cpus_off(line: str, topology: Topology) -> Iterator[tuple[str, CpuSet]]:
     """Each word that keeps CPUs of the machine `topology` from coming up, and these CPUs.
 
-    maxcpus= counts what boots, in the order of the numbers; nr_cpus= and possible_cpus= bound numbers.
+    maxcpus= counts what boots, in the order of the numbers; nr_cpus= and possible_cpus= bound
+    numbers.
     """
     if word := one_thread(line):
         yield word, topology.online - CpuSet(topology.cores)
@@ -39,7 +42,9 @@ def cpus_off(line: str, topology: Topology) -> Iterator[tuple[str, CpuSet]]:
     for name, value in values(line):
         if name == "nosmp":
             yield name, CpuSet(present[1:])
-        if name not in ("maxcpus", "nr_cpus", "possible_cpus") or not re.fullmatch("[0-9]{1,5}", value):
+        if name not in ("maxcpus", "nr_cpus", "possible_cpus") or not re.fullmatch(
+            "[0-9]{1,5}", value
+        ):
             continue
         limit = max(int(value), 1)
         gone = present[limit:] if name == "maxcpus" else [cpu for cpu in present if cpu >= limit]
@@ -57,7 +62,9 @@ def limits_cpus(line: str) -> str:
 
 def memory_limit(line: str) -> int | None:
     """Bytes that `mem=` leaves; None without it. Of several the last counts."""
-    sizes = [to_bytes(value) for name, value in values(line) if name == "mem" and _SIZE.fullmatch(value)]
+    sizes = [
+        to_bytes(value) for name, value in values(line) if name == "mem" and _SIZE.fullmatch(value)
+    ]
     return sizes[-1] if sizes else None
 
 
@@ -69,7 +76,9 @@ def memory_taken(line: str) -> int:
             taken += max((to_bytes(size) for size in _crash_sizes(value)), default=0)
         elif name == "memmap":
             areas = (re.split(r"[$!#@]", area) for area in value.split(","))
-            taken += sum(to_bytes(area[0]) for area in areas if len(area) == 2 and _SIZE.fullmatch(area[0]))
+            taken += sum(
+                to_bytes(area[0]) for area in areas if len(area) == 2 and _SIZE.fullmatch(area[0])
+            )
     return taken
 
 
@@ -80,7 +89,9 @@ def _crash_sizes(value: str) -> Sequence[str]:
 
 
 def huge_pages(line: str) -> dict[int, int]:
-    """Pages that the line asks for, by size in kB; 0 is the default size. NUMA nodes (`0:2,1:4`) are added up."""
+    """Pages that the line asks for, by size in kB; 0 is the default size. NUMA nodes (`0:2,1:4`)
+    are added up.
+    """
     found: dict[int, int] = {}
     size = 0
     for name, value in values(line):
@@ -88,9 +99,13 @@ def huge_pages(line: str) -> dict[int, int]:
             size = to_bytes(value) // 1024
         elif name == "hugepages":
             counts = (part.rpartition(":")[2] for part in value.split(","))
-            found[size] = found.get(size, 0) + sum(int(count) for count in counts if re.fullmatch("[0-9]{1,9}", count))
+            found[size] = found.get(size, 0) + sum(
+                int(count) for count in counts if re.fullmatch("[0-9]{1,9}", count)
+            )
             size = 0
-    default = [to_bytes(value) // 1024 for name, value in values(line) if name == "default_hugepagesz"]
+    default = [
+        to_bytes(value) // 1024 for name, value in values(line) if name == "default_hugepagesz"
+    ]
     if default and 0 in found:
         found[default[-1]] = found.get(default[-1], 0) + found.pop(0)
     return found

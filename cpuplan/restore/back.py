@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.importers.base import KubeletFiles, Machine, NumaFacts
+from cpuplan.model.topology import Topology
 from cpuplan.restore import caches
 from cpuplan.restore.wholes import UntoldError, Whole, by_label, dies, parts
-from cpuplan.topology import Topology
 
 
 def put_back(machine: Machine, off: CpuSet, whole: Whole) -> Machine:
@@ -15,7 +15,9 @@ def put_back(machine: Machine, off: CpuSet, whole: Whole) -> Machine:
     online = machine.online | off
     siblings = tuple(sorted(parts(topology.cores.values(), online), key=lambda cpus: cpus.first))
     core = {cpu: cpus for cpus in siblings for cpu in cpus}
-    sockets = _labelled(machine.sockets, off, topology.sockets.values(), {c.cpu: c.socket for c in topology.cpus})
+    sockets = _labelled(
+        machine.sockets, off, topology.sockets.values(), {c.cpu: c.socket for c in topology.cpus}
+    )
     numa_nodes = tuple(_numa_nodes(machine.numa_nodes, off, topology))
     made = machine._replace(
         online=online,
@@ -42,8 +44,12 @@ def _die_labels(machine: Machine, off: CpuSet, topology: Topology) -> dict[int, 
     return _labelled(machine.dies, off, dies(topology), {cpu.cpu: cpu.die for cpu in topology.cpus})
 
 
-def _labelled(known: dict[int, int], off: CpuSet, groups: Iterable[CpuSet], own: dict[int, int]) -> dict[int, int]:
-    """Labels with those of CPUs that are off: what the rest of their group has, else what the whole says."""
+def _labelled(
+    known: dict[int, int], off: CpuSet, groups: Iterable[CpuSet], own: dict[int, int]
+) -> dict[int, int]:
+    """Labels with those of CPUs that are off: what the rest of their group has, else what the whole
+    says.
+    """
     if not known:
         return known
     found = dict(known)
@@ -53,21 +59,27 @@ def _labelled(known: dict[int, int], off: CpuSet, groups: Iterable[CpuSet], own:
     return found
 
 
-def _core_ids(machine: Machine, off: CpuSet, core: dict[int, CpuSet], whole: Whole) -> dict[int, int]:
+def _core_ids(
+    machine: Machine, off: CpuSet, core: dict[int, CpuSet], whole: Whole
+) -> dict[int, int]:
     """core_id of CPUs that are off.
 
-    As the whole says, if it says the same of the others; else their siblings', where siblings share them; else that of
-    the CPU at the same place of another socket.
+    As the whole says, if it says the same of the others; else their siblings', where siblings share
+    them; else that of the CPU at the same place of another socket.
     """
     known, topology = machine.core_ids, whole.topology
     if not known:
         return known
     if all(topology[cpu].core_id == number for cpu, number in known.items()):
         return known | {cpu: topology[cpu].core_id for cpu in off}
-    shared = all(len({known[cpu] for cpu in siblings if cpu in known}) < 2 for siblings in machine.siblings)
+    shared = all(
+        len({known[cpu] for cpu in siblings if cpu in known}) < 2 for siblings in machine.siblings
+    )
     found = dict(known)
     for cpu in off:
-        mine = next((known[other] for other in core[cpu] if other in known), None) if shared else None
+        mine = (
+            next((known[other] for other in core[cpu] if other in known), None) if shared else None
+        )
         if mine is None:
             mine = _of_another_socket(cpu, known, topology)
         if mine is None:
@@ -77,11 +89,15 @@ def _core_ids(machine: Machine, off: CpuSet, core: dict[int, CpuSet], whole: Who
 
 
 def _of_another_socket(cpu: int, known: dict[int, int], topology: Topology) -> int | None:
-    """The core_id at the place of `cpu` in its socket, where all sockets that tell it tell the same."""
+    """The core_id at the place of `cpu` in its socket, where all sockets that tell it tell the
+    same.
+    """
     sockets = [_cores_of(cpus, topology) for cpus in topology.sockets.values()]
     mine = next(cores for cores in sockets if any(cpu in core for core in cores))
     place, thread = next((at, core.index(cpu)) for at, core in enumerate(mine) if cpu in core)
-    told = {known.get(cores[place][thread]) for cores in sockets if len(cores) == len(mine)} - {None}
+    told = {known.get(cores[place][thread]) for cores in sockets if len(cores) == len(mine)} - {
+        None
+    }
     return told.pop() if len(told) == 1 else None
 
 
@@ -89,7 +105,9 @@ def _cores_of(cpus: CpuSet, topology: Topology) -> list[tuple[int, ...]]:
     return [tuple(siblings) for siblings in topology.cores.values() if siblings <= cpus]
 
 
-def _core_types(machine: Machine, off: CpuSet, core: dict[int, CpuSet], whole: Whole) -> dict[int, str]:
+def _core_types(
+    machine: Machine, off: CpuSet, core: dict[int, CpuSet], whole: Whole
+) -> dict[int, str]:
     known = machine.core_types
     if not known:
         return known
@@ -102,7 +120,9 @@ def _core_types(machine: Machine, off: CpuSet, core: dict[int, CpuSet], whole: W
     return found
 
 
-def _clusters(machine: Machine, online: CpuSet, siblings: Sequence[CpuSet], topology: Topology) -> tuple[CpuSet, ...]:
+def _clusters(
+    machine: Machine, online: CpuSet, siblings: Sequence[CpuSet], topology: Topology
+) -> tuple[CpuSet, ...]:
     known = set(machine.clusters)
     if not known or known == set(machine.siblings):
         return tuple(siblings) if known else ()
@@ -119,7 +139,9 @@ def _numa_nodes(nodes: Iterable[NumaFacts], off: CpuSet, topology: Topology) -> 
         yield node._replace(cpus=(node.cpus | mine) - others)
 
 
-def _kubelet(files: KubeletFiles, before: Machine, after: Machine, off: CpuSet, topology: Topology) -> KubeletFiles:
+def _kubelet(
+    files: KubeletFiles, before: Machine, after: Machine, off: CpuSet, topology: Topology
+) -> KubeletFiles:
     """The files that only the kubelet reads, as they are with the CPUs online."""
     links = files.numa_links
     if links is not None:
@@ -143,7 +165,9 @@ def _kubelet(files: KubeletFiles, before: Machine, after: Machine, off: CpuSet, 
 
 
 def _places(known: dict[int, int], off: CpuSet, told: dict[int, int]) -> dict[int, int]:
-    """Books or drawers with those of the CPUs that are off: the only one there is, else what the whole says."""
+    """Books or drawers with those of the CPUs that are off: the only one there is, else what the
+    whole says.
+    """
     if not known:
         return known
     if len(labels := set(known.values())) == 1:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.importers.base import CacheFacts, Machine
-from cpuplan.load.kubelet import UNCORE_LEVEL
+from cpuplan.model.topology import Topology
 from cpuplan.restore.wholes import UntoldError, Whole, by_label, dies, parts
-from cpuplan.topology import Topology
 
 
 def restored(machine: Machine, online: CpuSet, whole: Whole) -> Iterator[CacheFacts]:
@@ -20,7 +20,11 @@ def restored(machine: Machine, online: CpuSet, whole: Whole) -> Iterator[CacheFa
 
 
 def _of_kind(
-    known: list[CacheFacts], before: CpuSet, online: CpuSet, listed: list[CacheFacts], topology: Topology
+    known: list[CacheFacts],
+    before: CpuSet,
+    online: CpuSet,
+    listed: list[CacheFacts],
+    topology: Topology,
 ) -> list[CacheFacts]:
     shown = {cache.cpus for cache in known}
     domains = _domains(known[0].level, shown, before, [cache.cpus for cache in listed], topology)
@@ -32,7 +36,9 @@ def _of_kind(
         mine = by_cpus.get(cpus & before)
         if mine is None:
             told = of_document.get(cpus)
-            size = told.size if told and told.size else sizes.copy().pop() if len(sizes) == 1 else None
+            size = (
+                told.size if told and told.size else sizes.copy().pop() if len(sizes) == 1 else None
+            )
             identity = told.id if told and told.id is not None else ids[number] if ids else None
             if (size is None and sizes != {None}) or (identity is None and _needs_id(known)):
                 raise UntoldError("the sizes and ids of their caches")
@@ -48,23 +54,34 @@ def _needs_id(known: Sequence[CacheFacts]) -> bool:
 def _domains(
     level: int, known: set[CpuSet], online: CpuSet, listed: Sequence[CpuSet], topology: Topology
 ) -> Sequence[CpuSet]:
-    """The CPUs of each cache of a kind: as a document lists them, else the kind of groups of which each has one."""
+    """The CPUs of each cache of a kind: as a document lists them, else the kind of groups of which
+    each has one.
+    """
     by_cluster = by_label({cpu.cpu: cpu.cluster for cpu in topology.cpus}).values()
     uncore = topology.uncore_caches.values()
     sizes = (topology.cores.values(), by_cluster, dies(topology), topology.numa_nodes.values())
     exact = (listed, uncore) if level == UNCORE_LEVEL else (listed,)
     fitting = [groups for groups in exact if parts(groups, online) == known]
-    if not fitting and (level >= UNCORE_LEVEL or len(known) > 1):  # one of a lower level may not be everybody's
-        fitting = [each for each in (*sizes, uncore, topology.sockets.values()) if parts(each, online) == known]
+    # one of a lower level may not be everybody's
+    if not fitting and (level >= UNCORE_LEVEL or len(known) > 1):
+        fitting = [
+            each
+            for each in (*sizes, uncore, topology.sockets.values())
+            if parts(each, online) == known
+        ]
     if len({frozenset(each) for each in fitting}) != 1:
         raise UntoldError("their caches")
     return list(fitting[0])
 
 
 def _ids(known: Sequence[CacheFacts], domains: Sequence[CpuSet]) -> list[int] | None:
-    """The ids of all caches by lowest CPU, where those that are known are evenly spaced in that order."""
+    """The ids of all caches by lowest CPU, where those that are known are evenly spaced in that
+    order.
+    """
     order = sorted(domains, key=lambda cpus: cpus.first)
-    places = {at: cache.id for at, cpus in enumerate(order) for cache in known if cache.cpus <= cpus}
+    places = {
+        at: cache.id for at, cpus in enumerate(order) for cache in known if cache.cpus <= cpus
+    }
     told = sorted((at, number) for at, number in places.items() if number is not None)
     if len(told) < 2 or len(told) < len(known):
         return None

@@ -20,10 +20,11 @@ class _Off(NamedTuple):
 
 
 def restore(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
-    """The machine with those CPUs online that only software switched off, and sentences on what was done and was not.
+    """The machine with those CPUs online that only software switched off, and sentences on what was
+    done and was not.
 
-    Where a CPU belongs is told by the inventory, else by the numbering of the others; where neither tells, it stays
-    offline. CPUs that are offline for another reason are a fact.
+    Where a CPU belongs is told by the inventory, else by the numbering of the others; where neither
+    tells, it stays offline. CPUs that are offline for another reason are a fact.
     """
     whole = _inventory(machine, planned)
     if whole is not None:
@@ -42,9 +43,15 @@ def _inventory(machine: Machine, planned: Planned) -> Whole | None:
 
 
 def _without_inventory(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
-    """CPUs whose place only the others' can tell. That a boot argument is of a plan must be told, too."""
+    """CPUs whose place only the others' can tell. That a boot argument is of a plan must be told,
+    too.
+    """
     own = _units(machine, planned) & machine.offline
-    line = machine.marks.grub if arguments.limits_cpus(machine.marks.grub) else " ".join(planned.arguments)
+    line = (
+        machine.marks.grub
+        if arguments.limits_cpus(machine.marks.grub)
+        else " ".join(planned.arguments)
+    )
     whole = wholes.by_numbering(machine) if own or arguments.limits_cpus(line) else None
     if whole is not None:
         known = machine._replace(boot_arguments=line)
@@ -63,7 +70,9 @@ def _units(machine: Machine, planned: Planned) -> CpuSet:
     return machine.marks.switched_off | planned.offlined
 
 
-def _switched_off(machine: Machine, planned: Planned, whole: Whole, missing: CpuSet) -> Iterator[_Off]:
+def _switched_off(
+    machine: Machine, planned: Planned, whole: Whole, missing: CpuSet
+) -> Iterator[_Off]:
     """The CPUs of `missing` that are off by software, by what did it."""
     if cpus := _units(machine, planned) & missing:
         yield _Off(cpus, _UNIT)
@@ -82,7 +91,9 @@ def _put_back(machine: Machine, off: list[_Off], whole: Whole) -> tuple[Machine,
         restored = put_back(machine, cpus, whole)
     except UntoldError as error:
         return machine, [_left_off(cpus & machine.offline, by, f"{error} are not told")]
-    return restored, [f"{cpus_text(cpus)} switched off by {by}: taken as online, as {whole.source} has them"]
+    return restored, [
+        f"{cpus_text(cpus)} switched off by {by}: taken as online, as {whole.source} has them"
+    ]
 
 
 def _left_off(cpus: CpuSet, by: str, why: str) -> str:
@@ -96,7 +107,9 @@ def _limited(machine: Machine) -> list[str]:
     if not words:
         return []
     cpus = cpus_text(machine.offline)
-    return [f"booted with {words}: {cpus} written as offline; if an intent is to say that, import without it first"]
+    return [
+        f"booted with {words}: {cpus} written as offline; if an intent is to say that, import without it first"
+    ]
 
 
 def _hidden(machine: Machine) -> list[str]:

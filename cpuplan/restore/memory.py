@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from cpuplan.fleet import hardware
 from cpuplan.importers.base import Machine, NumaFacts
 from cpuplan.importers.differences import MEMORY_TOLERANCE, same_memory
-from cpuplan.load import hardware
 from cpuplan.restore import arguments
 from cpuplan.restore.plans import Planned
 
@@ -13,14 +13,18 @@ _HOLE = 4 * 1024**3
 
 
 def restore(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
-    """The machine without planned huge pages, and with the memory that the inventory has and boot arguments hide."""
+    """The machine without planned huge pages, and with the memory that the inventory has and boot
+    arguments hide.
+    """
     nodes = tuple(_without_pages(machine, planned))
     found, sentences = _with_memory(machine, nodes, planned)
     return machine._replace(numa_nodes=found), sentences
 
 
 def _without_pages(machine: Machine, planned: Planned) -> Iterator[NumaFacts]:
-    """NUMA nodes without the pages that units, boot arguments of a plan and intents ask for: at most as many."""
+    """NUMA nodes without the pages that units, boot arguments of a plan and intents ask for: at
+    most as many.
+    """
     asked = dict(machine.marks.huge_pages)
     anywhere = arguments.huge_pages(machine.marks.grub)
     for (number, size), count in planned.huge_pages.items():
@@ -33,7 +37,8 @@ def _without_pages(machine: Machine, planned: Planned) -> Iterator[NumaFacts]:
         kept = {
             size: count
             for size, count in node.huge_pages.items()
-            if count > asked.get((node.id, size), -1) and spread.get(size, 0) > anywhere.get(size, -1)
+            if count > asked.get((node.id, size), -1)
+            and spread.get(size, 0) > anywhere.get(size, -1)
         }
         yield node._replace(huge_pages=kept)
 
@@ -75,10 +80,14 @@ def _like(node: NumaFacts, known: Mapping[int, int]) -> NumaFacts:
     return node if node.memory is None else node._replace(memory=known[node.id])
 
 
-def _only_moved(nodes: tuple[NumaFacts, ...], known: Mapping[int, int], seen: int, whole: int) -> bool:
+def _only_moved(
+    nodes: tuple[NumaFacts, ...], known: Mapping[int, int], seen: int, whole: int
+) -> bool:
     """Whether the kernel only took its own share from another NUMA node."""
     most = whole // MEMORY_TOLERANCE
-    return same_memory(seen, whole) and all(abs((node.memory or 0) - known.get(node.id, 0)) <= most for node in nodes)
+    return same_memory(seen, whole) and all(
+        abs((node.memory or 0) - known.get(node.id, 0)) <= most for node in nodes
+    )
 
 
 def _explained(whole: int, seen: int, limit: int | None, taken: int) -> bool:

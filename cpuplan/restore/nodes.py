@@ -9,7 +9,8 @@ from cpuplan.restore.plans import Planned
 
 
 def restore(imported: Imported, root: Path) -> Imported:
-    """Undo what the plans of the project at `root` did, and what the machines themselves tell of plans.
+    """Undo what the plans of the project at `root` did, and what the machines themselves tell of
+    plans.
 
     Remarks say what was undone, and what could not be.
     """

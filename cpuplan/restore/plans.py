@@ -7,11 +7,11 @@ from cpuplan.components import hugepages
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.importers import documents
 from cpuplan.importers.base import Node
-from cpuplan.inventory import HardwareSpec
+from cpuplan.model.inventory import HardwareSpec
 from cpuplan.plan import NodeClass
 
 if TYPE_CHECKING:
-    from cpuplan.load.lock import Starts
+    from cpuplan.fleet.lock import Starts
 
 
 class Planned(NamedTuple):
@@ -35,7 +35,9 @@ class Plans:
             self._clusters.setdefault(name, []).append(cluster)
 
     def of(self, node: Node) -> Planned:
-        """The node's own; of one whose input names no cluster, if the project has one node of that name."""
+        """The node's own; of one whose input names no cluster, if the project has one node of that
+        name.
+        """
         cluster = documents.cluster_of(node)
         if node.cluster is None and len(found := self._clusters.get(node.name, [])) == 1:
             cluster = found[0]
@@ -43,17 +45,21 @@ class Plans:
 
 
 def read(root: Path) -> Plans:
-    """The plans of the project at `root`: its inventory, and what its lock says of the classes of its intents.
+    """The plans of the project at `root`: its inventory, and what its lock says of the classes of
+    its intents.
 
-    What is wrong with the project is not said here, and what cannot be read of it is as good as missing.
+    What is wrong with the project is not said here, and what cannot be read of it is as good as
+    missing.
     """
     from cpuplan import pipeline
-    from cpuplan.load import groups
+    from cpuplan.fleet import groups
 
     if not any((root / name).is_dir() for name in ("inventories", "intents")):
         return Plans({})
     project = pipeline.load(root)
-    specs: dict[str, HardwareSpec] = {each.name: each.spec for each in project.documents.of_kind("Hardware")}
+    specs: dict[str, HardwareSpec] = {
+        each.name: each.spec for each in project.documents.of_kind("Hardware")
+    }
     nodes = {
         (group.cluster, name): Planned(group.hardware, specs.get(group.hardware))
         for group in groups.build(project.documents, [])
@@ -74,6 +80,7 @@ def _planned(layouts: "Starts", node_class: NodeClass) -> Planned:
         offlined=start.locked.pools.get("offlined", EMPTY) if start else EMPTY,
         arguments=node_class.spec.kernel.extra_arguments,
         huge_pages={
-            (pages.numa_node, hugepages.to_kib(pages.size)): pages.count for pages in node_class.spec.huge_pages.pages
+            (pages.numa_node, hugepages.to_kib(pages.size)): pages.count
+            for pages in node_class.spec.huge_pages.pages
         },
     )

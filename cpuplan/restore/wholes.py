@@ -1,16 +1,18 @@
-"""The whole machine of which some CPUs are off: as the inventory has it, else as the numbering of its CPUs proves."""
+"""The whole machine of which some CPUs are off: as the inventory has it, else as the numbering of
+its CPUs proves.
+"""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.fleet import hardware, problem, regular
 from cpuplan.importers.base import CacheFacts, Machine
-from cpuplan.inventory import HardwareSpec, Numbering, Regular
-from cpuplan.load import hardware, problem, regular
+from cpuplan.model.inventory import HardwareSpec, Numbering, Regular
+from cpuplan.model.topology import Topology
 from cpuplan.quantity import to_bytes
 from cpuplan.restore import arguments
-from cpuplan.topology import Topology
 
 _L3 = 3
 
@@ -20,7 +22,9 @@ class UntoldError(Exception):
 
 
 class Whole(NamedTuple):
-    """A machine with all CPUs that it has: their groups, and the caches where a document lists them."""
+    """A machine with all CPUs that it has: their groups, and the caches where a document lists
+    them.
+    """
 
     topology: Topology
     source: str  # what tells it, for people
@@ -41,7 +45,9 @@ def _caches(spec: HardwareSpec) -> Iterator[CacheFacts]:
         assert spec.topology is not None  # noqa: S101 - it has caches
         size = to_bytes(cache.size) if cache.size else None
         domains = hardware.cache_domains(spec.topology, cache)
-        ids: Iterable[int | None] = problem.numbers(cache.ids) if cache.ids else [None] * len(domains)
+        ids: Iterable[int | None] = (
+            problem.numbers(cache.ids) if cache.ids else [None] * len(domains)
+        )
         for cpus, identity in zip(domains, ids, strict=True):
             yield CacheFacts(cache.level, cache.type, size, identity, cpus)
 
@@ -55,13 +61,18 @@ def agrees(topology: Topology, machine: Machine) -> bool:
         (machine.siblings, topology.cores.values()),
         (by_label(machine.sockets).values(), topology.sockets.values()),
         ((node.cpus for node in machine.numa_nodes), topology.numa_nodes.values()),
-        ((cache.cpus for cache in machine.caches if cache.level == _L3), topology.uncore_caches.values()),
+        (
+            (cache.cpus for cache in machine.caches if cache.level == _L3),
+            topology.uncore_caches.values(),
+        ),
     ):
         told = parts(mine, online)
         if told and parts(theirs, online) != told:
             return False
     nodes = {cpu: node.id for node in machine.numa_nodes for cpu in node.cpus & online}
-    nodes |= {cpu: node for node, cpus in machine.marks.linked.items() for cpu in cpus & topology.online}
+    nodes |= {
+        cpu: node for node, cpus in machine.marks.linked.items() for cpu in cpus & topology.online
+    }
     return all(topology[cpu].numa_node == node for cpu, node in nodes.items())
 
 
@@ -80,13 +91,20 @@ def by_label(labels: dict[int, int]) -> dict[int, CpuSet]:
 
 def dies(topology: Topology) -> list[CpuSet]:
     """The dies of each socket."""
-    return [die & socket for die in topology.dies.values() for socket in topology.sockets.values() if die & socket]
+    return [
+        die & socket
+        for die in topology.dies.values()
+        for socket in topology.sockets.values()
+        if die & socket
+    ]
 
 
 def by_numbering(machine: Machine) -> Whole | None:
-    """The one machine of equal sockets, numbered as firmwares do, that has the CPUs that are online where they are.
+    """The one machine of equal sockets, numbered as firmwares do, that has the CPUs that are online
+    where they are.
 
-    None if no such machine fits, or machines that differ in where the other CPUs are: nothing is guessed.
+    None if no such machine fits, or machines that differ in where the other CPUs are: nothing is
+    guessed.
     """
     found: dict[Hashable, Topology] = {}
     for each in _candidates(machine):
@@ -95,7 +113,11 @@ def by_numbering(machine: Machine) -> Whole | None:
             found.setdefault(_places(topology), topology)
     if len(found) != 1:
         return None
-    return Whole(next(iter(found.values())), "the numbering of the others", tells_types=not machine.core_types)
+    return Whole(
+        next(iter(found.values())),
+        "the numbering of the others",
+        tells_types=not machine.core_types,
+    )
 
 
 def _places(topology: Topology) -> Hashable:
@@ -106,7 +128,9 @@ def _fits_smt(topology: Topology, machine: Machine) -> bool:
     """With SMT off, just the first thread of each core is online."""
     if not _is_smt_off(machine):
         return True
-    return all(siblings & machine.online <= CpuSet((core,)) for core, siblings in topology.cores.items())
+    return all(
+        siblings & machine.online <= CpuSet((core,)) for core, siblings in topology.cores.items()
+    )
 
 
 def _is_smt_off(machine: Machine) -> bool:
@@ -114,7 +138,9 @@ def _is_smt_off(machine: Machine) -> bool:
 
 
 def _candidates(machine: Machine) -> Iterator[Regular]:
-    """Machines of as many CPUs and sockets, with every number of threads, nodes and caches that they can have."""
+    """Machines of as many CPUs and sockets, with every number of threads, nodes and caches that
+    they can have.
+    """
     present = machine.online | machine.offline
     sockets = len(set(machine.sockets.values())) or 1
     if not present or present.last != len(present) - 1 or len(present) % sockets:
@@ -126,7 +152,9 @@ def _candidates(machine: Machine) -> Iterator[Regular]:
         if per_socket % threads or nodes % sockets or nodes // sockets > cores:
             continue
         caches = _cache_counts(machine, cores)
-        for of_threads, of_cores, count in product(("separate", "adjacent"), ("blocks", "interleaved"), caches):
+        for of_threads, of_cores, count in product(
+            ("separate", "adjacent"), ("blocks", "interleaved"), caches
+        ):
             yield Regular.model_construct(
                 sockets=sockets,
                 cores_per_socket=cores,
@@ -139,7 +167,10 @@ def _candidates(machine: Machine) -> Iterator[Regular]:
 
 def _numa_nodes(machine: Machine) -> int:
     """How many have CPUs, online or linked; one where there are none."""
-    return len({node.id for node in machine.numa_nodes if node.cpus} | machine.marks.linked.keys()) or 1
+    return (
+        len({node.id for node in machine.numa_nodes if node.cpus} | machine.marks.linked.keys())
+        or 1
+    )
 
 
 def _threads(machine: Machine) -> Collection[int]:

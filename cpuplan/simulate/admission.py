@@ -1,18 +1,22 @@
-"""Pods on a simulated node, one after the other: who gets what, who is refused, what is left, what a restart does."""
+"""Pods on a simulated node, one after the other: who gets what, who is refused, what is left, what
+a restart does.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cpuplan.simulate import cpustate, memorystate, quantity, snapshot
-from cpuplan.simulate.bits import members
-from cpuplan.simulate.defaults import apply_defaults
-from cpuplan.simulate.errors import HangError, KubeletError, PanicError, refusal
-from cpuplan.simulate.hints import TopologyHint
-from cpuplan.simulate.kubelet import Kubelet, Node, StartError
+from cpuplan.kubelet import quantity, snapshot
+from cpuplan.kubelet.bits import members
+from cpuplan.kubelet.cpu import state as cpustate
+from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.kubelet.memory import state as memorystate
+from cpuplan.kubelet.node import Kubelet, Node, StartError
+from cpuplan.kubelet.pods.defaults import apply_defaults
+from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
+from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
+from cpuplan.kubelet.topology.hints import TopologyHint
+from cpuplan.kubelet.topology.topologymanager import NONE, SINGLE
 from cpuplan.simulate.planned import Planned
-from cpuplan.simulate.pod import CPU, MEMORY, Container, Pod
-from cpuplan.simulate.qos import GUARANTEED, pod_qos
-from cpuplan.simulate.topologymanager import NONE, SINGLE
 
 #: The pod that asks what is left, and its memory: next to nothing.
 _PROBE = "probe"
@@ -23,14 +27,18 @@ ENDS = (HANG, PANIC)
 
 
 class Refusal(NamedTuple):
-    """Reason and message of the pod's status; or that the kubelet itself comes to an end over the pod."""
+    """Reason and message of the pod's status; or that the kubelet itself comes to an end over the
+    pod.
+    """
 
     reason: str
     message: str
 
 
 class Placed(NamedTuple):
-    """A container that was admitted: its CPUs (own ones, or the shared pool of the moment) and its memory's nodes."""
+    """A container that was admitted: its CPUs (own ones, or the shared pool of the moment) and its
+    memory's nodes.
+    """
 
     name: str
     cpus: int
@@ -48,9 +56,11 @@ class Outcome(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What is left for exclusive use: CPUs; the largest request of one container that would still be admitted.
+    """What is left for exclusive use: CPUs; the largest request of one container that would still
+    be admitted.
 
-    By NUMA node it is that of a container with a device there, all CPUs on the node; None where nothing aligns them.
+    By NUMA node it is that of a container with a device there, all CPUs on the node; None where
+    nothing aligns them.
     """
 
     cpus: int
@@ -64,7 +74,8 @@ class NodeOutcome(NamedTuple):
     outcomes: tuple[Outcome, ...]
     left: Left | None  # None without the static policy, and after the kubelet's end
     default: int  # the shared pool: where all other containers run
-    after_restart: tuple[tuple[Pod | None, Refusal], ...] = ()  # None: the kubelet does not come up again
+    # None: the kubelet does not come up again
+    after_restart: tuple[tuple[Pod | None, Refusal], ...] = ()
 
 
 def admit(kubelet: Kubelet, pod: Pod) -> Refusal | None:
@@ -81,7 +92,9 @@ def admit(kubelet: Kubelet, pod: Pod) -> Refusal | None:
 
 
 class Overlap(NamedTuple):
-    """A CPU that a pod has for itself and another pod too; `other` is empty where it is a reserved CPU."""
+    """A CPU that a pod has for itself and another pod too; `other` is empty where it is a reserved
+    CPU.
+    """
 
     pod: str
     cpu: int
@@ -123,7 +136,9 @@ def outcome(kubelet: Kubelet, pod: Pod, refused: Refusal | None) -> Outcome:
 
 
 def placed(kubelet: Kubelet, of: Outcome) -> Outcome:
-    """The outcome with the containers as they run now that all pods are in: the shared pool shrinks to the end."""
+    """The outcome with the containers as they run now that all pods are in: the shared pool shrinks
+    to the end.
+    """
     if of.refused:
         return of
     uid = of.pod.uid
@@ -140,7 +155,9 @@ def placed(kubelet: Kubelet, of: Outcome) -> Outcome:
 
 
 def left(kubelet: Kubelet) -> Left | None:
-    """What further containers could have; asked of the kubelet, which is then as it was. None without own CPUs."""
+    """What further containers could have; asked of the kubelet, which is then as it was. None
+    without own CPUs.
+    """
     policy = kubelet.cpus.policy
     if policy is None:
         return None
@@ -148,20 +165,33 @@ def left(kubelet: Kubelet) -> Left | None:
     free = policy.available(kubelet.cpus.state)
     nodes = policy.topology.numa_nodes
     single = kubelet.topology_manager.policy.name == SINGLE
-    most = max(((free & cpus).bit_count() for cpus in nodes.values()), default=0) if single else free.bit_count()
+    most = (
+        max(((free & cpus).bit_count() for cpus in nodes.values()), default=0)
+        if single
+        else free.bit_count()
+    )
     largest = _largest(kubelet, moment, most, free)
     aligned = kubelet.topology_manager.policy.name != NONE
     by_node = {
-        node: (free & cpus, _largest(kubelet, moment, (free & cpus).bit_count(), cpus, node) if aligned else None)
+        node: (
+            free & cpus,
+            _largest(kubelet, moment, (free & cpus).bit_count(), cpus, node) if aligned else None,
+        )
         for node, cpus in nodes.items()
     }
     return Left(free, largest, by_node)
 
 
-def _largest(kubelet: Kubelet, moment: snapshot.Snapshot, most: int, within: int, node: int | None = None) -> int:
-    """The largest request from `most` down whose CPUs come from `within`, with a device on `node`."""
+def _largest(
+    kubelet: Kubelet, moment: snapshot.Snapshot, most: int, within: int, node: int | None = None
+) -> int:
+    """The largest request from `most` down whose CPUs come from `within`, with a device on
+    `node`.
+    """
     if node is not None:
-        kubelet.devices.hints[_PROBE, _PROBE] = {"device": [TopologyHint(1 << node, preferred=True)]}
+        kubelet.devices.hints[_PROBE, _PROBE] = {
+            "device": [TopologyHint(1 << node, preferred=True)]
+        }
         kubelet.devices.pod_hints[_PROBE] = {"device": [TopologyHint(1 << node, preferred=True)]}
     try:
         for count in range(most, 0, -1):
@@ -202,7 +232,9 @@ def running(kubelet: Kubelet) -> list[Pod]:
 
 
 def start(planned: Planned, state: Node) -> Kubelet:
-    """The kubelet on a node with these state files, the pods in them running. StartError if it refuses them."""
+    """The kubelet on a node with these state files, the pods in them running. StartError if it
+    refuses them.
+    """
     kubelet = planned.start(state)
     kubelet.active = running(kubelet)
     return kubelet

@@ -1,19 +1,23 @@
-"""Nodes that come out alike, and pods that are refused alike: each told once, with how many there are."""
+"""Nodes that come out alike, and pods that are refused alike: each told once, with how many there
+are.
+"""
 
 import re
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.fleet import Result, Simulated
-from cpuplan.simulate.pod import Pod
 
 #: What tells the pods of one workload apart.
 _ORDINAL = re.compile(r"-\d+\Z")
 
 
 class Refused(NamedTuple):
-    """Pods of one workload that no node admits: the first one, the node asked last, and how many there are."""
+    """Pods of one workload that no node admits: the first one, the node asked last, and how many
+    there are.
+    """
 
     outcome: Outcome
     node: str
@@ -21,9 +25,11 @@ class Refused(NamedTuple):
 
 
 def alike(nodes: Iterable[Simulated], *, across_classes: bool) -> tuple[Simulated, ...]:
-    """Nodes together that have as many pods of the same workloads on the same CPUs; the pods are those of the first.
+    """Nodes together that have as many pods of the same workloads on the same CPUs; the pods are
+    those of the first.
 
-    `across_classes` takes nodes of several classes together, named with their cluster where it differs.
+    `across_classes` takes nodes of several classes together, named with their cluster where it
+    differs.
     """
     groups: dict[Hashable, list[Simulated]] = {}
     for node in nodes:
@@ -38,14 +44,22 @@ def _together(group: list[Simulated]) -> Simulated:
     if not others:
         return first
     several = len({each.plan.node_class.cluster for each in group}) > 1
-    names = (f"{each.plan.node_class.cluster}/{name}" if several else name for each in group for name in each.nodes)
+    names = (
+        f"{each.plan.node_class.cluster}/{name}" if several else name
+        for each in group
+        for name in each.nodes
+    )
     return first._replace(nodes=tuple(names))
 
 
 def _form(node: Simulated) -> Hashable:
     """All that is told of a node but its name and the numbers of its pods."""
     found, overlap = node.outcome, node.overlap
-    left = found.left and (found.left.cpus, found.left.largest, tuple(found.left.by_numa_node.items()))
+    left = found.left and (
+        found.left.cpus,
+        found.left.largest,
+        tuple(found.left.by_numa_node.items()),
+    )
     again = tuple((pod and workload(pod), refused) for pod, refused in found.after_restart)
     return (*map(_outcome, found.outcomes), left, found.default, again, overlap and overlap.cpu)
 
@@ -65,5 +79,7 @@ def refused(result: Result) -> list[Refused]:
     for outcome, node in result.nowhere:
         key = (_outcome(outcome), node)
         known = groups.get(key)
-        groups[key] = known._replace(number=known.number + 1) if known else Refused(outcome, node, 1)
+        groups[key] = (
+            known._replace(number=known.number + 1) if known else Refused(outcome, node, 1)
+        )
     return list(groups.values())

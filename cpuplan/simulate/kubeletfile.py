@@ -1,25 +1,30 @@
-"""KubeletConfiguration files that people bring: what a kubelet makes of them without a machine, at its line."""
+"""KubeletConfiguration files that people bring: what a kubelet makes of them without a machine, at
+its line.
+"""
 
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cpuplan.components.kubelet_fields import API_VERSION, KIND
-from cpuplan.components.versions import Version
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.simulate import kubeletconfig, quantity
-from cpuplan.simulate.configdecoding import DecodeError
-from cpuplan.simulate.errors import KubeletError, PanicError
-from cpuplan.simulate.features import Gates
-from cpuplan.simulate.gotext import quote
-from cpuplan.simulate.pod import HUGEPAGES
-from cpuplan.simulate.policyoptions import static_policy_options, topology_options
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.config import files as kubeletconfig
+from cpuplan.kubelet.config.decoding import DecodeError
+from cpuplan.kubelet.config.fields import API_VERSION, KIND
+from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.go.text import quote
+from cpuplan.kubelet.pods.pod import HUGEPAGES
+from cpuplan.kubelet.releases.features import Gates
+from cpuplan.kubelet.releases.policyoptions import static_policy_options, topology_options
 from cpuplan.simulate.traps import field_of
 from cpuplan.source import Field, Position, Source
+from cpuplan.versions import Version
 
 _KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
 #: A KubeletConfig of OpenShift holds one: the file itself is none.
-_MACHINE_CONFIG_API = re.compile(r"""["']?apiVersion["']?\s*:\s*["']?machineconfiguration\.openshift\.io/""")
+_MACHINE_CONFIG_API = re.compile(
+    r"""["']?apiVersion["']?\s*:\s*["']?machineconfiguration\.openshift\.io/"""
+)
 _LINE = re.compile(r"\bline ([0-9]+):")
 _UNKNOWN = re.compile('unknown field "(.*)"')
 _STRUCT_FIELD = re.compile(r"Go struct field \w+\.(\S+) of type")
@@ -43,10 +48,13 @@ def is_kubelet_configuration(text: str) -> bool:
 
 
 def check(path: str, text: str, version: Version, *, openshift: bool = False) -> list[Diagnostic]:
-    """Everything that a kubelet of the version would refuse, or drop without a word to anyone but its log."""
-    from cpuplan.load import yaml
+    """Everything that a kubelet of the version would refuse, or drop without a word to anyone but
+    its log.
+    """
+    from cpuplan.read import yaml
 
-    # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that are there twice.
+    # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that
+    # are there twice.
     sources, _ = yaml.parse(path, text)
     source = sources[0] if sources else None
     found = []
@@ -65,11 +73,18 @@ def findings(text: str, version: Version, *, openshift: bool = False) -> Iterato
         yield from map(_dropped, cause.strict_errors if isinstance(cause, DecodeError) else ())
         line = _LINE.search(str(error))
         field = _STRUCT_FIELD.search(str(error))
-        yield Finding("CP710", str(error), _parts(field[1]) if field else (), line=int(line[1]) if line else 0)
+        yield Finding(
+            "CP710", str(error), _parts(field[1]) if field else (), line=int(line[1]) if line else 0
+        )
         return
     except PanicError as error:
         raw = _raw(text)
-        yield Finding("CP702", str(error), field_of(str(error), {"featureGates": raw.get("featureGates")}), is_key=True)
+        yield Finding(
+            "CP702",
+            str(error),
+            field_of(str(error), {"featureGates": raw.get("featureGates")}),
+            is_key=True,
+        )
         return
     yield from map(_dropped, loaded.strict_errors)
     raw = _raw(text)
@@ -80,7 +95,7 @@ def findings(text: str, version: Version, *, openshift: bool = False) -> Iterato
 
 def _raw(text: str) -> dict[str, Any]:
     """The fields as they are written, by the kubelet's spelling."""
-    from cpuplan.simulate.configdecoding import decode_drop_in
+    from cpuplan.kubelet.config.decoding import decode_drop_in
 
     try:
         return decode_drop_in(text)
@@ -91,7 +106,13 @@ def _raw(text: str) -> dict[str, Any]:
 def _dropped(text: str) -> Finding:
     line = _LINE.search(text)
     field = _UNKNOWN.search(text)
-    return Finding("CP709", text, _parts(field[1]) if field else (), is_key=True, line=int(line[1]) if line else 0)
+    return Finding(
+        "CP709",
+        text,
+        _parts(field[1]) if field else (),
+        is_key=True,
+        line=int(line[1]) if line else 0,
+    )
 
 
 def _parts(path: str) -> Field:
@@ -110,14 +131,21 @@ def _check_managers(config: dict[str, Any], version: Version) -> Iterator[Findin
         text = f"new none policy error: None policy: received unsupported options=map[{shown}]"
         yield Finding("CP703", text, ("cpuManagerPolicyOptions",), is_key=True)
     elif policy == "static":
-        yield from _options("cpuManagerPolicyOptions", options, lambda: static_policy_options(options, gates))
-        amounts = [(config.get(field) or {}).get("cpu", "0") for field in ("systemReserved", "kubeReserved")]
+        yield from _options(
+            "cpuManagerPolicyOptions", options, lambda: static_policy_options(options, gates)
+        )
+        amounts = [
+            (config.get(field) or {}).get("cpu", "0")
+            for field in ("systemReserved", "kubeReserved")
+        ]
         if not config.get("reservedSystemCPUs") and not any(map(_is_more_than_nothing, amounts)):
             text = "[cpumanager] unable to determine reserved CPU resources for static policy"
             yield Finding("CP703", text, ("cpuManagerPolicy",))
     if config["topologyManagerPolicy"] != "none":
         given = config.get("topologyManagerPolicyOptions") or {}
-        yield from _options("topologyManagerPolicyOptions", given, lambda: topology_options(given, gates))
+        yield from _options(
+            "topologyManagerPolicyOptions", given, lambda: topology_options(given, gates)
+        )
     memory = config["memoryManagerPolicy"]
     if memory not in ("None", "Static"):
         yield Finding("CP703", f"unknown policy: {quote(memory)}", ("memoryManagerPolicy",))
@@ -146,4 +174,8 @@ def _options(field: str, options: dict[str, str], parse: Any) -> Iterator[Findin
 def _position(path: str, source: Source | None, finding: Finding) -> Position:
     if finding.line or source is None:
         return Position(path, finding.line or 1, 1)
-    return source.key_at(finding.field) if finding.is_key and finding.field else source.value_at(finding.field)
+    return (
+        source.key_at(finding.field)
+        if finding.is_key and finding.field
+        else source.value_at(finding.field)
+    )

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.pod import Pod, read_pod
-from cpuplan.simulate.quantity import parse
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.quantity import parse
 from cpuplan.source import Field, Source
 
-#: The field with the pod's template, and the field that says how many pods (k8s.io/api apps/v1, batch/v1).
+#: The field with the pod's template, and the field that says how many pods (k8s.io/api apps/v1,
+#: batch/v1).
 _WORKLOADS: dict[str, tuple[Field, Field]] = {
     "Deployment": (("spec", "template"), ("spec", "replicas")),
     "ReplicaSet": (("spec", "template"), ("spec", "replicas")),
@@ -17,7 +18,10 @@ _WORKLOADS: dict[str, tuple[Field, Field]] = {
     "StatefulSet": (("spec", "template"), ("spec", "replicas")),
     "DaemonSet": (("spec", "template"), ()),
     "Job": (("spec", "template"), ("spec", "parallelism")),
-    "CronJob": (("spec", "jobTemplate", "spec", "template"), ("spec", "jobTemplate", "spec", "parallelism")),
+    "CronJob": (
+        ("spec", "jobTemplate", "spec", "template"),
+        ("spec", "jobTemplate", "spec", "parallelism"),
+    ),
 }
 _KINDS = ("Pod", "List", *_WORKLOADS)
 #: Fields that are read beside the containers, and what they must be.
@@ -64,7 +68,9 @@ def read(sources: Iterable[Source]) -> Manifests:
     reader = _Reader([], [], [], set())
     for source in sources:
         _read_object(reader, source, (), source.data)
-    return Manifests(tuple(reader.items), tuple(reader.diagnostics), tuple(dict.fromkeys(reader.others)))
+    return Manifests(
+        tuple(reader.items), tuple(reader.diagnostics), tuple(dict.fromkeys(reader.others))
+    )
 
 
 def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
@@ -74,7 +80,9 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
     elif kind == "List" or (kind.endswith("List") and isinstance(data.get("items"), list)):
         listed = data.get("items") or []
         if not isinstance(listed, list):
-            reader.diagnostics.append(_problem(source, (*at, "items"), "has items that are not a list"))
+            reader.diagnostics.append(
+                _problem(source, (*at, "items"), "has items that are not a list")
+            )
             return
         for index, item in enumerate(listed):
             whole = isinstance(item, dict) and "kind" not in item and kind != "List"
@@ -102,19 +110,33 @@ def _read_workload(reader: _Reader, source: Source, at: Field, kind: str, data: 
             count = min(count, completions)
     if not isinstance(template, dict):
         reader.diagnostics.append(_problem(source, at, f"has no {'.'.join(map(str, template_at))}"))
-    elif not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST - len(reader.items):
+    elif (
+        not isinstance(count, int)
+        or isinstance(count, bool)
+        or not 0 <= count <= MOST - len(reader.items)
+    ):
         field = ".".join(map(str, count_at))
         problem = f"{field} is {count!r}, not a number from 0 to {MOST:,} (of all pods together)"
         reader.diagnostics.append(_problem(source, (*at, *count_at), problem))
     else:
         first = 0 if kind == "StatefulSet" else 1
         name = _full_name(data)
-        names = [name] if kind == "DaemonSet" else [f"{name}-{number}" for number in range(first, first + count)]
+        names = (
+            [name]
+            if kind == "DaemonSet"
+            else [f"{name}-{number}" for number in range(first, first + count)]
+        )
         _add(reader, source, (*at, *template_at), template, names, on_each_node=kind == "DaemonSet")
 
 
 def _add(
-    reader: _Reader, source: Source, at: Field, manifest: Any, names: Iterable[str], *, on_each_node: bool = False
+    reader: _Reader,
+    source: Source,
+    at: Field,
+    manifest: Any,
+    names: Iterable[str],
+    *,
+    on_each_node: bool = False,
 ) -> None:
     """The pods of a manifest or template, if it is right."""
     problems = list(_problems(source, at, manifest))
@@ -128,7 +150,9 @@ def _add(
             return
         reader.used.add(name)
         namespace, _, short = name.partition("/")
-        reader.items.append(Item(pod._replace(uid=name, name=short, namespace=namespace), on_each_node))
+        reader.items.append(
+            Item(pod._replace(uid=name, name=short, namespace=namespace), on_each_node)
+        )
 
 
 def _full_name(data: Any) -> str:
@@ -142,7 +166,11 @@ def _problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagnostic]:
     """What keeps a pod from being read, at its place."""
     yield from _shape_problems(source, at, manifest)
     spec = manifest.get("spec")
-    if not isinstance(spec, dict) or not isinstance(spec.get("containers"), list) or not spec["containers"]:
+    if (
+        not isinstance(spec, dict)
+        or not isinstance(spec.get("containers"), list)
+        or not spec["containers"]
+    ):
         yield _problem(source, (*at, "spec"), "has no spec.containers")
         return
     names = set()
@@ -169,12 +197,16 @@ def _shape_problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagno
     for field, kind, name in _SHAPES:
         value = _value(manifest, field)
         if value is not None and not (isinstance(value, kind) and not isinstance(value, bool)):
-            yield _problem(source, (*at, *field), f"has {'.'.join(map(str, field))} that is not {name}")
+            yield _problem(
+                source, (*at, *field), f"has {'.'.join(map(str, field))} that is not {name}"
+            )
     annotations = _value(manifest, ("metadata", "annotations"))
     for key, value in annotations.items() if isinstance(annotations, dict) else ():
         if not isinstance(value, str):
             place = (*at, "metadata", "annotations", key)
-            yield _problem(source, place, f"has the annotation {key} that is not text (quotes make it so)")
+            yield _problem(
+                source, place, f"has the annotation {key} that is not text (quotes make it so)"
+            )
 
 
 def _resource_problems(source: Source, at: Field, resources: Any) -> Iterator[Diagnostic]:
@@ -194,7 +226,9 @@ def _quantity_problems(source: Source, at: Field, given: Any) -> Iterator[Diagno
     for name, text in (given or {}).items():
         try:
             if isinstance(text, bool | dict | list) or parse(str(text)).nano < 0:
-                yield _problem(source, (*at, name), f"{at[-1]} {name} is {text!r}, which is no amount")
+                yield _problem(
+                    source, (*at, name), f"{at[-1]} {name} is {text!r}, which is no amount"
+                )
         except KubeletError:
             yield _problem(source, (*at, name), f"{at[-1]} {name} is {text!r}, which is no amount")
 

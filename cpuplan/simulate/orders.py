@@ -1,20 +1,25 @@
-"""Is a set of pods admitted in every order of arrival? Answered by going through all that can happen."""
+"""Is a set of pods admitted in every order of arrival? Answered by going through all that can
+happen.
+"""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.simulate import admission, snapshot
+from cpuplan.kubelet import snapshot
+from cpuplan.kubelet.node import Kubelet
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.simulate import admission
 from cpuplan.simulate.admission import Refusal
-from cpuplan.simulate.kubelet import Kubelet
-from cpuplan.simulate.pod import Pod
 
 #: Admissions after which the search gives up: some ten seconds.
 LIMIT = 20_000
 
 
 class Answer(NamedTuple):
-    """`is_proven`: every order works; an order whose last pod is refused; or neither, when the search gave up."""
+    """`is_proven`: every order works; an order whose last pod is refused; or neither, when the
+    search gave up.
+    """
 
     is_proven: bool
     tried: int  # admissions
@@ -31,7 +36,9 @@ class _Kind(NamedTuple):
 
 
 def any_order(kubelet: Kubelet, pods: Iterable[Pod], limit: int = LIMIT) -> Answer:
-    """Try every order of `pods`. Equal pods are interchangeable, and so are moments with the same future."""
+    """Try every order of `pods`. Equal pods are interchangeable, and so are moments with the same
+    future.
+    """
     kinds: dict[Hashable, _Kind] = {}
     for given in pods:
         pod = admission.prepared(kubelet, given)
@@ -50,7 +57,8 @@ class _Search:
 
     def run(self) -> Answer:
         start = snapshot.take(self.kubelet)
-        stack: list[tuple[snapshot.Snapshot, tuple[int, ...]]] = [(start, ())]  # a moment, and how it came about
+        # a moment, and how it came about
+        stack: list[tuple[snapshot.Snapshot, tuple[int, ...]]] = [(start, ())]
         try:
             while stack:
                 moment, order = stack.pop()
@@ -70,7 +78,9 @@ class _Search:
         finally:
             snapshot.restore(self.kubelet, start)
 
-    def _try(self, moment: snapshot.Snapshot, order: tuple[int, ...], kind: int) -> snapshot.Snapshot | Refusal | None:
+    def _try(
+        self, moment: snapshot.Snapshot, order: tuple[int, ...], kind: int
+    ) -> snapshot.Snapshot | Refusal | None:
         """The moment after one more pod of a kind; None if it was there already."""
         self.tried += 1
         snapshot.restore(self.kubelet, moment)

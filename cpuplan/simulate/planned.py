@@ -1,18 +1,21 @@
-"""A planned node as its kubelet will find it: machine, configuration, version. What no inventory tells is assumed."""
+"""A planned node as its kubelet will find it: machine, configuration, version. What no inventory
+tells is assumed.
+"""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from cpuplan.components import hugepages, kubelet, versions
+from cpuplan import versions
+from cpuplan.components import hugepages, kubelet
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubeletview import kubelet_topology
+from cpuplan.kubelet.cpu.cpumanager import Fork
+from cpuplan.kubelet.cpu.topology import MachineCore, MachineNode
+from cpuplan.kubelet.memory.memorymanager import NodeMemory
+from cpuplan.kubelet.node import Kubelet, Machine, Node
+from cpuplan.kubelet.releases.features import LATEST
+from cpuplan.kubelet.view import kubelet_topology
+from cpuplan.model.topology import UNKNOWN, Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import NodePlan
-from cpuplan.simulate.cpumanager import Fork
-from cpuplan.simulate.cputopology import MachineCore, MachineNode
-from cpuplan.simulate.features import LATEST
-from cpuplan.simulate.kubelet import Kubelet, Machine, Node
-from cpuplan.simulate.memorymanager import NodeMemory
-from cpuplan.topology import UNKNOWN, Cpu, KubeletFacts, SharedCache, Topology
 
 #: The memory of each NUMA node where the inventory tells none: it then stops no pod.
 ASSUMED_MEMORY = 1 << 40
@@ -21,7 +24,10 @@ _NEAR, _FAR = 10, 20
 #: Gates without which a kubelet refuses alpha options. CP505 says that they must be on.
 _ALPHA_GATES = {
     "cpuManagerPolicyOptions": (versions.CPU_OPTIONS, "CPUManagerPolicyAlphaOptions"),
-    "topologyManagerPolicyOptions": (versions.TOPOLOGY_OPTIONS, "TopologyManagerPolicyAlphaOptions"),
+    "topologyManagerPolicyOptions": (
+        versions.TOPOLOGY_OPTIONS,
+        "TopologyManagerPolicyAlphaOptions",
+    ),
 }
 
 
@@ -43,8 +49,12 @@ def planned(plan: NodePlan) -> Planned:
     target = plan.node_class.target
     version = versions.kubernetes_version(target) or LATEST
     config = with_gates(kubelet.configuration(list(kubelet.settings(plan))), version)
-    fork = Fork(target.platform == "openshift", target.platform == "openshift" and target.cpu_partitioning)
-    pages = {node: tuple(sorted(counts.items())) for node, counts in hugepages.per_node(plan).items()}
+    fork = Fork(
+        target.platform == "openshift", target.platform == "openshift" and target.cpu_partitioning
+    )
+    pages = {
+        node: tuple(sorted(counts.items())) for node, counts in hugepages.per_node(plan).items()
+    }
     topology = without(plan.topology, plan.pool("offlined").cpus)
     return Planned(config, machine_of(topology, pages), version, fork)
 
@@ -53,7 +63,9 @@ def with_gates(config: dict[str, Any], version: versions.Version) -> dict[str, A
     """The configuration with the gates that its alpha options need, unless it sets them itself."""
     gates = dict(config.get("featureGates") or {})
     for field, (table, gate) in _ALPHA_GATES.items():
-        levels = [versions.maturity(table.get(option, {}), version) for option in config.get(field) or {}]
+        levels = [
+            versions.maturity(table.get(option, {}), version) for option in config.get(field) or {}
+        ]
         if "alpha" in levels:
             gates.setdefault(gate, True)
     return {**config, "featureGates": gates} if gates else config
@@ -66,8 +78,14 @@ def without(topology: Topology, cpus: CpuSet) -> Topology:
     left = [cpu for cpu in topology.cpus if cpu.cpu not in cpus]
     first = {cpu.core: cpu.cpu for cpu in reversed(left)}
     facts = topology.kubelet
-    caches = (SharedCache(each.level, each.cpus - cpus, each.id) for each in facts.caches if each.cpus - cpus)
-    numa_nodes = facts.numa_nodes and {node: members - cpus for node, members in facts.numa_nodes.items()}
+    caches = (
+        SharedCache(each.level, each.cpus - cpus, each.id)
+        for each in facts.caches
+        if each.cpus - cpus
+    )
+    numa_nodes = facts.numa_nodes and {
+        node: members - cpus for node, members in facts.numa_nodes.items()
+    }
     return Topology(
         [cpu._replace(core=first[cpu.core]) for cpu in left],
         topology.numa_facts.values(),
@@ -91,7 +109,9 @@ def _sockets_left(facts: KubeletFacts, before: Iterable[Cpu], left: Iterable[Cpu
     return facts.sockets - len({cpu.socket for cpu in before} - {cpu.socket for cpu in left})
 
 
-def machine_of(topology: Topology, pages: dict[int, tuple[tuple[int, int], ...]] | None = None) -> Machine:
+def machine_of(
+    topology: Topology, pages: dict[int, tuple[tuple[int, int], ...]] | None = None
+) -> Machine:
     """The machine as cAdvisor reports it; `pages` are (size in KiB, count) by NUMA node."""
     view = kubelet_topology(topology)
     cores: dict[int, dict[int, list[int]]] = {}
@@ -99,7 +119,10 @@ def machine_of(topology: Topology, pages: dict[int, tuple[tuple[int, int], ...]]
     for row in view.cpus:
         cores.setdefault(row.numa_node, {}).setdefault(row.core, []).append(row.cpu)
     known = [number for number in topology.numa_facts if number != UNKNOWN]
-    numbers = sorted({*cores} if topology.kubelet.no_numa_nodes else {*cores, *known}, key=lambda node: f"node{node}")
+    numbers = sorted(
+        {*cores} if topology.kubelet.no_numa_nodes else {*cores, *known},
+        key=lambda node: f"node{node}",
+    )
     nodes = tuple(
         MachineNode(
             number,
@@ -110,12 +133,17 @@ def machine_of(topology: Topology, pages: dict[int, tuple[tuple[int, int], ...]]
         )
         for number in numbers
     )
-    memory = tuple(NodeMemory(node, _memory(topology, node), (pages or {}).get(node, ())) for node in sorted(numbers))
+    memory = tuple(
+        NodeMemory(node, _memory(topology, node), (pages or {}).get(node, ()))
+        for node in sorted(numbers)
+    )
     return Machine(nodes, memory, _distances(topology, numbers), view.num_sockets)
 
 
 def _memory(topology: Topology, node: int) -> int:
-    """The bytes of a NUMA node; a node without any stands for none only where others tell theirs."""
+    """The bytes of a NUMA node; a node without any stands for none only where others tell
+    theirs.
+    """
     facts = topology.numa_facts
     told = facts[node].memory if node in facts else None
     if told is None and not any(each.memory for each in facts.values()):
@@ -129,10 +157,14 @@ def assumes_memory(topology: Topology) -> bool:
 
 
 def _distances(topology: Topology, numbers: Iterable[int]) -> dict[int, tuple[int, ...]]:
-    """A row for each node. A row that is told has a place for each node that is online, whatever its number."""
+    """A row for each node. A row that is told has a place for each node that is online, whatever
+    its number.
+    """
     found = {}
     highest = max(numbers, default=0)
     for node in numbers:
         told = topology.numa_facts[node].distances if node in topology.numa_facts else ()
-        found[node] = told or tuple(_NEAR if other == node else _FAR for other in range(highest + 1))
+        found[node] = told or tuple(
+            _NEAR if other == node else _FAR for other in range(highest + 1)
+        )
     return found

@@ -1,14 +1,16 @@
-"""Plans that make a kubelet refuse the state file of the plan before: said when the new plan is compiled."""
+"""Plans that make a kubelet refuse the state file of the plan before: said when the new plan is
+compiled.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from cpuplan.components import kubelet as component
-from cpuplan.components.setting import Setting
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.load.before import Before
+from cpuplan.fleet.before import Before
 from cpuplan.plan import NodePlan, Plan
+from cpuplan.setting import Setting
 from cpuplan.source import Position
 
 #: Fields that a state file depends on.
@@ -29,7 +31,9 @@ Config = dict[str, Any]
 
 
 def check(before: Before, plan: Plan, locate: Locate) -> list[Diagnostic]:
-    """Warnings for classes that were compiled otherwise before. OpenShift's unit removes the files at each start."""
+    """Warnings for classes that were compiled otherwise before. OpenShift's unit removes the files
+    at each start.
+    """
     found = []
     for each in plan.nodes:
         of = each.node_class
@@ -44,7 +48,9 @@ def _check_class(plan: NodePlan, old: dict[str, Any], locate: Locate) -> Iterato
         pools: Mapping[str, Any] = old["pools"]
         offlined = CpuSet.parse(pools.get("offlined", {}).get("cpus", ""))
         settings = [
-            Setting(component.NAME, each["key"], each["value"], ()) for each in old["settings"] if _is_ours(each)
+            Setting(component.NAME, each["key"], each["value"], ())
+            for each in old["settings"]
+            if _is_ours(each)
         ]
         before = component.configuration(settings)
     except (CpuSetError, KeyError, TypeError, AttributeError):
@@ -58,7 +64,14 @@ def _check_class(plan: NodePlan, old: dict[str, Any], locate: Locate) -> Iterato
         what = " and ".join(changed) or "the offlined CPUs"
         position = _position(plan, changed, locate)
         yield diagnose(
-            "CP707", position, name=name, cluster=cluster, file=file, when=when, problem=problem, changed=what
+            "CP707",
+            position,
+            name=name,
+            cluster=cluster,
+            file=file,
+            when=when,
+            problem=problem,
+            changed=what,
         )
 
 
@@ -77,9 +90,9 @@ def _position(plan: NodePlan, changed: list[str], locate: Locate) -> Position | 
 
 def _refusals(plan: NodePlan, before: Config, offlined: CpuSet) -> Iterator[tuple[str, str, str]]:
     """(file, when, the kubelet's text): always, or while pods have CPUs of their own."""
-    from cpuplan.simulate.bits import to_text
-    from cpuplan.simulate.errors import HangError, KubeletError, PanicError
-    from cpuplan.simulate.kubelet import Kubelet, Node
+    from cpuplan.kubelet.bits import to_text
+    from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
+    from cpuplan.kubelet.node import Kubelet, Node
     from cpuplan.simulate.planned import machine_of, planned, with_gates, without
 
     new = planned(plan)
@@ -112,4 +125,8 @@ def _refusals(plan: NodePlan, before: Config, offlined: CpuSet) -> Iterator[tupl
     if problem := refusal(Node(kubelet.cpus.dump())):
         policy_now = new.start().cpus.policy
         gone = policy.allocatable & ~policy_now.allocatable if policy_now else policy.allocatable
-        yield "cpu_manager_state", f" while pods have any of CPUs {to_text(gone)} for themselves", problem
+        yield (
+            "cpu_manager_state",
+            f" while pods have any of CPUs {to_text(gone)} for themselves",
+            problem,
+        )

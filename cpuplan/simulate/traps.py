@@ -1,6 +1,8 @@
-"""What will go wrong on a planned node, before it does: the kubelet that does not start, and its known mistakes.
+"""What will go wrong on a planned node, before it does: the kubelet that does not start, and its
+known mistakes.
 
-The simulator is asked wherever that is cheap; what it takes thousands of pods to show is told by its condition alone.
+The simulator is asked wherever that is cheap; what it takes thousands of pods to show is told by
+its condition alone.
 """
 
 import re
@@ -9,12 +11,13 @@ from typing import Any
 
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.kubelet import snapshot
+from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
+from cpuplan.kubelet.errors import HangError, PanicError
+from cpuplan.kubelet.node import Kubelet, StartError
 from cpuplan.plan import NodePlan
-from cpuplan.simulate import admission, snapshot, workloads
+from cpuplan.simulate import admission, workloads
 from cpuplan.simulate.admission import HANG
-from cpuplan.simulate.cpumanager import StaticPolicy
-from cpuplan.simulate.errors import HangError, PanicError
-from cpuplan.simulate.kubelet import Kubelet, StartError
 from cpuplan.simulate.planned import planned
 from cpuplan.source import Position
 
@@ -22,7 +25,8 @@ Locate = Callable[[str], Position | None]
 
 #: Stages of a start that look at the configuration alone.
 _CONFIGURATION = ("decode", "featureGates", "validate")
-#: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of 1, 2, 4, 8).
+#: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of
+#: 1, 2, 4, 8).
 _SHARED_FROM = 5
 _WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
 #: Fields that the kubelet's texts call otherwise.
@@ -34,8 +38,9 @@ _CALLED = {
     "CrashLoopBackOff.": "crashLoopBackOff",
 }
 _ACROSS_NUMA = "distribute-cpus-across-numa"
-#: Hints are all combinations of NUMA nodes, and merging those of two managers takes the square of that. With nine nodes
-#: one pod takes seconds, with sixteen hours, in the kubelet too, which is why it refuses them by default.
+#: Hints are all combinations of NUMA nodes, and merging those of two managers takes the square of
+#: that. With nine nodes one pod takes seconds, with sixteen hours, in the kubelet too, which is why
+#: it refuses them by default.
 _MAX_NUMA_NODES = 8
 
 
@@ -52,11 +57,15 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     if policy is None:
         return []
     checks = (_check_overlap, _check_loop, _check_shared_slices)
-    found = [problem for check_one in checks for problem in check_one(plan, locate, kubelet, policy)]
+    found = [
+        problem for check_one in checks for problem in check_one(plan, locate, kubelet, policy)
+    ]
     return found or list(workloads.check(plan, locate, facts, kubelet))
 
 
-def _refused(plan: NodePlan, locate: Locate, error: StartError, config: dict[str, Any]) -> Diagnostic:
+def _refused(
+    plan: NodePlan, locate: Locate, error: StartError, config: dict[str, Any]
+) -> Diagnostic:
     if error.stage not in _CONFIGURATION:
         return _not_started(plan, str(error))
     field = field_of(str(error), config)
@@ -66,7 +75,9 @@ def _refused(plan: NodePlan, locate: Locate, error: StartError, config: dict[str
 
 
 def _not_started(plan: NodePlan, problem: str) -> Diagnostic:
-    return diagnose("CP701", name=plan.node_class.name, cluster=plan.node_class.cluster, problem=problem)
+    return diagnose(
+        "CP701", name=plan.node_class.name, cluster=plan.node_class.cluster, problem=problem
+    )
 
 
 def _origin(plan: NodePlan, locate: Locate, field: tuple[str, ...]) -> Position | None:
@@ -81,51 +92,78 @@ def _origin(plan: NodePlan, locate: Locate, field: tuple[str, ...]) -> Position 
 
 
 def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
-    """The field that one of the kubelet's texts is about: the first that it names, and an entry of it; or nothing."""
+    """The field that one of the kubelet's texts is about: the first that it names, and an entry of
+    it; or nothing.
+    """
     words = _WORD.findall(text)
     for word in words:
         if word in config:
             inside = config[word]
-            entry = next((other for other in words if isinstance(inside, dict) and other in inside), None)
+            entry = next(
+                (other for other in words if isinstance(inside, dict) and other in inside), None
+            )
             return (word,) if entry is None else (word, entry)
     gates = config.get("featureGates")
     if gate := next((word for word in words if isinstance(gates, dict) and word in gates), None):
         return ("featureGates", gate)
-    return next(((field,) for called, field in _CALLED.items() if called in text and field in config), ())
+    return next(
+        ((field,) for called, field in _CALLED.items() if called in text and field in config), ()
+    )
 
 
-def _check_overlap(plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy) -> Iterator[Diagnostic]:
+def _check_overlap(
+    plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy
+) -> Iterator[Diagnostic]:
     """Averages that call elements free which are not (assignment.CPUAccumulator)."""
     topology = policy.topology
     cores = max((cpus.bit_count() for cpus in topology.cores.values()), default=0)
-    sockets = [cpus for cpus in topology.sockets.values() if cpus.bit_count() > topology.cpus_per_socket]
-    if (cores <= topology.cpus_per_core and not sockets) or len(topology.numa_nodes) > _MAX_NUMA_NODES:
+    sockets = [
+        cpus for cpus in topology.sockets.values() if cpus.bit_count() > topology.cpus_per_socket
+    ]
+    if (cores <= topology.cpus_per_core and not sockets) or len(
+        topology.numa_nodes
+    ) > _MAX_NUMA_NODES:
         return
     firsts, seconds = _requests_for_cores(policy)
     for cpus in sockets:
-        size, taken = cpus.bit_count(), (cpus & policy.allocatable).bit_count() - topology.cpus_per_socket
+        size, taken = (
+            cpus.bit_count(),
+            (cpus & policy.allocatable).bit_count() - topology.cpus_per_socket,
+        )
         others = (policy.allocatable & ~cpus).bit_count()
         before = {1, topology.cpus_per_core, others}
         firsts |= {(count,) for count in before}
         if taken > 0:
-            firsts |= {(taken,), *((count, taken) for count in before), *((taken, count) for count in before)}
+            firsts |= {
+                (taken,),
+                *((count, taken) for count in before),
+                *((taken, count) for count in before),
+            }
         seconds |= {size, size + 1, size + 2, policy.allocatable.bit_count() - max(taken, 0)}
     if example := _find_overlap(kubelet, [(), *sorted(firsts)], sorted(seconds)):
         hardware, intent = plan.node_class.hardware, plan.node_class.intent
         is_planned = bool(plan.pool("offlined").cpus)
-        cause = f"Intent/{intent}:spec.pools.offlined" if is_planned else f"Hardware/{hardware}:spec.topology.cores:"
+        cause = (
+            f"Intent/{intent}:spec.pools.offlined"
+            if is_planned
+            else f"Hardware/{hardware}:spec.topology.cores:"
+        )
         yield diagnose("CP704", locate(cause), hardware=hardware, example=example)
 
 
 def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set[int]]:
-    """Requests that leave as many CPUs of a large core free as cores have on average, and others that then take it.
+    """Requests that leave as many CPUs of a large core free as cores have on average, and others
+    that then take it.
 
     Smaller cores go first, those of the machine or of a NUMA node.
     """
     topology = policy.topology
     average = topology.cpus_per_core
     large = {cpus.bit_count() for cpus in topology.cores.values() if cpus.bit_count() > average}
-    small = sum(cpus for cpus in topology.cores.values() if cpus.bit_count() <= average) & policy.allocatable
+    small = (
+        sum(cpus for cpus in topology.cores.values() if cpus.bit_count() <= average)
+        & policy.allocatable
+    )
     firsts: set[tuple[int, ...]] = {
         (extra + (small & within).bit_count(),)
         for within in (0, topology.all, *topology.numa_nodes.values())
@@ -135,8 +173,12 @@ def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set
     return firsts, {count for size in large for count in range(size, 2 * size + 1)}
 
 
-def _find_overlap(kubelet: Kubelet, firsts: Iterable[tuple[int, ...]], seconds: Iterable[int]) -> str:
-    """The first requests, and the one after them, that make two sets overlap; also when the very first has gone."""
+def _find_overlap(
+    kubelet: Kubelet, firsts: Iterable[tuple[int, ...]], seconds: Iterable[int]
+) -> str:
+    """The first requests, and the one after them, that make two sets overlap; also when the very
+    first has gone.
+    """
     start = snapshot.take(kubelet)
     try:
         for first in firsts:
@@ -153,7 +195,9 @@ def _find_overlap(kubelet: Kubelet, firsts: Iterable[tuple[int, ...]], seconds: 
         snapshot.restore(kubelet, start)
 
 
-def _overlap_after(kubelet: Kubelet, first: tuple[int, ...], seconds: Iterable[int], *, gone: bool) -> str:
+def _overlap_after(
+    kubelet: Kubelet, first: tuple[int, ...], seconds: Iterable[int], *, gone: bool
+) -> str:
     moment = snapshot.take(kubelet)
     for count in seconds:
         snapshot.restore(kubelet, moment)
@@ -161,7 +205,11 @@ def _overlap_after(kubelet: Kubelet, first: tuple[int, ...], seconds: Iterable[i
             found = admission.overlap(kubelet)
             if found:
                 of = "that are reserved" if not found.other else "that another one has"
-                before = f"after {_and(first)}" + " (the first has gone)" * gone if first else "as the first"
+                before = (
+                    f"after {_and(first)}" + " (the first has gone)" * gone
+                    if first
+                    else "as the first"
+                )
                 return f"a container of {count} CPUs, {before}, gets CPUs {of}, such as {found.cpu}"
     return ""
 
@@ -170,8 +218,12 @@ def _and(counts: tuple[int, ...]) -> str:
     return " and ".join(f"one of {count}" for count in counts)
 
 
-def _check_loop(plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy) -> Iterator[Diagnostic]:
-    """Groups of CPUs that no NUMA node can give although they have enough CPUs (distributed.best_combination)."""
+def _check_loop(
+    plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy
+) -> Iterator[Diagnostic]:
+    """Groups of CPUs that no NUMA node can give although they have enough CPUs
+    (distributed.best_combination).
+    """
     options, group = policy.options, policy.cpu_group_size
     nodes = policy.topology.numa_nodes.values()
     if not (options.distribute_cpus_across_numa and options.full_pcpus_only) or group < 2:
@@ -183,7 +235,9 @@ def _check_loop(plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: Static
         refused = admission.admit(kubelet, admission.probe(count))
         snapshot.restore(kubelet, start)
         if refused and refused.reason == HANG:
-            position = locate(f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}")
+            position = locate(
+                f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}"
+            )
             yield diagnose("CP705", position, name=plan.node_class.name, count=count)
             return
 
@@ -193,5 +247,7 @@ def _check_shared_slices(
 ) -> Iterator[Diagnostic]:
     nodes = len(policy.topology.numa_nodes)
     if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:
-        position = locate(f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}")
+        position = locate(
+            f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}"
+        )
         yield diagnose("CP706", position, hardware=plan.node_class.hardware, nodes=nodes)

@@ -1,16 +1,20 @@
-"""Workloads of intents: the pods with exclusive CPUs that each node must have room for, admitted by its kubelet."""
+"""Workloads of intents: the pods with exclusive CPUs that each node must have room for, admitted by
+its kubelet.
+"""
 
 from collections.abc import Callable, Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.kubelet import snapshot
+from cpuplan.kubelet.node import Kubelet
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import NodePlan
-from cpuplan.simulate import admission, orders, snapshot
-from cpuplan.simulate.kubelet import Kubelet
+from cpuplan.simulate import admission, orders
 from cpuplan.simulate.planned import Planned
-from cpuplan.simulate.pod import Pod
 from cpuplan.source import Position
 
-#: Admissions that `validate` spends on the orders of a class: half a second on the largest machines.
+#: Admissions that `validate` spends on the orders of a class: half a second on the largest
+#: machines.
 _LIMIT = 500
 
 #: What their containers are called, of which the intent tells nothing.
@@ -31,7 +35,9 @@ def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
 
 
 def check(plan: NodePlan, locate: Locate, facts: Planned, kubelet: Kubelet) -> Iterator[Diagnostic]:
-    """Pods that are refused: as they are written, in another order, or when the kubelet restarts."""
+    """Pods that are refused: as they are written, in another order, or when the kubelet
+    restarts.
+    """
     name, origin = plan.node_class.name, f"Intent/{plan.node_class.intent}:spec.workloads"
     made = list(_pods(plan))
     pods = [pod for pod, _ in made]
@@ -40,18 +46,26 @@ def check(plan: NodePlan, locate: Locate, facts: Planned, kubelet: Kubelet) -> I
         return
     start = snapshot.take(kubelet)
     outcomes = admission.run(kubelet, pods)
-    again = [] if plan.node_class.target.platform == "openshift" else admission.restart(facts, kubelet)
+    again = (
+        [] if plan.node_class.target.platform == "openshift" else admission.restart(facts, kubelet)
+    )
     snapshot.restore(kubelet, start)
     for each in outcomes:
         if each.refused:
             problem = f"{each.refused.reason}: {each.refused.message}"
-            yield diagnose("CP712", locate(written[each.pod.uid]), name=name, pod=each.pod.uid, problem=problem)
+            yield diagnose(
+                "CP712", locate(written[each.pod.uid]), name=name, pod=each.pod.uid, problem=problem
+            )
             return
     for running, refused in again[:1]:
-        who, place = (running.uid, written[running.uid]) if running else ("its own state file", origin)
+        who, place = (
+            (running.uid, written[running.uid]) if running else ("its own state file", origin)
+        )
         node, problem = f"a node of class {name}", f"{refused.reason}: {refused.message}"
         yield diagnose("CP708", locate(place), node=node, pod=who, problem=problem)
     answer = orders.any_order(kubelet, pods, _LIMIT)
     if answer.refused:
         came = ", ".join(failing.uid for failing in answer.failing)
-        yield diagnose("CP713", locate(origin), name=name, order=came, problem=answer.refused.message)
+        yield diagnose(
+            "CP713", locate(origin), name=name, order=came, problem=answer.refused.message
+        )

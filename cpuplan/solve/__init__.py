@@ -1,1 +1,3 @@
-"""Who gets which CPUs: rules and goals as data, the layout that they give, and what to change where there is none."""
+"""Who gets which CPUs: rules and goals as data, the layout that they give, and what to change where
+there is none.
+"""

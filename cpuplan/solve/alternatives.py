@@ -1,12 +1,14 @@
-"""What the next best layout would cost: solve once more with a choice forbidden, and compare what the goals measure."""
+"""What the next best layout would cost: solve once more with a choice forbidden, and compare what
+the goals measure.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
+from cpuplan.model.pools import QOS_SETS
 from cpuplan.plan import NodePlan
-from cpuplan.pools import QOS_SETS
 from cpuplan.solve import goals
 from cpuplan.solve.constraints import Constraint, Differs, Has, Within
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
@@ -17,7 +19,9 @@ from cpuplan.text import counted, joined
 
 
 class Difference(NamedTuple):
-    """How much worse (or better, than a layout that was kept) the next best layout is by one goal."""
+    """How much worse (or better, than a layout that was kept) the next best layout is by one
+    goal.
+    """
 
     goal: str
     text: str
@@ -36,14 +40,20 @@ class Alternative(NamedTuple):
     """The best layout without some choice, or the statements for which there is none."""
 
     wish: str  # what it would be like, in words
-    differences: tuple[Difference, ...]  # by the goals in their order; none where they do not tell the two apart
+    # by the goals in their order; none where they do not tell the two apart
+    differences: tuple[Difference, ...]
     moves: tuple[Moves, ...]
-    conflict: tuple[Reason, ...]  # where there is no such layout: a smallest set of statements that forbid it
+    # where there is no such layout: a smallest set of statements that forbid it
+    conflict: tuple[Reason, ...]
 
 
 def cpu_elsewhere(plan: NodePlan, cpu: int) -> Alternative | None:
     """The layout with `cpu` not in its partition, or its pool; None where it is in no pool."""
-    mine = [each.name for each in (*plan.pools, *plan.sets) if cpu in each.cpus and each.name not in QOS_SETS]
+    mine = [
+        each.name
+        for each in (*plan.pools, *plan.sets)
+        if cpu in each.cpus and each.name not in QOS_SETS
+    ]
     if not mine:
         return None
     allowed = Within(mine[-1], plan.topology.online - CpuSet([cpu]))
@@ -57,7 +67,9 @@ def other_cpus(plan: NodePlan, names: Sequence[str]) -> Alternative:
 
 
 def other_part(plan: NodePlan, name: str) -> Alternative | None:
-    """The layout with the set on none of its NUMA nodes, or caches, or sockets; None where it is on all of them."""
+    """The layout with the set on none of its NUMA nodes, or caches, or sockets; None where it is on
+    all of them.
+    """
     cpus = plan.pool(name).cpus
     for level, word in (("numaNode", "NUMA node"), ("cache", "last-level cache")):
         parts = scopes_of(plan.topology, level)
@@ -89,14 +101,20 @@ def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alterna
     if layout is None:
         return Alternative(wish, (), (), tuple(_conflict(asked, forbidding)))
     now = {each.name: each.cpus for each in (*plan.pools, *plan.sets)}
-    return Alternative(wish, tuple(_differences(problem, aims, now, layout)), tuple(_moves(now, layout)), ())
+    return Alternative(
+        wish, tuple(_differences(problem, aims, now, layout)), tuple(_moves(now, layout)), ()
+    )
 
 
 def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
-    """Does the rule list CPUs that the wish leaves out? Found without a solver, since a list is its own reason."""
+    """Does the rule list CPUs that the wish leaves out? Found without a solver, since a list is its
+    own reason.
+    """
     if isinstance(constraint, Within):
         return any(
-            isinstance(each, Has) and each.name == constraint.name and not each.cpus <= constraint.cpus
+            isinstance(each, Has)
+            and each.name == constraint.name
+            and not each.cpus <= constraint.cpus
             for each in rule.constraints
         )
     name, *others = constraint.names
@@ -107,12 +125,16 @@ def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
 def _conflict(problem: Problem, forbidding: Rule) -> Iterator[Reason]:
     from cpuplan.solve import conflict, trials
 
-    for rule in conflict.smallest(problem.rules, trials.of_rules(problem, trials.allowed(problem))).statements:
+    for rule in conflict.smallest(
+        problem.rules, trials.of_rules(problem, trials.allowed(problem))
+    ).statements:
         if rule is not forbidding:
             yield rule.reason
 
 
-def _differences(problem: Problem, aims: Sequence[Aim], now: Layout, then: Layout) -> Iterator[Difference]:
+def _differences(
+    problem: Problem, aims: Sequence[Aim], now: Layout, then: Layout
+) -> Iterator[Difference]:
     before, after = (goals.measures(aims, View(problem.topology, layout)) for layout in (now, then))
     for aim, old, new in zip(aims, before, after, strict=True):
         if old != new:
@@ -125,7 +147,10 @@ def _told(aim: Aim, old: int, new: int) -> tuple[str, str]:
         case Moved():
             return "fewest-moved", f"{counted(new, 'CPU')} would move, not {old}"
         case SplitCores():
-            return "fewest-split-cores", f"{counted(new, 'core')} would be split between sets, not {old}"
+            return (
+                "fewest-split-cores",
+                f"{counted(new, 'core')} would be split between sets, not {old}",
+            )
         case Parts(name=name, scopes=scopes):
             return "locality", f"{name} would be on {counted(new, _word(scopes))}, not {old}"
         case Smallest(name=name, scopes=scopes):

@@ -5,7 +5,17 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.plan import NodeClass
-from cpuplan.solve.constraints import Amount, Apart, Constraint, Has, OneOf, OneThread, Together, WholeCores, Within
+from cpuplan.solve.constraints import (
+    Amount,
+    Apart,
+    Constraint,
+    Has,
+    OneOf,
+    OneThread,
+    Together,
+    WholeCores,
+    Within,
+)
 from cpuplan.solve.layout import Layout, Slot, View, slots_of
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
@@ -28,18 +38,29 @@ def breaches(node_class: NodeClass, layout: Layout) -> Iterator[Breach]:
     for name, cpus in layout.items():
         if absent := cpus - online:
             are = "is" if len(absent) == 1 else "are"
-            yield Breach(f"{cpus_text(absent)} of {name} {are} not online on {node_class.hardware}", absent, (name,))
+            yield Breach(
+                f"{cpus_text(absent)} of {name} {are} not online on {node_class.hardware}",
+                absent,
+                (name,),
+            )
     view = View(problem.topology, layout)
     yield from _wrong_slots(problem, view)
     for rule in problem.rules:
         for constraint in rule.constraints:
             if not constraint.holds(view):
                 cpus = culprits(constraint, view)
-                yield Breach(_told(rule, constraint, view, cpus), cpus, (rule.name,) if rule.name else (), rule)
+                yield Breach(
+                    _told(rule, constraint, view, cpus),
+                    cpus,
+                    (rule.name,) if rule.name else (),
+                    rule,
+                )
 
 
 def _wrong_slots(problem: Problem, view: View) -> Iterator[Breach]:
-    """CPUs in no pool, in two pools, in a partition without its pool, in a set that the intent has not."""
+    """CPUs in no pool, in two pools, in a partition without its pool, in a set that the intent has
+    not.
+    """
     allowed = set(map(frozenset, slots_of(problem.names)))
     used = {slot for pattern in view.patterns for slot in pattern}
     for slot in sorted(slot for slot in used if frozenset(slot) not in allowed):
@@ -59,8 +80,12 @@ def _told(rule: Rule, constraint: Constraint, view: View, cpus: CpuSet) -> str:
     """The rule, and what the layout has instead."""
     if isinstance(constraint, Amount):
         cores = constraint.unit == "cores"
-        many = counted(view.count(constraint.name, constraint.scope.cpus, cores=cores), constraint.unit[:-1])
-        return f"{rule.reason.text}, and it has {many} of {constraint.scope.name}" + (f": {cpus}" if cpus else "")
+        many = counted(
+            view.count(constraint.name, constraint.scope.cpus, cores=cores), constraint.unit[:-1]
+        )
+        return f"{rule.reason.text}, and it has {many} of {constraint.scope.name}" + (
+            f": {cpus}" if cpus else ""
+        )
     return f"{rule.reason.text}, and {cpus_text(cpus)} {'does' if len(cpus) == 1 else 'do'} not fit"
 
 
@@ -76,15 +101,23 @@ def culprits(constraint: Constraint, view: View) -> CpuSet:
         case Amount(name=name, scope=scope):
             return view.cpus(name) & scope.cpus
         case Apart(scopes=None) | Together(scopes=None) | WholeCores() | OneThread():
-            return union(cores for cores in view.topology.cores.values() if not constraint.allows(_slots(view, cores)))
+            return union(
+                cores
+                for cores in view.topology.cores.values()
+                if not constraint.allows(_slots(view, cores))
+            )
         case Apart(name=name, other=other, scopes=scopes):
             both = (
-                scope.cpus for scope in scopes or () if view.cpus(name) & scope.cpus and view.cpus(other) & scope.cpus
+                scope.cpus
+                for scope in scopes or ()
+                if view.cpus(name) & scope.cpus and view.cpus(other) & scope.cpus
             )
             return union(cpus & (view.cpus(name) | view.cpus(other)) for cpus in both)
         case Together(name=name, others=others, scopes=scopes):
             there = union(view.cpus(other) for other in others)
-            return union(view.cpus(name) & scope.cpus for scope in scopes or () if not there & scope.cpus)
+            return union(
+                view.cpus(name) & scope.cpus for scope in scopes or () if not there & scope.cpus
+            )
     return EMPTY
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, goals, solver, statements
 from cpuplan.solve.conflict import Conflict
@@ -14,7 +15,6 @@ from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
 from cpuplan.source import Position
 from cpuplan.text import joined
-from cpuplan.topology import Topology
 
 
 class Stated(NamedTuple):
@@ -25,15 +25,20 @@ class Stated(NamedTuple):
 
 
 def solve(
-    classes: Sequence[NodeClass], locate: Callable[[str], Position | None], committed: Layout | None = None
+    classes: Sequence[NodeClass],
+    locate: Callable[[str], Position | None],
+    committed: Layout | None = None,
 ) -> Layout:
     """The best layout that satisfies the rules of every class; they have one intent.
 
-    Raises CpuplanError when there is none: CP403 names the machines and the statements that contradict each other.
+    Raises CpuplanError when there is none: CP403 names the machines and the statements that
+    contradict each other.
     """
     from cpuplan.solve import model, trials
 
-    if problems := [problem for each in classes for problem in errors(statements.check(each, locate))]:
+    if problems := [
+        problem for each in classes for problem in errors(statements.check(each, locate))
+    ]:
         raise CpuplanError(dict.fromkeys(problems))
     first, *others = classes
     for other in others:
@@ -45,7 +50,8 @@ def solve(
     layout = model.layout(problem, goals.common_aims(classes, committed, divided))
     if layout is None:
         for each in classes:
-            solver.solve(each, locate)  # what is wrong with one class by itself is said of that class
+            # what is wrong with one class by itself is said of that class
+            solver.solve(each, locate)
 
         def feasible(some: Iterable[Stated]) -> bool | None:
             return model.feasible(problem.having(each.rule for each in some)) or None
@@ -56,9 +62,11 @@ def solve(
 
 
 def joint(classes: Sequence[NodeClass]) -> tuple[Topology, tuple[Cores, ...]]:
-    """A machine whose cores are whole cores of each class, as small as can be, and how the classes divide them.
+    """A machine whose cores are whole cores of each class, as small as can be, and how the classes
+    divide them.
 
-    Where all divide them alike there is nothing to divide. What a core is part of is told by the first class.
+    Where all divide them alike there is nothing to divide. What a core is part of is told by the
+    first class.
     """
     topology = classes[0].topology
     divided = tuple(tuple(each.topology.cores.values()) for each in classes)
@@ -86,7 +94,9 @@ def _stated(classes: Sequence[NodeClass], divided: Sequence[Cores]) -> list[Stat
                 constraints = tuple(on_cores(each, divided[index]) for each in constraints)
             key = (rule.name, rule.field, constraints)
             known = found.get(key, Stated(rule._replace(constraints=constraints), ()))
-            found[key] = known._replace(hardware=tuple(dict.fromkeys((*known.hardware, node_class.hardware))))
+            found[key] = known._replace(
+                hardware=tuple(dict.fromkeys((*known.hardware, node_class.hardware)))
+            )
     return list(found.values())
 
 
@@ -101,17 +111,24 @@ def _none(
         place = locate(reason.origin)
         labels += [Label(place, text)] if place else []
         unplaced += [] if place else [text]
-    facts = "".join(f"; {text}" for text in unplaced) + ("" if found.is_smallest else conflict.IN_ITSELF)
+    facts = "".join(f"; {text}" for text in unplaced) + (
+        "" if found.is_smallest else conflict.IN_ITSELF
+    )
     return _diagnostic(classes, labels, facts, locate)
 
 
-def _unlike_cpus(first: NodeClass, other: NodeClass, locate: Callable[[str], Position | None]) -> Diagnostic:
+def _unlike_cpus(
+    first: NodeClass, other: NodeClass, locate: Callable[[str], Position | None]
+) -> Diagnostic:
     shown = [f"{each.hardware} has {cpus_text(each.topology.online)}" for each in (first, other)]
     return _diagnostic([first, other], [], f": {joined(shown)}", locate)
 
 
 def _diagnostic(
-    classes: Sequence[NodeClass], labels: Sequence[Label], facts: str, locate: Callable[[str], Position | None]
+    classes: Sequence[NodeClass],
+    labels: Sequence[Label],
+    facts: str,
+    locate: Callable[[str], Position | None],
 ) -> Diagnostic:
     first = classes[0]
     return diagnose(

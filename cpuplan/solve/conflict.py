@@ -1,9 +1,9 @@
 """Why there is no layout: smallest sets of statements that contradict each other.
 
-Knows no solver and no statement, only a test of which of them hold together. As U. Junker's QuickXplain (AAAI 2004) it
-looks for the statement that tips the balance by halving, so that many statements need few tests; and whether fewer
-contradict each other too it finds as A. Ignatiev et al. do (CP 2015, "Smallest MUS extraction with minimal hitting set
-dualization").
+Knows no solver and no statement, only a test of which of them hold together. As U. Junker's
+QuickXplain (AAAI 2004) it looks for the statement that tips the balance by halving, so that many
+statements need few tests; and whether fewer contradict each other too it finds as A. Ignatiev et
+al. do (CP 2015, "Smallest MUS extraction with minimal hitting set dualization").
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,16 @@ class Conflict(NamedTuple, Generic[Statement]):
     """Statements that cannot hold together, and can without any one of them."""
 
     statements: list[Statement]
-    #: No fewer statements contradict each other; False: so many tests that nobody waits for would tell.
+    #: No fewer statements contradict each other; False: so many tests that nobody waits for would
+    #: tell.
     is_smallest: bool
 
 
 class Trials(Generic[Statement]):
     """Asks which statements hold together, as often as is allowed.
 
-    `example` shows something for which some statements hold, or None; `holds` tells whether a further one does.
+    `example` shows something for which some statements hold, or None; `holds` tells whether a
+    further one does.
     """
 
     def __init__(
@@ -44,23 +46,31 @@ class Trials(Generic[Statement]):
         return self._example(some) is not None
 
     def holding(self, statements: Sequence[Statement], chosen: set[int]) -> set[int] | None:
-        """The numbers of `statements` that hold where the chosen ones do; None if these cannot hold together."""
+        """The numbers of `statements` that hold where the chosen ones do; None if these cannot hold
+        together.
+        """
         self.left -= 1
         example = self._example([statements[number] for number in sorted(chosen)])
         if example is None:
             return None
-        return chosen | {number for number, each in enumerate(statements) if self._holds(each, example)}
+        return chosen | {
+            number for number, each in enumerate(statements) if self._holds(each, example)
+        }
 
 
-def minimal(statements: Sequence[Statement], feasible: Callable[[Sequence[Statement]], bool]) -> list[Statement]:
-    """Of statements that cannot hold together, some that cannot either, and can without any one of them.
+def minimal(
+    statements: Sequence[Statement], feasible: Callable[[Sequence[Statement]], bool]
+) -> list[Statement]:
+    """Of statements that cannot hold together, some that cannot either, and can without any one of
+    them.
 
     Where there is a choice the first ones are kept.
     """
     kept: list[Statement] = []
     remaining = list(statements)
     while True:
-        least, most = 0, len(remaining)  # how many of the remaining ones it takes beside the kept ones
+        # how many of the remaining ones it takes beside the kept ones
+        least, most = 0, len(remaining)
         while least < most:
             middle = (least + most) // 2
             if feasible([*remaining[:middle], *kept]):
@@ -76,7 +86,8 @@ def minimal(statements: Sequence[Statement], feasible: Callable[[Sequence[Statem
 def smallest(statements: Sequence[Statement], tests: Trials[Statement]) -> Conflict[Statement]:
     """Of statements that cannot hold together, as few as possible that cannot either.
 
-    Of several such sets the one that `minimal` finds, if it is one. Looking for fewer statements ends with the tests.
+    Of several such sets the one that `minimal` finds, if it is one. Looking for fewer statements
+    ends with the tests.
     """
     found = minimal(statements, tests.feasible)
     lacking: list[set[int]] = []  # without one of each of these, the others hold together
@@ -90,7 +101,9 @@ def smallest(statements: Sequence[Statement], tests: Trials[Statement]) -> Confl
             return Conflict(found, is_smallest=False)
         held = tests.holding(statements, chosen or set())
         if held is None:
-            return Conflict([statements[number] for number in sorted(chosen or ())], is_smallest=True)
+            return Conflict(
+                [statements[number] for number in sorted(chosen or ())], is_smallest=True
+            )
         lacking.append(set(range(len(statements))) - _grown(statements, held, tests))
     return Conflict(found, is_smallest=True)
 
@@ -117,7 +130,9 @@ def _hitting(sets: Sequence[set[int]], size: int) -> set[int] | None:
     return extend(set())
 
 
-def disjoint(statements: Sequence[Statement], tests: Trials[Statement]) -> Iterator[Conflict[Statement]]:
+def disjoint(
+    statements: Sequence[Statement], tests: Trials[Statement]
+) -> Iterator[Conflict[Statement]]:
     """Smallest conflicts that have no statement in common, until what remains can hold together."""
     remaining = list(statements)
     while not tests.feasible(remaining):

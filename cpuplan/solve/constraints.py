@@ -1,8 +1,9 @@
-"""What rules demand, as data: `model` hands it to the solver, and `holds` tests a layout without one.
+"""What rules demand, as data: `model` hands it to the solver, and `holds` tests a layout without
+one.
 
-Four of them look at the threads of one core only: `allows` says which slots these may have together. `cores` is only
-given where a layout is for unlike machines (`common`): the cores of the machine that the constraint is about;
-`holds` takes them from its view.
+Four of them look at the threads of one core only: `allows` says which slots these may have
+together. `cores` is only given where a layout is for unlike machines (`common`): the cores of the
+machine that the constraint is about; `holds` takes them from its view.
 """
 
 from collections.abc import Sequence
@@ -59,7 +60,11 @@ class Amount(NamedTuple):
     cores: Cores = ()
 
     def holds(self, view: View) -> bool:
-        return self.least <= view.count(self.name, self.scope.cpus, cores=self.unit == "cores") <= self.most
+        return (
+            self.least
+            <= view.count(self.name, self.scope.cpus, cores=self.unit == "cores")
+            <= self.most
+        )
 
 
 class WholeCores(NamedTuple):
@@ -87,7 +92,9 @@ class OneThread(NamedTuple):
 
     def allows(self, threads: Sequence[Slot]) -> bool:
         mine = [slot for slot in threads if self.name in slot]
-        return not mine or (len(mine) == 1 and all(self.name in slot or self.sibling in slot for slot in threads))
+        return not mine or (
+            len(mine) == 1 and all(self.name in slot or self.sibling in slot for slot in threads)
+        )
 
     def holds(self, view: View) -> bool:
         return all(map(self.allows, view.patterns))
@@ -102,7 +109,10 @@ class Apart(NamedTuple):
     cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
-        return not (any(self.name in slot for slot in threads) and any(self.other in slot for slot in threads))
+        return not (
+            any(self.name in slot for slot in threads)
+            and any(self.other in slot for slot in threads)
+        )
 
     def holds(self, view: View) -> bool:
         if self.scopes is None:
@@ -129,7 +139,9 @@ class Together(NamedTuple):
             return all(map(self.allows, view.patterns))
         mine = view.cpus(self.name)
         others = [view.cpus(other) for other in self.others]
-        return all(any(cpus & scope.cpus for cpus in others) for scope in self.scopes if mine & scope.cpus)
+        return all(
+            any(cpus & scope.cpus for cpus in others) for scope in self.scopes if mine & scope.cpus
+        )
 
 
 class Differs(NamedTuple):
@@ -145,7 +157,9 @@ class Differs(NamedTuple):
         return union(view.cpus(name) for name in self.names) != self.cpus
 
 
-Constraint: TypeAlias = Within | Has | OneOf | Amount | WholeCores | OneThread | Apart | Together | Differs
+Constraint: TypeAlias = (
+    Within | Has | OneOf | Amount | WholeCores | OneThread | Apart | Together | Differs
+)
 CoreConstraint: TypeAlias = WholeCores | OneThread | Apart | Together
 #: Where two slots that cannot share a core cannot with a third one either.
 PAIRWISE = (WholeCores, OneThread, Apart)
@@ -169,7 +183,10 @@ def on_cores(constraint: Constraint, cores: Cores) -> Constraint:
 
 def slots_by_core(cores: Cores, threads: Sequence[int], slots: Sequence[Slot]) -> list[list[Slot]]:
     """The slots of some threads, core by core."""
-    found = ([slot for cpu, slot in zip(threads, slots, strict=True) if cpu in siblings] for siblings in cores)
+    found = (
+        [slot for cpu, slot in zip(threads, slots, strict=True) if cpu in siblings]
+        for siblings in cores
+    )
     return [each for each in found if each]
 
 

@@ -1,10 +1,13 @@
-"""What to say where there is no layout: for each conflict its statements, the machine's figures, and a way out."""
+"""What to say where there is no layout: for each conflict its statements, the machine's figures,
+and a way out.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, model, remedies, trials
 from cpuplan.solve.constraints import Amount
@@ -13,7 +16,6 @@ from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.rules.rule import Problem, Rule, machine, named
 from cpuplan.text import counted, joined
-from cpuplan.topology import Topology
 
 
 def diagnostics(
@@ -32,22 +34,36 @@ def diagnostics(
     changes = remedies.sentences(node_class, [each.statements for each in conflicts], effort, kin)
     found = []
     for (rules, is_smallest), change in zip(conflicts, changes, strict=True):
-        settled = [rule for other in conflicts if other.statements is not rules for rule in other.statements]
+        settled = [
+            rule
+            for other in conflicts
+            if other.statements is not rules
+            for rule in other.statements
+        ]
         kept = problem.having(rule for rule in problem.rules if rule not in settled)
-        # Many amounts, as of each of many caches, are not looked at one by one where tests take long.
+        # Many amounts, as of each of many caches, are not looked at one by one where tests take
+        # long.
         by_amount = sum(len(_amounts(rule)) for rule in rules) <= effort
-        narrowed = _narrowed(rules, feasible) if by_amount and not remedies.leaves_over(rules) else rules
+        narrowed = (
+            _narrowed(rules, feasible) if by_amount and not remedies.leaves_over(rules) else rules
+        )
         told = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
-        found.append(told if is_smallest else told._replace(message=told.message + conflict.IN_ITSELF))
+        found.append(
+            told if is_smallest else told._replace(message=told.message + conflict.IN_ITSELF)
+        )
     return found
 
 
 def _narrowed(rules: Sequence[Rule], feasible: Callable[[Sequence[Rule]], bool]) -> list[Rule]:
-    """The rules of a conflict with only those amounts that are needed: of the one NUMA node that is too small."""
+    """The rules of a conflict with only those amounts that are needed: of the one NUMA node that is
+    too small.
+    """
     needed = conflict.minimal([part for rule in rules for part in _parts(rule)], feasible)
     by_rule = groupby(needed, key=lambda part: (part.name, part.field))
     return [
-        first._replace(constraints=(*(part.constraints[0] for part in (first, *parts)), *first.constraints[1:]))
+        first._replace(
+            constraints=(*(part.constraints[0] for part in (first, *parts)), *first.constraints[1:])
+        )
         for _, (first, *parts) in by_rule
     ]
 
@@ -64,9 +80,17 @@ def _parts(rule: Rule) -> list[Rule]:
 
 
 def _diagnostic(
-    node_class: NodeClass, problem: Problem, narrowed: Sequence[Rule], change: str, locate: Locate, *, figures: bool
+    node_class: NodeClass,
+    problem: Problem,
+    narrowed: Sequence[Rule],
+    change: str,
+    locate: Locate,
+    *,
+    figures: bool,
 ) -> Diagnostic:
-    """At the first statement; the others, and the machine, as labels. What has no position goes into the message."""
+    """At the first statement; the others, and the machine, as labels. What has no position goes
+    into the message.
+    """
     texts = [_figure(problem, narrowed, rule, is_counted=figures) for rule in narrowed]
     origins = [node_class.reason("", rule.field).origin for rule in narrowed]
     places = [(locate(origin), text) for origin, text in zip(origins, texts, strict=True)]
@@ -95,7 +119,9 @@ def _diagnostic(
 
 
 def _left_over(problem: Problem, conflict: Sequence[Rule]) -> CpuSet:
-    """The CPUs that are in no pool: as few as can be; by the conflict alone where further statements contradict it."""
+    """The CPUs that are in no pool: as few as can be; by the conflict alone where further
+    statements contradict it.
+    """
     for some in (problem.rules, conflict):
         rules = [rule for rule in some if not remedies.leaves_over([rule])]
         if layout := model.layout(problem.having(rules), (Total(NOBODY, 1),)):
@@ -105,15 +131,21 @@ def _left_over(problem: Problem, conflict: Sequence[Rule]) -> CpuSet:
 
 
 def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counted: bool) -> str:
-    """A statement's part in a conflict: `isolated takes 30 cores of NUMA node 1, and 26 are left`."""
+    """A statement's part in a conflict: `isolated takes 30 cores of NUMA node 1, and 26 are
+    left`.
+    """
     amounts = _amounts(rule)
     if not amounts:
         return rule.reason.text
     exact = all(amount.least == amount.most for amount in amounts)
     text = rule.reason.text
     if exact:
-        scopes = _together((counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts)
-        text = f"{rule.name} takes " + joined([f"{many} of {named(names)}" for many, names in scopes.items()])
+        scopes = _together(
+            (counted(amount.least, amount.unit[:-1]), amount.scope.name) for amount in amounts
+        )
+        text = f"{rule.name} takes " + joined(
+            [f"{many} of {named(names)}" for many, names in scopes.items()]
+        )
     if remedies.leaves_over(conflict) or len(conflict) == 1 or not is_counted:
         return text
     others = problem.having(other for other in conflict if other != rule)
@@ -124,9 +156,13 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counte
 
 
 def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
-    """The size of each scope that the conflict is about: `NUMA node 1 has 32 cores with 2 threads each`."""
+    """The size of each scope that the conflict is about: `NUMA node 1 has 32 cores with 2 threads
+    each`.
+    """
     amounts = [each for rule in rules for each in _amounts(rule)]
-    parts = dict.fromkeys(amount.scope for amount in amounts if amount.scope.cpus != topology.online)
+    parts = dict.fromkeys(
+        amount.scope for amount in amounts if amount.scope.cpus != topology.online
+    )
     scopes = list(parts) or [machine(topology)]
     alike = _together((_cores(topology, scope.cpus), scope.name) for scope in scopes)
     return joined([f"{named(names)} has {cores}" for cores, names in alike.items()])
@@ -135,7 +171,11 @@ def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
 def _cores(topology: Topology, cpus: CpuSet) -> str:
     cores = [siblings for siblings in topology.cores.values() if siblings <= cpus]
     widths = {len(siblings) for siblings in cores}
-    threads = f" with {counted(max(widths), 'thread')} each" if len(widths) == 1 else f" and {len(cpus)} CPUs"
+    threads = (
+        f" with {counted(max(widths), 'thread')} each"
+        if len(widths) == 1
+        else f" and {len(cpus)} CPUs"
+    )
     return counted(len(cores), "core") + threads
 
 

@@ -5,8 +5,8 @@ from itertools import combinations
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.model.pools import IDLE, PARTITION, QOS_SETS
 from cpuplan.plan import NodeClass
-from cpuplan.pools import IDLE, PARTITION, QOS_SETS
 from cpuplan.solve.rules.places import PLACES, device_words, matching, parts_of
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.said import Said, beside, is_like_isolated, sibling_of
@@ -60,12 +60,20 @@ def _two_rests(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
             ]
             names = joined([each.name for each in rests])
             label = f"{rests[0].name} takes the rest"
-            yield diagnose("CP213", at(f"{rests[0].field}.rest"), label=label, labels=labels, pools=names)
+            yield diagnose(
+                "CP213", at(f"{rests[0].field}.rest"), label=label, labels=labels, pools=names
+            )
 
 
 def _has_no_use(host: str, target: str) -> bool:
-    """Whether the threads of a core cannot be in both: they are one pool, a pool and its part, or QoS sets."""
-    return host in QOS_SETS or target in (host, *QOS_SETS) or (host == "isolated" and target.startswith(PARTITION))
+    """Whether the threads of a core cannot be in both: they are one pool, a pool and its part, or
+    QoS sets.
+    """
+    return (
+        host in QOS_SETS
+        or target in (host, *QOS_SETS)
+        or (host == "isolated" and target.startswith(PARTITION))
+    )
 
 
 def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
@@ -83,7 +91,9 @@ def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
     for index, workload in enumerate(statements.node_class.spec.workloads):
         named.append((f"workloads.{index}.pool", workload.pool))
         if workload.pool != "isolated" and not workload.pool.startswith(PARTITION):
-            yield diagnose("CP217", at(f"workloads.{index}.pool"), workload=workload.name, pool=workload.pool)
+            yield diagnose(
+                "CP217", at(f"workloads.{index}.pool"), workload=workload.name, pool=workload.pool
+            )
     for field, name in named:
         if name not in known:
             yield diagnose("CP215", at(field), name=name, known=joined(list(known)))
@@ -91,14 +101,19 @@ def _unknown_sets(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
 
 def _empty_reserved(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
     pool = statements.sets["reserved"].pool
-    size = next((name for name in ("cpus", "count", "cores", "max") if getattr(pool, name) is not None), None)
+    size = next(
+        (name for name in ("cpus", "count", "cores", "max") if getattr(pool, name) is not None),
+        None,
+    )
     static = statements.node_class.spec.kubelet.cpu_manager_policy == "static"
     if size and not getattr(pool, size) and static and statements.is_on("reserved-not-empty"):
         yield diagnose("CP212", at(f"pools.reserved.{size}"))
 
 
 def _overlaps(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
-    """Lists of pools and partitions that have a CPU in common, but for those of isolated and its partitions."""
+    """Lists of pools and partitions that have a CPU in common, but for those of isolated and its
+    partitions.
+    """
     for first, second in combinations(_lists(statements), 2):
         both = _cpus(first) & _cpus(second)
         is_part = first.name == "isolated" and second.name.startswith(PARTITION)
@@ -108,7 +123,9 @@ def _overlaps(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
                 "CP211",
                 at(f"{second.field}.cpus"),
                 label=f"{second.name} lists {cpus_text(_cpus(second))}",
-                labels=[Label(other, f"{first.name} lists {cpus_text(_cpus(first))}")] if other else [],
+                labels=[Label(other, f"{first.name} lists {cpus_text(_cpus(first))}")]
+                if other
+                else [],
                 cpus=cpus_text(both),
                 are="is" if len(both) == 1 else "are",
                 them=_them(both),
@@ -155,19 +172,45 @@ def _absent_places(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
             if lacking := [number for number in numbers or () if number not in known]:
                 shown = str(CpuSet(number for number in known if number >= 0)) or "none"
                 place, what = at(f"{each.field}.{key}"), f"{word} {CpuSet(lacking)}"
-                yield diagnose("CP353", place, pool=each.name, what=what, hardware=hardware, word=word, known=shown)
+                yield diagnose(
+                    "CP353",
+                    place,
+                    pool=each.name,
+                    what=what,
+                    hardware=hardware,
+                    word=word,
+                    known=shown,
+                )
         for name in each.pool.core_types or ():
             if name not in types:
                 shown = joined(sorted(types - {""})) if types - {""} else "none"
                 place, what = at(f"{each.field}.coreTypes"), f"{name} cores"
                 word = "core type"
-                yield diagnose("CP353", place, pool=each.name, what=what, hardware=hardware, word=word, known=shown)
-        by_cache = [f"{key}.{other}" for key in ("apart", "together") for other in _by_cache(each, key)]
+                yield diagnose(
+                    "CP353",
+                    place,
+                    pool=each.name,
+                    what=what,
+                    hardware=hardware,
+                    word=word,
+                    known=shown,
+                )
+        by_cache = [
+            f"{key}.{other}" for key in ("apart", "together") for other in _by_cache(each, key)
+        ]
         for field in (*(["per"] if each.pool.per == "cache" else []), *by_cache):
             if not topology.uncore_caches:
                 word = "last-level cache"
                 place, what = at(f"{each.field}.{field}"), "last-level caches"
-                yield diagnose("CP353", place, pool=each.name, what=what, hardware=hardware, word=word, known="none")
+                yield diagnose(
+                    "CP353",
+                    place,
+                    pool=each.name,
+                    what=what,
+                    hardware=hardware,
+                    word=word,
+                    known="none",
+                )
 
 
 def _by_cache(each: Said, key: str) -> list[str]:
@@ -183,10 +226,14 @@ def _absent_devices(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
             continue
         found = matching(node_class, each.pool.near)
         if not any(device.numa_node in statements.topology.numa_nodes for device in found):
-            what = "has none" if not found else "does not tell a NUMA node with CPUs for any of them"
+            what = (
+                "has none" if not found else "does not tell a NUMA node with CPUs for any of them"
+            )
             place, devices = at(f"{each.field}.near"), device_words(each.pool.near)
             hardware = node_class.hardware
-            yield diagnose("CP354", place, pool=each.name, devices=devices, hardware=hardware, what=what)
+            yield diagnose(
+                "CP354", place, pool=each.name, devices=devices, hardware=hardware, what=what
+            )
 
 
 def _split_cores(statements: Statements, at: Locate, mend: Mend) -> Iterator[Diagnostic]:
@@ -207,16 +254,27 @@ def _split_cores(statements: Statements, at: Locate, mend: Mend) -> Iterator[Dia
 
 def _splits(statements: Statements, each: Said) -> bool:
     """Does a list have some threads only of a core that is to be whole?"""
-    if each.name in QOS_SETS or not each.pool.whole_cores or each.pool.sibling or not statements.is_on("whole-cores"):
+    if (
+        each.name in QOS_SETS
+        or not each.pool.whole_cores
+        or each.pool.sibling
+        or not statements.is_on("whole-cores")
+    ):
         return False
-    return bool(statements.topology.split_cores(_cpus(each))) and not _may_share(statements, each.name)
+    return bool(statements.topology.split_cores(_cpus(each))) and not _may_share(
+        statements, each.name
+    )
 
 
 def _cores_split_by_profile(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
-    """Cores with threads in two pools of a PerformanceProfile, which the operator takes. Told at the first pool."""
+    """Cores with threads in two pools of a PerformanceProfile, which the operator takes. Told at
+    the first pool.
+    """
     if not statements.node_class.written_as:
         return
-    pools = {each.name: each for each in _lists(statements) if each.is_pool and each.name != "offlined"}
+    pools = {
+        each.name: each for each in _lists(statements) if each.is_pool and each.name != "offlined"
+    }
     told = EMPTY
     for name, each in pools.items():
         cpus = _cpus(each)
@@ -251,7 +309,9 @@ def _may_share(statements: Statements, name: str) -> bool:
 
 
 def _boot_cpu(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
-    """CPU 0 where the list of another pool or of a partition has it, or where reserved is a list without it."""
+    """CPU 0 where the list of another pool or of a partition has it, or where reserved is a list
+    without it.
+    """
     if 0 not in statements.topology.online or not statements.is_on("cpu0-reserved"):
         return
     lists = {each.name: each for each in _lists(statements) if each.name not in QOS_SETS}
@@ -259,7 +319,9 @@ def _boot_cpu(statements: Statements, at: Locate) -> Iterator[Diagnostic]:
         if 0 not in _cpus(lists["reserved"]):
             yield diagnose("CP214", at("pools.reserved.cpus"), cpu=0)
     elif elsewhere := next((each for each in lists.values() if 0 in _cpus(each)), None):
-        yield diagnose("CP214", at(f"{elsewhere.field}.cpus"), label=f"{elsewhere.name} lists it", cpu=0)
+        yield diagnose(
+            "CP214", at(f"{elsewhere.field}.cpus"), label=f"{elsewhere.name} lists it", cpu=0
+        )
 
 
 def _lists(statements: Statements) -> list[Said]:

@@ -1,7 +1,9 @@
-"""What a layout should be like, most important first: aims as data, for `model` to reach one after the other.
+"""What a layout should be like, most important first: aims as data, for `model` to reach one after
+the other.
 
-`measure` says how far a layout is from an aim, smaller being better. What the aims leave open is settled by the
-canonical choice: core by core from the lowest on, each goes to the first pool that can have it (`model`, `kinds`).
+`measure` says how far a layout is from an aim, smaller being better. What the aims leave open is
+settled by the canonical choice: core by core from the lowest on, each goes to the first pool that
+can have it (`model`, `kinds`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,14 +11,14 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.model.pools import PARTITION, POOLS, GoalName
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
-from cpuplan.pools import PARTITION, POOLS, GoalName
 from cpuplan.solve.constraints import Cores
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules.rule import Problem, scopes_of
 from cpuplan.solve.said import said
 from cpuplan.text import counted
-from cpuplan.topology import Topology
 
 
 class Moved(NamedTuple):
@@ -80,20 +82,32 @@ def aims_of(node_class: NodeClass, committed: Layout | None = None) -> list[Aim]
 def common_aims(
     classes: Sequence[NodeClass], committed: Layout | None = None, cores: Sequence[Cores] = ()
 ) -> list[Aim]:
-    """The aims of a layout for several classes of one intent: goal by goal. `cores` where they differ."""
+    """The aims of a layout for several classes of one intent: goal by goal. `cores` where they
+    differ.
+    """
     found: list[Aim] = []
     for goal in classes[0].spec.objective:
         for index, node_class in enumerate(classes):
             aims = _aims(goal, node_class, committed)
-            found += [SplitCores(cores[index]) if cores and isinstance(aim, SplitCores) else aim for aim in aims]
+            found += [
+                SplitCores(cores[index]) if cores and isinstance(aim, SplitCores) else aim
+                for aim in aims
+            ]
     return list(dict.fromkeys([*found, *_open_ends(classes[0])]))
 
 
 def _open_ends(node_class: NodeClass) -> Iterator[Aim]:
-    """A set whose size is a range takes as few CPUs as it must, the first in their order above all."""
+    """A set whose size is a range takes as few CPUs as it must, the first in their order above
+    all.
+    """
     for name, each in said(node_class).items():
         pool = each.pool
-        if pool.percent is None and not pool.rest and name != "isolated" and (pool.min, pool.max) != (None, None):
+        if (
+            pool.percent is None
+            and not pool.rest
+            and name != "isolated"
+            and (pool.min, pool.max) != (None, None)
+        ):
             yield Total(name, 1)
 
 
@@ -129,7 +143,8 @@ def _levels(topology: Topology) -> Iterator[tuple[Scope, ...]]:
 def _packed(node_class: NodeClass) -> Iterator[str]:
     """The sets that are better off in one place, in their order: all but isolated and the QoS sets.
 
-    What is listed has nothing to choose, and what is meant for each of several parts is not to be in one.
+    What is listed has nothing to choose, and what is meant for each of several parts is not to be
+    in one.
     """
     for name, each in said(node_class).items():
         pool = each.pool
@@ -139,20 +154,28 @@ def _packed(node_class: NodeClass) -> Iterator[str]:
 
 
 def reasons(problem: Problem, name: str, layout: Layout) -> Iterator[Reason]:
-    """The goals that explain where a set is: those that can be seen in the layout, which may be an old one."""
+    """The goals that explain where a set is: those that can be seen in the layout, which may be an
+    old one.
+    """
     cpus, topology = layout[name], problem.topology
-    if not cpus or any(rule.name == name and rule.field.endswith(".cpus") for rule in problem.rules):
+    if not cpus or any(
+        rule.name == name and rule.field.endswith(".cpus") for rule in problem.rules
+    ):
         return
     nodes = [scope for scope in scopes_of(topology, "numaNode") if cpus & scope.cpus]
     if name not in {"isolated", "offlined"} and len(topology.numa_nodes) > 1 and len(nodes) == 1:
-        yield Reason(f"{name} stays on one NUMA node, so that the others are whole", "goal locality")
+        yield Reason(
+            f"{name} stays on one NUMA node, so that the others are whole", "goal locality"
+        )
     others = topology.online - cpus - layout.get("reserved", EMPTY)
     if name == "reserved" and topology.online.first in cpus:
         yield Reason("reserved takes the lowest cores that it can have", "goal canonical")
     elif name == "shared" and others and cpus.first < others.first:
         yield Reason("shared takes the lowest cores that reserved leaves", "goal canonical")
     elif name == "offlined" and topology.online.last in cpus:
-        yield Reason("offlined takes the highest cores, so that whole caches can sleep", "goal canonical")
+        yield Reason(
+            "offlined takes the highest cores, so that whole caches can sleep", "goal canonical"
+        )
 
 
 def measures(aims: Iterable[Aim], view: View) -> tuple[int, ...]:

@@ -1,10 +1,13 @@
-"""Cores that the rules and goals do not tell apart, the ways to use such a core, and the choice of CPUs among them."""
+"""Cores that the rules and goals do not tell apart, the ways to use such a core, and the choice of
+CPUs among them.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.model.topology import Topology
 from cpuplan.solve.constraints import (
     PAIRWISE,
     Constraint,
@@ -17,7 +20,6 @@ from cpuplan.solve.constraints import (
     slots_by_core,
 )
 from cpuplan.solve.layout import Slot
-from cpuplan.topology import Topology
 
 #: The slot of each thread of a core, in the order of the kind's threads.
 Pattern: TypeAlias = tuple[Slot, ...]
@@ -26,7 +28,8 @@ Pattern: TypeAlias = tuple[Slot, ...]
 class Kind(NamedTuple):
     """Cores whose threads are in the same of the sets of CPUs that are spoken of."""
 
-    cores: tuple[tuple[int, ...], ...]  # the threads of each core; cores in the order in which they are given away
+    # the threads of each core; cores in the order in which they are given away
+    cores: tuple[tuple[int, ...], ...]
     groups: tuple[int, ...]  # how many threads, one after the other, nobody tells apart
 
     @property
@@ -35,11 +38,13 @@ class Kind(NamedTuple):
         return self.cores[0]
 
 
-def kinds_of(topology: Topology, sets: Iterable[CpuSet], others: Iterable[Cores] = ()) -> list[Kind]:
+def kinds_of(
+    topology: Topology, sets: Iterable[CpuSet], others: Iterable[Cores] = ()
+) -> list[Kind]:
     """All cores by kind, the kind of the first core first.
 
-    `others` are ways in which unlike machines divide the cores of `topology`, which are whole cores of each: cores of a
-    kind are divided alike, and then no two of their threads are alike.
+    `others` are ways in which unlike machines divide the cores of `topology`, which are whole cores
+    of each: cores of a kind are divided alike, and then no two of their threads are alike.
     """
     divided = [{cpu: siblings.first for siblings in cores for cpu in siblings} for cores in others]
     marks = dict.fromkeys(topology.online, 0)
@@ -52,7 +57,10 @@ def kinds_of(topology: Topology, sets: Iterable[CpuSet], others: Iterable[Cores]
         shapes = [[core_of[cpu] for cpu in threads] for core_of in divided]
         shape = (tuple(map(firsts.index, firsts)) for firsts in shapes)
         kinds.setdefault((tuple(marks[cpu] for cpu in threads), *shape), []).append(tuple(threads))
-    return [Kind(tuple(cores), _groups(key[0]) if not divided else (1,) * len(key[0])) for key, cores in kinds.items()]
+    return [
+        Kind(tuple(cores), _groups(key[0]) if not divided else (1,) * len(key[0]))
+        for key, cores in kinds.items()
+    ]
 
 
 def _groups(marks: Iterable[int]) -> tuple[int, ...]:
@@ -70,7 +78,9 @@ def in_order(topology: Topology) -> list[CpuSet]:
         cpu = topology[siblings.first]
         places = (cpu.socket, cpu.numa_node, cpu.die, cpu.uncore_cache)
         # Cores come in ascending order, so the first core in a place gives the place its rank.
-        ranks = tuple(lowest.setdefault(places[: depth + 1], cpu.cpu) for depth in range(len(places)))
+        ranks = tuple(
+            lowest.setdefault(places[: depth + 1], cpu.cpu) for depth in range(len(places))
+        )
         ranked.append((ranks, siblings.first, siblings))
     return [siblings for _, _, siblings in sorted(ranked, key=lambda each: each[:2])]
 
@@ -86,12 +96,16 @@ class Ways:
         self._core: list[CoreConstraint] = [each for each in constraints if binds_cores(each)]  # type: ignore[misc]
         pairwise = [each for each in self._core if isinstance(each, PAIRWISE) and not each.cores]
         self._may_meet = {
-            (a, b): all(each.allows((a, b)) for each in pairwise) for a in self._slots for b in self._slots
+            (a, b): all(each.allows((a, b)) for each in pairwise)
+            for a in self._slots
+            for b in self._slots
         }
         self._found: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
 
     def of(self, kind: Kind) -> list[Pattern]:
-        """The patterns of a kind, those that are preferred for the lowest cores first; none if the rules leave none."""
+        """The patterns of a kind, those that are preferred for the lowest cores first; none if the
+        rules leave none.
+        """
         choices = tuple(tuple(self._allowed(cpu)) for cpu in kind.sample)
         divided = [_narrowed(each, kind.sample) for each in self._core if each.cores]
         key = (choices, kind.groups)
@@ -102,7 +116,11 @@ class Ways:
         return [
             pattern
             for pattern in self._found[key]
-            if all(each.allows(some) for each in divided for some in slots_by_core(each.cores, kind.sample, pattern))
+            if all(
+                each.allows(some)
+                for each in divided
+                for some in slots_by_core(each.cores, kind.sample, pattern)
+            )
         ]
 
     def _allowed(self, cpu: int) -> Iterator[Slot]:
@@ -116,7 +134,9 @@ class Ways:
             ):
                 yield slot
 
-    def _patterns(self, choices: Sequence[Sequence[Slot]], groups: Sequence[int]) -> Iterator[Pattern]:
+    def _patterns(
+        self, choices: Sequence[Sequence[Slot]], groups: Sequence[int]
+    ) -> Iterator[Pattern]:
         firsts = {sum(groups[:index]) for index in range(len(groups))}
 
         def extend(chosen: tuple[Slot, ...], at: int) -> Iterator[Pattern]:
@@ -139,7 +159,9 @@ class Ways:
 def _narrowed(constraint: CoreConstraint, threads: Iterable[int]) -> CoreConstraint:
     """The constraint with only those of its cores that the threads are on."""
     cpus = CpuSet(threads)
-    return constraint._replace(cores=tuple(siblings for siblings in constraint.cores if siblings & cpus))
+    return constraint._replace(
+        cores=tuple(siblings for siblings in constraint.cores if siblings & cpus)
+    )
 
 
 def place(kind: Kind, used: Iterable[tuple[Pattern, int]]) -> dict[int, Slot]:

@@ -1,7 +1,8 @@
-"""A layout: which CPUs each set has. Sets are the pools, the partitions of isolated, and the QoS sets over them.
+"""A layout: which CPUs each set has. Sets are the pools, the partitions of isolated, and the QoS
+sets over them.
 
-A slot is all sets that one CPU is in at once. A layout gives each CPU a slot, so that a CPU in two pools, or in a
-partition of a pool that it is not in, cannot even be said.
+A slot is all sets that one CPU is in at once. A layout gives each CPU a slot, so that a CPU in two
+pools, or in a partition of a pool that it is not in, cannot even be said.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,8 +11,8 @@ from itertools import chain, combinations
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.pools import HIDDEN, PARTITION, POOLS, QOS_SETS
-from cpuplan.topology import Topology
+from cpuplan.model.pools import HIDDEN, PARTITION, POOLS, QOS_SETS
+from cpuplan.model.topology import Topology
 
 #: The CPUs of every set that the intent speaks of, also of the empty ones.
 Layout: TypeAlias = Mapping[str, CpuSet]
@@ -31,7 +32,8 @@ class Scope(NamedTuple):
 
 
 def slots_of(names: Iterable[str]) -> tuple[Slot, ...]:
-    """All slots that sets of these names allow, in the order in which cores are given away, that of no set last.
+    """All slots that sets of these names allow, in the order in which cores are given away, that of
+    no set last.
 
     The partitions of a pool come before what is left of it.
     """
@@ -42,7 +44,11 @@ def slots_of(names: Iterable[str]) -> tuple[Slot, ...]:
     for pool in POOLS:
         if pool not in known:
             continue
-        partitions = [name for name in names if name.startswith(PARTITION)] if f"{pool}." == PARTITION else []
+        partitions = (
+            [name for name in names if name.startswith(PARTITION)]
+            if f"{pool}." == PARTITION
+            else []
+        )
         for inner in (*((pool, partition) for partition in partitions), (pool,)):
             found += [(*inner, *sets) for sets in (over if pool not in HIDDEN else [()])]
     return (*found, LEFT_OVER)
@@ -70,7 +76,10 @@ class View:
     @cached_property
     def patterns(self) -> set[tuple[Slot, ...]]:
         """The slots of the threads of a core, for each way in which cores are used."""
-        return {tuple(sorted(self.slots[cpu] for cpu in siblings)) for siblings in self.topology.cores.values()}
+        return {
+            tuple(sorted(self.slots[cpu] for cpu in siblings))
+            for siblings in self.topology.cores.values()
+        }
 
     def count(self, name: str, scope: CpuSet, *, cores: bool = False) -> int:
         """The CPUs that a set has of a scope, or the cores with such CPUs."""

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.model.pools import PARTITION
 from cpuplan.plan import NodeClass
-from cpuplan.pools import PARTITION
 from cpuplan.solve import goals
 from cpuplan.solve.breaches import breaches
 from cpuplan.solve.layout import Layout, Slot, View
@@ -24,7 +24,9 @@ class Move(NamedTuple):
 
 
 def moves(node_class: NodeClass, before: Layout, after: Layout) -> list[Move]:
-    """By the lowest CPU. `after` is a layout of the class, `before` may be of another machine or intent."""
+    """By the lowest CPU. `after` is a layout of the class, `before` may be of another machine or
+    intent.
+    """
     old, new = _slots(before), _slots(after)
     groups: dict[tuple[Slot, Slot], list[int]] = {}
     for cpu in sorted(old.keys() | new.keys()):
@@ -37,11 +39,15 @@ def moves(node_class: NodeClass, before: Layout, after: Layout) -> list[Move]:
         (breach.names, breach.rule.reason if breach.rule else Reason(breach.text))
         for breach in breaches(node_class, before)
     ]
-    better = [Reason(text, "goal") for text in _gains(node_class, before, after)] if not broken else []
+    better = (
+        [Reason(text, "goal") for text in _gains(node_class, before, after)] if not broken else []
+    )
     found = []
     for (left, entered), cpus in groups.items():
         mine = [reason for names, reason in broken if {*left, *entered} & {*names}]
-        because = tuple(dict.fromkeys([*(mine or (reason for _, reason in broken[:1])), *better]))[:_MOST_REASONS]
+        because = tuple(dict.fromkeys([*(mine or (reason for _, reason in broken[:1])), *better]))[
+            :_MOST_REASONS
+        ]
         found.append(Move(CpuSet(cpus), _short(left), _short(entered), because))
     return found
 
@@ -61,7 +67,9 @@ def _short(slot: Slot) -> tuple[str, ...]:
 
 
 def _gains(node_class: NodeClass, before: Layout, after: Layout) -> list[str]:
-    """The first goal that one of two layouts of the class comes nearer to, the older one not counting as committed."""
+    """The first goal that one of two layouts of the class comes nearer to, the older one not
+    counting as committed.
+    """
     aims = goals.aims_of(node_class)
     views = [View(node_class.topology, layout) for layout in (before, after)]
     for aim in aims:

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from cpuplan.model.pools import HIDDEN, IDLE, PARTITION, POOLS, QOS_SETS, Pool
 from cpuplan.plan import NodeClass
-from cpuplan.pools import HIDDEN, IDLE, PARTITION, POOLS, QOS_SETS, Pool
 
 
 class Said(NamedTuple):
@@ -23,29 +23,44 @@ class Said(NamedTuple):
 def said(node_class: NodeClass) -> dict[str, Said]:
     """All sets that the layout has: pools in the order of POOLS, then partitions, then QoS sets.
 
-    `isolated` takes the rest if nobody else does; `offlined` is there where siblings are to be idle. A partition of a
-    pool that has one thread of each core has no more of them, unless it asks for whole cores.
+    `isolated` takes the rest if nobody else does; `offlined` is there where siblings are to be
+    idle. A partition of a pool that has one thread of each core has no more of them, unless it asks
+    for whole cores.
     """
     pools = node_class.spec.pools
-    found = {name: Said(name, pool, f"pools.{name}") for name in POOLS if (pool := getattr(pools, name)) is not None}
+    found = {
+        name: Said(name, pool, f"pools.{name}")
+        for name in POOLS
+        if (pool := getattr(pools, name)) is not None
+    }
     rests = any(each.pool.rest for each in found.values())
     isolated = pools.isolated
     if isolated is None:
         if not rests:
-            found["isolated"] = Said("isolated", Pool(rest=True), "pools.isolated", is_written=False)
+            found["isolated"] = Said(
+                "isolated", Pool(rest=True), "pools.isolated", is_written=False
+            )
     elif not rests and not has_size(isolated):
         rest = isolated.model_copy(update={"rest": True})
         found["isolated"] = Said("isolated", rest, "pools.isolated", is_written=False)
     parts = isolated.partitions if isolated else {}
     partitions = {
-        PARTITION + name: Said(PARTITION + name, _part(pool, isolated), f"pools.isolated.partitions.{name}")
+        PARTITION + name: Said(
+            PARTITION + name, _part(pool, isolated), f"pools.isolated.partitions.{name}"
+        )
         for name, pool in sorted(parts.items())
     }
     idle = [each for each in (*found.values(), *partitions.values()) if each.pool.sibling == IDLE]
     if idle and "offlined" not in found:
-        found["offlined"] = Said("offlined", Pool(min=0), f"{idle[0].field}.sibling", is_written=False)
+        found["offlined"] = Said(
+            "offlined", Pool(min=0), f"{idle[0].field}.sibling", is_written=False
+        )
     qos = {"bestEffort": node_class.spec.qos.best_effort, "other": node_class.spec.qos.other}
-    over = {name: Said(name, pool, f"qos.{name}") for name in QOS_SETS if (pool := qos[name]) is not None}
+    over = {
+        name: Said(name, pool, f"qos.{name}")
+        for name in QOS_SETS
+        if (pool := qos[name]) is not None
+    }
     return {name: found[name] for name in POOLS if name in found} | partitions | over
 
 
@@ -59,7 +74,16 @@ def _part(pool: Pool, isolated: Pool | None) -> Pool:
 def has_size(pool: Pool) -> bool:
     """Does it say how many CPUs, or which?"""
     return any(
-        value is not None for value in (pool.cpus, pool.count, pool.cores, pool.percent, pool.rest, pool.min, pool.max)
+        value is not None
+        for value in (
+            pool.cpus,
+            pool.count,
+            pool.cores,
+            pool.percent,
+            pool.rest,
+            pool.min,
+            pool.max,
+        )
     )
 
 
@@ -74,18 +98,30 @@ def sibling_of(pool: Pool) -> str | None:
 
 
 def hosts_of(name: str, sets: dict[str, Said]) -> list[str]:
-    """The sets that leave the other threads of their cores to this one; not partitions of such a pool."""
-    return [each.name for each in sets.values() if sibling_of(each.pool) == name and not is_like_isolated(each, sets)]
+    """The sets that leave the other threads of their cores to this one; not partitions of such a
+    pool.
+    """
+    return [
+        each.name
+        for each in sets.values()
+        if sibling_of(each.pool) == name and not is_like_isolated(each, sets)
+    ]
 
 
 def is_like_isolated(each: Said, sets: dict[str, Said]) -> bool:
     """Is it a partition with the `sibling` that isolated has, which says all of it?"""
     isolated = sets.get("isolated")
-    return each.name.startswith(PARTITION) and isolated is not None and each.pool.sibling == isolated.pool.sibling
+    return (
+        each.name.startswith(PARTITION)
+        and isolated is not None
+        and each.pool.sibling == isolated.pool.sibling
+    )
 
 
 def beside(name: str, sets: dict[str, Said]) -> tuple[str, ...]:
-    """The sets that may share cores with a set of whole cores: a sibling statement says so, or pods cannot be there."""
+    """The sets that may share cores with a set of whole cores: a sibling statement says so, or pods
+    cannot be there.
+    """
     if name in QOS_SETS:
         return HIDDEN
     pairs = [(each.name, target) for each in sets.values() if (target := sibling_of(each.pool))]

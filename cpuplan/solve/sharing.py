@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.topology import Topology
+from cpuplan.model.topology import Topology
 
 
 def shared_out(topology: Topology, lists: Mapping[str, CpuSet]) -> dict[str, CpuSet]:
-    """Each core of the lists whole to one that has a thread of it, so that sizes stay as they are if they can."""
+    """Each core of the lists whole to one that has a thread of it, so that sizes stay as they are
+    if they can.
+    """
     found = dict.fromkeys(lists, EMPTY)
     for cpus in topology.cores.values():
         owners = [name for name, listed in lists.items() if listed & cpus]

@@ -1,16 +1,20 @@
-"""A layout where the one that is asked for does not exist, so that what does not depend on it can be judged too."""
+"""A layout where the one that is asked for does not exist, so that what does not depend on it can
+be judged too.
+"""
 
 from collections.abc import Callable
 
 from cpuplan.diagnostics import CpuplanError
+from cpuplan.model.pools import POOLS, Pools
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.pools import POOLS, Pools
 from cpuplan.solve import solver
 from cpuplan.source import Position
 
 
 def plan(node_class: NodeClass, locate: Callable[[str], Position | None]) -> NodePlan | None:
-    """The class with a core in each pool that its intent has, wherever; None where not even that fits."""
+    """The class with a core in each pool that its intent has, wherever; None where not even that
+    fits.
+    """
     spec = node_class.spec
     sizes: dict[str, dict[str, object]] = {}
     for name in POOLS:

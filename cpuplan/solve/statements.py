@@ -1,4 +1,6 @@
-"""What can be said against the pools of an intent before any layout is sought, with remedies that were tried."""
+"""What can be said against the pools of an intent before any layout is sought, with remedies that
+were tried.
+"""
 
 from collections.abc import Mapping, Sequence
 

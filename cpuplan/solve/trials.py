@@ -1,4 +1,5 @@
-"""How much is tried to explain a conflict: so many tests, not so many seconds, so that the answer is always the same.
+"""How much is tried to explain a conflict: so many tests, not so many seconds, so that the answer
+is always the same.
 
 A test of a machine whose cores are of many kinds takes long, so fewer are allowed.
 """
@@ -9,7 +10,8 @@ from cpuplan.solve import conflict, model
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules.rule import Problem, Rule
 
-#: About a tenth of a millisecond each: a second is left to an explanation, and as much to its remedies.
+#: About a tenth of a millisecond each: a second is left to an explanation, and as much to its
+#: remedies.
 _EFFORT = 10_000
 _FEWEST = 8
 
@@ -20,7 +22,9 @@ def allowed(problem: Problem) -> int:
 
 
 def of_rules(problem: Problem, most: int) -> conflict.Trials[Rule]:
-    """Trials of which rules of a problem hold together: a layout shows it, for others than the chosen ones too."""
+    """Trials of which rules of a problem hold together: a layout shows it, for others than the
+    chosen ones too.
+    """
     known: list[tuple[frozenset[Rule], View]] = []
 
     def example(rules: Sequence[Rule]) -> View | None:
@@ -35,6 +39,8 @@ def of_rules(problem: Problem, most: int) -> conflict.Trials[Rule]:
         return view
 
     def holds(rule: Rule, view: object) -> bool:
-        return isinstance(view, View) and all(constraint.holds(view) for constraint in rule.constraints)
+        return isinstance(view, View) and all(
+            constraint.holds(view) for constraint in rule.constraints
+        )
 
     return conflict.Trials(example, holds, most)

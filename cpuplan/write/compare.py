@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.load.before import CLASSES, MANIFEST
+from cpuplan.fleet.before import CLASSES, MANIFEST
 from cpuplan.source import Position
 from cpuplan.write import git
 from cpuplan.write.manifest import (
@@ -38,7 +38,8 @@ class Changes(NamedTuple):
 class Comparison(NamedTuple):
     """An output folder against the files that are wanted in it."""
 
-    #: What is there now, and the part of it that stays as it is: `keep` holds foreign paths and unchanged files.
+    #: What is there now, and the part of it that stays as it is: `keep` holds foreign paths and
+    #: unchanged files.
     before: dict[str, Entry]
     keep: frozenset[str]
     #: What is written new, the manifest included; empty when there is nothing to do.
@@ -46,7 +47,8 @@ class Comparison(NamedTuple):
     changes: Changes
     #: Everything that cpuplan owns or is about to own.
     claimed: frozenset[str]
-    #: Why nothing may be written: foreign paths in the way (CP602); files edited by hand (CP603), which force drops.
+    #: Why nothing may be written: foreign paths in the way (CP602); files edited by hand (CP603),
+    #: which force drops.
     blocked: dict[str, Diagnostic]
     edited: dict[str, Diagnostic]
 
@@ -56,7 +58,9 @@ class Comparison(NamedTuple):
 
 
 def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
-    """Compare the folder `out`, which may be missing, with `files`. Raises OSError, CP604 and CP605; writes nothing."""
+    """Compare the folder `out`, which may be missing, with `files`. Raises OSError, CP604 and
+    CP605; writes nothing.
+    """
     check_paths(files)
     before = scan(out)
     known = _known(out, before)
@@ -67,14 +71,28 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     states, replaced = _states(out, files, before, known.owned)
     new = {path for path in files if states[path] != "unchanged"} | {MANIFEST}
     blocked = _blocked(out, before, foreign, new)
-    edited = {path for path, digest in replaced.items() if path not in OLD and known.written.get(path) != digest}
+    edited = {
+        path
+        for path, digest in replaced.items()
+        if path not in OLD and known.written.get(path) != digest
+    }
     if edited or blocked:
         tracked = git.look(out)
         edited = _lost(edited, tracked, known)
         # A file of another branch, say, whose manifest is not the one that was merged.
-        has = {path for path in tracked.has if path in files and _is_file(before, path)} if tracked else set()
+        has = (
+            {path for path in tracked.has if path in files and _is_file(before, path)}
+            if tracked
+            else set()
+        )
         blocked = {path: found for path, found in blocked.items() if path not in has}
-    named: dict[str, list[str]] = {"added": [], "changed": [], "removed": [], "unchanged": [], "gone": []}
+    named: dict[str, list[str]] = {
+        "added": [],
+        "changed": [],
+        "removed": [],
+        "unchanged": [],
+        "gone": [],
+    }
     for path, state in states.items():
         named[state].append(path)
     write = {path: files[path] for path in (*named["added"], *named["changed"])}
@@ -85,7 +103,10 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     own = {MANIFEST, WRITTEN} & before.keys()
     keep = frozenset({*foreign, *named["unchanged"], *own} - write.keys())
     changes = Changes(
-        tuple(named["added"]), tuple(named["changed"]), tuple(named["removed"]), unchanged=len(named["unchanged"])
+        tuple(named["added"]),
+        tuple(named["changed"]),
+        tuple(named["removed"]),
+        unchanged=len(named["unchanged"]),
     )
     claimed = frozenset({*known.owned, *files, MANIFEST, WRITTEN})
     return Comparison(before, keep, write, changes, claimed, blocked, _edits(out, edited))
@@ -94,8 +115,8 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
 def digest_of(out: Path) -> str:
     """The digest (`manifest.tree_digest`) of the files that cpuplan owns in `out`, as they are.
 
-    Empty where no files could make it right: it cannot be compared, a file is missing or a link, or what a merge left
-    is to be taken away.
+    Empty where no files could make it right: it cannot be compared, a file is missing or a link, or
+    what a merge left is to be taken away.
     """
     try:
         entry = look(out)
@@ -112,7 +133,9 @@ def digest_of(out: Path) -> str:
 
 
 def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) -> frozenset[str]:
-    """Files that one side of a merge took away and the other changed: Git leaves them, and the manifest has none."""
+    """Files that one side of a merge took away and the other changed: Git leaves them, and the
+    manifest has none.
+    """
     found = {path for path in foreign if _is_file(before, path)}
     if not found:
         return frozenset()
@@ -122,7 +145,9 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
 
 
 class _Known(NamedTuple):
-    """What is noted of an output folder: the paths of its own files, and the SHA-256 of what this machine wrote."""
+    """What is noted of an output folder: the paths of its own files, and the SHA-256 of what this
+    machine wrote.
+    """
 
     owned: frozenset[str]
     written: dict[str, str]
@@ -140,7 +165,9 @@ def _known(out: Path, before: Mapping[str, Entry]) -> _Known:
     owned = parse_manifest(text, f"{out}/{MANIFEST}")
     brought = {path for path in OLD if _is_file(before, path)}
     classes = {path for path in before if path.startswith(f"{CLASSES}/") and _is_file(before, path)}
-    return _Known(owned | brought | classes, written, is_current=not has_conflict(text) and not brought)
+    return _Known(
+        owned | brought | classes, written, is_current=not has_conflict(text) and not brought
+    )
 
 
 def _is_file(before: Mapping[str, Entry], path: str) -> bool:
@@ -150,15 +177,22 @@ def _is_file(before: Mapping[str, Entry], path: str) -> bool:
 def _lost(edited: set[str], tracked: git.Tracked | None, known: _Known) -> set[str]:
     """Of own files that are not as this machine wrote them, those whose content nobody else has.
 
-    Where neither Git nor a note of this machine tells what cpuplan wrote, a file is taken as it wrote it.
+    Where neither Git nor a note of this machine tells what cpuplan wrote, a file is taken as it
+    wrote it.
     """
     if tracked is None:
         return {path for path in edited if path in known.written}
-    return {path for path in edited if path in tracked.changed or (path in known.written and path not in tracked.has)}
+    return {
+        path
+        for path in edited
+        if path in tracked.changed or (path in known.written and path not in tracked.has)
+    }
 
 
 def _edits(out: Path, edited: set[str]) -> dict[str, Diagnostic]:
-    return {path: diagnose("CP603", _whole(out, path), path=f"{out}/{path}") for path in sorted(edited)}
+    return {
+        path: diagnose("CP603", _whole(out, path), path=f"{out}/{path}") for path in sorted(edited)
+    }
 
 
 def _read_manifest(out: Path, before: Mapping[str, Entry]) -> bytes | None:
@@ -179,19 +213,27 @@ def check_manifest(out: Path) -> None:
 
 
 def _foreign(before: Mapping[str, Entry], owned: frozenset[str]) -> frozenset[str]:
-    """What cpuplan did not make: a folder is its own, and goes when empty, if an owned file is or was below it."""
+    """What cpuplan did not make: a folder is its own, and goes when empty, if an owned file is or
+    was below it.
+    """
     folders = parents({*owned, MANIFEST})
     return frozenset(
         path
         for path, entry in before.items()
-        if (path not in folders if entry.kind == FOLDER else path not in owned and path not in (MANIFEST, WRITTEN))
+        if (
+            path not in folders
+            if entry.kind == FOLDER
+            else path not in owned and path not in (MANIFEST, WRITTEN)
+        )
     )
 
 
 def _states(
     out: Path, files: Mapping[str, bytes], before: Mapping[str, Entry], owned: frozenset[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What happens to each wanted or owned path, sorted; and the SHA-256 of each own file that will be lost."""
+    """What happens to each wanted or owned path, sorted; and the SHA-256 of each own file that will
+    be lost.
+    """
     states: dict[str, str] = {}
     replaced: dict[str, str] = {}
     for path in sorted({*files, *owned}):
@@ -211,21 +253,33 @@ def _states(
     return states, replaced
 
 
-def _blocked(out: Path, before: Mapping[str, Entry], foreign: frozenset[str], new: set[str]) -> dict[str, Diagnostic]:
-    """A diagnostic for each foreign path that stands where a file, or a folder for files, belongs."""
+def _blocked(
+    out: Path, before: Mapping[str, Entry], foreign: frozenset[str], new: set[str]
+) -> dict[str, Diagnostic]:
+    """A diagnostic for each foreign path that stands where a file, or a folder for files,
+    belongs.
+    """
     occupied = {*foreign, *parents(foreign)}
     found = dict.fromkeys(new & occupied, FILE)
     for folder in parents(new) & foreign:
         if before[folder].kind != FOLDER:
             found[folder] = FOLDER
     return {
-        path: diagnose("CP602", _whole(out, path), path=f"{out}/{path}", kind=before[path].kind, wanted=found[path])
+        path: diagnose(
+            "CP602",
+            _whole(out, path),
+            path=f"{out}/{path}",
+            kind=before[path].kind,
+            wanted=found[path],
+        )
         for path in sorted(found)
     }
 
 
 def describe(out: Path, comparison: Comparison) -> list[Diagnostic]:
-    """Everything that a compilation would change or stop at, one diagnostic per path (CP602, CP603, CP608 to CP610)."""
+    """Everything that a compilation would change or stop at, one diagnostic per path (CP602, CP603,
+    CP608 to CP610).
+    """
     codes = {
         **dict.fromkeys(comparison.changes.added, "CP608"),
         **dict.fromkeys(comparison.changes.changed, "CP609"),
@@ -233,7 +287,10 @@ def describe(out: Path, comparison: Comparison) -> list[Diagnostic]:
     }
     if not codes and MANIFEST in comparison.write:
         codes[MANIFEST] = "CP609" if MANIFEST in comparison.before else "CP608"
-    found = {path: diagnose(code, _whole(out, path), path=f"{out}/{path}") for path, code in codes.items()}
+    found = {
+        path: diagnose(code, _whole(out, path), path=f"{out}/{path}")
+        for path, code in codes.items()
+    }
     found |= comparison.edited | comparison.blocked
     return [found[path] for path in sorted(found)]
 

@@ -1,7 +1,8 @@
-"""What is about to be written, read again as its readers will: it says what it was made from, and fits its schema.
+"""What is about to be written, read again as its readers will: it says what it was made from, and
+fits its schema.
 
-Only files that are new or changed are looked at, and of files that are the same but for their own name one. What is
-wrong here is a mistake in cpuplan (CP570): nothing is written.
+Only files that are new or changed are looked at, and of files that are the same but for their own
+name one. What is wrong here is a mistake in cpuplan (CP570): nothing is written.
 """
 
 import re
@@ -27,7 +28,10 @@ def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for path, data in sorted(files.items()):
         name = PurePosixPath(path).stem.encode()
-        like = (str(PurePosixPath(path).parent), data.replace(b"name: " + name + b"\n", b"name:\n", 1))
+        like = (
+            str(PurePosixPath(path).parent),
+            data.replace(b"name: " + name + b"\n", b"name:\n", 1),
+        )
         if like not in seen:
             seen.add(like)
             found += [_wrong(path, *problem) for problem in _problems(path, data)]
@@ -61,9 +65,16 @@ def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
         yield at, f"is of a kind without a schema: {name}"
         return
     for error in validator.iter_errors(value):
-        yield at + error.json_path[1:], error.message if len(error.message) < 200 else f"breaks {error.validator}"
+        yield (
+            at + error.json_path[1:],
+            error.message if len(error.message) < 200 else f"breaks {error.validator}",
+        )
     if name == "KubeletConfig":
-        yield from _invalid("KubeletConfiguration", _inside(value, "spec", "kubeletConfig"), f"{at}.spec.kubeletConfig")
+        yield from _invalid(
+            "KubeletConfiguration",
+            _inside(value, "spec", "kubeletConfig"),
+            f"{at}.spec.kubeletConfig",
+        )
     if name == "MachineConfig":
         yield from _carried(value)
     if name == "ConfigMap":
@@ -105,7 +116,7 @@ def _validator(name: str) -> "Validator | None":
 
     from jsonschema import Draft7Validator
 
-    from cpuplan.components import kubelet_schema
+    from cpuplan.kubelet.config import schema as kubelet_schema
     from cpuplan.resources import resource
 
     if name == "KubeletConfiguration":

@@ -1,4 +1,6 @@
-"""ruamel's writer, but for what a quoted text has as escapes: only imported where a file is rewritten."""
+"""ruamel's writer, but for what a quoted text has as escapes: only imported where a file is
+rewritten.
+"""
 
 from io import StringIO
 from typing import Any
@@ -9,7 +11,9 @@ from cpuplan.printable import printable_lines
 
 
 class Emitter(RoundTripEmitter):
-    """Leaves what is invisible or turns the text's direction escaped, where ruamel would write it as it is."""
+    """Leaves what is invisible or turns the text's direction escaped, where ruamel would write it
+    as it is.
+    """
 
     def write_double_quoted(self, text: Any, split: Any = True) -> None:
         """A text in double quotes."""

@@ -1,6 +1,7 @@
 """Replacing a folder in one step: a new tree is made beside it and the two change places.
 
-A run that is killed leaves its stage; `recover` finishes or undoes its work. All of it happens under the lock.
+A run that is killed leaves its stage; `recover` finishes or undoes its work. All of it happens
+under the lock.
 """
 
 import errno
@@ -38,23 +39,28 @@ from cpuplan.write.tree import (
     sync_folder,
 )
 
-#: renameat2(2): change places. Its errors where the kernel, the file system or a container's seccomp filter lacks it.
+#: renameat2(2): change places. Its errors where the kernel, the file system or a container's
+#: seccomp filter lacks it.
 RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 
 
 class Beside(NamedTuple):
-    """A file that is written with the tree, or not at all: its place relative to the folder above, and its content."""
+    """A file that is written with the tree, or not at all: its place relative to the folder above,
+    and its content.
+    """
 
     path: str
     data: bytes
 
 
 def replace(out: Path, comparison: Comparison, beside: Beside | None = None) -> bool:
-    """Put the compared folder's new state in its place. False if cpuplan's own files changed meanwhile: compare again.
+    """Put the compared folder's new state in its place. False if cpuplan's own files changed
+    meanwhile: compare again.
 
-    Whatever is raised (OSError, CP605, KeyboardInterrupt), the old tree is then in its place and the stage is gone.
+    Whatever is raised (OSError, CP605, KeyboardInterrupt), the old tree is then in its place and
+    the stage is gone.
     """
     stage = stage_of(out)
     try:
@@ -63,7 +69,9 @@ def replace(out: Path, comparison: Comparison, beside: Beside | None = None) -> 
         if beside:
             _build_beside(stage, beside)
         place = beside.path if beside else ""
-        journal = Journal(os.stat(stage.tree).st_ino, inode(out), comparison.before, comparison.claimed, place)
+        journal = Journal(
+            os.stat(stage.tree).st_ino, inode(out), comparison.before, comparison.claimed, place
+        )
         write_journal(stage, journal)
         if look(out) is None:
             os.rename(stage.tree, out)
@@ -81,7 +89,9 @@ def replace(out: Path, comparison: Comparison, beside: Beside | None = None) -> 
 
 
 def recover(out: Path) -> None:
-    """Finish or undo what a killed run left beside `out`. Raises OSError, CP601, CP602 and CP605."""
+    """Finish or undo what a killed run left beside `out`. Raises OSError, CP601, CP602 and
+    CP605.
+    """
     stage = stage_of(out)
     if not is_left_over(stage):
         return
@@ -103,7 +113,12 @@ def _build_beside(stage: Stage, beside: Beside) -> None:
         raise CpuplanError([diagnose("CP601", path=beside.path, kind=entry.kind, wanted=FILE)])
     os.makedirs(target.parent, exist_ok=True)
     check_movable(target.parent)
-    create(stage.beside, beside.data, mode=None if entry is None else os.stat(target).st_mode & 0o7777, sync=True)
+    create(
+        stage.beside,
+        beside.data,
+        mode=None if entry is None else os.stat(target).st_mode & 0o7777,
+        sync=True,
+    )
 
 
 def _place_or_undo(stage: Stage, journal: Journal) -> None:
@@ -118,7 +133,9 @@ def _place_or_undo(stage: Stage, journal: Journal) -> None:
 
 
 def _place_beside(stage: Stage, journal: Journal) -> None:
-    """Put the file that goes with the new tree in its place; after a kill it may be there already."""
+    """Put the file that goes with the new tree in its place; after a kill it may be there
+    already.
+    """
     if journal.beside and look(stage.beside) is not None:
         target = stage.out.parent / journal.beside
         os.rename(stage.beside, target)
@@ -153,14 +170,20 @@ def _build(stage: Stage, comparison: Comparison) -> None:
 
 
 def _exchange(stage: Stage) -> None:
-    """Let `out` and the stage's tree change places: at once, or by three renames that `recover` can complete."""
+    """Let `out` and the stage's tree change places: at once, or by three renames that `recover` can
+    complete.
+    """
     import ctypes
 
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     code = errno.ENOSYS
     if renameat2 is not None:
         first, second = os.fsencode(stage.out), os.fsencode(stage.tree)
-        code = ctypes.get_errno() if renameat2(_AT_FDCWD, first, _AT_FDCWD, second, RENAME_EXCHANGE) else 0
+        code = (
+            ctypes.get_errno()
+            if renameat2(_AT_FDCWD, first, _AT_FDCWD, second, RENAME_EXCHANGE)
+            else 0
+        )
     if code in _NO_EXCHANGE:
         os.rename(stage.out, stage.old)
         os.rename(stage.tree, stage.out)
@@ -172,14 +195,16 @@ def _exchange(stage: Stage) -> None:
 def _settle(stage: Stage, journal: Journal) -> bool:
     """Carry over what others did in the old tree after it was read.
 
-    Where that touches cpuplan's files, the old tree is put back instead and the answer is False. It may be repeated
-    after a kill.
+    Where that touches cpuplan's files, the old tree is put back instead and the answer is False. It
+    may be repeated after a kill.
     """
     if look(stage.tree) is None:
         return True  # the first run: there was nothing to exchange with
     after = scan(stage.tree)
     before = journal.before
-    late = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    late = sorted(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )
     folders = parents(journal.claimed) if late else set()
     if any(_clashes(path, after.get(path), journal.claimed, folders) for path in late):
         _exchange(stage)
@@ -212,7 +237,9 @@ def _forget(path: Path) -> None:
 
 
 def _carry(stage: Stage, path: str, entry: Entry) -> None:
-    """Give the new tree what is at `path` of the old one, leaving it there too, so that this can be repeated."""
+    """Give the new tree what is at `path` of the old one, leaving it there too, so that this can be
+    repeated.
+    """
     source, target = stage.tree / path, stage.out / path
     if entry.kind == FOLDER:
         os.makedirs(target, exist_ok=True)
@@ -225,7 +252,9 @@ def _carry(stage: Stage, path: str, entry: Entry) -> None:
 
 
 def _clean(stage: Stage) -> None:
-    """Delete the stage. The journal goes first: without it a tree found there is worth nothing. The mark goes last."""
+    """Delete the stage. The journal goes first: without it a tree found there is worth nothing. The
+    mark goes last.
+    """
     sync_folder(stage.folder.parent)
     _forget(stage.journal)
     mark = stage.mark

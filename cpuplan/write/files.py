@@ -1,4 +1,6 @@
-"""The output folder and single files: written completely or not at all, and only what belongs to cpuplan."""
+"""The output folder and single files: written completely or not at all, and only what belongs to
+cpuplan.
+"""
 
 import errno
 import os
@@ -8,14 +10,22 @@ from pathlib import Path
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, read_regular
-from cpuplan.load.files import refusal
-from cpuplan.load.inputs import LOCK_PATH, Inputs
+from cpuplan.read.files import refusal
+from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.write.compare import Changes, check_manifest, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
 from cpuplan.write.stage import stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 
-__all__ = ["Changes", "Locked", "check_tree", "compare_tree", "write_compiled", "write_file", "write_tree"]
+__all__ = [
+    "Changes",
+    "Locked",
+    "check_tree",
+    "compare_tree",
+    "write_compiled",
+    "write_file",
+    "write_tree",
+]
 
 #: How often a run starts again because cpuplan's own files were changed under it.
 ATTEMPTS = 5
@@ -37,13 +47,15 @@ def write_tree(
     beside: Beside | None = None,
     inspect: Inspect = lambda _files: [],
 ) -> Changes:
-    """Make the folder `out` hold `files`, beside whatever else is in it; `force` drops edits of cpuplan's own files.
+    """Make the folder `out` hold `files`, beside whatever else is in it; `force` drops edits of
+    cpuplan's own files.
 
-    The file `beside` is written with the tree: a run that is killed between the two is finished by the next.
+    The file `beside` is written with the tree: a run that is killed between the two is finished by
+    the next.
 
-    The old tree is replaced in one step: whoever looks, at any time, also after a kill, sees all of the old or all of
-    the new. Raises CpuplanError (CP601 to CP607, and what `inspect` finds in new or changed files) with the old tree in
-    place; `Locked` if another run is writing.
+    The old tree is replaced in one step: whoever looks, at any time, also after a kill, sees all of
+    the old or all of the new. Raises CpuplanError (CP601 to CP607, and what `inspect` finds in new
+    or changed files) with the old tree in place; `Locked` if another run is writing.
     """
     place = _place(out)
     with _reporting(out):
@@ -77,8 +89,11 @@ def finish(out: Path) -> None:
         recover(place)
 
 
-def write_compiled(out: Path, files: Mapping[str, bytes], read: Inputs, lock: str, *, force: bool) -> Changes:
-    """Write the folder `out` and the lock that belongs to it, if the lock is still as it was `read`.
+def write_compiled(
+    out: Path, files: Mapping[str, bytes], read: Inputs, lock: str, *, force: bool
+) -> Changes:
+    """Write the folder `out` and the lock that belongs to it, if the lock is still as it was
+    `read`.
 
     Raises CpuplanError as `write_tree`, CP570 and CP611.
     """
@@ -105,7 +120,8 @@ def _content(root: Path) -> bytes | None:
 
 
 def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[Diagnostic]]:
-    """What `write_tree` would do, and a diagnostic for each path that is not as it should be; nothing is written.
+    """What `write_tree` would do, and a diagnostic for each path that is not as it should be;
+    nothing is written.
 
     Raises CpuplanError if the folder cannot be compared at all (CP601, CP604, CP605, CP607).
     """
@@ -116,7 +132,9 @@ def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[D
 
 
 def check_tree(out: Path) -> tuple[Diagnostic, ...]:
-    """Why the folder `out` could be compared with nothing (CP601, CP604, CP607). Looks at no file but the manifest."""
+    """Why the folder `out` could be compared with nothing (CP601, CP604, CP607). Looks at no file
+    but the manifest.
+    """
     try:
         with _reporting(out):
             entry = look(out)
@@ -129,10 +147,12 @@ def check_tree(out: Path) -> tuple[Diagnostic, ...]:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write one file completely or not at all, in UTF-8; a file that holds `text` already is left alone.
+    """Write one file completely or not at all, in UTF-8; a file that holds `text` already is left
+    alone.
 
-    The mode of an existing file is kept. Raises CpuplanError: CP601 for a link or folder, CP607. Waits for another run
-    that is writing in the same folder, so it must not be called while this process holds that lock.
+    The mode of an existing file is kept. Raises CpuplanError: CP601 for a link or folder, CP607.
+    Waits for another run that is writing in the same folder, so it must not be called while this
+    process holds that lock.
     """
     data = text.encode()
     stage = stage_of(path).folder
@@ -146,7 +166,12 @@ def write_file(path: Path, text: str) -> None:
         with _lock(path.parent, shown=path, wait=True):
             _remove(stage)
             try:
-                create(stage, data, mode=None if entry is None else os.stat(path).st_mode & 0o7777, sync=True)
+                create(
+                    stage,
+                    data,
+                    mode=None if entry is None else os.stat(path).st_mode & 0o7777,
+                    sync=True,
+                )
                 os.rename(stage, path)
             except BaseException:
                 _remove(stage)
@@ -160,7 +185,9 @@ def _remove(path: Path) -> None:
 
 
 def _place(out: Path) -> Path:
-    """The absolute path of the output folder, if a folder of our own is or can be there (else CP601, CP605)."""
+    """The absolute path of the output folder, if a folder of our own is or can be there (else
+    CP601, CP605).
+    """
     place = Path(os.path.abspath(out))
     with _reporting(out):
         entry = look(place)
@@ -171,13 +198,17 @@ def _place(out: Path) -> Path:
         # The exchange would leave a shell that stands inside in a deleted folder.
         if Path.cwd().is_relative_to(os.path.realpath(place)):
             kind = "the current folder, or one above it"
-            raise CpuplanError([diagnose("CP601", path=out, kind=kind, wanted="a folder of its own")])
+            raise CpuplanError(
+                [diagnose("CP601", path=out, kind=kind, wanted="a folder of its own")]
+            )
     return place
 
 
 @contextmanager
 def _lock(folder: Path, *, shown: Path, wait: bool = False) -> Iterator[None]:
-    """Hold the folder's flock(2). It ends with the process, so no lock is ever stale and no lock file remains."""
+    """Hold the folder's flock(2). It ends with the process, so no lock is ever stale and no lock
+    file remains.
+    """
     import fcntl
 
     file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -210,7 +241,11 @@ def _shown(filename: str | bytes | int | None, shown: Path) -> str:
         return os.fspath(shown)
     path, place = os.fsdecode(filename), Path(os.path.abspath(shown))
     stage = stage_of(place)
-    for inside, name in ((stage.tree, shown), (stage.folder, stage_of(shown).folder), (place, shown)):
+    for inside, name in (
+        (stage.tree, shown),
+        (stage.folder, stage_of(shown).folder),
+        (place, shown),
+    ):
         if Path(path).is_relative_to(inside):
             return os.fspath(name / Path(path).relative_to(inside))
     return path

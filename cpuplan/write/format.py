@@ -1,18 +1,21 @@
-"""The canonical form of a user's file: keys in the order of the models, comments kept (ruamel's round trip)."""
+"""The canonical form of a user's file: keys in the order of the models, comments kept (ruamel's
+round trip).
+"""
 
 from functools import cache
 from io import StringIO
 from typing import Any
 
-from cpuplan.load.documents import KINDS
-from cpuplan.load.schema import schema
+from cpuplan.read.documents import KINDS
+from cpuplan.read.schema import schema
 
 _MODELINE = "# yaml-language-server: $schema=../schemas/{kind}.schema.json"
 
 
 #: A comment may move once more when what stood around it has moved.
 _RUNS = 5
-#: ruamel takes about 1.5 kB and 0.2 ms for each key and value, and 100 bytes for each of a comment: below 1 GB.
+#: ruamel takes about 1.5 kB and 0.2 ms for each key and value, and 100 bytes for each of a comment:
+#: below 1 GB.
 _MAX_VALUES = 400_000
 _MAX_CHARACTERS = 4 * 1024 * 1024
 
@@ -24,9 +27,10 @@ class NotFormattable(Exception):  # noqa: N818 - what is the case, not what went
 def canonical(text: str) -> str:
     """`text` with its keys in order, two blanks of indentation, and the editor's modeline first.
 
-    Takes what `load.yaml` takes. Keeps every value, and leaves alone what it made itself. Raises NotFormattable.
+    Takes what `read.yaml` takes. Keeps every value, and leaves alone what it made itself. Raises
+    NotFormattable.
     """
-    from cpuplan.load import yaml
+    from cpuplan.read import yaml
 
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text) > _MAX_CHARACTERS:
@@ -42,7 +46,7 @@ def canonical(text: str) -> str:
 
 
 def _count(value: Any) -> int:
-    """How many keys and values there are; `load.yaml` bounds how deep they are."""
+    """How many keys and values there are; `read.yaml` bounds how deep they are."""
     if isinstance(value, dict):
         return 1 + len(value) + sum(map(_count, value.values()))
     return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
@@ -62,7 +66,11 @@ def _settled(text: str) -> str:
 
 def _problem(error: Exception) -> str:
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    return f"{problem} (line {mark.line + 1})" if mark and problem else " ".join(str(error).split())[:200]
+    return (
+        f"{problem} (line {mark.line + 1})"
+        if mark and problem
+        else " ".join(str(error).split())[:200]
+    )
 
 
 def _rewritten(text: str) -> str:

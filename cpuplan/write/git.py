@@ -10,14 +10,17 @@ _COMMITTED = "HEAD^1", "HEAD^2"
 
 
 class Tracked(NamedTuple):
-    """Paths below the folder: those whose content Git has, in a commit or its index, and those changed since."""
+    """Paths below the folder: those whose content Git has, in a commit or its index, and those
+    changed since.
+    """
 
     has: frozenset[str]
     changed: frozenset[str]
 
 
 def look(folder: Path) -> Tracked | None:
-    """What Git has of `folder`; None where that is no part of a work tree, or there is no Git that can tell.
+    """What Git has of `folder`; None where that is no part of a work tree, or there is no Git that
+    can tell.
 
     In the middle of a merge Git has both sides of a file, whatever its text is.
     """
@@ -32,8 +35,15 @@ def look(folder: Path) -> Tracked | None:
 
 
 def of_merged(folder: Path, path: str) -> list[str]:
-    """The lines of a file below `folder` on both sides of a merge that is going on, or was committed last."""
-    for ours, theirs in (("HEAD", "MERGE_HEAD"), ("HEAD", "CHERRY_PICK_HEAD"), ("HEAD", "REBASE_HEAD"), _COMMITTED):
+    """The lines of a file below `folder` on both sides of a merge that is going on, or was
+    committed last.
+    """
+    for ours, theirs in (
+        ("HEAD", "MERGE_HEAD"),
+        ("HEAD", "CHERRY_PICK_HEAD"),
+        ("HEAD", "REBASE_HEAD"),
+        _COMMITTED,
+    ):
         if _run(folder, "rev-parse", "-q", "--verify", f"{theirs}^{{commit}}") is not None:
             sides = [_run(folder, "show", f"{side}:./{path}") or [] for side in (ours, theirs)]
             return [line for side in sides for text in side for line in text.splitlines()]
@@ -43,12 +53,15 @@ def of_merged(folder: Path, path: str) -> list[str]:
 def _run(folder: Path, *words: str) -> list[str] | None:
     import subprocess  # most comparisons need not ask
 
-    # Paths are relative to the folder. A program that the repository's configuration names must not run.
+    # Paths are relative to the folder. A program that the repository's configuration names must not
+    # run.
     command = ["git", "-C", os.fspath(folder), "-c", "core.fsmonitor=false", *words]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=_LIMIT, env=environment)
+        done = subprocess.run(
+            command, capture_output=True, check=False, timeout=_LIMIT, env=environment
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     if done.returncode:

@@ -18,7 +18,9 @@ Kinds: TypeAlias = Mapping[str, documents.Kind]
 
 
 class Update(NamedTuple):
-    """What an import makes of an inventory: files before (None: new) and after, and sentences on what it left."""
+    """What an import makes of an inventory: files before (None: new) and after, and sentences on
+    what it left.
+    """
 
     files: dict[Path, tuple[str | None, str]]
     notes: tuple[str, ...] = ()
@@ -26,16 +28,18 @@ class Update(NamedTuple):
 
 
 def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
-    """The Hardware and Nodes documents in the YAML files below `folder`, by path, and what is wrong with them."""
-    from cpuplan.load.files import yaml_files
+    """The Hardware and Nodes documents in the YAML files below `folder`, by path, and what is wrong
+    with them.
+    """
+    from cpuplan.read.files import yaml_files
 
     if not os.path.lexists(folder):
         return [], []
     paths, refused = yaml_files(folder)
     if not paths:
         return [], refused
-    from cpuplan.load import yaml
-    from cpuplan.load.documents import from_sources
+    from cpuplan.read import yaml
+    from cpuplan.read.documents import from_sources
 
     diagnostics: list[Diagnostic] = [*refused]
     found: list[tuple[Path, int, Source]] = []
@@ -55,20 +59,30 @@ def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
 
 
 def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> Update:
-    """Put what was imported into the documents that are `known`; what is new goes into files in `folder`."""
-    kinds = {name: kind._replace(nodes=in_known_clusters(kind.nodes, known)) for name, kind in kinds.items()}
-    nodes = sorted((node for kind in kinds.values() for node in kind.nodes), key=lambda node: node.name)
+    """Put what was imported into the documents that are `known`; what is new goes into files in
+    `folder`.
+    """
+    kinds = {
+        name: kind._replace(nodes=in_known_clusters(kind.nodes, known))
+        for name, kind in kinds.items()
+    }
+    nodes = sorted(
+        (node for kind in kinds.values() for node in kind.nodes), key=lambda node: node.name
+    )
     read_nodes = {(documents.cluster_of(node), node.name) for node in nodes}
     matches = match(known, kinds, read_nodes)
     of_node = {id(node): matches.names[name] for name, kind in kinds.items() for node in kind.nodes}
     wanted = {
-        (documents.cluster_of(node), node.name): Wanted(of_node[id(node)], dict(sorted(node.labels.items())))
+        (documents.cluster_of(node), node.name): Wanted(
+            of_node[id(node)], dict(sorted(node.labels.items()))
+        )
         for node in nodes
     }
     changes = [*_hardware(known, kinds, matches, read_nodes), *_nodes(known, wanted)]
     clusters = {document.cluster for document in known if document.kind == "Nodes"}
     fresh = [
-        documents.document("Hardware", matches.names[name], kinds[name].spec) for name in _unmatched(kinds, matches)
+        documents.document("Hardware", matches.names[name], kinds[name].spec)
+        for name in _unmatched(kinds, matches)
     ]
     fresh += documents.nodes_documents(
         (node, of_node[id(node)]) for node in nodes if documents.cluster_of(node) not in clusters
@@ -86,7 +100,10 @@ def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
         before = _text(path) if os.path.isfile(path) else None
         if before != text:
             files[path] = before, text
-    return Update(files, tuple(documents.derived_clusters(node for kind in kinds.values() for node in kind.nodes)))
+    return Update(
+        files,
+        tuple(documents.derived_clusters(node for kind in kinds.values() for node in kind.nodes)),
+    )
 
 
 _HINT = "rename that file, or choose another folder with -o"
@@ -101,29 +118,47 @@ def _unmatched(kinds: Kinds, matches: Matches) -> list[str]:
 def _hardware(
     known: Collection[Known], kinds: Kinds, matches: Matches, read_nodes: Collection[Place]
 ) -> Iterator[_Change]:
-    """The Hardware documents with new specs. One that other nodes have too has the same facts already: it stays."""
+    """The Hardware documents with new specs. One that other nodes have too has the same facts
+    already: it stays.
+    """
     of_hardware = users(known)
     for name, document in matches.documents.items():
         if of_hardware.get(document.name, set()) <= set(read_nodes):
             kind = kinds[name]
-            yield document, merge_hardware(document.spec, kind.spec, complete=kind.machine.kubelet is not None)
+            yield (
+                document,
+                merge_hardware(document.spec, kind.spec, complete=kind.machine.kubelet is not None),
+            )
 
 
 def _nodes(known: Iterable[Known], wanted: Mapping[Place, Wanted]) -> Iterator[_Change]:
-    """The Nodes documents with new specs; nodes that are in none come into the first of their cluster."""
+    """The Nodes documents with new specs; nodes that are in none come into the first of their
+    cluster.
+    """
     mine = [document for document in known if document.kind == "Nodes"]
-    placed = {(each.cluster, name) for each in mine for group in groups_of(each.spec) for name in group.names}
+    placed = {
+        (each.cluster, name)
+        for each in mine
+        for group in groups_of(each.spec)
+        for name in group.names
+    }
     seen: set[str] = set()
     for document in mine:
-        facts = {name: value for (cluster, name), value in wanted.items() if cluster == document.cluster}
-        added = [name for name in facts if (document.cluster, name) not in placed and document.cluster not in seen]
+        facts = {
+            name: value for (cluster, name), value in wanted.items() if cluster == document.cluster
+        }
+        added = [
+            name
+            for name in facts
+            if (document.cluster, name) not in placed and document.cluster not in seen
+        ]
         seen.add(document.cluster)
         yield document, merge_nodes(document.spec, facts, added)
 
 
 def _edited(changes: Iterable[_Change]) -> dict[Path, tuple[str | None, str]]:
     """The files of changed documents, before and after; those that stay as they are left out."""
-    from cpuplan.load import yaml
+    from cpuplan.read import yaml
 
     files: dict[Path, tuple[str, str]] = {}
     for document, spec in changes:
@@ -141,7 +176,7 @@ def _edited(changes: Iterable[_Change]) -> dict[Path, tuple[str | None, str]]:
 
 
 def _text(path: Path) -> str:
-    from cpuplan.load.files import refusal
+    from cpuplan.read.files import refusal
 
     try:
         return read_regular(path).decode("utf-8-sig", errors="replace")
@@ -149,12 +184,16 @@ def _text(path: Path) -> str:
         raise CpuplanError([refusal(str(path), error)]) from None
 
 
-def _new_files(fresh: Iterable[Mapping[str, Any]], folder: Path, header: str) -> Iterator[tuple[Path, str]]:
+def _new_files(
+    fresh: Iterable[Mapping[str, Any]], folder: Path, header: str
+) -> Iterator[tuple[Path, str]]:
     for name, text in documents.texts_of(fresh, header).items():
         yield folder / name, text
 
 
-def _notes(known: Collection[Known], kinds: Kinds, matches: Matches, wanted: Mapping[Place, Wanted]) -> Iterator[str]:
+def _notes(
+    known: Collection[Known], kinds: Kinds, matches: Matches, wanted: Mapping[Place, Wanted]
+) -> Iterator[str]:
     """What an import leaves as it is, and new names."""
     for name in _unmatched(kinds, matches):
         if matches.names[name] != name:
@@ -169,7 +208,9 @@ def _notes(known: Collection[Known], kinds: Kinds, matches: Matches, wanted: Map
     for document in known:
         if document.kind == "Nodes" and document.cluster in {cluster for cluster, _ in wanted}:
             names = [name for group in groups_of(document.spec) for name in group.names]
-            left.setdefault(document.cluster, []).extend(n for n in names if (document.cluster, n) not in wanted)
+            left.setdefault(document.cluster, []).extend(
+                n for n in names if (document.cluster, n) not in wanted
+            )
     for cluster, names in left.items():
         if names:
             shown = ", ".join(documents.fold_names(names))

@@ -1,9 +1,11 @@
 """The manifest: which files of the output folder belong to cpuplan, a line for each.
 
-It is committed, so it holds nothing that two branches would change in unlike ways: no digests, no dates. Git unites the
-lines of both (`.gitattributes`), and markers that it left are passed over: what is asked for is written anew anyway.
+It is committed, so it holds nothing that two branches would change in unlike ways: no digests, no
+dates. Git unites the lines of both (`.gitattributes`), and markers that it left are passed over:
+what is asked for is written anew anyway.
 
-Beside it, and ignored by Git, this machine notes what it wrote, so that an edit by hand is told from an old file.
+Beside it, and ignored by Git, this machine notes what it wrote, so that an edit by hand is told
+from an old file.
 """
 
 import re
@@ -12,7 +14,7 @@ from hashlib import sha256
 
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import is_plain
-from cpuplan.load.before import MANIFEST, OLD_PLAN
+from cpuplan.fleet.before import MANIFEST, OLD_PLAN
 from cpuplan.source import Position
 
 #: SHA-256 and path of each file that this machine wrote last.
@@ -49,9 +51,11 @@ def parents(paths: Iterable[str]) -> set[str]:
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """Refuse paths that no backend may ask for: ValueError, for it is a bug and not a user's mistake.
+    """Refuse paths that no backend may ask for: ValueError, for it is a bug and not a user's
+    mistake.
 
-    Two spellings that differ in case only are one file on macOS and Windows, where Git users may check out.
+    Two spellings that differ in case only are one file on macOS and Windows, where Git users may
+    check out.
     """
     files = set(paths)
     spellings: dict[str, str] = {}
@@ -70,9 +74,11 @@ def render_manifest(paths: Iterable[str]) -> bytes:
 
 
 def parse_manifest(data: bytes, shown: str) -> frozenset[str]:
-    """The paths that a manifest lists. Raises CP604, with `shown` as the file's name, unless it is one.
+    """The paths that a manifest lists. Raises CP604, with `shown` as the file's name, unless it is
+    one.
 
-    The file comes from a Git repository, so its paths are not trusted: one that left the folder could delete anything.
+    The file comes from a Git repository, so its paths are not trusted: one that left the folder
+    could delete anything.
     """
 
     def refuse(problem: str) -> CpuplanError:
@@ -85,7 +91,9 @@ def parse_manifest(data: bytes, shown: str) -> frozenset[str]:
     forms = [int(match[1]) for head in heads if (match := _FORM.match(head))]
     if later := [form for form in forms if form > FORM]:
         place = Position(shown, 1, 1)
-        raise CpuplanError([diagnose("CP139", place, what="the manifest", found=max(later), expected=FORM)])
+        raise CpuplanError(
+            [diagnose("CP139", place, what="the manifest", found=max(later), expected=FORM)]
+        )
     if heads != {_HEAD}:
         raise refuse(f"its first line is not `{_HEAD}`")
     paths = frozenset(lines) - heads
@@ -110,8 +118,14 @@ def has_conflict(data: bytes) -> bool:
 
 
 def parse_old_manifest(data: bytes) -> dict[str, str]:
-    """SHA-256 by path of a manifest as it was before, from both sides of a conflict perhaps; and its own path."""
-    found = {path: digest for path, digest in _OLD.findall(data.decode(errors="replace")) if is_plain(path)}
+    """SHA-256 by path of a manifest as it was before, from both sides of a conflict perhaps; and
+    its own path.
+    """
+    found = {
+        path: digest
+        for path, digest in _OLD.findall(data.decode(errors="replace"))
+        if is_plain(path)
+    }
     return {**found, OLD_MANIFEST: sha256(data).hexdigest()}
 
 
@@ -122,7 +136,9 @@ def render_written(files: Mapping[str, bytes]) -> bytes:
 
 
 def parse_written(data: bytes) -> dict[str, str]:
-    """SHA-256 by path; lines that are none are passed over, for a note that is lost costs a question to Git."""
+    """SHA-256 by path; lines that are none are passed over, for a note that is lost costs a
+    question to Git.
+    """
     lines = data.decode(errors="replace").splitlines()
     found = [match for line in lines if (match := _WRITTEN.fullmatch(line))]
     return {match[2]: match[1] for match in found}

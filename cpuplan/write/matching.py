@@ -1,4 +1,6 @@
-"""Which documents of an inventory an import is about: they may have been renamed, moved and edited."""
+"""Which documents of an inventory an import is about: they may have been renamed, moved and
+edited.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -35,7 +37,9 @@ class Known(NamedTuple):
 
 
 def in_known_clusters(nodes: Sequence[Node], known: Collection[Known]) -> list[Node]:
-    """The nodes; those whose input names no cluster in the one that the inventory has them in, or their like."""
+    """The nodes; those whose input names no cluster in the one that the inventory has them in, or
+    their like.
+    """
     clusters: dict[str, set[str]] = {}
     for document in known:
         if document.kind == "Nodes":
@@ -45,7 +49,10 @@ def in_known_clusters(nodes: Sequence[Node], known: Collection[Known]) -> list[N
     told = {name: found.pop() for name, found in clusters.items() if len(found) == 1}
     used = {told[node.name] for node in nodes if node.cluster is None and node.name in told}
     other = used.pop() if len(used) == 1 else None
-    return [node if node.cluster is not None else _placed(node, told.get(node.name), other) for node in nodes]
+    return [
+        node if node.cluster is not None else _placed(node, told.get(node.name), other)
+        for node in nodes
+    ]
 
 
 def _placed(node: Node, told: str | None, other: str | None) -> Node:
@@ -72,10 +79,11 @@ class Matches(NamedTuple):
 
 
 def match(known: Collection[Known], kinds: Mapping[str, Kind], read: Collection[Place]) -> Matches:
-    """Find the Hardware document of each kind: by its facts, as that of its nodes if it tells more, by name, by nodes.
+    """Find the Hardware document of each kind: by its facts, as that of its nodes if it tells more,
+    by name, by nodes.
 
-    By the last two only if all of a document's nodes are among those that were `read`: else it would change for nodes
-    of which nothing is known.
+    By the last two only if all of a document's nodes are among those that were `read`: else it
+    would change for nodes of which nothing is known.
     """
     hardware = [document for document in known if document.kind == "Hardware"]
     nodes = users(known)
@@ -89,16 +97,26 @@ def match(known: Collection[Known], kinds: Mapping[str, Kind], read: Collection[
                 if name not in found
                 and document not in found.values()
                 and test(document, name, kinds[name], places & nodes.get(document.name, set()))
-                and (test in (_has_facts, _tells_more) or nodes.get(document.name, set()) <= set(read))
+                and (
+                    test in (_has_facts, _tells_more)
+                    or nodes.get(document.name, set()) <= set(read)
+                )
             ]
             if fitting:
                 found[name] = max(
                     fitting,
-                    key=lambda document: (len(places & nodes.get(document.name, set())), document.name == name),
+                    key=lambda document: (
+                        len(places & nodes.get(document.name, set())),
+                        document.name == name,
+                    ),
                 )
     taken = {document.name for document in hardware}
     names = {
-        name: found[name].name if name in found else documents.with_digest(name, kind.spec) if name in taken else name
+        name: found[name].name
+        if name in found
+        else documents.with_digest(name, kind.spec)
+        if name in taken
+        else name
         for name, kind in kinds.items()
     }
     return Matches(found, names)
@@ -117,5 +135,7 @@ def _has_name(document: Known, name: str, _kind: Kind, _nodes: Collection[Place]
 
 
 def _has_nodes(document: Known, _name: str, _kind: Kind, nodes: Collection[Place]) -> bool:
-    """A regular machine of a catalogue is not taken for the machine of a node, whose facts may be many more."""
+    """A regular machine of a catalogue is not taken for the machine of a node, whose facts may be
+    many more.
+    """
     return bool(nodes) and "topology" in document.spec

@@ -1,4 +1,6 @@
-"""What was imported, put into a document that is there: the machine's facts change, all else stays as it is."""
+"""What was imported, put into a document that is there: the machine's facts change, all else stays
+as it is.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -20,7 +22,8 @@ _IDENTITIES = (("address",), ("id",), ("name",), ("level", "type"), ("type",))
 SOFTWARE = frozenset({"hugePages", "driver", "name"})
 #: Of two keys that say the same thing, only one may be there.
 _ALTERNATIVES = {"regular": "topology", "topology": "regular", "per": "cpus", "cpus": "per"}
-#: Keys below `topology` and `devices` whose absence says something, when the kernel's own files were read.
+#: Keys below `topology` and `devices` whose absence says something, when the kernel's own files
+#: were read.
 _TOLD_BY_ABSENCE = {
     ("topology",): frozenset({"offline", "dies", "clusters", "kubelet"}),
     ("topology", "cores"): frozenset({"ids", "type"}),
@@ -42,18 +45,26 @@ def plain(value: Any) -> Any:
 
 
 def merge_hardware(old: dict[str, Any], new: dict[str, Any], *, complete: bool) -> dict[str, Any]:
-    """The spec of a Hardware document with the facts of an import; `complete` if it was of the kernel's own files.
+    """The spec of a Hardware document with the facts of an import; `complete` if it was of the
+    kernel's own files.
 
-    A key that the import lacks stays, as its format may not tell it, unless its absence is a fact or it speaks of CPUs
-    that are no longer there. An import that tells less than the document (`tells_less`) only adds what is not in it.
+    A key that the import lacks stays, as its format may not tell it, unless its absence is a fact
+    or it speaks of CPUs that are no longer there. An import that tells less than the document
+    (`tells_less`) only adds what is not in it.
     """
-    return _filled(old, new) if not complete and tells_less(old, new) else _merged(old, new, complete=complete)
+    return (
+        _filled(old, new)
+        if not complete and tells_less(old, new)
+        else _merged(old, new, complete=complete)
+    )
 
 
 def tells_less(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether an import of the same CPUs has no word of what the document knows: it may be less exact in the rest too.
+    """Whether an import of the same CPUs has no word of what the document knows: it may be less
+    exact in the rest too.
 
-    `lscpu` merges cores of unlike kinds, say, and knows neither core ids nor, often, the architecture.
+    `lscpu` merges cores of unlike kinds, say, and knows neither core ids nor, often, the
+    architecture.
     """
     data = plain(new)
     before, layout = old.get("topology") or {}, data.get("topology") or {}
@@ -62,15 +73,26 @@ def tells_less(old: dict[str, Any], new: dict[str, Any]) -> bool:
 
 def _told(spec: Mapping[str, Any]) -> set[str]:
     layout = spec.get("topology") or {}
-    parts = (("numaNodes", "memory"), ("numaNodes", "distances"), ("cores", "ids"), ("cores", "type"))
+    parts = (
+        ("numaNodes", "memory"),
+        ("numaNodes", "distances"),
+        ("cores", "ids"),
+        ("cores", "type"),
+    )
     found = {key for part, key in parts if any(key in entry for entry in layout.get(part, ()))}
-    return found | spec.keys() & {"devices", "hugePageSizes"} | layout.keys() & {"dies", "clusters", "kubelet"}
+    return (
+        found
+        | spec.keys() & {"devices", "hugePageSizes"}
+        | layout.keys() & {"dies", "clusters", "kubelet"}
+    )
 
 
 def _filled(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """The document with keys that it lacks, of the machine and of its topology."""
     layout, added = old.get("topology"), new.get("topology")
-    filled: dict[str, Any] = _merge_mappings(old, {key: old.get(key, value) for key, value in new.items()}, _kept, ())
+    filled: dict[str, Any] = _merge_mappings(
+        old, {key: old.get(key, value) for key, value in new.items()}, _kept, ()
+    )
     if isinstance(layout, dict) and isinstance(added, dict):
         values = {key: layout.get(key, value) for key, value in added.items()}
         filled["topology"] = _merge_mappings(layout, values, _kept, ())
@@ -104,7 +126,9 @@ def _told_by_absence(above: Path, key: str) -> bool:
 
 def same_facts(old: dict[str, Any], new: dict[str, Any], *, complete: bool) -> bool:
     """Whether an import says nothing that a document does not, but for what software sets."""
-    bare_old, bare_new = (_without(plain(spec), SOFTWARE | {"hugePageSizes"}) for spec in (old, new))
+    bare_old, bare_new = (
+        _without(plain(spec), SOFTWARE | {"hugePageSizes"}) for spec in (old, new)
+    )
     return bool(plain(_merged(bare_old, bare_new, complete=complete)) == bare_old)
 
 
@@ -124,7 +148,9 @@ def merge(old: Any, new: Any, dropped: Dropped, path: Path = ()) -> Any:
     return old if _same(path[-1] if path else "", old, data) else new
 
 
-def _merge_mappings(old: dict[str, Any], new: dict[str, Any], dropped: Dropped, path: Path) -> dict[str, Any]:
+def _merge_mappings(
+    old: dict[str, Any], new: dict[str, Any], dropped: Dropped, path: Path
+) -> dict[str, Any]:
     kept = {
         key: merge(value, new[key], dropped, (*path, key)) if key in new else value
         for key, value in old.items()
@@ -141,12 +167,18 @@ def _merge_lists(old: list[Any], new: list[Any], dropped: Dropped, path: Path) -
     places = {place: at for place, at in enumerate(_places(old, new)) if at is not None}
     kept = sorted(places.values())
     merged = {at: merge(old[at], new[place], dropped, path) for place, at in places.items()}
-    order = _with_new(kept, [("new", place) for place in range(len(new))], {at: ("new", p) for p, at in places.items()})
+    order = _with_new(
+        kept,
+        [("new", place) for place in range(len(new))],
+        {at: ("new", p) for p, at in places.items()},
+    )
     return [merged[item] if isinstance(item, int) else new[item[1]] for item in order]
 
 
 def _with_new(kept: list[Any], new: Sequence[Any], twins: Mapping[Any, Any]) -> list[Any]:
-    """`kept` with the names of `new` that none of them stands for (`twins`), each behind its neighbour in `new`."""
+    """`kept` with the names of `new` that none of them stands for (`twins`), each behind its
+    neighbour in `new`.
+    """
     of_new = {twin: name for name, twin in twins.items()}
     order = list(kept)
     at = 0
@@ -160,21 +192,27 @@ def _with_new(kept: list[Any], new: Sequence[Any], twins: Mapping[Any, Any]) -> 
 
 
 def align(old: Sequence[Any], new: Sequence[Any]) -> list[int | None]:
-    """For each item of `new` the place in `old` of the item that it is, in ascending order; None for a new one.
+    """For each item of `new` the place in `old` of the item that it is, in ascending order; None
+    for a new one.
 
-    A group of nodes is known by its name, which changes with its nodes: one between the same neighbours is the same.
+    A group of nodes is known by its name, which changes with its nodes: one between the same
+    neighbours is the same.
     """
     last = -1
     found: list[int | None] = []
     for at in _places(old, new):
         found.append(at if at is not None and at > last else None)
         last = last if found[-1] is None else found[-1]
-    named = all(isinstance(item, dict) and next(iter(_identity(item)), ("",))[0] == "name" for item in old)
+    named = all(
+        isinstance(item, dict) and next(iter(_identity(item)), ("",))[0] == "name" for item in old
+    )
     return _with_renamed(found, len(old)) if named else found
 
 
 def _with_renamed(found: list[int | None], count: int) -> list[int | None]:
-    """Places for new items too, in order, as long as there are unused ones before the next used one."""
+    """Places for new items too, in order, as long as there are unused ones before the next used
+    one.
+    """
     free = 0
     for index, at in enumerate(found):
         if at is not None:
@@ -188,7 +226,9 @@ def _with_renamed(found: list[int | None], count: int) -> list[int | None]:
 
 
 def _places(old: Sequence[Any], new: Sequence[Any]) -> list[int | None]:
-    """Items are the same by what identifies them, and by their number among those that have the same identity."""
+    """Items are the same by what identifies them, and by their number among those that have the
+    same identity.
+    """
     places = {identity: at for at, identity in enumerate(_numbered(old))}
     return [places.get(identity) for identity in _numbered(new)]
 
@@ -204,7 +244,11 @@ def _numbered(items: Sequence[Any]) -> list[tuple[object, int]]:
 
 
 def _identity(item: Any) -> tuple[tuple[str, str], ...]:
-    keys = next((keys for keys in _IDENTITIES if keys[0] in item), ()) if isinstance(item, dict) else ()
+    keys = (
+        next((keys for keys in _IDENTITIES if keys[0] in item), ())
+        if isinstance(item, dict)
+        else ()
+    )
     return tuple((key, str(item.get(key))) for key in keys)
 
 
@@ -228,7 +272,11 @@ def _present(layout: Mapping[str, Any]) -> CpuSet:
 
 
 def _in_cores(layout: Mapping[str, Any]) -> CpuSet:
-    return union(CpuSet.parse_kernel(str(text)) for cores in layout.get("cores", ()) for text in cores["threads"])
+    return union(
+        CpuSet.parse_kernel(str(text))
+        for cores in layout.get("cores", ())
+        for text in cores["threads"]
+    )
 
 
 def _cpus(layout: Mapping[str, Any], key: str) -> CpuSet:

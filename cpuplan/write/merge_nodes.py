@@ -1,11 +1,13 @@
-"""Nodes that were imported, put into a Nodes document that is there: as few groups change as can be."""
+"""Nodes that were imported, put into a Nodes document that is there: as few groups change as can
+be.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.document import expand_names
 from cpuplan.emit import Flow
 from cpuplan.importers.documents import fold_names
+from cpuplan.model.document import expand_names
 
 
 class Wanted(NamedTuple):
@@ -39,11 +41,15 @@ def hardware_of(spec: Mapping[str, Any], group: Group) -> str | None:
     return group.data.get("hardware") or spec.get("hardware")
 
 
-def merge_nodes(spec: dict[str, Any], wanted: Mapping[str, Wanted], added: Iterable[str]) -> dict[str, Any]:
-    """The spec with the facts of `wanted`, of which the nodes `added` are not in it; others stay as they are.
+def merge_nodes(
+    spec: dict[str, Any], wanted: Mapping[str, Wanted], added: Iterable[str]
+) -> dict[str, Any]:
+    """The spec with the facts of `wanted`, of which the nodes `added` are not in it; others stay as
+    they are.
 
-    A fact that holds for all nodes of the document changes where it stands for all; else the group changes, or is
-    divided. Labels that the import does not have may have been written by hand, and stay.
+    A fact that holds for all nodes of the document changes where it stands for all; else the group
+    changes, or is divided. Labels that the import does not have may have been written by hand, and
+    stay.
     """
     groups = groups_of(spec)
     new = sorted(added)
@@ -57,9 +63,14 @@ def merge_nodes(spec: dict[str, Any], wanted: Mapping[str, Wanted], added: Itera
 
 
 def _move_down(
-    spec: dict[str, Any], groups: Iterable[Group], new: Mapping[str, Wanted], wanted: Mapping[str, Wanted]
+    spec: dict[str, Any],
+    groups: Iterable[Group],
+    new: Mapping[str, Wanted],
+    wanted: Mapping[str, Wanted],
 ) -> dict[str, Any]:
-    """Take a label that a new node has not, and that is of the cluster and no hand, from all nodes to each group."""
+    """Take a label that a new node has not, and that is of the cluster and no hand, from all nodes
+    to each group.
+    """
     names = {name for group in groups for name in group.names}
     labels: dict[str, str] = dict(spec.get("labels") or {})
     lacking = [
@@ -71,12 +82,16 @@ def _move_down(
     if not lacking:
         return spec
     moved = {key: labels.pop(key) for key in lacking}
-    entries = [{**group.data, "labels": {**moved, **(group.data.get("labels") or {})}} for group in groups]
+    entries = [
+        {**group.data, "labels": {**moved, **(group.data.get("labels") or {})}} for group in groups
+    ]
     kept = {key: value for key, value in spec.items() if key != "labels" or labels}
     return {**kept, **({"labels": labels} if labels else {}), "nodes": entries}
 
 
-def _change_for_all(spec: dict[str, Any], groups: list[Group], wanted: Mapping[str, Wanted]) -> dict[str, Any]:
+def _change_for_all(
+    spec: dict[str, Any], groups: list[Group], wanted: Mapping[str, Wanted]
+) -> dict[str, Any]:
     """Change what is said for all nodes, if all that it holds for have changed alike."""
     names = [name for group in groups for name in group.names]
     following = [name for group in groups if "hardware" not in group.data for name in group.names]
@@ -98,11 +113,19 @@ def _with(data: dict[str, Any], key: str, value: Any, before: str = "") -> dict[
     """`data` with the key, where it is or else before the key `before`."""
     if key in data or before not in data:
         return {**data, key: value}
-    return {name: item for old in data.items() for name, item in (((key, value), old) if old[0] == before else (old,))}
+    return {
+        name: item
+        for old in data.items()
+        for name, item in (((key, value), old) if old[0] == before else (old,))
+    }
 
 
-def _changed(spec: Mapping[str, Any], group: Group, wanted: Mapping[str, Wanted]) -> list[dict[str, Any]]:
-    """The entries of a group: itself, without the nodes of which something else holds, then these."""
+def _changed(
+    spec: Mapping[str, Any], group: Group, wanted: Mapping[str, Wanted]
+) -> list[dict[str, Any]]:
+    """The entries of a group: itself, without the nodes of which something else holds, then
+    these.
+    """
     alike: dict[tuple[str | None, tuple[tuple[str, str], ...]], list[str]] = {}
     for name in group.names:
         alike.setdefault(_change(spec, group, wanted.get(name)), []).append(name)
@@ -129,16 +152,22 @@ def _change(
     if wanted is None:
         return None, ()
     labels = {**(spec.get("labels") or {}), **(group.data.get("labels") or {})}
-    other = tuple(sorted((key, value) for key, value in wanted.labels.items() if labels.get(key) != value))
+    other = tuple(
+        sorted((key, value) for key, value in wanted.labels.items() if labels.get(key) != value)
+    )
     return (wanted.hardware if wanted.hardware != hardware_of(spec, group) else None), other
 
 
 def _extended(spec: Mapping[str, Any], entries: list[Any], new: Mapping[str, Wanted]) -> list[Any]:
-    """The entries with new nodes: in the range of a group that is like them and that they continue, else behind it."""
+    """The entries with new nodes: in the range of a group that is like them and that they continue,
+    else behind it.
+    """
     shared = spec.get("labels") or {}
     alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
     for name, facts in new.items():
-        labels = tuple(sorted((key, value) for key, value in facts.labels.items() if shared.get(key) != value))
+        labels = tuple(
+            sorted((key, value) for key, value in facts.labels.items() if shared.get(key) != value)
+        )
         alike.setdefault((facts.hardware, labels), []).append(name)
     found = list(entries)
     for (hardware, labels), names in alike.items():
@@ -155,7 +184,9 @@ def _extended(spec: Mapping[str, Any], entries: list[Any], new: Mapping[str, Wan
 
 
 def _continued(entries: list[Any], name: str, facts: Mapping[str, Any]) -> tuple[int, str] | None:
-    """The place of a group with just these facts whose name and `name` are one range, and that range."""
+    """The place of a group with just these facts whose name and `name` are one range, and that
+    range.
+    """
     for at, entry in enumerate(entries):
         if {key: value for key, value in entry.items() if key != "name"} == facts:
             names = _names(entry)

@@ -1,7 +1,9 @@
-"""What this machine judged before, so that a project without changes reads no document and imports no solver.
+"""What this machine judged before, so that a project without changes reads no document and imports
+no solver.
 
-A record is a cache: it lies in the user's cache folder, never in the project, and its name is one digest over all
-inputs as they were read, the lock, and the program. It is believed of `out/` only after every file there was looked at.
+A record is a cache: it lies in the user's cache folder, never in the project, and its name is one
+digest over all inputs as they were read, the lock, and the program. It is believed of `out/` only
+after every file there was looked at.
 """
 
 import json
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver
 from cpuplan.files import Unreadable, read_regular
-from cpuplan.load.inputs import Inputs
+from cpuplan.read.inputs import Inputs
 from cpuplan.source import Position
 
 #: Records that are kept; the oldest go first.
@@ -31,13 +33,17 @@ class Record(NamedTuple):
 
 
 def unchanged(inputs: Inputs, out: Path) -> Record | None:
-    """The record of a project whose inputs were judged before, and whose `out` is what they gave, file by file."""
+    """The record of a project whose inputs were judged before, and whose `out` is what they gave,
+    file by file.
+    """
     record = find(inputs)
     return record if record and _tree_of(out) == record.tree else None
 
 
 def _tree_of(out: Path) -> str:
-    """The digest of the files that are cpuplan's in `out`; empty where `compile` has anything to do there."""
+    """The digest of the files that are cpuplan's in `out`; empty where `compile` has anything to do
+    there.
+    """
     from cpuplan.write.compare import digest_of
     from cpuplan.write.stage import stage_of
 
@@ -111,7 +117,9 @@ def _diagnostic(data: dict[str, Any]) -> Diagnostic:
 
 
 def program_digest() -> str:
-    """A digest of the program: its own files, the releases of what it is installed with, and Python's."""
+    """A digest of the program: its own files, the releases of what it is installed with, and
+    Python's.
+    """
     import hashlib
 
     from cpuplan.resources import resource
@@ -121,9 +129,11 @@ def program_digest() -> str:
         digest.update(name.encode() + b"\0")
     for folder in (Path(__file__).parents[1], resource("templates"), resource("schemas")):
         for path in sorted(_files_below(str(folder))):
-            # A wheel has the templates inside the package, a checkout beside it: the same names in both.
+            # A wheel has the templates inside the package, a checkout beside it: the same names in
+            # both.
             digest.update(path.removeprefix(str(folder)).encode() + b"\0")
-            with open(path, "rb", buffering=0) as file:  # some hundred files: a Path would cost more than reading
+            # some hundred files: a Path would cost more than reading
+            with open(path, "rb", buffering=0) as file:
                 digest.update(file.read())
     return digest.hexdigest()
 

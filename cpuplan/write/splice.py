@@ -1,8 +1,10 @@
-"""Changing values of a YAML file and nothing else: comments, order, quotes, blank lines and indentation stay.
+"""Changing values of a YAML file and nothing else: comments, order, quotes, blank lines and
+indentation stay.
 
-ruamel's round trip, which `fmt` uses, writes the whole file anew: it evens out indentation, joins lines, and loses the
-comment above the next item when an item of a list is removed. So the places of values are asked for, and their text is
-changed. The reader of `load.yaml` has taken the text before: there are no anchors, tags or doubled keys in it.
+ruamel's round trip, which `fmt` uses, writes the whole file anew: it evens out indentation, joins
+lines, and loses the comment above the next item when an item of a list is removed. So the places of
+values are asked for, and their text is changed. The reader of `read.yaml` has taken the text
+before: there are no anchors, tags or doubled keys in it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,9 +27,11 @@ class _Entry(NamedTuple):
 
 
 def splice(text: str, number: int, old: Any, wanted: Any) -> str:
-    """`text` with its document `number` (from 0, empty ones not counted), whose data is `old`, changed to `wanted`.
+    """`text` with its document `number` (from 0, empty ones not counted), whose data is `old`,
+    changed to `wanted`.
 
-    Lists of `wanted` have those items of `old` that they keep in the order of `old`; new values may be Flow.
+    Lists of `wanted` have those items of `old` that they keep in the order of `old`; new values may
+    be Flow.
     """
     if plain(wanted) == old:
         return text
@@ -67,34 +71,55 @@ class _Editor:
             self._change_mapping(node, old, data)
         elif isinstance(old, list) and isinstance(data, list | tuple) and old and data:
             self._change_list(node, old, list(data))
-        elif isinstance(old, dict | list) or isinstance(data, dict | list | tuple) or node.style in ("|", ">"):
+        elif (
+            isinstance(old, dict | list)
+            or isinstance(data, dict | list | tuple)
+            or node.style in ("|", ">")
+        ):
             raise _UnusualError
         else:
-            self._replaced.append((node.start_mark.index, node.end_mark.index, _inline(data, in_flow)))
+            self._replaced.append(
+                (node.start_mark.index, node.end_mark.index, _inline(data, in_flow))
+            )
 
     def _change_mapping(self, node: Any, old: dict[str, Any], wanted: dict[str, Any]) -> None:
         names = [key.value for key, _ in node.value]
         entries = [
-            _Entry(key.start_mark.index, max(_end(self._text, value), key.end_mark.index + 1), value)
+            _Entry(
+                key.start_mark.index, max(_end(self._text, value), key.end_mark.index + 1), value
+            )
             for key, value in node.value
         ]
         if node.flow_style:
-            texts = [f"{_inline(name, True)}: {_inline(value, True)}" for name, value in wanted.items()]
+            texts = [
+                f"{_inline(name, True)}: {_inline(value, True)}" for name, value in wanted.items()
+            ]
         else:
-            texts = [_indented(to_yaml({name: value}), node.start_mark.column) for name, value in wanted.items()]
+            texts = [
+                _indented(to_yaml({name: value}), node.start_mark.column)
+                for name, value in wanted.items()
+            ]
         kept = [names.index(name) if name in names else None for name in wanted]
         pairs = [(old.get(name), value) for name, value in wanted.items()]
         self._change_entries(entries, kept, pairs, texts, in_flow=bool(node.flow_style))
 
     def _change_list(self, node: Any, old: list[Any], wanted: list[Any]) -> None:
-        starts = [item.start_mark.index if node.flow_style else self._dash(node, item) for item in node.value]
-        entries = [_Entry(start, _end(self._text, item), item) for start, item in zip(starts, node.value, strict=True)]
+        starts = [
+            item.start_mark.index if node.flow_style else self._dash(node, item)
+            for item in node.value
+        ]
+        entries = [
+            _Entry(start, _end(self._text, item), item)
+            for start, item in zip(starts, node.value, strict=True)
+        ]
         if node.flow_style:
             texts = [_inline(value, True) for value in wanted]
         else:
             texts = [_indented(to_yaml([value]), node.start_mark.column) for value in wanted]
         kept = align(old, wanted)
-        pairs = [(None if at is None else old[at], value) for at, value in zip(kept, wanted, strict=True)]
+        pairs = [
+            (None if at is None else old[at], value) for at, value in zip(kept, wanted, strict=True)
+        ]
         self._change_entries(entries, kept, pairs, texts, in_flow=bool(node.flow_style))
 
     def _dash(self, node: Any, item: Any) -> int:
@@ -113,7 +138,9 @@ class _Editor:
         *,
         in_flow: bool,
     ) -> None:
-        """For each wanted value: which entry it is (`kept`), its old and new data, and its text as a new entry."""
+        """For each wanted value: which entry it is (`kept`), its old and new data, and its text as
+        a new entry.
+        """
         for at, (old, new), text in zip(kept, pairs, texts, strict=True):
             if at is None:
                 continue
@@ -135,7 +162,9 @@ class _Editor:
             else:
                 self._insert(entries, previous, min(present), text, in_flow=in_flow)
 
-    def _removed(self, entries: Sequence[_Entry], first: int, last: int, *, in_flow: bool) -> tuple[int, int]:
+    def _removed(
+        self, entries: Sequence[_Entry], first: int, last: int, *, in_flow: bool
+    ) -> tuple[int, int]:
         """The stretch that goes with a run of entries: a comma too, or whole lines."""
         if in_flow and first:
             return entries[first - 1].end, entries[last].end
@@ -143,7 +172,15 @@ class _Editor:
             return entries[first].start, entries[last + 1].start
         return self._line(entries[first].start), self._next_line(entries[last].end)
 
-    def _insert(self, entries: Sequence[_Entry], previous: int | None, first: int, text: str, *, in_flow: bool) -> None:
+    def _insert(
+        self,
+        entries: Sequence[_Entry],
+        previous: int | None,
+        first: int,
+        text: str,
+        *,
+        in_flow: bool,
+    ) -> None:
         """Put a new entry behind the one that it follows, else before the first."""
         if in_flow:
             at = entries[first].start if previous is None else entries[previous].end
@@ -155,7 +192,9 @@ class _Editor:
         self._inserted[at] = self._inserted.get(at, "") + text
 
     def _on_own_line(self, entry: _Entry) -> bool:
-        """Whether only blanks are before it; the first key of a list's item stands behind a dash."""
+        """Whether only blanks are before it; the first key of a list's item stands behind a
+        dash.
+        """
         return not self._text[self._line(entry.start) : entry.start].strip()
 
     def _line(self, at: int) -> int:
@@ -176,14 +215,20 @@ def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _end(text: str, node: Any) -> int:
-    """Where the text of a value ends. A block's own end mark is where the next thing begins, after comments."""
+    """Where the text of a value ends. A block's own end mark is where the next thing begins, after
+    comments.
+    """
     if node.id == "scalar":
         end: int = node.end_mark.index
         return len(text[:end].rstrip()) if node.style in ("|", ">") else end
     if node.flow_style or not node.value:
         return int(node.end_mark.index)
     last = node.value[-1]
-    return max(_end(text, last[1]), last[0].end_mark.index + 1) if isinstance(last, tuple) else _end(text, last)
+    return (
+        max(_end(text, last[1]), last[0].end_mark.index + 1)
+        if isinstance(last, tuple)
+        else _end(text, last)
+    )
 
 
 def _inline(value: Any, in_flow: bool) -> str:

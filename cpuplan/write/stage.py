@@ -1,4 +1,5 @@
-"""The folder beside the output in which its successor is made, and what proves that a run on this machine made it.
+"""The folder beside the output in which its successor is made, and what proves that a run on this
+machine made it.
 
     .out.cpuplan-stage/of-<inode>   an empty folder, named after the inode of the stage: made first, deleted last
     .out.cpuplan-stage/tree         the new tree; after the exchange the old one
@@ -6,8 +7,9 @@
     .out.cpuplan-stage/beside       a file that goes with the new tree, to its place when the exchange is settled
     .out.cpuplan-stage/old          the old tree, between the two renames that stand in for renameat2(2)
 
-A repository may carry a folder of this name. Git keeps no empty folder and nobody chooses inodes, so nothing of a stage
-without its mark is believed, moved or deleted; nor is a tree that is not the one of which the journal tells.
+A repository may carry a folder of this name. Git keeps no empty folder and nobody chooses inodes,
+so nothing of a stage without its mark is believed, moved or deleted; nor is a tree that is not the
+one of which the journal tells.
 """
 
 import errno
@@ -55,9 +57,11 @@ class Stage(NamedTuple):
 
 
 class Journal(NamedTuple):
-    """What settles an exchange: the inodes of both trees, the old one as it was read, and cpuplan's paths.
+    """What settles an exchange: the inodes of both trees, the old one as it was read, and cpuplan's
+    paths.
 
-    `beside` is the place of the file that goes with the new tree, relative to the folder above; empty for none.
+    `beside` is the place of the file that goes with the new tree, relative to the folder above;
+    empty for none.
     """
 
     new: int
@@ -87,9 +91,11 @@ def begin(stage: Stage) -> None:
 
 
 def is_left_over(stage: Stage) -> bool:
-    """Whether a killed run left a stage; one that was killed before the mark left nothing and is deleted.
+    """Whether a killed run left a stage; one that was killed before the mark left nothing and is
+    deleted.
 
-    Raises CpuplanError for what is there and is no stage of this user on this machine: CP601, CP602.
+    Raises CpuplanError for what is there and is no stage of this user on this machine: CP601,
+    CP602.
     """
     entry = look(stage.folder)
     if entry is None:
@@ -109,7 +115,9 @@ def is_left_over(stage: Stage) -> bool:
 
 def foreign(stage: Stage) -> CpuplanError:
     """The error for a stage that no run on this machine made."""
-    return CpuplanError([diagnose("CP602", path=stage.folder, kind="a folder", wanted="the stage of a run")])
+    return CpuplanError(
+        [diagnose("CP602", path=stage.folder, kind="a folder", wanted="the stage of a run")]
+    )
 
 
 def _is_marked(stage: Stage) -> bool:
@@ -128,7 +136,9 @@ def write_journal(stage: Stage, journal: Journal) -> None:
 
 
 def read_journal(stage: Stage) -> Journal | None:
-    """The journal; None when there is none, or it was cut short, and so nothing was exchanged yet."""
+    """The journal; None when there is none, or it was cut short, and so nothing was exchanged
+    yet.
+    """
     import json
 
     try:
@@ -143,6 +153,12 @@ def read_journal(stage: Stage) -> Journal | None:
 
 
 def _is_written(journal: Journal) -> bool:
-    """Whether the values are what `write_journal` writes; of other types it raises TypeError or AttributeError."""
+    """Whether the values are what `write_journal` writes; of other types it raises TypeError or
+    AttributeError.
+    """
     paths = [*journal.before, *journal.claimed, *([journal.beside] if journal.beside != "" else [])]
-    return isinstance(journal.new, int) and isinstance(journal.old, int | None) and all(map(is_plain, paths))
+    return (
+        isinstance(journal.new, int)
+        and isinstance(journal.old, int | None)
+        and all(map(is_plain, paths))
+    )

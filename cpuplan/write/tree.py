@@ -13,15 +13,18 @@ from cpuplan.files import FLAGS, Unreadable, read_open
 #: Of one file of the output folder that is compared.
 MAX_BYTES = 256 * 1024 * 1024
 FILE, FOLDER, LINK, OTHER = "a file", "a folder", "a symbolic link", "a special file"
-#: Errors of link(2) after which a copy is tried: another owner's file (fs.protected_hardlinks), too many links, a file
-#: system without links. Not EXDEV: what is mounted inside the folder must not be deleted with the old tree.
+#: Errors of link(2) after which a copy is tried: another owner's file (fs.protected_hardlinks), too
+#: many links, a file system without links. Not EXDEV: what is mounted inside the folder must not be
+#: deleted with the old tree.
 _COPY_INSTEAD = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 class Entry(NamedTuple):
-    """One name in a tree. Size and mtime (ns) tell whether a file was changed since; both are 0 for folders.
+    """One name in a tree. Size and mtime (ns) tell whether a file was changed since; both are 0 for
+    folders.
 
-    Not the inode: overlayfs may give a file another number when it is linked (docs.kernel.org, overlayfs, st_ino).
+    Not the inode: overlayfs may give a file another number when it is linked (docs.kernel.org,
+    overlayfs, st_ino).
     """
 
     kind: str
@@ -45,7 +48,9 @@ def _entry(status: os.stat_result) -> Entry:
 
 
 def scan(root: Path) -> dict[str, Entry]:
-    """Everything below `root` by relative posix path; nothing when `root` is missing. Raises OSError, and CP605."""
+    """Everything below `root` by relative posix path; nothing when `root` is missing. Raises
+    OSError, and CP605.
+    """
     found: dict[str, Entry] = {}
     if look(root) is None:
         return found
@@ -66,7 +71,9 @@ def scan(root: Path) -> dict[str, Entry]:
 
 
 def read(path: str | Path) -> bytes:
-    """The bytes of a regular file. OSError for a symbolic link (ELOOP), what else is no file, and one of MAX_BYTES."""
+    """The bytes of a regular file. OSError for a symbolic link (ELOOP), what else is no file, and
+    one of MAX_BYTES.
+    """
     file = os.open(path, FLAGS | os.O_NOFOLLOW)
     try:
         return read_open(file, MAX_BYTES)
@@ -94,7 +101,9 @@ def create(path: str | Path, data: bytes, *, mode: int | None = None, sync: bool
 
 
 def duplicate(source: str | Path, target: str | Path) -> None:
-    """Make `target` the same file as `source`, or where the system refuses that, a copy with its mode and times."""
+    """Make `target` the same file as `source`, or where the system refuses that, a copy with its
+    mode and times.
+    """
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as error:
@@ -107,18 +116,26 @@ def duplicate(source: str | Path, target: str | Path) -> None:
 
 
 def check_movable(folder: str | Path) -> None:
-    """Refuse (PermissionError) a folder whose content may be read but not deleted after the exchange."""
-    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True) and os.lstat(folder).st_uid != os.geteuid():
+    """Refuse (PermissionError) a folder whose content may be read but not deleted after the
+    exchange.
+    """
+    if (
+        not os.access(folder, os.W_OK | os.X_OK, effective_ids=True)
+        and os.lstat(folder).st_uid != os.geteuid()
+    ):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(folder))
 
 
 def copy_attributes(source: str | Path, target: str | Path, *, times: bool) -> None:
-    """Give the folder `target` the owner, mode, extended attributes (ACL, SELinux) and on request times of `source`."""
+    """Give the folder `target` the owner, mode, extended attributes (ACL, SELinux) and on request
+    times of `source`.
+    """
     import shutil
 
     old, new = os.stat(source), os.stat(target)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-        # Only root may give a folder away; the writer of a shared checkout owns what it writes, as with Git.
+        # Only root may give a folder away; the writer of a shared checkout owns what it writes, as
+        # with Git.
         with suppress(PermissionError):
             os.chown(target, old.st_uid, old.st_gid)
     shutil.copystat(source, target)
@@ -133,7 +150,9 @@ def remove(path: str | Path) -> None:
 
 
 def remove_tree(root: str | Path) -> None:
-    """Delete the folder `root` and all below it; links are deleted, not followed. Read-only folders are no obstacle."""
+    """Delete the folder `root` and all below it; links are deleted, not followed. Read-only folders
+    are no obstacle.
+    """
     try:
         _remove_tree(root)
     except PermissionError:
@@ -165,7 +184,9 @@ def sync_folder(folder: str | Path) -> None:
 
 
 def sync_file_system(folder: Path) -> None:
-    """Bring everything written to disk by one syncfs(2), for an fsync(2) of each of 10,000 files takes far longer."""
+    """Bring everything written to disk by one syncfs(2), for an fsync(2) of each of 10,000 files
+    takes far longer.
+    """
     import ctypes
 
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)

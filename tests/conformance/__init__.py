@@ -1,1 +1,3 @@
-"""Results of upstream programs, recorded, against those of cpuplan: `python -m tests.conformance SUITE [PATH...]`."""
+"""Results of upstream programs, recorded, against those of cpuplan: `python -m tests.conformance
+SUITE [PATH...]`.
+"""

@@ -1,4 +1,6 @@
-"""`python -m tests.conformance SUITE [PATH...]`: one line for each failure, then how many vectors passed and failed."""
+"""`python -m tests.conformance SUITE [PATH...]`: one line for each failure, then how many vectors
+passed and failed.
+"""
 
 import re
 import sys
@@ -10,7 +12,8 @@ SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 class Suite(NamedTuple):
-    """The module whose `run(paths)` yields (vector, failures), and its vectors below the shared folder.
+    """The module whose `run(paths)` yields (vector, failures), and its vectors below the shared
+    folder.
 
     Without paths, a suite runs all of its vectors.
     """

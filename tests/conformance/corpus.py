@@ -1,8 +1,9 @@
 """The hardware importers against recorded machines: `expected.json` says what is true about each.
 
-A machine is imported by the public functions, written as documents, read back by the reader of every other document,
-and built into a Topology. What the machine's files do not say (null there) is not compared, and labels that the kernel
-gives for "unknown" (-1, and 65535 as a cluster) count as not said.
+A machine is imported by the public functions, written as documents, read back by the reader of
+every other document, and built into a Topology. What the machine's files do not say (null there) is
+not compared, and labels that the kernel gives for "unknown" (-1, and 65535 as a cluster) count as
+not said.
 """
 
 import json
@@ -12,11 +13,11 @@ from typing import Any
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
+from cpuplan.fleet import hardware, problem
 from cpuplan.importers.base import Machine
-from cpuplan.inventory import HardwareSpec, Layout
-from cpuplan.load import hardware, problem
+from cpuplan.model.inventory import HardwareSpec, Layout
+from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 from cpuplan.quantity import to_bytes
-from cpuplan.topology import UNKNOWN, Cpu, Topology
 from tests.conformance import corpus_hwloc, corpus_kubelet, corpus_lscpu, corpus_objects
 from tests.conformance.comparing import differ, grouped, texts
 from tests.conformance.round_trip import read_machine
@@ -24,14 +25,19 @@ from tests.conformance.round_trip import read_machine
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 #: expected.json has short names for the kinds of Intel's cores.
 _CORE_TYPES = {"P": "performance", "E": "efficient", "LPE": "lowPower"}
-#: PCI base classes that say nothing about where CPUs should be: bridges, timers, counters, buses and the like.
-_PCI_IGNORED = frozenset({0x00, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0E, 0x11, 0x13, 0xFF})
+#: PCI base classes that say nothing about where CPUs should be: bridges, timers, counters, buses
+#: and the like.
+_PCI_IGNORED = frozenset(
+    {0x00, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0E, 0x11, 0x13, 0xFF}
+)
 
 Facts = dict[str, Any]
 
 
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
-    """(case, what differs) for every file of the machines in the folders `paths` that a check is for."""
+    """(case, what differs) for every file of the machines in the folders `paths` that a check is
+    for.
+    """
     for folder in sorted(paths) or sorted(path.parent for path in CORPUS.glob("*/expected.json")):
         expected = json.loads((folder / "expected.json").read_text())
         for pattern, check_file in CHECKS:
@@ -41,7 +47,9 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
 
 
 def check(archive: Path, expected: Facts, *, whole: bool = True) -> Iterator[str]:
-    """What of the machine in `archive` is not as expected; a snapshot that is not `whole` may say less."""
+    """What of the machine in `archive` is not as expected; a snapshot that is not `whole` may say
+    less.
+    """
     imported = importers.run(None, [archive], "corpus")
     made = read_machine(imported)
     yield from made.problems
@@ -78,7 +86,9 @@ CHECKS: tuple[tuple[str, Callable[[Path, Facts], Iterator[str]]], ...] = (
 )
 
 
-def _compare(expected: Facts, spec: HardwareSpec, layout: Layout, topology: Topology) -> Iterator[str]:
+def _compare(
+    expected: Facts, spec: HardwareSpec, layout: Layout, topology: Topology
+) -> Iterator[str]:
     cpus: list[Facts] = expected["cpus"]
     online = CpuSet(cpu["cpu"] for cpu in cpus if cpu["online"])
     yield from differ("online", online, topology.online)
@@ -102,7 +112,9 @@ def _compare(expected: Facts, spec: HardwareSpec, layout: Layout, topology: Topo
 def _compare_cpu(expected: Facts, cpu: Cpu, topology: Topology, *, one_node: bool) -> Iterator[str]:
     number = expected["cpu"]
     if expected["siblings"]:
-        yield from differ(f"cpu {number} siblings", expected["siblings"], str(topology.siblings(number)))
+        yield from differ(
+            f"cpu {number} siblings", expected["siblings"], str(topology.siblings(number))
+        )
     for key, found in (("core", cpu.core_id), ("socket", cpu.socket), ("die", cpu.die)):
         if expected[key] is not None and expected[key] >= 0:
             yield from differ(f"cpu {number} {key}", expected[key], found)
@@ -118,7 +130,11 @@ def _compare_cpu(expected: Facts, cpu: Cpu, topology: Topology, *, one_node: boo
 
 def _partition(key: str, cpus: list[Facts], topology: Topology) -> Iterator[str]:
     """Clusters are compared as sets: their ids are not kept."""
-    known = [cpu for cpu in cpus if cpu["online"] and cpu.get(key) is not None and cpu[key] not in (-1, 0xFFFF)]
+    known = [
+        cpu
+        for cpu in cpus
+        if cpu["online"] and cpu.get(key) is not None and cpu[key] not in (-1, 0xFFFF)
+    ]
 
     def label(cpu: Facts) -> tuple[int, int, int]:
         return cpu["socket"], cpu["die"] or 0, cpu[key]
@@ -139,21 +155,34 @@ def _compare_numa(expected: Facts, layout: Layout, topology: Topology) -> Iterat
             continue
         found = nodes[node["id"]]
         what = f"numa node {node['id']}"
-        # Lists have CPUs that are not there (0-35 on a machine of 32); of a CPU that several claim, the first has it.
+        # Lists have CPUs that are not there (0-35 on a machine of 32); of a CPU that several claim,
+        # the first has it.
         cpus = (CpuSet.parse_kernel(node["cpus"]) & present) - claimed
         claimed |= cpus
         yield from differ(f"{what} cpus", cpus, found.cpus or CpuSet())
         if node["memory_bytes"] is not None:
-            yield from differ(f"{what} memory", node["memory_bytes"], found.memory and to_bytes(found.memory))
+            yield from differ(
+                f"{what} memory", node["memory_bytes"], found.memory and to_bytes(found.memory)
+            )
         yield from differ(f"{what} distances", tuple(node["distances"] or ()), found.distances)
         pages = {int(size) * 1024: count for size, count in node["hugepages"].items() if count}
-        yield from differ(f"{what} huge pages", pages, {to_bytes(size): n for size, n in found.huge_pages.items()})
+        yield from differ(
+            f"{what} huge pages", pages, {to_bytes(size): n for size, n in found.huge_pages.items()}
+        )
 
 
 def _compare_caches(wanted: list[Facts], layout: Layout, topology: Topology) -> Iterator[str]:
-    """Level, type, size and sharing CPUs, and ids of level 3 and up. A cache whose map is empty is each CPU's own."""
+    """Level, type, size and sharing CPUs, and ids of level 3 and up. A cache whose map is empty is
+    each CPU's own.
+    """
     everything = {
-        (cache["level"], cache["type"], cache["size_bytes"], cache["id"] if cache["level"] >= 3 else None, cpus)
+        (
+            cache["level"],
+            cache["type"],
+            cache["size_bytes"],
+            cache["id"] if cache["level"] >= 3 else None,
+            cpus,
+        )
         for cache in wanted
         if (cpus := str(CpuSet.parse_kernel(cache["cpus"]) & topology.online))
     }
@@ -165,19 +194,28 @@ def _compare_caches(wanted: list[Facts], layout: Layout, topology: Topology) -> 
         domains = hardware.cache_domains(layout, cache)
         ids = problem.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
         size = cache.size and to_bytes(cache.size)
-        found |= {(cache.level, cache.type, size, label, str(cpus)) for cpus, label in zip(domains, ids, strict=True)}
+        found |= {
+            (cache.level, cache.type, size, label, str(cpus))
+            for cpus, label in zip(domains, ids, strict=True)
+        }
     yield from (f"cache {cache} is missing" for cache in sorted(everything - found, key=str))
     yield from (f"cache {cache} is none" for cache in sorted(found - everything, key=str))
 
 
-def _compare_facts(expected: Facts, machine: Machine, spec: HardwareSpec, *, whole: bool) -> Iterator[str]:
+def _compare_facts(
+    expected: Facts, machine: Machine, spec: HardwareSpec, *, whole: bool
+) -> Iterator[str]:
     """What the importer knows beside the topology."""
     if expected["cmdline"]:
         yield from differ("boot arguments", expected["cmdline"].strip(), machine.boot_arguments)
     sizes = sorted(int(size) * 1024 for size in expected["hugepages"])
     if whole and sizes:
         yield from differ("huge page sizes", sizes, sorted(map(to_bytes, spec.huge_page_sizes)))
-    wanted = {pci["address"]: pci for pci in expected["pci"] if int(pci["class"], 16) >> 16 not in _PCI_IGNORED}
+    wanted = {
+        pci["address"]: pci
+        for pci in expected["pci"]
+        if int(pci["class"], 16) >> 16 not in _PCI_IGNORED
+    }
     devices = {device.address: device for device in machine.devices}
     yield from differ("pci addresses", sorted(wanted), sorted(devices))
     for address in wanted.keys() & devices.keys():
@@ -190,15 +228,30 @@ def _compare_facts(expected: Facts, machine: Machine, spec: HardwareSpec, *, who
         ):
             yield from differ(f"pci {address} {key}", truth, seen)
         if whole:
-            rest = (device.total_functions, device.functions, device.physical_function, list(device.interfaces))
+            rest = (
+                device.total_functions,
+                device.functions,
+                device.physical_function,
+                list(device.interfaces),
+            )
             keys = ("sriov_totalvfs", "sriov_numvfs", "physfn")
-            yield from differ(f"pci {address} functions", (*map(pci.get, keys), pci.get("net") or []), rest)
+            yield from differ(
+                f"pci {address} functions", (*map(pci.get, keys), pci.get("net") or []), rest
+            )
     physical = {address for address, device in devices.items() if device.physical_function is None}
-    yield from differ("written devices", sorted(physical), sorted(device.address for device in spec.devices))
+    yield from differ(
+        "written devices", sorted(physical), sorted(device.address for device in spec.devices)
+    )
     numa = {device.address: device.numa_node for device in spec.devices}
-    yield from differ("written devices' nodes", {address: devices[address].numa_node for address in physical}, numa)
+    yield from differ(
+        "written devices' nodes",
+        {address: devices[address].numa_node for address in physical},
+        numa,
+    )
 
 
 def _architecture(name: str) -> str:
-    """The corpus tells 32-bit and big-endian kernels apart; documents know what Kubernetes runs on."""
+    """The corpus tells 32-bit and big-endian kernels apart; documents know what Kubernetes runs
+    on.
+    """
     return {"ppc64": "ppc64le"}.get(name, name)

@@ -1,7 +1,9 @@
-"""The importer of hwloc's XML against recorded machines: it gives what hwloc sees, which `views` tells.
+"""The importer of hwloc's XML against recorded machines: it gives what hwloc sees, which `views`
+tells.
 
-A view has only the keys in which hwloc differs from the kernel's files; for the others the kernel's truth counts. What
-a file does not hold, such as memory in one made from a dump without it, must not be in the document either.
+A view has only the keys in which hwloc differs from the kernel's files; for the others the kernel's
+truth counts. What a file does not hold, such as memory in one made from a dump without it, must not
+be in the document either.
 """
 
 import gzip
@@ -12,11 +14,11 @@ from xml.etree import ElementTree
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
+from cpuplan.fleet import hardware, problem
 from cpuplan.importers.base import Machine
-from cpuplan.inventory import HardwareSpec, Layout
-from cpuplan.load import hardware, problem
+from cpuplan.model.inventory import HardwareSpec, Layout
+from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.quantity import to_bytes
-from cpuplan.topology import UNKNOWN, Topology
 from tests.conformance.comparing import differ, grouped, texts
 from tests.conformance.round_trip import read_machine
 
@@ -52,19 +54,24 @@ def check(path: Path, expected: Facts) -> Iterator[str]:
     yield from _check_numa(expected, view, spec.topology, topology, data)
     yield from _check_caches(expected, view, spec.topology, topology)
     yield from _check_infos(expected, spec, data)
-    yield from _check_devices(expected, imported.nodes[0].machine, spec, ElementTree.fromstring(data))  # noqa: S314
+    tree = ElementTree.fromstring(data)  # noqa: S314
+    yield from _check_devices(expected, imported.nodes[0].machine, spec, tree)
 
 
 def _view(path: Path, expected: Facts) -> Facts:
     views: dict[str, Facts] = expected["views"]
-    found = next((views[name] for name in _VIEWS[path.name.removesuffix(".gz")] if name in views), {})
+    found = next(
+        (views[name] for name in _VIEWS[path.name.removesuffix(".gz")] if name in views), {}
+    )
     return {**views.get("hwloc 2.9.0", {}), **found} if path.name.startswith("hwloc-v1") else found
 
 
 def _check_cpus(expected: Facts, view: Facts, layout: Layout, topology: Topology) -> Iterator[str]:
     """CPUs, and their groups: as sets, and where these are the kernel's, by its labels too."""
     cpus = {cpu["cpu"]: cpu for cpu in expected["cpus"]}
-    shown = _set(view["cpus"]) if "cpus" in view else CpuSet(cpu for cpu in cpus if cpus[cpu]["online"])
+    shown = (
+        _set(view["cpus"]) if "cpus" in view else CpuSet(cpu for cpu in cpus if cpus[cpu]["online"])
+    )
     present = _set(view["complete_cpus"]) if "complete_cpus" in view else CpuSet(cpus)
     yield from differ("online", shown, topology.online)
     yield from differ("offline", present - shown, topology.offline)
@@ -72,8 +79,14 @@ def _check_cpus(expected: Facts, view: Facts, layout: Layout, topology: Topology
         return
     kernel = {
         "cores": {cpu: cpus[cpu]["siblings"] for cpu in shown},
-        "sockets": {cpu: tuple(cpus[cpu].get(key) for key in ("drawer", "book", "socket")) for cpu in shown},
-        "dies": {cpu: (cpus[cpu]["socket"], cpus[cpu]["die"]) for cpu in shown if cpus[cpu]["die"] is not None},
+        "sockets": {
+            cpu: tuple(cpus[cpu].get(key) for key in ("drawer", "book", "socket")) for cpu in shown
+        },
+        "dies": {
+            cpu: (cpus[cpu]["socket"], cpus[cpu]["die"])
+            for cpu in shown
+            if cpus[cpu]["die"] is not None
+        },
     }
     found: dict[str, dict[int, object]] = {
         "cores": {cpu.cpu: cpu.core for cpu in topology.cpus},
@@ -90,7 +103,9 @@ def _check_cpus(expected: Facts, view: Facts, layout: Layout, topology: Topology
         if wanted:  # hwloc leaves a level out that says nothing: one die in each package
             yield from differ(key, texts(wanted), texts(_groups(found[key])))
     yield from _check_labels(cpus, view, topology)
-    clusters = {cpu: (kernel["sockets"][cpu], cpus[cpu]["die"], cpus[cpu].get("cluster")) for cpu in shown}
+    clusters = {
+        cpu: (kernel["sockets"][cpu], cpus[cpu]["die"], cpus[cpu].get("cluster")) for cpu in shown
+    }
     if strangers := set(texts(layout.clusters)) - set(texts(_groups(clusters))):
         yield f"clusters {strangers} are none"
 
@@ -101,7 +116,12 @@ def _check_labels(cpus: dict[int, Facts], view: Facts, topology: Topology) -> It
     for cpu in topology.cpus:
         known = cpus[cpu.cpu]
         siblings = _set(known["siblings"]) if known["siblings"] else CpuSet()
-        if known["core"] is not None and known["core"] >= 0 and siblings and siblings.first == cpu.cpu:
+        if (
+            known["core"] is not None
+            and known["core"] >= 0
+            and siblings
+            and siblings.first == cpu.cpu
+        ):
             yield from differ(f"cpu {cpu.cpu} core", known["core"], cpu.core_id)
         if known["socket"] is not None and known["socket"] >= 0 and not unlike:
             yield from differ(f"cpu {cpu.cpu} socket", known["socket"], cpu.socket)
@@ -122,11 +142,17 @@ def _check_types(path: Path, expected: Facts, topology: Topology) -> Iterator[st
         members = CpuSet(cpu for each in inside for cpu in found[each])
         yield from differ(f"kind of {kind['cpus']}", kind["cpus"], str(members))
         if name or path.name.startswith("hwloc-v3"):
-            yield from differ(f"types of {kind['cpus']}", [name or f"kind{kinds.index(kind)}"], inside)
+            yield from differ(
+                f"types of {kind['cpus']}", [name or f"kind{kinds.index(kind)}"], inside
+            )
 
 
-def _check_numa(expected: Facts, view: Facts, layout: Layout, topology: Topology, data: bytes) -> Iterator[str]:
-    """A CPU that hwloc shows in several nodes (memory-only ones lie near it) is in the one that the kernel says."""
+def _check_numa(
+    expected: Facts, view: Facts, layout: Layout, topology: Topology, data: bytes
+) -> Iterator[str]:
+    """A CPU that hwloc shows in several nodes (memory-only ones lie near it) is in the one that the
+    kernel says.
+    """
     kernel = {node["id"]: node for node in expected["numa"]}
     shown = {int(key): _set(text) for key, text in view["numa"].items()} if "numa" in view else None
     if shown is None:
@@ -141,28 +167,47 @@ def _check_numa(expected: Facts, view: Facts, layout: Layout, topology: Topology
     for number in nodes.keys() & kernel.keys():
         node, truth = nodes[number], kernel[number]
         memory = truth["memory_bytes"] if b"local_memory=" in data else None
-        yield from differ(f"node {number} memory", memory, to_bytes(node.memory) if node.memory else None)
-        pages = {int(size) * 1024: count for size, count in truth.get("hugepages", {}).items() if count}
+        yield from differ(
+            f"node {number} memory", memory, to_bytes(node.memory) if node.memory else None
+        )
+        pages = {
+            int(size) * 1024: count for size, count in truth.get("hugepages", {}).items() if count
+        }
         if "hugepages" in truth:
             wanted = pages if b"<page_type" in data else {}
-            yield from differ(f"node {number} pages", wanted, {to_bytes(s): n for s, n in node.huge_pages.items()})
-        yield from differ(f"node {number} distances", _row(truth, kernel, nodes, data), node.distances)
+            yield from differ(
+                f"node {number} pages", wanted, {to_bytes(s): n for s, n in node.huge_pages.items()}
+            )
+        yield from differ(
+            f"node {number} distances", _row(truth, kernel, nodes, data), node.distances
+        )
 
 
-def _row(truth: Facts, kernel: dict[int, Facts], nodes: dict[int, Any], data: bytes) -> tuple[int, ...]:
+def _row(
+    truth: Facts, kernel: dict[int, Facts], nodes: dict[int, Any], data: bytes
+) -> tuple[int, ...]:
     """The distances to the nodes that are shown; hwloc writes none for a single node."""
     if len(nodes) < 2 or b"<distances" not in data or len(truth["distances"] or ()) != len(kernel):
         return ()
-    return tuple(row for number, row in zip(sorted(kernel), truth["distances"], strict=True) if number in nodes)
+    return tuple(
+        row
+        for number, row in zip(sorted(kernel), truth["distances"], strict=True)
+        if number in nodes
+    )
 
 
-def _check_caches(expected: Facts, view: Facts, layout: Layout, topology: Topology) -> Iterator[str]:
+def _check_caches(
+    expected: Facts, view: Facts, layout: Layout, topology: Topology
+) -> Iterator[str]:
     found: Caches = {}
     for cache in layout.caches:
         domains = hardware.cache_domains(layout, cache)
         ids = problem.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
         for cpus, label in zip(domains, ids, strict=True):
-            found[cache.level, cache.type, str(cpus)] = (to_bytes(cache.size) if cache.size else None, label)
+            found[cache.level, cache.type, str(cpus)] = (
+                to_bytes(cache.size) if cache.size else None,
+                label,
+            )
     if "l3" in view:
         third = [_set(cpus) for level, _, cpus in found if level == 3]
         yield from differ("l3", texts(map(_set, view["l3"])), texts(third))
@@ -175,9 +220,12 @@ def _check_caches(expected: Facts, view: Facts, layout: Layout, topology: Topolo
     yield from _check_recorded_caches(expected["caches"], view, found, topology.online)
 
 
-def _check_recorded_caches(caches: list[Facts], view: Facts, found: Caches, online: CpuSet) -> Iterator[str]:
-    """The caches that the kernel tells. hwloc fills in maps that are empty, and where it sees other cores (Bulldozer's
-    compute units) it puts their caches together."""
+def _check_recorded_caches(
+    caches: list[Facts], view: Facts, found: Caches, online: CpuSet
+) -> Iterator[str]:
+    """The caches that the kernel tells. hwloc fills in maps that are empty, and where it sees other
+    cores (Bulldozer's compute units) it puts their caches together.
+    """
     unmapped = {(cache["level"], cache["type"]) for cache in caches if not cache["cpus"]}
     joined = set()
     for cache in caches:
@@ -187,7 +235,9 @@ def _check_recorded_caches(caches: list[Facts], view: Facts, found: Caches, onli
             continue
         key = (level, kind, str(cpus))
         if key not in found and "cores" in view:
-            key = next((each for each in found if each[:2] == (level, kind) and cpus <= _set(each[2])), key)
+            key = next(
+                (each for each in found if each[:2] == (level, kind) and cpus <= _set(each[2])), key
+            )
         joined.add(key)
         size, label = found.get(key, (-1, None))
         yield from differ(f"L{level} of {cpus}", cache["size_bytes"], size)
@@ -203,13 +253,21 @@ def _check_infos(expected: Facts, spec: HardwareSpec, data: bytes) -> Iterator[s
         yield from differ("model", " ".join(expected["model"].split()), spec.model)
     if b'name="Architecture"' in data:
         yield from differ(
-            "architecture", {"ppc64": "ppc64le"}.get(expected["arch"], expected["arch"]), spec.architecture
+            "architecture",
+            {"ppc64": "ppc64le"}.get(expected["arch"], expected["arch"]),
+            spec.architecture,
         )
 
 
-def _check_devices(expected: Facts, machine: Machine, spec: HardwareSpec, root: ElementTree.Element) -> Iterator[str]:
+def _check_devices(
+    expected: Facts, machine: Machine, spec: HardwareSpec, root: ElementTree.Element
+) -> Iterator[str]:
     near = dict(_functions(root, CpuSet()))
-    wanted = {pci["address"]: pci for pci in expected["pci"] if pci["address"] in near and _class(pci) in _PCI_CLASSES}
+    wanted = {
+        pci["address"]: pci
+        for pci in expected["pci"]
+        if pci["address"] in near and _class(pci) in _PCI_CLASSES
+    }
     devices = {device.address: device for device in machine.devices}
     if expected["pci"]:  # some dumps have devices that only hwloc finds
         yield from differ("pci addresses", sorted(wanted), sorted(devices))
@@ -218,30 +276,45 @@ def _check_devices(expected: Facts, machine: Machine, spec: HardwareSpec, root: 
         local = near[address]
         if "class_and_ids" in pci:
             words = pci["class_and_ids"].split()
-            ids = f"{int(words[0], 16):x}", "[" + f"{device.vendor}:{device.device}".replace("0x", "") + "]"
+            ids = (
+                f"{int(words[0], 16):x}",
+                "[" + f"{device.vendor}:{device.device}".replace("0x", "") + "]",
+            )
             yield from differ(f"pci {address} ids", (f"{device.pci_class >> 8:x}", words[1]), ids)
             yield from differ(f"pci {address} cpus", _set(pci["cpus"]), local)
         else:
-            yield from differ(f"pci {address} class", int(pci["class"], 16) >> 8, device.pci_class >> 8)
-            yield from differ(f"pci {address} ids", (pci["vendor"], pci["device"]), (device.vendor, device.device))
+            yield from differ(
+                f"pci {address} class", int(pci["class"], 16) >> 8, device.pci_class >> 8
+            )
+            yield from differ(
+                f"pci {address} ids", (pci["vendor"], pci["device"]), (device.vendor, device.device)
+            )
         places = [node.id for node in machine.numa_nodes if local <= node.cpus]
         several = sum(1 for node in machine.numa_nodes if node.cpus) > 1
-        yield from differ(f"pci {address} numa", places[0] if places and several else None, device.numa_node)
+        yield from differ(
+            f"pci {address} numa", places[0] if places and several else None, device.numa_node
+        )
         if device.numa_node is not None and (pci.get("numa") or -1) >= 0:
             yield from differ(f"pci {address} kernel's numa", pci["numa"], device.numa_node)
         if device.interfaces and pci.get("net"):
             yield from differ(f"pci {address} interfaces", tuple(pci["net"]), device.interfaces)
-    yield from differ("written devices", sorted(devices), sorted(device.address for device in spec.devices))
+    yield from differ(
+        "written devices", sorted(devices), sorted(device.address for device in spec.devices)
+    )
 
 
 def _class(pci: Facts) -> int:
-    return int(pci["class_and_ids"][:2], 16) if "class_and_ids" in pci else int(pci["class"], 16) >> 16
+    return (
+        int(pci["class_and_ids"][:2], 16) if "class_and_ids" in pci else int(pci["class"], 16) >> 16
+    )
 
 
 def _functions(element: ElementTree.Element, near: CpuSet) -> Iterator[tuple[str, CpuSet]]:
     """PCI functions and the CPUs of what they hang on."""
     if text := element.get("cpuset"):
-        near = CpuSet.from_bits(int("".join((word or "0").removeprefix("0x").zfill(8) for word in text.split(",")), 16))
+        near = CpuSet.from_bits(
+            int("".join((word or "0").removeprefix("0x").zfill(8) for word in text.split(",")), 16)
+        )
     if element.get("type") == "PCIDev":
         yield element.get("pci_busid", ""), near
     for child in element:

@@ -1,10 +1,12 @@
-"""The kubelet's view of the machines of the corpus, derived from the documents, against `expected_kubelet`."""
+"""The kubelet's view of the machines of the corpus, derived from the documents, against
+`expected_kubelet`.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.kubeletview import kubelet_topology
-from cpuplan.topology import Topology
+from cpuplan.kubelet.view import kubelet_topology
+from cpuplan.model.topology import Topology
 
 _COUNTS = {
     "num_cpus": "num_cpus",

@@ -1,7 +1,7 @@
 """lscpu's output against `expected.json`: its own view of a machine where that is not the kernel's.
 
-A view that has no groups of a kind stands for what an import then takes: each CPU is a core, there is one socket and
-one NUMA node, 0.
+A view that has no groups of a kind stands for what an import then takes: each CPU is a core, there
+is one socket and one NUMA node, 0.
 """
 
 import re
@@ -11,10 +11,10 @@ from typing import Any
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
+from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.importers.base import Imported
-from cpuplan.inventory import HardwareSpec
-from cpuplan.load.kubelet import UNCORE_LEVEL
-from cpuplan.topology import UNKNOWN, Topology
+from cpuplan.model.inventory import HardwareSpec
+from cpuplan.model.topology import UNKNOWN, Topology
 from tests.conformance.comparing import differ, grouped
 from tests.conformance.round_trip import read_back
 
@@ -22,7 +22,8 @@ Facts = dict[str, Any]
 #: The version that wrote a file; see the corpus's README.
 _NEW, _OLD = "lscpu 2.43-devel", "lscpu 2.38.1"
 _SUMMARY = "lscpu summary"
-_DOUBTFUL = "CP138"  # a warning: one core number for several cores, which is the view of both versions on such machines
+# a warning: one core number for several cores, which is the view of both versions on such machines
+_DOUBTFUL = "CP138"
 
 
 def check_table(path: Path, expected: Facts) -> Iterator[str]:
@@ -44,28 +45,46 @@ def check_table(path: Path, expected: Facts) -> Iterator[str]:
 
 
 def check_ids(path: Path, expected: Facts) -> Iterator[str]:
-    """A table with the kernel's ids (-y): each CPU's labels, and as cores those of one id in one socket and node."""
+    """A table with the kernel's ids (-y): each CPU's labels, and as cores those of one id in one
+    socket and node.
+    """
     if not _view(expected, _OLD)["cpus"]:
         yield from differ("diagnostics", ["CP124"], _codes(importers.run(None, [path])))
         return
     imported = importers.run(None, [path])
     online = [cpu for cpu in expected["cpus"] if cpu["online"]]
-    cores = _groups(online, _labelled) if _view(expected, _OLD)["cores"] else []  # /proc/cpuinfo's ids are not printed
+    # /proc/cpuinfo's ids are not printed
+    cores = _groups(online, _labelled) if _view(expected, _OLD)["cores"] else []
     impossible = any(len(CpuSet.parse(core)) not in (1, 2, 4, 8) for core in cores)
     yield from differ("diagnostics", [_DOUBTFUL] if impossible else [], _codes(imported))
     numa = _view(expected, _OLD)["numa"]
-    sockets = _groups([cpu for cpu in online if (cpu["socket"] or 0) >= 0], lambda cpu: cpu["socket"])
-    view = {"cpus": str(CpuSet(cpu["cpu"] for cpu in online)), "cores": cores, "sockets": sockets, "numa": numa}
+    sockets = _groups(
+        [cpu for cpu in online if (cpu["socket"] or 0) >= 0], lambda cpu: cpu["socket"]
+    )
+    view = {
+        "cpus": str(CpuSet(cpu["cpu"] for cpu in online)),
+        "cores": cores,
+        "sockets": sockets,
+        "numa": numa,
+    }
     yield from _compare(imported, view, with_caches=False)
     for spec, topology in read_back(imported).hardware:
         for cpu in online if topology else ():
-            known = (cpu["core"] or 0) >= 0 and cpu["core"] is not None and bool(imported.nodes[0].machine.core_ids)
+            known = (
+                (cpu["core"] or 0) >= 0
+                and cpu["core"] is not None
+                and bool(imported.nodes[0].machine.core_ids)
+            )
             if known and topology and spec:
-                yield from differ(f"cpu {cpu['cpu']} core", cpu["core"], topology[cpu["cpu"]].core_id)
+                yield from differ(
+                    f"cpu {cpu['cpu']} core", cpu["core"], topology[cpu["cpu"]].core_id
+                )
 
 
 def check_summary(path: Path, expected: Facts) -> Iterator[str]:
-    """A summary: counts, NUMA nodes and model; siblings and sockets as lscpu sees them, or a refusal in its place."""
+    """A summary: counts, NUMA nodes and model; siblings and sockets as lscpu sees them, or a
+    refusal in its place.
+    """
     view = expected["views"][_SUMMARY]
     imported = importers.run(None, [path])
     if _codes(imported) == ["CP136"]:
@@ -79,12 +98,18 @@ def check_summary(path: Path, expected: Facts) -> Iterator[str]:
     sockets = whole["sockets"] if int(view.get("sockets", 0)) > 1 else []
     found = read_back(imported).hardware[0][1]
     if found:
-        yield from differ("cores", _cpus(cores) or _each(found.online), _sorted(found.cores.values()))
-        yield from differ("sockets", _cpus(sockets) or [str(found.online)], _sorted(found.sockets.values()))
+        yield from differ(
+            "cores", _cpus(cores) or _each(found.online), _sorted(found.cores.values())
+        )
+        yield from differ(
+            "sockets", _cpus(sockets) or [str(found.online)], _sorted(found.sockets.values())
+        )
 
 
 def check_together(path: Path, expected: Facts) -> Iterator[str]:
-    """A table and the summary beside it: the CPUs of the one, the model and NUMA nodes of the other."""
+    """A table and the summary beside it: the CPUs of the one, the model and NUMA nodes of the
+    other.
+    """
     view = _view(expected, _OLD)
     summary = expected["views"][_SUMMARY]
     if not view["cpus"]:
@@ -104,11 +129,17 @@ def _codes(imported: Imported) -> list[str]:
 
 def _models(path: Path) -> set[str]:
     """The model names in a table, which only new versions print."""
-    return set() if path.suffix in (".txt", ".gz") else set(re.findall(r'"modelname": "([^"]+)"', path.read_text()))
+    return (
+        set()
+        if path.suffix in (".txt", ".gz")
+        else set(re.findall(r'"modelname": "([^"]+)"', path.read_text()))
+    )
 
 
 def _view(expected: Facts, version: str) -> Facts:
-    """The groups that a version sees: those recorded for it, else the kernel's, with which it agrees."""
+    """The groups that a version sees: those recorded for it, else the kernel's, with which it
+    agrees.
+    """
     found: Facts = expected["views"].get(version) or _kernel(expected)
     if version not in expected["views"] and version not in expected["agree"]:
         raise AssertionError(f"the corpus does not say what {version} sees")
@@ -121,9 +152,15 @@ def _kernel(expected: Facts) -> Facts:
     mapped = all(cache["cpus"] for cache in expected["caches"] if cache["level"] == UNCORE_LEVEL)
     return {
         "cpus": str(CpuSet(cpu["cpu"] for cpu in cpus)),
-        "cores": sorted({str(CpuSet.parse_kernel(cpu["siblings"])) for cpu in cpus if cpu["siblings"]}),
-        "sockets": _groups([cpu for cpu in cpus if (cpu["socket"] or 0) >= 0], lambda cpu: cpu["socket"]),
-        "l3": _groups([cpu for cpu in cpus if mapped and cpu["l3"] is not None], lambda cpu: cpu["l3"]),
+        "cores": sorted(
+            {str(CpuSet.parse_kernel(cpu["siblings"])) for cpu in cpus if cpu["siblings"]}
+        ),
+        "sockets": _groups(
+            [cpu for cpu in cpus if (cpu["socket"] or 0) >= 0], lambda cpu: cpu["socket"]
+        ),
+        "l3": _groups(
+            [cpu for cpu in cpus if mapped and cpu["l3"] is not None], lambda cpu: cpu["l3"]
+        ),
         "numa": {str(node["id"]): node["cpus"] for node in expected["numa"] if node["cpus"]},
     }
 
@@ -171,19 +208,25 @@ def _compare(imported: Imported, view: Facts, *, with_caches: bool) -> Iterator[
         return
     online = CpuSet.parse_kernel(view["cpus"])
     yield from differ("cpus", online, topology.online)
-    yield from differ("cores", _cpus(view["cores"]) or _each(online), _sorted(topology.cores.values()))
+    yield from differ(
+        "cores", _cpus(view["cores"]) or _each(online), _sorted(topology.cores.values())
+    )
     sockets = {number: cpus for number, cpus in topology.sockets.items() if number != UNKNOWN}
     yield from differ("sockets", _cpus(view["sockets"]) or [str(online)], _sorted(sockets.values()))
     if with_caches:
         yield from differ("l3", _cpus(view["l3"]), _sorted(topology.uncore_caches.values()))
     if view["numa"] is not None:
-        nodes = {int(number): CpuSet.parse_kernel(cpus) & online for number, cpus in view["numa"].items()}
+        nodes = {
+            int(number): CpuSet.parse_kernel(cpus) & online for number, cpus in view["numa"].items()
+        }
         found = {number: cpus for number, cpus in topology.numa_nodes.items() if number != UNKNOWN}
         yield from differ("numa", nodes or {0: online}, found)
 
 
 def _compare_summary(imported: Imported, view: Facts) -> Iterator[str]:
-    """CPUs, model, and every NUMA node that the summary lists; of a CPU that several claim, the first has it."""
+    """CPUs, model, and every NUMA node that the summary lists; of a CPU that several claim, the
+    first has it.
+    """
     spec, topology, problems = _built(imported)
     yield from problems
     if spec is None or topology is None or spec.topology is None:
@@ -209,14 +252,18 @@ def _nodes(view: Facts, present: CpuSet) -> dict[int, CpuSet]:
 
 
 def _refusal(view: Facts, message: str) -> Iterator[str]:
-    """A refusal is right where the numbers do not add up, or no two NUMA nodes show how CPUs are numbered."""
+    """A refusal is right where the numbers do not add up, or no two NUMA nodes show how CPUs are
+    numbered.
+    """
     online = CpuSet.parse_kernel(view["online"])
 
     def count(key: str) -> int:
         return int(view.get(key, 1))
 
     threads, per_socket = count("threads_per_core"), count("cores_per_socket")
-    sockets = count("sockets") * count("sockets_per_book") * count("books_per_drawer") * count("drawers")
+    sockets = (
+        count("sockets") * count("sockets_per_book") * count("books_per_drawer") * count("drawers")
+    )
     nodes = [cpus for cpus in _nodes(view, online).values() if cpus]
     whole = threads * per_socket * sockets == len(online)
     if sockets > 1 and (not whole or len(nodes) % sockets or not nodes):
@@ -227,9 +274,15 @@ def _refusal(view: Facts, message: str) -> Iterator[str]:
 
 
 def _cache_facts(imported: Imported, expected: Facts) -> Iterator[str]:
-    """Sizes and ids where they are told. Sizes are rounded to tenths; kernels before 4.11 have no ids on x86."""
+    """Sizes and ids where they are told. Sizes are rounded to tenths; kernels before 4.11 have no
+    ids on x86.
+    """
     kernel = {
-        (cache["level"], cache["type"], CpuSet.parse_kernel(cache["cpus"]) & imported.nodes[0].machine.online): cache
+        (
+            cache["level"],
+            cache["type"],
+            CpuSet.parse_kernel(cache["cpus"]) & imported.nodes[0].machine.online,
+        ): cache
         for cache in expected["caches"]
     }
     for cache in imported.nodes[0].machine.caches:

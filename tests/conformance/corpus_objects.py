@@ -1,7 +1,8 @@
-"""Objects of a cluster, MachineInfo and Ironic's numa-topology against the recorded machines that they describe.
+"""Objects of a cluster, MachineInfo and Ironic's numa-topology against the recorded machines that
+they describe.
 
-Each of these formats sees a machine in its own way, which `views` and `expected_kubelet` of expected.json tell. What a
-format does not tell is not compared.
+Each of these formats sees a machine in its own way, which `views` and `expected_kubelet` of
+expected.json tell. What a format does not tell is not compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -10,8 +11,9 @@ from typing import Any
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import join, objects
+from cpuplan.importers import join
 from cpuplan.importers.base import Imported, Machine, NumaFacts
+from cpuplan.importers.objects import reader as objects
 from tests.conformance.comparing import differ, grouped, texts
 from tests.conformance.round_trip import read_machine
 
@@ -38,7 +40,9 @@ def check_koordinator(path: Path, expected: Facts) -> Iterator[str]:
 
 
 def check_exporter(path: Path, expected: Facts) -> Iterator[str]:
-    """Zones without CPU numbers: refused alone, and what completes the machine that koordlet's object beside tells."""
+    """Zones without CPU numbers: refused alone, and what completes the machine that koordlet's
+    object beside tells.
+    """
     codes = [diagnostic.code for diagnostic in importers.run(None, [path]).diagnostics]
     yield from differ("diagnostics of the file alone", ["CP130"], codes)
     beside = path.with_name("nrt-koordinator.yaml")
@@ -52,7 +56,9 @@ def check_exporter(path: Path, expected: Facts) -> Iterator[str]:
 
 
 def check_node(path: Path, expected: Facts) -> Iterator[str]:
-    """A Node object does not contradict the machine beside it, of which it was taken at the same time."""
+    """A Node object does not contradict the machine beside it, of which it was taken at the same
+    time.
+    """
     for each in objects.read(path).objects:
         yield from differ("capacity", len(_online(expected)), each.cpus)
         for archive in sorted(path.parent.glob("sysroot.tar.*")):
@@ -72,7 +78,9 @@ def check_machineinfo(path: Path, expected: Facts) -> Iterator[str]:
     rows: list[tuple[int, ...]] = kubelet["cpu_core_socket_numa_uncore"]
     for machine in _one_machine(imported):
         yield from differ("online", CpuSet(row[0] for row in rows), machine.online)
-        yield from _differ_as_groups("cores", grouped((row[0], row[1]) for row in rows), machine.siblings)
+        yield from _differ_as_groups(
+            "cores", grouped((row[0], row[1]) for row in rows), machine.siblings
+        )
         yield from differ("sockets", {row[0]: row[2] for row in rows}, machine.sockets)
         if not kubelet.get("differs_from_kernel_files"):
             core_ids = {cpu["cpu"]: cpu["core"] for cpu in _online(expected)}
@@ -102,7 +110,9 @@ def _one_machine(imported: Imported) -> list[Machine]:
 
 
 def _problems(imported: Imported) -> Iterator[str]:
-    """What is wrong with the import, and with the documents that are written of it when they are read again."""
+    """What is wrong with the import, and with the documents that are written of it when they are
+    read again.
+    """
     made = read_machine(imported)
     yield from made.problems
     for _, topology in made.hardware:
@@ -111,7 +121,9 @@ def _problems(imported: Imported) -> Iterator[str]:
 
 
 def _compare_numa(expected: Facts, machine: Machine, what: Iterable[str]) -> Iterator[str]:
-    """The NUMA nodes, but for empty ones, of which some formats do not tell; and of what is None here or there."""
+    """The NUMA nodes, but for empty ones, of which some formats do not tell; and of what is None
+    here or there.
+    """
     found = {node.id: node for node in machine.numa_nodes}
     wanted = {node["id"]: node for node in expected["numa"]}
     required = {number for number, node in wanted.items() if node["cpus"] or node["memory_bytes"]}
@@ -121,7 +133,9 @@ def _compare_numa(expected: Facts, machine: Machine, what: Iterable[str]) -> Ite
         "cpus": lambda node: node.cpus,
         "memory": lambda node: node.memory,
         "distances": lambda node: node.distances,
-        "huge pages": lambda node: {size: count for size, count in node.huge_pages.items() if count},
+        "huge pages": lambda node: {
+            size: count for size, count in node.huge_pages.items() if count
+        },
     }
     for number in sorted(wanted.keys() & found.keys()):
         node = wanted[number]

@@ -1,7 +1,9 @@
-"""The performance profile creator's answers (vectors/nto/ppc): what was asked, and what of an answer is right.
+"""The performance profile creator's answers (vectors/nto/ppc): what was asked, and what of an
+answer is right.
 
-Its answers are judged by the rules of vectors/nto/README.md, in this order: as many CPUs as were asked for, no core in
-two pools, no CPU in two sets, every online CPU in one. A core whose second thread is switched off is in one pool.
+Its answers are judged by the rules of vectors/nto/README.md, in this order: as many CPUs as were
+asked for, no core in two pools, no CPU in two sets, every online CPU in one. A core whose second
+thread is switched off is in one pool.
 """
 
 import re
@@ -31,7 +33,8 @@ SWITCHES = {
     "rt-kernel": "--rt-kernel",
     "per-pod-power-management": "--per-pod-power",
     "user-level-networking": "--user-level-networking",
-    # The creator prints a comment that tells how to write frequencies; --hardware-tuning writes them.
+    # The creator prints a comment that tells how to write frequencies; --hardware-tuning writes
+    # them.
     "enable-hardware-tuning": None,
 }
 #: Refusals that say more of the creator than of what was asked.
@@ -42,10 +45,19 @@ _LIMITS = (
         ),
         "whether there is a layout follows from the machine",
     ),
-    (re.compile(r"CPU core ids in NUMA node \d+ differ"), "one list of CPUs fits (as releases from 4.19 on know)"),
+    (
+        re.compile(r"CPU core ids in NUMA node \d+ differ"),
+        "one list of CPUs fits (as releases from 4.19 on know)",
+    ),
     (re.compile(r"gzip: invalid header"), "a whole archive is read, whatever it is compressed by"),
-    (re.compile(r"no match for .*infrastructures/cluster\.yaml"), "MachineConfigPools tell that it is not hosted"),
-    (re.compile(r"multiple matches for "), "images that agree are one cluster, and a node's name may end in `nodes`"),
+    (
+        re.compile(r"no match for .*infrastructures/cluster\.yaml"),
+        "MachineConfigPools tell that it is not hosted",
+    ),
+    (
+        re.compile(r"multiple matches for "),
+        "images that agree are one cluster, and a node's name may end in `nodes`",
+    ),
     (re.compile(r"missing required flags: --rt-kernel$"), "the usual kernel is the default"),
 )
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -70,8 +82,13 @@ class Asked(NamedTuple):
         return self.get("mcp-name") or self.get("node-pool-name")
 
     def contradicts_itself(self) -> bool:
-        """By the creator's own rules, which it forgets where a word has capitals; or a name for no API server."""
-        mode, policy = self.get("power-consumption-mode").lower(), self.get("topology-manager-policy").lower()
+        """By the creator's own rules, which it forgets where a word has capitals; or a name for no
+        API server.
+        """
+        mode, policy = (
+            self.get("power-consumption-mode").lower(),
+            self.get("topology-manager-policy").lower(),
+        )
         return (
             (policy == "single-numa-node" and self.get("split-reserved-cpus-across-numa") == "true")
             or (mode in ("", "default") and self.get("rt-kernel") == "true")
@@ -95,7 +112,9 @@ def asked(arguments: Sequence[str]) -> Asked:
 
 
 def translate(arguments: Sequence[str]) -> list[str] | None:
-    """The arguments of `cpuplan propose`; None for a call that it has no words for (two pools at once)."""
+    """The arguments of `cpuplan propose`; None for a call that it has no words for (two pools at
+    once).
+    """
     call = asked(arguments)
     names = [name for name, _ in call.words]
     if "mcp-name" in names and "node-pool-name" in names:
@@ -123,7 +142,9 @@ def profile_of(manifest: dict[str, Any]) -> dict[str, Any]:
 def layout_of(manifest: dict[str, Any]) -> Layout:
     """The sets of a profile; an empty text is an empty set."""
     cpus = profile_of(manifest)["spec"]["cpu"]
-    return Layout(*(CpuSet.parse(cpus[name]) if cpus.get(name) else EMPTY for name in Layout._fields))
+    return Layout(
+        *(CpuSet.parse(cpus[name]) if cpus.get(name) else EMPTY for name in Layout._fields)
+    )
 
 
 def cores_of(machine: Machine, call: Asked) -> list[CpuSet]:
@@ -139,7 +160,12 @@ def is_possible(machine: Machine, call: Asked) -> bool:
     sums = {0}
     for core in cores:
         sums |= {before + len(core) for before in sums}
-    return reserved > 0 and offlined >= 0 and reserved in sums and reserved + offlined < len(union(cores))
+    return (
+        reserved > 0
+        and offlined >= 0
+        and reserved in sums
+        and reserved + offlined < len(union(cores))
+    )
 
 
 def broken_rules(layout: Layout, machine: Machine, call: Asked) -> Iterator[str]:
@@ -164,8 +190,12 @@ def broken_rules(layout: Layout, machine: Machine, call: Asked) -> Iterator[str]
         yield from _uneven_shares(layout, machine, cores, reserved)
 
 
-def _uneven_shares(layout: Layout, machine: Machine, cores: Sequence[CpuSet], reserved: int) -> Iterator[str]:
-    """As many cores from each NUMA node, one more from the first ones; where all have as many, alike in threads."""
+def _uneven_shares(
+    layout: Layout, machine: Machine, cores: Sequence[CpuSet], reserved: int
+) -> Iterator[str]:
+    """As many cores from each NUMA node, one more from the first ones; where all have as many,
+    alike in threads.
+    """
     nodes = [[core for core in cores if core <= node.cpus] for node in machine.numa_nodes]
     nodes = [members for members in nodes if members]
     widths = {len(core) for core in cores}
@@ -181,13 +211,25 @@ def _uneven_shares(layout: Layout, machine: Machine, cores: Sequence[CpuSet], re
 
 
 def limit(error: str) -> str | None:
-    """Why a refusal is none that another program must repeat where it finds the pool's machines; None if it is one."""
+    """Why a refusal is none that another program must repeat where it finds the pool's machines;
+    None if it is one.
+    """
     return next((why for pattern, why in _LIMITS if pattern.search(error)), None)
 
 
 def are_alike(machines: Sequence[Machine]) -> bool:
-    """Whether one list of CPUs, and one architecture, is right for all (the operator's webhook wants both)."""
-    return len({(machine.architecture, machine.siblings, _online_by_node(machine)) for machine in machines}) == 1
+    """Whether one list of CPUs, and one architecture, is right for all (the operator's webhook
+    wants both).
+    """
+    return (
+        len(
+            {
+                (machine.architecture, machine.siblings, _online_by_node(machine))
+                for machine in machines
+            }
+        )
+        == 1
+    )
 
 
 def _online_by_node(machine: Machine) -> tuple[tuple[int, CpuSet], ...]:
@@ -195,13 +237,19 @@ def _online_by_node(machine: Machine) -> tuple[tuple[int, CpuSet], ...]:
 
 
 def is_sound(must_gather: Path) -> bool:
-    """Whether the objects that tell pools are YAML, and images have the same bytes in files of the same name."""
+    """Whether the objects that tell pools are YAML, and images have the same bytes in files of the
+    same name.
+    """
     found: dict[Path, bytes] = {}
     for image in sorted(path for path in must_gather.iterdir() if path.is_dir()):
         for path in sorted(path for path in image.rglob("*") if path.is_file()):
             if found.setdefault(path.relative_to(image), path.read_bytes()) != path.read_bytes():
                 return False
-    return all(_is_yaml(data) for path, data in found.items() if path.suffix == ".yaml" and path.parent.name in _READ)
+    return all(
+        _is_yaml(data)
+        for path, data in found.items()
+        if path.suffix == ".yaml" and path.parent.name in _READ
+    )
 
 
 #: The folders whose objects the creator reads.
@@ -216,16 +264,20 @@ def _is_yaml(data: bytes) -> bool:
 
 
 def needs_snippet(machine: Machine) -> bool:
-    """Whether the operator's own kubelet settings are wrong, so that the profile must say other ones.
+    """Whether the operator's own kubelet settings are wrong, so that the profile must say other
+    ones.
 
-    It reserves memory on NUMA node 0, which may be missing or have no CPUs, and the topology manager takes 8 nodes.
+    It reserves memory on NUMA node 0, which may be missing or have no CPUs, and the topology
+    manager takes 8 nodes.
     """
     nodes = dict(_online_by_node(machine))
     return not nodes.get(0) or len(nodes) > 8
 
 
 def forgets_the_mode(call: Asked) -> bool:
-    """Whether the creator does not know the mode again, because it is in capitals, when it switches sockets off."""
+    """Whether the creator does not know the mode again, because it is in capitals, when it switches
+    sockets off.
+    """
     mode = call.get("power-consumption-mode")
     return mode.lower() == "ultra-low-latency" != mode
 
@@ -233,15 +285,18 @@ def forgets_the_mode(call: Asked) -> bool:
 def meant(profile: dict[str, Any], call: Asked) -> dict[str, Any]:
     """The spec without CPU sets, nulls and falses; words with capitals mean what they mean without.
 
-    The creator takes them, and then writes a policy that its own webhook refuses, and forgets the power mode. Of a pool
-    that is selected by expressions, it writes no node selector, which its own schema demands.
+    The creator takes them, and then writes a policy that its own webhook refuses, and forgets the
+    power mode. Of a pool that is selected by expressions, it writes no node selector, which its own
+    schema demands.
     """
     spec = {key: value for key, value in profile["spec"].items() if key != "cpu"}
     spec["numa"] = {"topologyPolicy": spec["numa"]["topologyPolicy"].lower()}
     if mode := call.get("power-consumption-mode").lower():
         hints = {"realTime": mode != "default", "highPowerConsumption": mode == "ultra-low-latency"}
         spec["workloadHints"] = {**spec["workloadHints"], **hints}
-    kept = {key: _true_items(value) if isinstance(value, dict) else value for key, value in spec.items()}
+    kept = {
+        key: _true_items(value) if isinstance(value, dict) else value for key, value in spec.items()
+    }
     return {key: value for key, value in kept.items() if value}
 
 

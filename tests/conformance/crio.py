@@ -1,7 +1,8 @@
-"""CRI-O's hooks, its updates and OpenShift's admission of mixed CPUs (vectors/crio) against `cpuplan.simulate`.
+"""CRI-O's hooks, its updates and OpenShift's admission of mixed CPUs (vectors/crio) against
+`cpuplan.simulate`.
 
-Interrupt masks, irqbalance and power settings are not simulated, so they are not compared; error texts are compared as
-to whether there is one, as the vectors' README says.
+Interrupt masks, irqbalance and power settings are not simulated, so they are not compared; error
+texts are compared as to whether there is one, as the vectors' README says.
 """
 
 import json
@@ -9,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.simulate import crio, mixedcpus
-from cpuplan.simulate.bits import parse_cpus
-from cpuplan.simulate.cgroups import Cgroups, Layout
-from cpuplan.simulate.defaults import apply_defaults
-from cpuplan.simulate.errors import KubeletError, PanicError
-from cpuplan.simulate.features import Gates
-from cpuplan.simulate.pod import read_pod
+from cpuplan.kubelet.bits import parse_cpus
+from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.pods.defaults import apply_defaults
+from cpuplan.kubelet.pods.pod import read_pod
+from cpuplan.kubelet.releases.features import Gates
+from cpuplan.runtime import crio, mixedcpus
+from cpuplan.runtime.cgroups import Cgroups, Layout
 from tests.conformance.kubelet import differ
 
 Json = dict[str, Any]
@@ -28,20 +29,30 @@ _NOT_SIMULATED = ("irq_changes", "sys_cpu_changes", "commands")
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
     """(file and id, what differs) for the cases of the kinds that are simulated."""
     for path in sorted(paths) or [VECTORS]:
-        for file in [path / name for name in _FILES if (path / name).exists()] if path.is_dir() else [path]:
+        for file in (
+            [path / name for name in _FILES if (path / name).exists()] if path.is_dir() else [path]
+        ):
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
                 case = json.loads(line)
                 if check := KINDS.get(case["kind"]):
                     difference = check(case["in"], case["out"])
                     if difference is not None:
-                        yield f"{file.name}/{case['id']}", [f"{file}:{number}: {difference}"] if difference else []
+                        yield (
+                            f"{file.name}/{case['id']}",
+                            [f"{file}:{number}: {difference}"] if difference else [],
+                        )
 
 
 def _mixed(given: Json, expected: Json) -> str:
     layout = Layout(
-        int(given["cgroup"][1:]), given["driver"], given.get("crun_subcgroup", False), parse_cpus(given["online"])
+        int(given["cgroup"][1:]),
+        given["driver"],
+        given.get("crun_subcgroup", False),
+        parse_cpus(given["online"]),
     )
-    cgroups = Cgroups(layout, given["cgroup_parent"], given["pod_quota"], given.get("pod_period", 100_000))
+    cgroups = Cgroups(
+        layout, given["cgroup_parent"], given["pod_quota"], given.get("pod_period", 100_000)
+    )
     settings = crio.Settings(given["shared_cpuset"], given.get("exec_cpu_affinity", ""))
     siblings = {int(cpu): text for cpu, text in given.get("siblings", {}).items()}
     mask = given.get("irq", {}).get("default_smp_affinity")
@@ -53,7 +64,11 @@ def _mixed(given: Json, expected: Json) -> str:
         if action == "create":
             container = next(entry for entry in given["containers"] if entry["name"] == name)
             specs[name] = crio.Spec(
-                name, container["cpus"], container.get("shares"), container.get("quota"), container.get("period")
+                name,
+                container["cpus"],
+                container.get("shares"),
+                container.get("quota"),
+                container.get("period"),
             )
         steps.append({"step": step, **_step(sandbox, action, specs[name])})
     return differ([_compared(step) for step in expected["steps"]], steps, "")
@@ -82,7 +97,9 @@ def _step(sandbox: crio.Sandbox, action: str, spec: crio.Spec) -> Json:
             found["exec_cpu"] = str(spec.exec_cpu)
     else:
         after = sandbox.cgroups.files
-        if changes := {path: text for path, text in after.items() if before.get(path, _fresh(path)) != text}:
+        if changes := {
+            path: text for path, text in after.items() if before.get(path, _fresh(path)) != text
+        }:
             found["cgroup_changes"] = changes
     if action == "stop":
         sandbox.remove(spec)
@@ -110,7 +127,9 @@ def _update(given: Json, expected: Json) -> str:
 
 def _admission(given: Json, expected: Json) -> str | None:
     """None for what is no new pod, and for namespaces that do not exist."""
-    handled = given.get("operation", "CREATE") == "CREATE" and given.get("resource", "pods") == "pods"
+    handled = (
+        given.get("operation", "CREATE") == "CREATE" and given.get("resource", "pods") == "pods"
+    )
     if not handled or given.get("subresource") or "not found" in expected.get("error", ""):
         return None
     pod = apply_defaults(read_pod(given["pod"]), Gates())
@@ -118,7 +137,9 @@ def _admission(given: Json, expected: Json) -> str | None:
         annotations = dict(mixedcpus.admit(pod, given["ns_annotations"]).annotations)
     except KubeletError as error:
         return differ({"error": expected.get("error", "nothing")}, {"error": str(error)}, "")
-    wanted = expected["pod"].get("annotations", {}) if expected.get("mutated") else dict(pod.annotations)
+    wanted = (
+        expected["pod"].get("annotations", {}) if expected.get("mutated") else dict(pod.annotations)
+    )
     found = {"admitted": True, "annotations": annotations}
     return differ({"admitted": expected["admitted"], "annotations": wanted}, found, "")
 

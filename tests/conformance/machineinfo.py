@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.importers import sysroot
-from cpuplan.kubeletview import kubelet_topology
+from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.kubelet.view import kubelet_topology
 from tests.conformance.round_trip import read_back
 
-VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "kubelet" / "machineinfo.jsonl.gz"
+VECTORS = (
+    Path(__file__).parents[2].parent / "shared" / "vectors" / "kubelet" / "machineinfo.jsonl.gz"
+)
 _COUNTS = {
     "numCPUs": "num_cpus",
     "numCores": "num_cores",

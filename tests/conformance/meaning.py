@@ -1,8 +1,10 @@
-"""Kubernetes objects by what they mean: the form in which two of them are equal when a cluster treats them alike.
+"""Kubernetes objects by what they mean: the form in which two of them are equal when a cluster
+treats them alike.
 
-The rules are those of `vectors/nto/README.md`, "Comparing rendered manifests": absent, null and empty are one; files
-are compared by their format, CPU lists as sets, amounts of memory by bytes; texts of scripts and comments are not
-compared. Nothing here uses the parsers of `cpuplan.components`, which belong to what is judged.
+The rules are those of `vectors/nto/README.md`, "Comparing rendered manifests": absent, null and
+empty are one; files are compared by their format, CPU lists as sets, amounts of memory by bytes;
+texts of scripts and comments are not compared. Nothing here uses the parsers of
+`cpuplan.components`, which belong to what is judged.
 """
 
 import base64
@@ -23,7 +25,17 @@ from cpuplan.quantity import to_bytes
 SCRIPTS = "/usr/local/bin/"
 OWNER_LABEL = "performance.openshift.io/weak-owner-reference-name"
 _RELATIONS = frozenset(
-    {"Before", "After", "Requires", "Wants", "WantedBy", "RequiredBy", "BindsTo", "PartOf", "Conflicts"}
+    {
+        "Before",
+        "After",
+        "Requires",
+        "Wants",
+        "WantedBy",
+        "RequiredBy",
+        "BindsTo",
+        "PartOf",
+        "Conflicts",
+    }
 )
 _OWN_TEXT = frozenset({"Description", "Documentation", "ExecStartPre"})
 _MASK = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8})+")
@@ -36,19 +48,31 @@ _MISSING = object()
 
 
 def canonical(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The meaning of a MachineConfig, KubeletConfig or RuntimeClass, as nested dicts without empty values."""
+    """The meaning of a MachineConfig, KubeletConfig or RuntimeClass, as nested dicts without empty
+    values.
+    """
     metadata = manifest.get("metadata") or {}
-    labels = {name: text or "(empty)" for name, text in (metadata.get("labels") or {}).items() if name != OWNER_LABEL}
+    labels = {
+        name: text or "(empty)"
+        for name, text in (metadata.get("labels") or {}).items()
+        if name != OWNER_LABEL
+    }
     body = _BODIES[manifest["kind"]](manifest)
-    meant: dict[str, Any] = _pruned({"metadata": {"name": metadata.get("name"), "labels": labels}, **body})
+    meant: dict[str, Any] = _pruned(
+        {"metadata": {"name": metadata.get("name"), "labels": labels}, **body}
+    )
     return meant
 
 
-def differences(expected: Any, found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def differences(
+    expected: Any, found: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str]]:
     """(path, what differs) of two canonical values, ascending by path."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key in sorted(expected.keys() | found.keys()):
-            yield from differences(expected.get(key, _MISSING), found.get(key, _MISSING), (*path, key))
+            yield from differences(
+                expected.get(key, _MISSING), found.get(key, _MISSING), (*path, key)
+            )
     elif expected is _MISSING:
         yield path, f"is {_short(found)}, and should not be there"
     elif found is _MISSING:
@@ -58,7 +82,9 @@ def differences(expected: Any, found: Any, path: tuple[str, ...] = ()) -> Iterat
 
 
 def line_of(path: Path, words: tuple[str, ...]) -> int:
-    """The line of the last of `words` in `path`, each sought below the one before; those not found are passed over."""
+    """The line of the last of `words` in `path`, each sought below the one before; those not found
+    are passed over.
+    """
     lines = path.read_text(encoding="utf-8").splitlines()
     at = -1
     for word in words:
@@ -67,9 +93,14 @@ def line_of(path: Path, words: tuple[str, ...]) -> int:
 
 
 def missing_scripts(manifest: dict[str, Any]) -> list[str]:
-    """Scripts that a MachineConfig's units start and that it does not bring, or not as executable files."""
+    """Scripts that a MachineConfig's units start and that it does not bring, or not as executable
+    files.
+    """
     config = manifest["spec"]["config"]
-    modes = {file["path"]: file.get("mode", 0o644) for file in (config.get("storage") or {}).get("files") or ()}
+    modes = {
+        file["path"]: file.get("mode", 0o644)
+        for file in (config.get("storage") or {}).get("files") or ()
+    }
     units = (config.get("systemd") or {}).get("units") or ()
     started = {
         word
@@ -89,10 +120,13 @@ def cpu_list(text: str) -> str:
         return text
 
 
-def argument_differences(expected: list[str], found: list[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+def argument_differences(
+    expected: list[str], found: list[str]
+) -> Iterator[tuple[tuple[str, ...], str]]:
     """(name, what differs) of two lists of kernel arguments, as the set of values of each name.
 
-    Of a name with several values the last one alone is as good where the last one holds in the kernel.
+    Of a name with several values the last one alone is as good where the last one holds in the
+    kernel.
     """
     wanted, given = _arguments(expected), _arguments(found)
     for name in wanted.keys() & given.keys() - _CUMULATIVE:
@@ -132,7 +166,9 @@ def _argument(name: str, value: str) -> str:
 
 
 def _machine_config(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Boot arguments are left out: the operator writes them into another MachineConfig, from what nodes tell it."""
+    """Boot arguments are left out: the operator writes them into another MachineConfig, from what
+    nodes tell it.
+    """
     spec = manifest["spec"]
     config = spec["config"]
     files = (config.get("storage") or {}).get("files") or ()
@@ -143,7 +179,9 @@ def _machine_config(manifest: dict[str, Any]) -> dict[str, Any]:
         "fips": spec.get("fips") or None,
         "extensions": spec.get("extensions"),
         "osImageURL": spec.get("osImageURL"),
-        "files": {file["path"]: _file(file) for file in files if not file["path"].startswith(SCRIPTS)},
+        "files": {
+            file["path"]: _file(file) for file in files if not file["path"].startswith(SCRIPTS)
+        },
         "units": {each["name"]: _unit_entry(each) for each in units},
     }
 
@@ -172,13 +210,17 @@ def _contents(path: str, text: str) -> Any:
         return _plain(json.loads(text))
     if path.startswith("/etc/systemd/system/"):
         return _unit(text)
-    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+    lines = [
+        line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")
+    ]
     if not lines:
         return "(comments)" if text.strip() else "(empty)"
     if path.endswith(".rules"):
         return [sorted(token.strip() for token in line.split(",")) for line in lines]
     if "/sysctl.d/" in path:
-        return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+        return {
+            key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)
+        }
     return lines
 
 
@@ -187,12 +229,16 @@ def _unit_entry(unit: dict[str, Any]) -> dict[str, Any]:
         "enabled": str(bool(unit.get("enabled"))),
         "mask": unit.get("mask") or None,
         "contents": _unit(unit.get("contents") or ""),
-        "dropins": {each["name"]: _unit(each.get("contents") or "") for each in unit.get("dropins") or ()},
+        "dropins": {
+            each["name"]: _unit(each.get("contents") or "") for each in unit.get("dropins") or ()
+        },
     }
 
 
 def _unit(text: str) -> dict[str, Any]:
-    """systemd.syntax(7): sections of keys with ordered values; relations to other units as sets, programs by path."""
+    """systemd.syntax(7): sections of keys with ordered values; relations to other units as sets,
+    programs by path.
+    """
     sections: dict[str, dict[str, Any]] = {}
     section: dict[str, Any] = {}
     kept = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#;"]
@@ -206,7 +252,9 @@ def _unit(text: str) -> dict[str, Any]:
             continue
         section.setdefault(key, []).extend(_unit_values(key, value))
     for section in sections.values():
-        section.update({key: sorted(set(values)) for key, values in section.items() if key in _RELATIONS})
+        section.update(
+            {key: sorted(set(values)) for key, values in section.items() if key in _RELATIONS}
+        )
     return sections
 
 
@@ -234,7 +282,8 @@ def _kubelet_config(manifest: dict[str, Any]) -> dict[str, Any]:
     spec = manifest["spec"]
     kubelet = dict(spec.get("kubeletConfig") or {})
     kubelet["logging"] = _without_zeros(kubelet.get("logging") or {})
-    # The kubelet's default; the operator leaves an empty policy empty (kubelet/apis/config/v1beta1/defaults.go).
+    # The kubelet's default; the operator leaves an empty policy empty
+    # (kubelet/apis/config/v1beta1/defaults.go).
     kubelet["topologyManagerPolicy"] = kubelet.get("topologyManagerPolicy") or "none"
     labels = (spec.get("machineConfigPoolSelector") or {}).get("matchLabels") or {}
     selector = {name: text or "(empty)" for name, text in labels.items()}
@@ -261,8 +310,9 @@ def _runtime_class(manifest: dict[str, Any]) -> dict[str, Any]:
 def _tuned(manifest: dict[str, Any]) -> dict[str, Any]:
     """The options that hold on nodes of the pool, and who gets them.
 
-    Left out are boot arguments and the profiles that hold nothing else (they are compared as a command line),
-    summaries, what is dropped under a real-time kernel (a profile of its own there), and parents other than two.
+    Left out are boot arguments and the profiles that hold nothing else (they are compared as a
+    command line), summaries, what is dropped under a real-time kernel (a profile of its own there),
+    and parents other than two.
     """
     spec = manifest["spec"]
     name = manifest["metadata"]["name"]
@@ -270,20 +320,33 @@ def _tuned(manifest: dict[str, Any]) -> dict[str, Any]:
     sections = profiles[name]
     include = sections.pop("main", {}).get("include", "")
     sections.pop("bootloader", None)
-    sections["variables"] = {"isolated_cores": cpu_list(sections.get("variables", {}).get("isolated_cores", ""))}
+    sections["variables"] = {
+        "isolated_cores": cpu_list(sections.get("variables", {}).get("isolated_cores", ""))
+    }
     sections["sysctl"].pop("drop", None)
     return {
         "namespace": manifest["metadata"].get("namespace"),
-        "parents": [parent for parent in ("openshift-node", "cpu-partitioning") if parent in re.split("[,$]", include)],
+        "parents": [
+            parent
+            for parent in ("openshift-node", "cpu-partitioning")
+            if parent in re.split("[,$]", include)
+        ],
         "profile": sections,
         "recommend": list(map(_recommended, spec["recommend"])),
     }
 
 
 def _recommended(each: dict[str, Any]) -> dict[str, Any]:
-    labels = {key: text or "(empty)" for key, text in (each.get("machineConfigLabels") or {}).items()}
+    labels = {
+        key: text or "(empty)" for key, text in (each.get("machineConfigLabels") or {}).items()
+    }
     labels.pop(OWNER_LABEL, None)
-    return {"labels": labels, "priority": each["priority"], "profile": each["profile"], "match": each.get("match")}
+    return {
+        "labels": labels,
+        "priority": each["priority"],
+        "profile": each["profile"],
+        "match": each.get("match"),
+    }
 
 
 def _sections(text: str) -> dict[str, dict[str, str]]:
@@ -307,7 +370,9 @@ _BODIES = {
 
 
 def _plain(value: Any, key: str = "") -> Any:
-    """CPU lists, amounts and durations in one form; lists, whose order says nothing in these formats, sorted."""
+    """CPU lists, amounts and durations in one form; lists, whose order says nothing in these
+    formats, sorted.
+    """
     if isinstance(value, dict):
         return {name: _plain(item, name) for name, item in value.items()}
     if isinstance(value, list):

@@ -1,9 +1,10 @@
 """The performance profile creator's must-gathers and answers (vectors/nto/ppc, ppc-4.18).
 
-Each call is made of `cpuplan propose`; the Intent that it proposes is compiled, and the PerformanceProfile compared
-with the creator's. Where the creator's answer is right by the rules (`creator.broken_rules`) the sets must be the same;
-where it is wrong or it crashed, a right layout must come instead. What is refused there is refused here, but for what
-follows from the machine or only from the creator (`creator.limit`).
+Each call is made of `cpuplan propose`; the Intent that it proposes is compiled, and the
+PerformanceProfile compared with the creator's. Where the creator's answer is right by the rules
+(`creator.broken_rules`) the sets must be the same; where it is wrong or it crashed, a right layout
+must come instead. What is refused there is refused here, but for what follows from the machine or
+only from the creator (`creator.limit`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,18 +17,19 @@ import yaml
 
 from cpuplan import importers, pipeline
 from cpuplan.backends import BACKENDS
-from cpuplan.cli import propose as command
+from cpuplan.cli.commands import propose as command
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.emit import to_yaml
+from cpuplan.fleet import classes as fleet
 from cpuplan.importers import documents as imported_documents
 from cpuplan.importers.base import Machine
-from cpuplan.load import documents, fleet
-from cpuplan.load.yaml import parse
-from cpuplan.propose import listing
-from cpuplan.propose.dump import Dump
-from cpuplan.propose.members import members
-from cpuplan.propose.proposal import propose
+from cpuplan.profiles.propose import listing
+from cpuplan.profiles.propose.dump import Dump
+from cpuplan.profiles.propose.members import members
+from cpuplan.profiles.propose.proposal import propose
+from cpuplan.read import documents
+from cpuplan.read.yaml import parse
 from tests.conformance import creator
 from tests.conformance.meaning import line_of
 
@@ -54,15 +56,25 @@ def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
             dump = Dump(_must_gather(found.parent))
             compile_intent = cache(_Inventory(dump.path).compile)
             for case in yaml.load(found.read_text(encoding="utf-8"), yaml.CSafeLoader):
-                place = f"{found}:{line_of(found, ('id: ' + case['id'],))}: {' '.join(case['args'])}"
-                yield case["id"], [f"{place}: {what}" for what in _judged(case, dump, compile_intent)]
+                place = (
+                    f"{found}:{line_of(found, ('id: ' + case['id'],))}: {' '.join(case['args'])}"
+                )
+                yield (
+                    case["id"],
+                    [f"{place}: {what}" for what in _judged(case, dump, compile_intent)],
+                )
             info = found.with_name("info.yaml")
             if info.exists():
-                yield f"{found.parent.name}-info", [f"{info}:1: {what}" for what in _listed(info, dump)]
+                yield (
+                    f"{found.parent.name}-info",
+                    [f"{info}:1: {what}" for what in _listed(info, dump)],
+                )
 
 
 def _must_gather(answers: Path) -> Path:
-    """The must-gather of a folder of answers: beside the folder of folders, or in the open vectors."""
+    """The must-gather of a folder of answers: beside the folder of folders, or in the open
+    vectors.
+    """
     own = answers.parents[1] / "must-gather" / answers.name
     return own if own.is_dir() else FOLDER / "must-gather" / answers.name
 
@@ -109,7 +121,11 @@ def _failures(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> Iter
 
 
 def _compare(
-    case: dict[str, Any], call: creator.Asked, answer: Answer, layout: creator.Layout, machine: Machine
+    case: dict[str, Any],
+    call: creator.Asked,
+    answer: Answer,
+    layout: creator.Layout,
+    machine: Machine,
 ) -> Iterator[str]:
     """What differs from an answer that the creator gave: its sets count if they are right."""
     assert answer.manifest is not None
@@ -117,7 +133,9 @@ def _compare(
     is_wrong = creator.forgets_the_mode(call) or any(creator.broken_rules(theirs, machine, call))
     if layout != theirs and not is_wrong:
         yield f"has {layout}; the creator's is {theirs}"
-    mine, expected = (creator.meant(creator.profile_of(each), call) for each in (answer.manifest, case["profile"]))
+    mine, expected = (
+        creator.meant(creator.profile_of(each), call) for each in (answer.manifest, case["profile"])
+    )
     if "nodeSelector" not in expected:
         mine.pop("nodeSelector", None)
     if mine != expected:
@@ -127,9 +145,13 @@ def _compare(
             yield f"{key} is {_named(answer.manifest, key)}; the creator's is {_named(case['profile'], key)}"
     annotations = creator.profile_of(answer.manifest)["metadata"].get("annotations") or {}
     needed = ["kubeletconfig.experimental"] if creator.needs_snippet(machine) else []
-    if own := [name for name in annotations if not name.startswith("argocd.") and name not in needed]:
+    if own := [
+        name for name in annotations if not name.startswith("argocd.") and name not in needed
+    ]:
         yield f"has the annotations {own}"
-    targeted = next((line for line in case.get("alerts") or () if line.startswith("Nodes names targeted")), ":")
+    targeted = next(
+        (line for line in case.get("alerts") or () if line.startswith("Nodes names targeted")), ":"
+    )
     if sorted(targeted.partition(":")[2].split()) != list(answer.nodes):
         yield f"is for {answer.nodes}; {targeted}"
 
@@ -148,7 +170,10 @@ def _answer(arguments: list[str], dump: Dump, compile_intent: Compile) -> Answer
         request = command.request_of(**context.params)
         proposal = propose(dump, request)
         if proposal.intent is None:
-            return Answer(None, refusal="; ".join(f"{each.code} {each.message}" for each in proposal.diagnostics))
+            return Answer(
+                None,
+                refusal="; ".join(f"{each.code} {each.message}" for each in proposal.diagnostics),
+            )
         return compile_intent(command.render(proposal))
     except click.ClickException as error:
         return Answer(None, refusal=error.format_message())
@@ -157,7 +182,9 @@ def _answer(arguments: list[str], dump: Dump, compile_intent: Compile) -> Answer
 
 
 def _machines(dump: Dump, call: creator.Asked) -> list[Machine]:
-    """The machines of the pool's nodes; empty where one of them is not told, or no number was asked for."""
+    """The machines of the pool's nodes; empty where one of them is not told, or no number was asked
+    for.
+    """
     try:
         found = [dump.machine(node.name) for node in members(dump, call.pool).nodes]
         _ = call.numbers
@@ -187,7 +214,11 @@ class _Inventory:
         plan, unsolved = pipeline.solve(project)
         if wrong := errors([*problems, *more, *unsolved, *pipeline.check(project, plan)]):
             raise CpuplanError(wrong)
-        objects = {each.file: each.data for node in plan.nodes for each in BACKENDS["openshift"].manifests(node)}
+        objects = {
+            each.file: each.data
+            for node in plan.nodes
+            for each in BACKENDS["openshift"].manifests(node)
+        }
         (manifest,) = (data for name, data in objects.items() if name.startswith("10-"))
         nodes = sorted(name for node in plan.nodes for name in node.node_class.nodes)
         return Answer(manifest, tuple(nodes))
@@ -199,7 +230,10 @@ def _judge_list(info: Path, dump: Dump) -> Iterator[str]:
     found = listing.pools(dump)
     if told["exit_code"] != 0:
         return
-    theirs = {pool["name"]: {node["name"]: node for node in pool["nodes"] or ()} for pool in told["json"] or ()}
+    theirs = {
+        pool["name"]: {node["name"]: node for node in pool["nodes"] or ()}
+        for pool in told["json"] or ()
+    }
     names = {pool: list(nodes) for pool, nodes in found.items()}
     if names != {pool: list(nodes) for pool, nodes in theirs.items()}:
         yield f"has {names}; the creator's is { {pool: list(nodes) for pool, nodes in theirs.items()} }"

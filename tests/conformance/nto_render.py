@@ -1,8 +1,9 @@
-"""PerformanceProfiles, and the objects that OpenShift's node tuning operator made of them (vectors/nto/render).
+"""PerformanceProfiles, and the objects that OpenShift's node tuning operator made of them
+(vectors/nto/render).
 
-A profile becomes an Intent (`load.openshift`), its CPU lists the pools of a plan on a regular machine, and the plan
-what `backends.openshift` writes. That is compared in meaning with what the operator's controller made, and the boot
-arguments with those that TuneD computed on each platform.
+A profile becomes an Intent (`profiles.reader`), its CPU lists the pools of a plan on a regular
+machine, and the plan what `backends.openshift` writes. That is compared in meaning with what the
+operator's controller made, and the boot arguments with those that TuneD computed on each platform.
 """
 
 from collections.abc import Iterator
@@ -15,10 +16,11 @@ from cpuplan import pipeline
 from cpuplan.backends import openshift
 from cpuplan.components import hugepages
 from cpuplan.diagnostics import Diagnostic, errors
-from cpuplan.intent import IntentSpec
-from cpuplan.load import assumed, cluster, project
-from cpuplan.load.documents import Document
+from cpuplan.fleet import assumed, cluster
+from cpuplan.model.intent import IntentSpec
 from cpuplan.plan import NodePlan
+from cpuplan.profiles import project
+from cpuplan.read.documents import Document
 from cpuplan.solve import statements
 from tests.conformance import meaning
 from tests.conformance.nto_validate import OPERATORS
@@ -35,8 +37,9 @@ PLATFORMS: dict[str, tuple[str, str, int | None]] = {
 _NOT_COMPARED = ("MachineConfigPool",)
 
 
-#: `render` has no rules (vectors/nto/README.md). Refused here with good reason is what the operator's own CRD and
-#: webhook refuse (OPERATORS), and for each of these codes what stands behind it.
+#: `render` has no rules (vectors/nto/README.md). Refused here with good reason is what the
+#: operator's own CRD and webhook refuse (OPERATORS), and for each of these codes what stands behind
+#: it.
 SENSIBLE = (
     OPERATORS
     | {
@@ -99,15 +102,21 @@ class Compiled(NamedTuple):
     def plan(self) -> NodePlan:
         """The platform for the objects: some kernels and huge pages are for Arm only."""
         some = next(iter(self.plans.values()))
-        sizes = {page.size for page in some.spec.huge_pages.pages} | {some.spec.huge_pages.default_size}
-        is_arm = some.spec.kernel.page_size == "64k" or sizes - {None, *hugepages.SIZES["x86_64", "4k"]}
+        sizes = {page.size for page in some.spec.huge_pages.pages} | {
+            some.spec.huge_pages.default_size
+        }
+        is_arm = some.spec.kernel.page_size == "64k" or sizes - {
+            None,
+            *hugepages.SIZES["x86_64", "4k"],
+        }
         return self.plans["arm"] if is_arm else some
 
 
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
     """(case, failures) of every case below `paths`.
 
-    Cases that try a flag of the operator's own command (`--owner-ref`) say nothing of profiles and are left out.
+    Cases that try a flag of the operator's own command (`--owner-ref`) say nothing of profiles and
+    are left out.
     """
     for path in paths or [VECTORS]:
         for found in sorted(path.rglob("case.yaml")):
@@ -130,7 +139,11 @@ def _failures(case: Path) -> Iterator[str]:
     try:
         compiled = _compile_all(case)
     except RefusedError as refused:
-        if about["exit_code"] == 0 and about["controller"].get("ok") and not refused.codes & SENSIBLE:
+        if (
+            about["exit_code"] == 0
+            and about["controller"].get("ok")
+            and not refused.codes & SENSIBLE
+        ):
             yield f"{profile}:1: refused, and the operator takes it: {refused}"
         return
     if error := about.get("error") or about["controller"].get("error"):
@@ -145,24 +158,37 @@ def _failures(case: Path) -> Iterator[str]:
 def _writes_pool(compiled: list[Compiled], error: str) -> bool:
     """Whether the operator only misses the pool, which cpuplan writes itself."""
     missing = error.startswith("no MCP found")
-    return missing and all(each.plan.node_class.target.pool not in openshift.BUILT_IN_POOLS for each in compiled)
+    return missing and all(
+        each.plan.node_class.target.pool not in openshift.BUILT_IN_POOLS for each in compiled
+    )
 
 
 def _profile_path(case: Path) -> Path:
     files = sorted(path for path in (case / "input").rglob("*") if path.is_file())
-    return next((path for path in files if "PerformanceProfile" in path.read_text(encoding="utf-8")), files[0])
+    return next(
+        (path for path in files if "PerformanceProfile" in path.read_text(encoding="utf-8")),
+        files[0],
+    )
 
 
 def _load(path: Path) -> list[Any]:
-    return [each for each in yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader) if each is not None]
+    return [
+        each
+        for each in yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        if each is not None
+    ]
 
 
 def _compile_all(case: Path) -> list[Compiled]:
-    """The plans of all profiles; RefusedError with the diagnostics of cpuplan where it refuses the input."""
+    """The plans of all profiles; RefusedError with the diagnostics of cpuplan where it refuses the
+    input.
+    """
     files = [path for path in sorted((case / "input").rglob("*")) if path.is_file()]
     documents, found = project.read(case / "input", files)
     _stop_at(found)
-    return [compiled for document in documents.of_kind("Intent") if (compiled := _compile(document))]
+    return [
+        compiled for document in documents.of_kind("Intent") if (compiled := _compile(document))
+    ]
 
 
 def _stop_at(diagnostics: list[Diagnostic]) -> None:
@@ -176,11 +202,18 @@ def _compile(document: Document) -> Compiled | None:
     if spec.paused:
         return None
     plans = {
-        platform: assumed.plan(document.name, spec, architecture=architecture, vendor=vendor, model=model)
+        platform: assumed.plan(
+            document.name, spec, architecture=architecture, vendor=vendor, model=model
+        )
         for platform, (architecture, vendor, model) in PLATFORMS.items()
     }
     compiled = Compiled(document.name, plans)
-    _stop_at([*statements.check(compiled.plan.node_class, _nowhere), *pipeline.check_node(compiled.plan, _nowhere)])
+    _stop_at(
+        [
+            *statements.check(compiled.plan.node_class, _nowhere),
+            *pipeline.check_node(compiled.plan, _nowhere),
+        ]
+    )
     return compiled
 
 
@@ -189,7 +222,9 @@ def _nowhere(_origin: str) -> None:
 
 
 def _expected_folder(case: Path) -> Path:
-    """What a cluster gets: of the controller where that is not what `render` writes; nothing at all if it has none."""
+    """What a cluster gets: of the controller where that is not what `render` writes; nothing at all
+    if it has none.
+    """
     controller = _load(case / "case.yaml")[0]["controller"]
     differs = not controller.get("same_as_render", True)
     return case / ("expected-controller" if differs else "expected")
@@ -198,13 +233,19 @@ def _expected_folder(case: Path) -> Path:
 def _manifests(case: Path, compiled: list[Compiled]) -> dict[tuple[str, str], dict[str, Any]]:
     """What cpuplan writes, by kind and name; a cluster without profiles is pinned all the same."""
     written = [manifest.data for each in compiled for manifest in openshift.manifests(each.plan)]
-    objects = [each for path in (case / "input").rglob("*") if path.is_file() for each in _load(path)]
+    objects = [
+        each for path in (case / "input").rglob("*") if path.is_file() for each in _load(path)
+    ]
     facts = cluster.facts(objects)
     if not compiled and facts.partitioned:
         arbiter = ["arbiter"] if facts.control_plane_topology == "HighlyAvailableArbiter" else []
         pools = {*arbiter, *(pool.name for pool in cluster.pools(objects))}
         written += [openshift.pinning_machine_config(pool) for pool in sorted(pools)]
-    return {(data["kind"], data["metadata"]["name"]): data for data in written if data["kind"] not in _NOT_COMPARED}
+    return {
+        (data["kind"], data["metadata"]["name"]): data
+        for data in written
+        if data["kind"] not in _NOT_COMPARED
+    }
 
 
 def _compare_objects(case: Path, found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
@@ -225,7 +266,10 @@ def _compare_objects(case: Path, found: dict[tuple[str, str], dict[str, Any]]) -
         for where, what in meaning.differences(meaning.canonical(item), meaning.canonical(data)):
             yield f"{path}:{meaning.line_of(path, where)}: {kind} {'.'.join(where)} {what}"
         if kind == "MachineConfig":
-            yield from (f"{path}:1: {script} is started and not shipped" for script in meaning.missing_scripts(data))
+            yield from (
+                f"{path}:1: {script} is started and not shipped"
+                for script in meaning.missing_scripts(data)
+            )
 
 
 def _compare_arguments(case: Path, compiled: Compiled) -> Iterator[str]:
@@ -236,6 +280,8 @@ def _compare_arguments(case: Path, compiled: Compiled) -> Iterator[str]:
     recorded = _load(path)[0]["by_output"].get(output, {})
     for platform in (platform for platform in PLATFORMS if platform in recorded):
         found = openshift.machine_config(compiled.plans[platform])["spec"]["kernelArguments"]
-        for where, what in meaning.argument_differences(recorded[platform]["kernelArguments"], found):
+        for where, what in meaning.argument_differences(
+            recorded[platform]["kernelArguments"], found
+        ):
             line = meaning.line_of(path, (output, f"{platform}:", "kernelArguments", *where))
             yield f"{path}:{line}: {platform}: boot argument {'.'.join(where)} {what}"

@@ -2,15 +2,18 @@
 
 from typing import NamedTuple
 
+from cpuplan.fleet import hardware
 from cpuplan.importers import documents as importer_documents
 from cpuplan.importers.base import Imported
-from cpuplan.inventory import HardwareSpec
-from cpuplan.load import documents, hardware, yaml
-from cpuplan.topology import Topology
+from cpuplan.model.inventory import HardwareSpec
+from cpuplan.model.topology import Topology
+from cpuplan.read import documents, yaml
 
 
 class ReadBack(NamedTuple):
-    """The Hardware documents with the machine that each describes (None if it is wrong), and what is wrong."""
+    """The Hardware documents with the machine that each describes (None if it is wrong), and what
+    is wrong.
+    """
 
     hardware: list[tuple[HardwareSpec, Topology | None]]
     problems: list[str]
@@ -35,7 +38,9 @@ def read_back(imported: Imported) -> ReadBack:
 
 
 def read_machine(imported: Imported) -> ReadBack:
-    """The same of an import of one machine, its diagnostics among what is wrong; no document of none or of several."""
+    """The same of an import of one machine, its diagnostics among what is wrong; no document of
+    none or of several.
+    """
     problems = [f"{diagnostic.code}: {diagnostic.message}" for diagnostic in imported.diagnostics]
     if len(imported.nodes) != 1:
         return ReadBack([], [*problems, f"{len(imported.nodes)} nodes"])

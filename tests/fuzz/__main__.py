@@ -1,4 +1,6 @@
-"""`python -m tests.fuzz TARGET [SECONDS]`: one target by coverage, with atheris (libFuzzer), from the seeds on."""
+"""`python -m tests.fuzz TARGET [SECONDS]`: one target by coverage, with atheris (libFuzzer), from
+the seeds on.
+"""
 
 import sys
 import tempfile
@@ -6,7 +8,9 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Run until the time is over or something is found, whose input libFuzzer leaves in the current folder."""
+    """Run until the time is over or something is found, whose input libFuzzer leaves in the current
+    folder.
+    """
     try:
         import atheris
     except ImportError as error:
@@ -22,7 +26,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for number, seed in enumerate(seeds_of(name)):
             Path(folder, str(number)).write_bytes(seed)
-        limits = [f"-max_total_time={seconds}", "-max_len=65536", "-rss_limit_mb=2000", "-timeout=120"]
+        limits = [
+            f"-max_total_time={seconds}",
+            "-max_len=65536",
+            "-rss_limit_mb=2000",
+            "-timeout=120",
+        ]
         atheris.Setup([sys.argv[0], folder, *limits], TARGETS[name])
         atheris.Fuzz()
     return 0

@@ -1,8 +1,9 @@
-"""`python -m tests.fuzz.campaign TARGET [CPU SECONDS [FOLDER]]`: changes of one target's seeds, at random.
+"""`python -m tests.fuzz.campaign TARGET [CPU SECONDS [FOLDER]]`: changes of one target's seeds, at
+random.
 
-It goes on after a find, until it has spent so many seconds on the processor. FOLDER gets the input of each find, with
-what went wrong, and each input that takes longer than all before it. The last line says how many inputs were tried, in
-how much time, and how much memory the process had at most.
+It goes on after a find, until it has spent so many seconds on the processor. FOLDER gets the input
+of each find, with what went wrong, and each input that takes longer than all before it. The last
+line says how many inputs were tried, in how much time, and how much memory the process had at most.
 """
 
 import resource

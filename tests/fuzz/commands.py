@@ -1,4 +1,6 @@
-"""Fuzzed commands: whatever stands in the files that they read, they end by themselves, and never with a bug (70)."""
+"""Fuzzed commands: whatever stands in the files that they read, they end by themselves, and never
+with a bug (70).
+"""
 
 import io
 import json
@@ -17,13 +19,13 @@ from unittest.mock import patch
 
 from cpuplan import pipeline
 from cpuplan.cli.main import run
-from cpuplan.load import yaml
-from cpuplan.load.before import MANIFEST
-from cpuplan.load.inputs import LOCK_PATH
+from cpuplan.fleet.before import MANIFEST
+from cpuplan.kubelet.node import Node
+from cpuplan.kubelet.pods.pod import read_pod
+from cpuplan.read import yaml
+from cpuplan.read.inputs import LOCK_PATH
 from cpuplan.simulate import admission
-from cpuplan.simulate.kubelet import Node
 from cpuplan.simulate.planned import planned
-from cpuplan.simulate.pod import read_pod
 from cpuplan.write.format import NotFormattable, canonical
 from cpuplan.write.manifest import OLD_MANIFEST
 from tests.fuzz import seeds
@@ -31,7 +33,7 @@ from tests.fuzz.mutation import disturbed, mutate
 from tests.hosts import make_root
 from tests.machines import trees
 from tests.projects import make_project
-from tests.unit.propose.gathers import CLUSTER, gather, node
+from tests.unit.profiles.propose.gathers import CLUSTER, gather, node
 
 SECONDS = 30
 MEMORY = 1 << 30  # above what the process has after its first run
@@ -41,7 +43,12 @@ STAGE = ".out.cpuplan-stage"
 #: Commands about a project, and about a must-gather.
 _OF_PROJECTS = (
     *(("validate",), ("compile", "--check"), ("fmt", "--check"), ("compile",), ("show", NODE)),
-    *(("show", "main-small", "--svg", "a.svg"), ("explain", NODE, "0"), ("explain", NODE, "isolated"), ("fmt",)),
+    *(
+        ("show", "main-small", "--svg", "a.svg"),
+        ("explain", NODE, "0"),
+        ("explain", NODE, "isolated"),
+        ("fmt",),
+    ),
 )
 _PROPOSALS = (
     ("--list",),
@@ -80,13 +87,17 @@ def bounded() -> Iterator[None]:
 
 
 def ends(folder: Path, *arguments: str) -> int:
-    """Run a command in `folder`, where its cache is too; its exit code, which is one of those that the manual names."""
+    """Run a command in `folder`, where its cache is too; its exit code, which is one of those that
+    the manual names.
+    """
     printed = io.StringIO()
     cache = patch.dict(os.environ, {"XDG_CACHE_HOME": os.path.abspath(folder / CACHE)})
     tracebacks = patch("tempfile.tempdir", str(folder))
     with chdir(folder), redirect_stdout(printed), redirect_stderr(printed), tracebacks, cache:
         code = run(list(arguments))
-    assert code in (0, 1, 2, 3), f"exit code {code} of {arguments}\n{printed.getvalue()[-3000:]}{_traceback(folder)}"
+    assert code in (0, 1, 2, 3), (
+        f"exit code {code} of {arguments}\n{printed.getvalue()[-3000:]}{_traceback(folder)}"
+    )
     return code
 
 
@@ -112,17 +123,21 @@ def _project() -> tuple[Path, pipeline.Project, Any, Path]:
 
 @contextmanager
 def _loaded() -> Iterator[None]:
-    """The project as it was read and solved once: a run that only differs in other files takes a tenth of the time."""
+    """The project as it was read and solved once: a run that only differs in other files takes a
+    tenth of the time.
+    """
     _, project, plan, _ = _project()
     with (
-        patch("cpuplan.cli.check.load_plan", lambda _: (project, plan)),
-        patch("cpuplan.cli.simulate.load_plan", lambda _: (project, plan)),
+        patch("cpuplan.cli.commands.check.load_plan", lambda _: (project, plan)),
+        patch("cpuplan.cli.commands.simulate.load_plan", lambda _: (project, plan)),
     ):
         yield
 
 
 def check(data: bytes) -> None:
-    """`check` of a node whose root somebody prepared; it never holds what was compiled if a planned file is gone."""
+    """`check` of a node whose root somebody prepared; it never holds what was compiled if a planned
+    file is gone.
+    """
     project, _, _, whole = _project()
     with tempfile.TemporaryDirectory() as folder, bounded(), _loaded():
         root = Path(folder, "node")
@@ -149,14 +164,18 @@ def propose(data: bytes) -> None:
     """`propose`, and its list, of a must-gather whose files somebody prepared."""
     with tempfile.TemporaryDirectory() as name, bounded():
         folder, random = Path(name), Random(data)  # noqa: S311
-        gather(folder / "mg", [*CLUSTER, node("w0", "worker", "worker-cnf")], {"w0": trees.server()})
+        gather(
+            folder / "mg", [*CLUSTER, node("w0", "worker", "worker-cnf")], {"w0": trees.server()}
+        )
         _spoil(folder / "mg", random)
         ends(folder, "propose", "mg", *random.choice(_PROPOSALS))
         _open_up(folder)
 
 
 def _spoil(root: Path, random: Random) -> None:
-    """One to three files changed, replaced by something that is none, linked elsewhere, closed or taken away."""
+    """One to three files changed, replaced by something that is none, linked elsewhere, closed or
+    taken away.
+    """
     files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
     for path in random.sample(files, min(len(files), random.choice((1, 1, 2, 3)))):
         if not os.path.lexists(path):
@@ -182,7 +201,9 @@ def _spoil(root: Path, random: Random) -> None:
             case _:
                 for name in ("a", "b"):
                     if not os.path.lexists(path.parent / name):
-                        (path.parent / name).symlink_to(random.choice((".", "..", path.name, "/dev/tty")))
+                        (path.parent / name).symlink_to(
+                            random.choice((".", "..", path.name, "/dev/tty"))
+                        )
 
 
 def _take_away(path: Path) -> None:
@@ -217,10 +238,13 @@ def simulate(data: bytes) -> None:
         folder = Path(name)
         rate = random.choice((0.003, 0.03))
         texts = [
-            json.dumps(disturbed(random, each, rate=rate)) for each in random.sample(seeds.PODS, random.randint(1, 3))
+            json.dumps(disturbed(random, each, rate=rate))
+            for each in random.sample(seeds.PODS, random.randint(1, 3))
         ]
         text = "\n---\n".join(texts).encode()
-        (folder / "pods.yaml").write_bytes(mutate(random, text) if random.random() < 1 / 5 else text)
+        (folder / "pods.yaml").write_bytes(
+            mutate(random, text) if random.random() < 1 / 5 else text
+        )
         words = [
             "simulate",
             NODE,
@@ -229,7 +253,9 @@ def simulate(data: bytes) -> None:
         ]
         for number, state in enumerate(_states()):
             if random.random() < 1 / 2:
-                changed = json.dumps({**disturbed_mapping(random, state, rate), "checksum": 0}).encode()
+                changed = json.dumps(
+                    {**disturbed_mapping(random, state, rate), "checksum": 0}
+                ).encode()
                 path = folder / f"state-{number}"
                 path.write_bytes(mutate(random, changed) if random.random() < 1 / 5 else changed)
                 words += ["--state", str(path)]
@@ -260,9 +286,16 @@ def fmt(data: bytes) -> None:
 
 @cache
 def _bookkeeping() -> dict[str, tuple[bytes, ...]]:
-    """What cpuplan writes and reads again, by its place in the project: as it was written, or nearly."""
+    """What cpuplan writes and reads again, by its place in the project: as it was written, or
+    nearly.
+    """
     whole, _, _, _ = _project()
-    paths = [path for top in ("out/.cpuplan", CACHE) for path in sorted((whole / top).rglob("*")) if path.is_file()]
+    paths = [
+        path
+        for top in ("out/.cpuplan", CACHE)
+        for path in sorted((whole / top).rglob("*"))
+        if path.is_file()
+    ]
     found: dict[str, tuple[bytes, ...]] = {}
     for path in paths:
         found[path.relative_to(whole).as_posix()] = (path.read_bytes(),)
@@ -283,7 +316,8 @@ def _bookkeeping() -> dict[str, tuple[bytes, ...]]:
 
 
 def bookkeeping(data: bytes) -> None:
-    """`validate` and `compile` where one of cpuplan's own files, named by the first byte, holds anything.
+    """`validate` and `compile` where one of cpuplan's own files, named by the first byte, holds
+    anything.
 
     What `compile` then wrote, `compile --check` takes.
     """
@@ -303,7 +337,9 @@ def bookkeeping(data: bytes) -> None:
 
 
 def _staged(made: Path, data: bytes) -> bytes:
-    """A stage as a killed run leaves it, with a file for the lock's place; `data` with the inodes of both trees."""
+    """A stage as a killed run leaves it, with a file for the lock's place; `data` with the inodes
+    of both trees.
+    """
     stage = made / STAGE
     stage.mkdir()
     (stage / f"of-{stage.stat().st_ino}").mkdir()

@@ -15,11 +15,15 @@ def disturbed(random: Random, value: Any, key: str = "", rate: float = 1 / 30) -
         kept = {name: item for name, item in value.items() if random.random() > rate}
         made = {name: disturbed(random, item, name, rate) for name, item in kept.items()}
         return json.dumps(made) if key == seeds.SNIPPET else made
-    return [disturbed(random, item, rate=rate) for item in value] if isinstance(value, list) else value
+    return (
+        [disturbed(random, item, rate=rate) for item in value] if isinstance(value, list) else value
+    )
 
 
 def mutate(random: Random, data: bytes) -> bytes:
-    """`data` with a few changes: bits, words, pieces that are missing, doubled or swapped, an early end."""
+    """`data` with a few changes: bits, words, pieces that are missing, doubled or swapped, an early
+    end.
+    """
     changed = bytearray(data)
     for _ in range(random.randint(1, 6)):
         at = random.randint(0, len(changed))

@@ -48,8 +48,13 @@ MUST_GATHER = {
     f"{_NODES}/worker-0.yaml": _NODE,
     _INFRASTRUCTURE: b"status: {apiServerURL: 'https://api.lab.example.com:6443', infrastructureName: lab-x7k2p}\n",
 }
-_CORES = [{"core_id": n, "thread_ids": [n, n + 2], "socket_id": n, "caches": None} for n in range(2)]
-_MACHINE_INFO = {"num_cores": 4, "topology": [{"node_id": n, "memory": 1024, "cores": [_CORES[n]]} for n in range(2)]}
+_CORES = [
+    {"core_id": n, "thread_ids": [n, n + 2], "socket_id": n, "caches": None} for n in range(2)
+]
+_MACHINE_INFO = {
+    "num_cores": 4,
+    "topology": [{"node_id": n, "memory": 1024, "cores": [_CORES[n]]} for n in range(2)],
+}
 _IRONIC_CPUS = [{"cpu": n, "thread_siblings": [n, n + 2], "numa_node": n} for n in range(2)]
 _ROWS = [{"id": n, "core": n % 2, "socket": n % 2, "node": n % 2} for n in range(4)]
 _ANNOTATION = {"node.koordinator.sh/cpu-topology": json.dumps({"detail": _ROWS})}
@@ -89,18 +94,33 @@ NUMA node0 CPU(s):   0-3
 _LSCPU = (
     b"# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n",
     _SUMMARY,
-    json.dumps({"cpus": [{"cpu": n, "core": n % 2, "socket": 0, "node": 0} for n in range(4)]}).encode(),
-    json.dumps({"lscpu": [{"field": "CPU(s):", "data": "4", "children": [{"field": "Model:", "data": "1"}]}]}).encode(),
+    json.dumps(
+        {"cpus": [{"cpu": n, "core": n % 2, "socket": 0, "node": 0} for n in range(4)]}
+    ).encode(),
+    json.dumps(
+        {
+            "lscpu": [
+                {"field": "CPU(s):", "data": "4", "children": [{"field": "Model:", "data": "1"}]}
+            ]
+        }
+    ).encode(),
 )
 #: Files by the importer's format. An importer needs one here to be fuzzed.
 FORMATS: dict[str, tuple[bytes, ...]] = {
-    "sysroot": (_TAR, gzip.compress(_TAR, mtime=0), lzma.compress(_TAR, preset=0), bz2.compress(_TAR)),
+    "sysroot": (
+        _TAR,
+        gzip.compress(_TAR, mtime=0),
+        lzma.compress(_TAR, preset=0),
+        bz2.compress(_TAR),
+    ),
     "must-gather": tuple(bytes((index,)) + data for index, data in enumerate(MUST_GATHER.values())),
     "hwloc": (_HWLOC,),
     "lscpu": _LSCPU,
     "objects": (_NODE, json.dumps({"kind": "List", "items": [_TOPOLOGY]}).encode()),
     "machineinfo": (json.dumps(_MACHINE_INFO).encode(),),
-    "ironic": (json.dumps({"numa_topology": {"cpus": _IRONIC_CPUS, "ram": [], "nics": []}}).encode(),),
+    "ironic": (
+        json.dumps({"numa_topology": {"cpus": _IRONIC_CPUS, "ram": [], "nics": []}}).encode(),
+    ),
 }
 
 
@@ -128,13 +148,25 @@ PROFILE: tuple[dict[str, Any], ...] = (
             "annotations": {"performance.openshift.io/enable-rps": "true", SNIPPET: _SNIPPET},
         },
         "spec": {
-            "cpu": {"reserved": "0-1", "isolated": "4-7", "shared": "2", "offlined": "8", "ovsDpdk": "9"},
-            "hugepages": {"defaultHugepagesSize": "1G", "pages": [{"size": "2M", "count": 64, "node": 1}]},
+            "cpu": {
+                "reserved": "0-1",
+                "isolated": "4-7",
+                "shared": "2",
+                "offlined": "8",
+                "ovsDpdk": "9",
+            },
+            "hugepages": {
+                "defaultHugepagesSize": "1G",
+                "pages": [{"size": "2M", "count": 64, "node": 1}],
+            },
             "numa": {"topologyPolicy": "restricted"},
             "kernelPageSize": "4k",
             "additionalKernelArgs": ["quiet", "irqaffinity=0-1"],
             "workloadHints": {"realTime": True, "highPowerConsumption": True, "mixedCpus": True},
-            "net": {"userLevelNetworking": True, "devices": [{"interfaceName": "!ens*", "vendorID": "0x8086"}]},
+            "net": {
+                "userLevelNetworking": True,
+                "devices": [{"interfaceName": "!ens*", "vendorID": "0x8086"}],
+            },
             "hardwareTuning": {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000},
             "nodeSelector": _SELECTOR,
         },
@@ -165,8 +197,39 @@ PROFILE: tuple[dict[str, Any], ...] = (
 )
 #: What stands in the place of their values.
 ODD: tuple[Any, ...] = (
-    *(None, True, 0, -1, 2**31, 2**63 - 1, "", "x", "0-1", "1-0", "9" * 30, "4-100000", "a b", "a\nb", "--", "\u2028"),
-    *("é", "Static", "lots", "150%", "1e9", "enable", [], {}, [None], [{}], {"": None}, {"a": []}, [["x"]]),
+    *(
+        None,
+        True,
+        0,
+        -1,
+        2**31,
+        2**63 - 1,
+        "",
+        "x",
+        "0-1",
+        "1-0",
+        "9" * 30,
+        "4-100000",
+        "a b",
+        "a\nb",
+        "--",
+        "\u2028",
+    ),
+    *(
+        "é",
+        "Static",
+        "lots",
+        "150%",
+        "1e9",
+        "enable",
+        [],
+        {},
+        [None],
+        [{}],
+        {"": None},
+        {"a": []},
+        [["x"]],
+    ),
 )
 
 
@@ -180,10 +243,20 @@ _POD_SPEC = {
     "hostNetwork": False,
     "nodeName": "worker-0",
 }
-_META = {"name": "du", "namespace": "ran", "labels": {"app": "du"}, "annotations": {"cpu-quota.crio.io": "disable"}}
+_META = {
+    "name": "du",
+    "namespace": "ran",
+    "labels": {"app": "du"},
+    "annotations": {"cpu-quota.crio.io": "disable"},
+}
 #: Pods, and what controllers make pods of.
 PODS: tuple[dict[str, Any], ...] = (
-    {"apiVersion": "v1", "kind": "Pod", "metadata": _META, "spec": {"containers": _POD_SPEC["containers"]}},
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _META,
+        "spec": {"containers": _POD_SPEC["containers"]},
+    },
     {"apiVersion": "v1", "kind": "Pod", "metadata": {**_META, "name": "cu"}, "spec": _POD_SPEC},
     {
         "apiVersion": "apps/v1",
@@ -195,9 +268,18 @@ PODS: tuple[dict[str, Any], ...] = (
         "apiVersion": "batch/v1",
         "kind": "CronJob",
         "metadata": _META,
-        "spec": {"jobTemplate": {"spec": {"parallelism": 2, "completions": 3, "template": {"spec": _POD_SPEC}}}},
+        "spec": {
+            "jobTemplate": {
+                "spec": {"parallelism": 2, "completions": 3, "template": {"spec": _POD_SPEC}}
+            }
+        },
     },
-    {"kind": "List", "items": [{"kind": "DaemonSet", "metadata": _META, "spec": {"template": {"spec": _POD_SPEC}}}]},
+    {
+        "kind": "List",
+        "items": [
+            {"kind": "DaemonSet", "metadata": _META, "spec": {"template": {"spec": _POD_SPEC}}}
+        ],
+    },
     {"kind": "PodList", "items": [{"metadata": _META, "spec": _POD_SPEC}]},
 )
 #: Beside the base project's nodes: both managers that keep state files are static.
@@ -221,7 +303,8 @@ spec:
     systemReserved: {memory: 500Mi}
     evictionHard: {memory.available: 100Mi, nodefs.available: 10%, nodefs.inodesFree: 5%, imagefs.available: 15%}
 """
-#: What stands in the place of files that cpuplan reads again; `NEW` and `OLD` become the inodes of `out` and a stage.
+#: What stands in the place of files that cpuplan reads again; `NEW` and `OLD` become the inodes of
+#: `out` and a stage.
 JOURNALS = (
     b'[NEW, OLD, [["a", ["a file", 1, 1]]], ["a", "kubernetes"], "intents/plan.lock.yaml"]',
     b'[NEW, OLD, [["a", ["a folder", 0, 0]], ["b/c", ["a symbolic link", 2, 3]]], [], ""]',
@@ -263,7 +346,9 @@ classes:
 
 
 def merged(text: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, ...]:
-    """A text in the middle of merges, whose other side has other words: marked ones, and both sides left in."""
+    """A text in the middle of merges, whose other side has other words: marked ones, and both sides
+    left in.
+    """
     lines = text.splitlines(keepends=True)
     half = min(len(lines) - 1, 4)
     head, tail = b"".join(lines[:half]), b"".join(lines[half:])
@@ -272,21 +357,45 @@ def merged(text: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, ...]:
     three = b"<<<<<<< HEAD\n%s||||||| base\n%s=======\n%s>>>>>>> other\n"
     return (
         *(head + marked % (tail, other), head + three % (tail, b"", other), head + tail + other),
-        *(marked % (text, b""), text.replace(b"\n", b"\r\n"), marked % (head, marked % (tail, other))),
+        *(
+            marked % (text, b""),
+            text.replace(b"\n", b"\r\n"),
+            marked % (head, marked % (tail, other)),
+        ),
     )
 
 
 def documents() -> tuple[bytes, ...]:
     """The sample's own inventories and intents."""
     return tuple(
-        path.read_bytes() for name in ("inventories", "intents") for path in sorted((REPOSITORY / name).glob("*.yaml"))
+        path.read_bytes()
+        for name in ("inventories", "intents")
+        for path in sorted((REPOSITORY / name).glob("*.yaml"))
     )
 
 
-CPU_LISTS = (b"0-3,8", b"0-110:1/2", b"(null)", b"00000000,000000ff", b"0,2,4-7\n", b"0-4294967295", b"1000000000")
+CPU_LISTS = (
+    b"0-3,8",
+    b"0-110:1/2",
+    b"(null)",
+    b"00000000,000000ff",
+    b"0,2,4-7\n",
+    b"0-4294967295",
+    b"1000000000",
+)
 #: What mutations put in: words that the formats give a meaning.
 TOKENS = (
-    *(b"\0", b"\xff", b"-1", b"4294967295", b"9" * 5000, b"0x" + b"f" * 5000, b"0-8191", b"../" * 30, b"/etc/passwd"),
+    *(
+        b"\0",
+        b"\xff",
+        b"-1",
+        b"4294967295",
+        b"9" * 5000,
+        b"0x" + b"f" * 5000,
+        b"0-8191",
+        b"../" * 30,
+        b"/etc/passwd",
+    ),
     *(
         b"&a ",
         b"*a",

@@ -1,4 +1,6 @@
-"""What is fuzzed: functions of bytes that raise nothing and touch nothing outside, whatever the bytes are."""
+"""What is fuzzed: functions of bytes that raise nothing and touch nothing outside, whatever the
+bytes are.
+"""
 
 import json
 import os
@@ -15,10 +17,11 @@ from cpuplan.backends import base, openshift
 from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.emit import to_yaml
+from cpuplan.fleet import assumed, hardware
 from cpuplan.importers import documents, formats
-from cpuplan.load import assumed, hardware, yaml
-from cpuplan.load import documents as read_documents
-from cpuplan.load import openshift as openshift_profiles
+from cpuplan.profiles import reader as openshift_profiles
+from cpuplan.read import documents as read_documents
+from cpuplan.read import yaml
 from cpuplan.render import formats as report_formats
 from cpuplan.render.formats import text as text_format
 from cpuplan.render.formats.report import Report, ordered
@@ -35,15 +38,29 @@ class OutsideError(AssertionError):
 
 _inside: list[str] = []
 _outside: list[str] = []
-#: Modules are loaded while a target runs, and Python looks at its own; compiled ones it writes as well.
+#: Modules are loaded while a target runs, and Python looks at its own; compiled ones it writes as
+#: well.
 _OWN = (str(seeds.REPOSITORY), sys.prefix, sys.base_prefix, "/usr/share/zoneinfo", "/dev/null")
 _READS = frozenset({"open", "os.listdir", "os.scandir"})
-_WRITES = frozenset({"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate"})
-_NEVER = ("os.system", "subprocess.", "socket.connect", "os.exec", "os.fork", "shutil.", "os.chmod", "os.chown")
+_WRITES = frozenset(
+    {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.truncate"}
+)
+_NEVER = (
+    "os.system",
+    "subprocess.",
+    "socket.connect",
+    "os.exec",
+    "os.fork",
+    "shutil.",
+    "os.chmod",
+    "os.chown",
+)
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note what is outside (sys.addaudithook). Nothing is raised: the code under test may catch anything."""
+    """Note what is outside (sys.addaudithook). Nothing is raised: the code under test may catch
+    anything.
+    """
     if not _inside:
         return
     if event.startswith(_NEVER):
@@ -51,9 +68,14 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _READS | _WRITES and isinstance(arguments[0], str | bytes | os.PathLike):
         path = os.path.abspath(os.fsdecode(arguments[0]))
         writes = event in _WRITES or (
-            event == "open" and bool(arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+            event == "open"
+            and bool(arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
         )
-        if ".pyc" not in path and "__pycache__" not in path and (writes or not path.startswith((_inside[0], *_OWN))):
+        if (
+            ".pyc" not in path
+            and "__pycache__" not in path
+            and (writes or not path.startswith((_inside[0], *_OWN)))
+        ):
             _outside.append(f"{event} {path}")
 
 
@@ -74,7 +96,9 @@ def confined(folder: str) -> Iterator[None]:
 
 
 def import_as(format_name: str) -> Target:
-    """The importer of a format, given a file of these bytes; of a must-gather, the first byte says which file."""
+    """The importer of a format, given a file of these bytes; of a must-gather, the first byte says
+    which file.
+    """
 
     def target(data: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +140,9 @@ def _parsed(name: str, text: str) -> list[Any]:
 
 
 def sysfs(data: bytes) -> None:
-    """A machine some of whose files hold something else: `<file>=<text>` by NULs, where one byte names the file."""
+    """A machine some of whose files hold something else: `<file>=<text>` by NULs, where one byte
+    names the file.
+    """
     names = sorted(seeds.FILES)
     files = dict(seeds.FILES)
     for item in data.split(b"\0"):
@@ -156,7 +182,9 @@ def cpu_lists(data: bytes) -> None:
 
 
 def profiles(data: bytes) -> None:
-    """A PerformanceProfile and its cluster with other values in some places, which the bytes choose."""
+    """A PerformanceProfile and its cluster with other values in some places, which the bytes
+    choose.
+    """
     random = Random(data)  # noqa: S311 - no secret
     objects = [disturbed(random, each) for each in seeds.PROFILE]
     texts = [json.dumps(each) for each in objects if isinstance(each, dict)]
@@ -164,7 +192,9 @@ def profiles(data: bytes) -> None:
     found = openshift_profiles.read(sources)
     problems += found.diagnostics
     for document in found.intents:
-        parsed, again = read_documents.from_sources(_parsed("b.yaml", to_yaml(document.source.data)))
+        parsed, again = read_documents.from_sources(
+            _parsed("b.yaml", to_yaml(document.source.data))
+        )
         assert not again, again
         assert parsed.of_kind("Intent")[0].spec == document.spec
         for architecture in ("x86_64", "aarch64", ""):
@@ -199,7 +229,9 @@ TARGETS: dict[str, Target] = {
 def seeds_of(name: str) -> tuple[bytes, ...]:
     """What the target is fed at first."""
     others = {
-        "sysfs": tuple(bytes((n,)) + text for n in range(0, len(seeds.FILES), 5) for text in seeds.CPU_LISTS),
+        "sysfs": tuple(
+            bytes((n,)) + text for n in range(0, len(seeds.FILES), 5) for text in seeds.CPU_LISTS
+        ),
         "detect": tuple(data for every in seeds.FORMATS.values() for data in every),
         "yaml": seeds.documents(),
         "profiles": tuple(map(str.encode, map(str, range(40)))),

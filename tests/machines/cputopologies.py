@@ -1,10 +1,12 @@
 """Machines as the CPU manager sees them."""
 
-from cpuplan.simulate.bits import bits_of
-from cpuplan.simulate.cputopology import CPUTopology
+from cpuplan.kubelet.bits import bits_of
+from cpuplan.kubelet.cpu.topology import CPUTopology
 
 
-def regular(sockets: int, numa_nodes: int, cores: int, threads: int = 2, caches: int = 0) -> CPUTopology:
+def regular(
+    sockets: int, numa_nodes: int, cores: int, threads: int = 2, caches: int = 0
+) -> CPUTopology:
     """Equal NUMA nodes with `cores` cores each; first threads are numbered before second ones.
 
     Without `caches`, a socket is one uncore cache, as cadvisor has it.
@@ -48,7 +50,14 @@ def hybrid(performance: int, efficient: int) -> CPUTopology:
     """One socket: cores with two threads each, then cores with one."""
     rows = [(cpu, cpu // 2, 0, 0, 0) for cpu in range(2 * performance)]
     rows += [(2 * performance + core, performance + core, 0, 0, 0) for core in range(efficient)]
-    return CPUTopology(rows, cpus=len(rows), cores=performance + efficient, sockets=1, numa_nodes=1, uncore_caches=1)
+    return CPUTopology(
+        rows,
+        cpus=len(rows),
+        cores=performance + efficient,
+        sockets=1,
+        numa_nodes=1,
+        uncore_caches=1,
+    )
 
 
 def all_but(topology: CPUTopology, *taken: int) -> int:

@@ -5,9 +5,9 @@ from typing import Any
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Reason
-from cpuplan.intent import IntentSpec
+from cpuplan.model.intent import IntentSpec
+from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import NodeClass, NodePlan, Pool
-from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 
 GIB = 1024**3
 
@@ -21,7 +21,8 @@ def regular(
     memory: int | None = 64 * GIB,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """A machine of `sockets` with `numa_nodes` and `cores` each; first threads of all cores come before second ones.
+    """A machine of `sockets` with `numa_nodes` and `cores` each; first threads of all cores come
+    before second ones.
 
     `memory` is in bytes for each NUMA node. Distances are 10, 12 within a socket and 21 beyond.
     """
@@ -40,19 +41,23 @@ def regular(
         for thread in range(threads)
         if core + thread * total not in offline
     ]
-    facts = [NumaNodeFacts(node, memory, distances(node, nodes, numa_nodes)) for node in range(nodes)]
+    facts = [
+        NumaNodeFacts(node, memory, distances(node, nodes, numa_nodes)) for node in range(nodes)
+    ]
     return Topology(cpus, facts, offline)
 
 
 def distances(node: int, nodes: int, per_socket: int) -> tuple[int, ...]:
     """A row of the matrix that `regular` describes."""
     return tuple(
-        10 if other == node else 12 if other // per_socket == node // per_socket else 21 for other in range(nodes)
+        10 if other == node else 12 if other // per_socket == node // per_socket else 21
+        for other in range(nodes)
     )
 
 
 def class_of(topology: Topology, intent: str, spec: Mapping[str, Any], **facts: Any) -> NodeClass:
-    """The class of an intent with this spec, as it is in YAML; `facts` are further fields of the class.
+    """The class of an intent with this spec, as it is in YAML; `facts` are further fields of the
+    class.
 
     Unless given otherwise, it is `<intent>-<hardware>` on site-a.
     """
@@ -77,7 +82,8 @@ def plan(
     target: Mapping[str, Any] | None = None,
     spec: Mapping[str, Any] | None = None,
 ) -> NodePlan:
-    """A plan of intent `ran`, class `ran-server`, with these pools; `isolated` is the rest unless given.
+    """A plan of intent `ran`, class `ran-server`, with these pools; `isolated` is the rest unless
+    given.
 
     `spec` holds further keys of the intent's spec, and `target` of its target, as they are in YAML.
     """

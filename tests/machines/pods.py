@@ -2,14 +2,19 @@
 
 from typing import Any
 
-from cpuplan.simulate.pod import Pod, read_pod
+from cpuplan.kubelet.pods.pod import Pod, read_pod
 
 Manifest = dict[str, Any]
 
 
-def container(cpu: str = "", memory: str = "", *, limits: Manifest | None = None, sidecar: bool = False) -> Manifest:
+def container(
+    cpu: str = "", memory: str = "", *, limits: Manifest | None = None, sidecar: bool = False
+) -> Manifest:
     requests = {name: text for name, text in (("cpu", cpu), ("memory", memory)) if text}
-    given = {"name": "c", "resources": {"requests": requests, "limits": requests if limits is None else limits}}
+    given = {
+        "name": "c",
+        "resources": {"requests": requests, "limits": requests if limits is None else limits},
+    }
     return given | ({"restartPolicy": "Always"} if sidecar else {})
 
 
@@ -25,7 +30,9 @@ def named(uid: str, given: Pod, names: str = "abcdef") -> Pod:
     fresh = iter(names)
     init = tuple(one._replace(name=next(fresh)) for one in given.init_containers)
     return given._replace(
-        uid=uid, init_containers=init, containers=tuple(one._replace(name=next(fresh)) for one in given.containers)
+        uid=uid,
+        init_containers=init,
+        containers=tuple(one._replace(name=next(fresh)) for one in given.containers),
     )
 
 

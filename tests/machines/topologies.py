@@ -1,4 +1,6 @@
-"""XML as hwloc writes it, of small made-up machines: elements are written by functions and put into each other."""
+"""XML as hwloc writes it, of small made-up machines: elements are written by functions and put into
+each other.
+"""
 
 from cpuplan.cpuset import CpuSet
 
@@ -25,7 +27,9 @@ def thing(kind: str, cpus: str | None = None, inside: str = "", **attributes: ob
 
 
 def node(number: int, cpus: str, inside: str = "", **attributes: object) -> str:
-    return thing("NUMANode", cpus, inside, os_index=number, nodeset=f"0x{1 << number:x}", **attributes)
+    return thing(
+        "NUMANode", cpus, inside, os_index=number, nodeset=f"0x{1 << number:x}", **attributes
+    )
 
 
 def core(number: int, *cpus: int) -> str:
@@ -41,14 +45,26 @@ def topology(inside: str, after: str = "", version: str = "2.0") -> str:
 
 
 def server(version: str = "2.0", after: str = "") -> str:
-    """Two packages of two cores with two threads each; a NUMA node, an L3 and a network port in each."""
+    """Two packages of two cores with two threads each; a NUMA node, an L3 and a network port in
+    each.
+    """
     port = "16" if version == "3.0" else "2"
     packages = ""
     for number, cpus in enumerate(("0,2,4,6", "1,3,5,7")):
         cores = "".join(core(each, 2 * each + number, 2 * each + number + 4) for each in range(2))
-        interface = thing("OSDev", name=f"ens{number}f0", osdev_type=port, inside=info("Address", "c4:cb:e1:a7:42:9c"))
+        interface = thing(
+            "OSDev",
+            name=f"ens{number}f0",
+            osdev_type=port,
+            inside=info("Address", "c4:cb:e1:a7:42:9c"),
+        )
         address = f"0000:{number}1:00.0"
-        function = thing("PCIDev", inside=interface, pci_busid=address, pci_type="0200 [8086:1593] [8086:0000] 02")
+        function = thing(
+            "PCIDev",
+            inside=interface,
+            pci_busid=address,
+            pci_type="0200 [8086:1593] [8086:0000] 02",
+        )
         bridge = thing("Bridge", inside=function, bridge_type="0-1", bridge_pci="0000:[00-ff]")
         cache = {"cache_size": 32 << 20, "depth": 3, "cache_type": 0, "os_index": number}
         pages = '<page_type size="4096" count="0"/><page_type size="2097152" count="8"/>'
@@ -63,4 +79,8 @@ def server(version: str = "2.0", after: str = "") -> str:
             packages += thing("Package", cpus, own + memory + third + bridge, os_index=number)
     host = info("Architecture", "x86_64") + info("HostName", "Worker-7")
     inside = packages if version == "3.0" else host + packages
-    return topology(thing("Machine", "0-7", inside, os_index=0), (host if version == "3.0" else "") + after, version)
+    return topology(
+        thing("Machine", "0-7", inside, os_index=0),
+        (host if version == "3.0" else "") + after,
+        version,
+    )

@@ -1,4 +1,6 @@
-"""Files of /sys and /proc of small made-up machines, as {path: text}, and how to put them into folders and archives."""
+"""Files of /sys and /proc of small made-up machines, as {path: text}, and how to put them into
+folders and archives.
+"""
 
 import io
 import re
@@ -19,7 +21,9 @@ flags\t\t: fpu lm
 
 
 def server(cores: int = 4, memory_kb: int = 1024 * 1024) -> dict[str, str]:
-    """Two sockets with a NUMA node and an L3 each, `cores` cores in all that alternate, siblings apart by `cores`."""
+    """Two sockets with a NUMA node and an L3 each, `cores` cores in all that alternate, siblings
+    apart by `cores`.
+    """
     files = {
         "proc/cpuinfo": CPUINFO,
         "proc/cmdline": "root=/dev/sda\n",
@@ -61,7 +65,10 @@ def put(files: Mapping[str, str], root: Path) -> Path:
 
 
 def tar(
-    files: Mapping[str, str], mode: str = "w:gz", extra: tuple[tarfile.TarInfo, ...] = (), prefix: str = ""
+    files: Mapping[str, str],
+    mode: str = "w:gz",
+    extra: tuple[tarfile.TarInfo, ...] = (),
+    prefix: str = "",
 ) -> bytes:
     """The files in an archive, then the members `extra`, which have no bytes."""
     buffer = io.BytesIO()
@@ -83,7 +90,9 @@ def link(path: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarIn
 
 
 def switched_off(files: Mapping[str, str], off: CpuSet) -> dict[str, str]:
-    """The files of a machine of which the CPUs `off` are offline: as the kernel takes them out of lists and folders."""
+    """The files of a machine of which the CPUs `off` are offline: as the kernel takes them out of
+    lists and folders.
+    """
     found = {}
     for path, text in files.items():
         cpu = re.match(r"sys/devices/system/cpu/cpu([0-9]+)/(topology|cache)/", path)

@@ -1,1 +1,3 @@
-"""What cpuplan stands on: locked by hash, listed, audited. `.ci/run` calls these; CONTRIBUTING.md says more."""
+"""What cpuplan stands on: locked by hash, listed, audited. `.ci/run` calls these; CONTRIBUTING.md
+says more.
+"""

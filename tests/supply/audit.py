@@ -1,7 +1,9 @@
-"""Ask an advisory service for known holes in the locked releases (`python -m tests.supply.audit`); part of `.ci/run`.
+"""Ask an advisory service for known holes in the locked releases (`python -m tests.supply.audit`);
+part of `.ci/run`.
 
-Exit code 1: a release has a known hole, or was withdrawn (yanked) from its registry. Where no service answers, it says
-what was not audited, never that all is well; with CPUPLAN_AUDIT=required that is an error (2).
+Exit code 1: a release has a known hole, or was withdrawn (yanked) from its registry. Where no
+service answers, it says what was not audited, never that all is well; with CPUPLAN_AUDIT=required
+that is an error (2).
 """
 
 import json
@@ -20,7 +22,9 @@ _YANKED = "is a yanked version"
 
 
 class Result(NamedTuple):
-    """What a service said: holes in words, the releases that it knows, and those that it does not, with the reason."""
+    """What a service said: holes in words, the releases that it knows, and those that it does not,
+    with the reason.
+    """
 
     holes: tuple[str, ...]
     audited: frozenset[str]
@@ -44,7 +48,17 @@ def read(report: str) -> Result:
 
 def ask(service: str, file: Path) -> Result | None:
     """What `service` says of the releases in `file`; None where it cannot be asked."""
-    command = [sys.executable, "-m", "pip_audit", "-r", str(file), "--require-hashes", "--disable-pip", "-f", "json"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "-r",
+        str(file),
+        "--require-hashes",
+        "--disable-pip",
+        "-f",
+        "json",
+    ]
     command += ["--progress-spinner", "off", "--timeout", "15", "-s", service]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
@@ -55,8 +69,18 @@ def ask(service: str, file: Path) -> Result | None:
 
 def withdrawn(file: Path) -> list[str]:
     """Releases that their registry has withdrawn: pip warns of each."""
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps"]
-    done = subprocess.run([*command, "--require-hashes", "-r", str(file)], capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--ignore-installed",
+        "--no-deps",
+    ]
+    done = subprocess.run(
+        [*command, "--require-hashes", "-r", str(file)], capture_output=True, text=True, check=True
+    )
     return [line.strip() for line in done.stderr.splitlines() if _YANKED in line]
 
 
@@ -65,7 +89,11 @@ def together(results: Iterable[Result | None], names: Iterable[str]) -> Result:
     told = [each for each in results if each is not None]
     audited = frozenset().union(*(each.audited for each in told))
     reasons = {name: reason for each in told for name, reason in each.not_audited.items()}
-    left = {name: reasons.get(name, "no advisory service answered") for name in names if name not in audited}
+    left = {
+        name: reasons.get(name, "no advisory service answered")
+        for name in names
+        if name not in audited
+    }
     return Result(tuple(dict.fromkeys(hole for each in told for hole in each.holes)), audited, left)
 
 

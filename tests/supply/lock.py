@@ -1,7 +1,8 @@
-"""Write constraints/: each release that CI installs, with the hashes of all its files (`python -m tests.supply.lock`).
+"""Write constraints/: each release that CI installs, with the hashes of all its files (`python -m
+tests.supply.lock`).
 
-It takes the newest releases that pyproject.toml allows, for every Python and platform at once, so that a wheel for
-aarch64 or Python 3.13 is in it as well. uv resolves; the extra `supply` brings it.
+It takes the newest releases that pyproject.toml allows, for every Python and platform at once, so
+that a wheel for aarch64 or Python 3.13 is in it as well. uv resolves; the extra `supply` brings it.
 """
 
 import re
@@ -14,7 +15,8 @@ from typing import Any, NamedTuple
 REPOSITORY = Path(__file__).parents[2]
 FOLDER = REPOSITORY / "constraints"
 OLDEST_PYTHON = "3.11"
-#: By file: the extra whose dependencies are locked ("" is cpuplan's own), and whether the build's are in it too.
+#: By file: the extra whose dependencies are locked ("" is cpuplan's own), and whether the build's
+#: are in it too.
 FILES = {"run.txt": ("", False), "dev.txt": ("dev", True), "supply.txt": ("supply", False)}
 _PIN = re.compile(r"^([a-z0-9-]+)==(\S+?)(?: ; (.*?))?(?: \\)?$")
 
@@ -49,7 +51,9 @@ def pins(name: str) -> list[Pin]:
         if match := _PIN.match(line):
             found.append(Pin(match[1], match[2], match[3] or "", ()))
         elif line.startswith("    --hash="):
-            found[-1] = found[-1]._replace(hashes=(*found[-1].hashes, line.strip(" \\").removeprefix("--hash=")))
+            found[-1] = found[-1]._replace(
+                hashes=(*found[-1].hashes, line.strip(" \\").removeprefix("--hash="))
+            )
     return found
 
 
@@ -61,11 +65,29 @@ def recorded(name: str) -> list[str]:
 
 def write(name: str) -> None:
     """Resolve and write the file `name`."""
-    command = ["uv", "pip", "compile", "-", "--universal", "--python-version", OLDEST_PYTHON, "--generate-hashes"]
-    command += ["--no-annotate", "--no-header", "--quiet", "--no-emit-index-url", "--no-emit-find-links", "--no-config"]
+    command = [
+        "uv",
+        "pip",
+        "compile",
+        "-",
+        "--universal",
+        "--python-version",
+        OLDEST_PYTHON,
+        "--generate-hashes",
+    ]
+    command += [
+        "--no-annotate",
+        "--no-header",
+        "--quiet",
+        "--no-emit-index-url",
+        "--no-emit-find-links",
+        "--no-config",
+    ]
     if name == "dev.txt":
         command += ["--constraint", str(FOLDER / "run.txt")]
-    done = subprocess.run(command, input="\n".join(wanted(name)), text=True, check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(
+        command, input="\n".join(wanted(name)), text=True, check=True, stdout=subprocess.PIPE
+    )
     head = "# Written by `python -m tests.supply.lock` from these requirements of pyproject.toml:\n"
     head += "".join(f"#   {each}\n" for each in wanted(name))
     FOLDER.mkdir(exist_ok=True)

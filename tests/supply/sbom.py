@@ -1,4 +1,6 @@
-"""Complete the SBOM of the installed wheel, and compare it with the lock (`python -m tests.supply.sbom FILE WHEEL`)."""
+"""Complete the SBOM of the installed wheel, and compare it with the lock (`python -m
+tests.supply.sbom FILE WHEEL`).
+"""
 
 import hashlib
 import json
@@ -15,7 +17,11 @@ from tests.supply import lock
 
 def expected() -> dict[str, str]:
     """The releases that the lock has for this Python and platform, by name."""
-    return {pin.name: pin.version for pin in lock.pins("run.txt") if not pin.marker or Marker(pin.marker).evaluate()}
+    return {
+        pin.name: pin.version
+        for pin in lock.pins("run.txt")
+        if not pin.marker or Marker(pin.marker).evaluate()
+    }
 
 
 def problems(bom: dict[str, Any]) -> Iterator[str]:
@@ -25,7 +31,9 @@ def problems(bom: dict[str, Any]) -> Iterator[str]:
     root = bom.get("metadata", {}).get("component", {})
     if root.get("name") != "cpuplan":
         yield "it is not of cpuplan"
-    listed = {str(canonicalize_name(each["name"])): each["version"] for each in bom.get("components", ())}
+    listed = {
+        str(canonicalize_name(each["name"])): each["version"] for each in bom.get("components", ())
+    }
     for name, version in sorted(expected().items()):
         if listed.get(name) != version:
             yield f"{name} is {listed.get(name, 'missing')}, and {version} in the lock"
@@ -40,7 +48,9 @@ def problems(bom: dict[str, Any]) -> Iterator[str]:
 
 
 def completed(bom: dict[str, Any], wheel: Path) -> dict[str, Any]:
-    """The document with what only the wheel tells: its version, which is no part of pyproject.toml, and its SHA-256."""
+    """The document with what only the wheel tells: its version, which is no part of pyproject.toml,
+    and its SHA-256.
+    """
     version = wheel.name.split("-")[1]
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     root = bom.get("metadata", {}).get("component", {})

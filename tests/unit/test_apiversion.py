@@ -17,7 +17,18 @@ def test_later(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "version", [API_VERSION, "cpuplan.io/v0", "cpuplan.io/v1alpha", "cpuplan.io/v1gamma1", "apps/v2", "v2", 2, None, []]
+    "version",
+    [
+        API_VERSION,
+        "cpuplan.io/v0",
+        "cpuplan.io/v1alpha",
+        "cpuplan.io/v1gamma1",
+        "apps/v2",
+        "v2",
+        2,
+        None,
+        [],
+    ],
 )
 def test_not_later(version: object) -> None:
     assert not apiversion.is_later(version)
@@ -35,7 +46,9 @@ def test_every_kind_also_unknown_ones(kind: str, tmp_path: Path, capsys: Capture
     assert [each["code"] for each in json.loads(out)["diagnostics"]] == ["CP139"]
 
 
-def test_a_class_of_the_plan_before(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_of_the_plan_before(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain_environment(monkeypatch)
     project = make_project(tmp_path)
     assert run_in(project, ["compile"], capsys)[0] == 0

@@ -5,7 +5,9 @@ import pytest
 from cpuplan.bounded import check_yaml
 from cpuplan.components import crio, kubelet
 
-BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+BOMB = "a0: &a0 [x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +36,9 @@ def test_taken(text: str) -> None:
     check_yaml(text)
 
 
-@pytest.mark.parametrize("key", ["a" + ".a" * 100_000, '"a"' + '."a"' * 100_000, "a" + " .\t'a'" * 100_000])
+@pytest.mark.parametrize(
+    "key", ["a" + ".a" * 100_000, '"a"' + '."a"' * 100_000, "a" + " .\t'a'" * 100_000]
+)
 def test_toml_of_long_keys(key: str) -> None:
     with pytest.raises(ValueError, match="a key has more than 32 parts"):
         crio.parse(f"{key} = 1\n")

@@ -1,4 +1,6 @@
-"""Nothing that nobody asked for: what is set by default, where, and how an intent says otherwise."""
+"""Nothing that nobody asked for: what is set by default, where, and how an intent says
+otherwise.
+"""
 
 from collections.abc import Iterator
 from typing import Any, get_args
@@ -8,11 +10,11 @@ import pytest
 from cpuplan import components, defaults
 from cpuplan.backends import kubernetes, openshift
 from cpuplan.components import crio, kernel, kubelet, kubelet_checks, memory
-from cpuplan.components.setting import Setting, Value
+from cpuplan.model.pools import DefaultName
 from cpuplan.plan import NodePlan
-from cpuplan.pools import DefaultName
 from cpuplan.render import defaults as render
 from cpuplan.render.explain import explain_default, explain_setting
+from cpuplan.setting import Setting, Value
 from tests import named_cases
 from tests.machines.plans import no_position, plan, regular
 from tests.unit.components.test_components import PLANS
@@ -51,7 +53,9 @@ def of(node: NodePlan) -> dict[str, dict[str, Value]]:
 @pytest.mark.parametrize("version", ["1.30", "1.33", "1.37"])
 @pytest.mark.parametrize("vendor", ["GenuineIntel", "AuthenticAMD", "HygonGenuine", ""])
 @pytest.mark.parametrize("model", [85, 106, None])
-def test_plain_kubernetes_has_what_was_asked_for(version: str, vendor: str, model: int | None) -> None:
+def test_plain_kubernetes_has_what_was_asked_for(
+    version: str, vendor: str, model: int | None
+) -> None:
     found = of(plan(platform="kubernetes", version=version, vendor=vendor, model=model))
     assert {component: set(values) for component, values in found.items()} == NEEDED
 
@@ -66,7 +70,9 @@ def test_a_shared_pool_needs_a_handler_and_nothing_else() -> None:
 
 
 def test_a_node_without_wishes_has_no_objects_and_no_empty_files() -> None:
-    node = plan(spec={"defaults": [{"disable": "infra-containers", "because": "one"}]}, **KUBERNETES)
+    node = plan(
+        spec={"defaults": [{"disable": "infra-containers", "because": "one"}]}, **KUBERNETES
+    )
     assert list(kubernetes.manifests(node)) == []
     assert all(kubernetes.node_files(node).values())
     assert crio.path(node).lstrip("/") not in kubernetes.node_files(node)
@@ -96,7 +102,9 @@ def test_real_time_is_the_default_of_openshift_only(hint: bool | None, wanted: b
         ("memoryManagerPolicy", "Static", {"memoryManagerPolicy", "reservedMemory"}),
     ],
 )
-def test_the_kubelet_is_told_what_was_asked_for_and_no_more(field: str, value: object, keys: set[str]) -> None:
+def test_the_kubelet_is_told_what_was_asked_for_and_no_more(
+    field: str, value: object, keys: set[str]
+) -> None:
     found = of(plan(spec={"kubelet": {field: value}}, **KUBERNETES))["kubelet"]
     assert found.keys() == NEEDED["kubelet"] | keys
 
@@ -106,11 +114,16 @@ def test_the_kubelet_is_told_what_was_asked_for_and_no_more(field: str, value: o
     [
         ({}, 100),
         ({"evictionHard": {}}, 100),
-        ({"evictionHard": {"memory.available": "300Mi"}, "systemReserved": {"memory": "1Gi"}}, 1324),
+        (
+            {"evictionHard": {"memory.available": "300Mi"}, "systemReserved": {"memory": "1Gi"}},
+            1324,
+        ),
     ],
 )
 def test_a_memory_manager_reserves_what_is_known(given: dict[str, Any], total: int) -> None:
-    """The kubelet has a threshold of its own, whoever says nothing; a warning asks for what the nodes have."""
+    """The kubelet has a threshold of its own, whoever says nothing; a warning asks for what the
+    nodes have.
+    """
     node = plan(spec={"kubelet": {"memoryManagerPolicy": "Static", **given}}, **KUBERNETES)
     assert memory.reservation(node) == total * 1024**2
     assert kubelet_checks.check(node, no_position) == []
@@ -123,11 +136,22 @@ def default_settings() -> Iterator[tuple[NodePlan, Setting]]:
     nodes = [node for name in named_cases.CASES for node in named_cases.compiled(name).plan.nodes]
     for version in ("4.14", "4.17", "4.22", "5.1"):
         nodes.append(plan(regular(cores=8), shared="2", isolcpus="3", version=version))
-        dpdk = {"openVSwitch": {"dpdk": True}, "net": {"userLevelNetworking": True, "receivePacketSteering": True}}
+        dpdk = {
+            "openVSwitch": {"dpdk": True},
+            "net": {"userLevelNetworking": True, "receivePacketSteering": True},
+        }
         nodes.append(plan(regular(cores=8), isolcpus="3", version=version, spec=dpdk))
     for version in ("1.27", "1.33", "1.36"):
-        hints = {"workloadHints": {"realTime": True, "highPowerConsumption": True}, "runtime": {"handler": "a"}}
-        more: dict[str, Any] = {"shared": "2", "isolcpus": "3", "platform": "kubernetes", "version": version}
+        hints = {
+            "workloadHints": {"realTime": True, "highPowerConsumption": True},
+            "runtime": {"handler": "a"},
+        }
+        more: dict[str, Any] = {
+            "shared": "2",
+            "isolcpus": "3",
+            "platform": "kubernetes",
+            "version": version,
+        }
         nodes += [plan(regular(cores=8), spec=spec, **more) for spec in ({}, hints)]
     for node in [*nodes, *PLANS.values()]:
         for setting in components.all_settings(node):
@@ -162,9 +186,19 @@ def test_the_names_of_switches_are_those_of_the_table() -> None:
 def test_no_can_be_said_of_each(name: str) -> None:
     """Each switch takes away all that has its reasons, and nothing else."""
     whole = plan(regular(cores=8), version="5.1", model=106)
-    without = plan(regular(cores=8), version="5.1", model=106, spec={"defaults": [{"disable": name, "because": "no"}]})
+    without = plan(
+        regular(cores=8),
+        version="5.1",
+        model=106,
+        spec={"defaults": [{"disable": name, "because": "no"}]},
+    )
     before, after = of(whole), of(without)
-    gone = {(one, key) for one, values in before.items() for key in values if key not in after.get(one, {})}
+    gone = {
+        (one, key)
+        for one, values in before.items()
+        for key in values
+        if key not in after.get(one, {})
+    }
     own = {
         (setting.component, setting.key)
         for setting in components.all_settings(whole)
@@ -182,27 +216,41 @@ def test_no_can_be_said_of_each(name: str) -> None:
     assert [one.code for one in components.check(without, no_position)] == []
 
 
-@pytest.mark.parametrize("name", [name for name, row in defaults.SWITCHES.items() if "kubernetes" in row.possible])
+@pytest.mark.parametrize(
+    "name", [name for name, row in defaults.SWITCHES.items() if "kubernetes" in row.possible]
+)
 def test_yes_can_be_said_on_kubernetes(name: str) -> None:
     spec = {"defaults": [{"enable": name, "because": "it is wanted"}]}
     node = plan(spec=spec, **KUBERNETES)
-    found = [one for one in components.all_settings(node) if name in {row.name for row in _rows(one)}]
+    found = [
+        one for one in components.all_settings(node) if name in {row.name for row in _rows(one)}
+    ]
     assert found
     assert [one.code for one in components.check(node, no_position)] == []
     if "kubernetes" not in defaults.SWITCHES[name].on:
-        assert any(reason.origin == "Intent/ran:spec.defaults.0" for one in found for reason in one.reasons)
+        assert any(
+            reason.origin == "Intent/ran:spec.defaults.0" for one in found for reason in one.reasons
+        )
 
 
 def _rows(setting: Setting) -> list[defaults.Default]:
     texts = {reason.text for reason in setting.reasons}
-    return [row for row in defaults.of_setting(setting.component, setting.key) if row.reason in texts]
+    return [
+        row for row in defaults.of_setting(setting.component, setting.key) if row.reason in texts
+    ]
 
 
 def test_scripts_stay_where_units_run_them() -> None:
     pages = {"pages": [{"size": "2M", "count": 8, "numaNode": 0}]}
-    node = plan(offlined="7", spec={"hugePages": pages, "defaults": [{"disable": "scripts", "because": "unused"}]})
+    node = plan(
+        offlined="7",
+        spec={"hugePages": pages, "defaults": [{"disable": "scripts", "because": "unused"}]},
+    )
     found = of(node)["units"]
-    assert {"/usr/local/bin/hugepages-allocation.sh", "/usr/local/bin/set-cpus-offline.sh"} <= found.keys()
+    assert {
+        "/usr/local/bin/hugepages-allocation.sh",
+        "/usr/local/bin/set-cpus-offline.sh",
+    } <= found.keys()
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(row.name for row in defaults.DEFAULTS))

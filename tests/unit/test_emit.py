@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from cpuplan.emit import Flow, Noted, to_json, to_toml, to_yaml, to_yaml_documents
-from cpuplan.load.yaml import parse
+from cpuplan.read.yaml import parse
 
 WORDS = """
 yes No ON off y N true False NULL null ~ 0 017 0o17 0O17 0x1 0X1F 0b1 0B1 1_000 1,000 12:30 1:2:3.5 2024-01-02
@@ -80,10 +80,14 @@ NASTY = [
     "\\" * 600,
 ]
 
-TEXTS = st.one_of(st.sampled_from(NASTY), st.text(max_size=12), st.text("ab \n\t:#-'\"\\0,1{}[]", max_size=10))
+TEXTS = st.one_of(
+    st.sampled_from(NASTY), st.text(max_size=12), st.text("ab \n\t:#-'\"\\0,1{}[]", max_size=10)
+)
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(2**63) + 1, 2**63 - 1), TEXTS)
 DATA = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=12
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
 )
 MAPPINGS = st.dictionaries(TEXTS, DATA, min_size=1, max_size=4)
 
@@ -113,9 +117,15 @@ def assert_read_back(text: str, documents: list[Any]) -> None:
 
 @pytest.mark.parametrize("text", NASTY)
 def test_every_reader_gives_a_nasty_text_back(text: str) -> None:
-    places = {"value": text, "list": [text, [text, text]], text + "k": {text: text, "last": [{text: text, "z": 0}]}}
+    places = {
+        "value": text,
+        "list": [text, [text, text]],
+        text + "k": {text: text, "last": [{text: text, "z": 0}]},
+    }
     flow = {"flow": [text, {text: text, "x": [text]}]}
-    assert_read_back(to_yaml({**places, "flow": Flow(flow["flow"])}, header=text), [{**places, **flow}])
+    assert_read_back(
+        to_yaml({**places, "flow": Flow(flow["flow"])}, header=text), [{**places, **flow}]
+    )
 
 
 @given(MAPPINGS)
@@ -150,7 +160,11 @@ def test_json_round_trips(data: dict[str, Any]) -> None:
     assert json.dumps(json.loads(text)) == json.dumps(data, sort_keys=True)
 
 
-@given(st.dictionaries(TEXTS, st.recursive(TEXTS | st.booleans() | st.integers(-(2**63), 2**63 - 1), st.lists)))
+@given(
+    st.dictionaries(
+        TEXTS, st.recursive(TEXTS | st.booleans() | st.integers(-(2**63), 2**63 - 1), st.lists)
+    )
+)
 def test_toml_round_trips(data: dict[str, Any]) -> None:
     assert tomllib.loads(to_toml(data)) == data
 
@@ -271,7 +285,12 @@ def test_half_a_character_is_refused() -> None:
 
 
 def test_a_note_stands_above_its_text() -> None:
-    data = {"contents": {"source": Noted("aGk=", "hi\n\n# there\x1b\n")}, "files": [{"source": Noted("aGk=", "hi")}]}
+    data = {
+        "contents": {"source": Noted("aGk=", "hi\n\n# there\x1b\n")},
+        "files": [{"source": Noted("aGk=", "hi")}],
+    }
     text = to_yaml(data)
-    assert text == ("contents:\n  # hi\n  #\n  # # there\\x1b\n  source: aGk=\nfiles:\n- source: aGk=\n")
+    assert text == (
+        "contents:\n  # hi\n  #\n  # # there\\x1b\n  source: aGk=\nfiles:\n- source: aGk=\n"
+    )
     assert yaml.safe_load(text) == data

@@ -25,14 +25,20 @@ def mixed(target: Path, how: str, smaller: str = "") -> Path:
     project = make_project(target, UNLIKE)
     for name in ("case.yaml", "expected.txt"):
         (project / name).unlink()
-    edit(project, INTENT, "    pool: worker-du\n", f"    pool: worker-du\n    mixedHardware: {how}\n")
+    edit(
+        project, INTENT, "    pool: worker-du\n", f"    pool: worker-du\n    mixedHardware: {how}\n"
+    )
     if smaller:
         edit(project, SITE, "regular: {coresPerSocket: 8}", smaller)
     return project
 
 
 def manifests(project: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (project / MANIFESTS).iterdir() if path.name[0].isdigit()}
+    return {
+        path.name: path.read_bytes()
+        for path in (project / MANIFESTS).iterdir()
+        if path.name[0].isdigit()
+    }
 
 
 def test_each_hardware_gets_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +67,9 @@ def test_labels_in_the_inventory_are_enough(tmp_path: Path) -> None:
     assert (problem.code, "worker-du-small " in problem.message) == ("CP289", True)
 
 
-def test_pools_stay_when_hardware_comes_and_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pools_stay_when_hardware_comes_and_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     project = mixed(tmp_path, "split")
     assert run_in(project, ["compile"], capsys)[0] == 0
     both, locked = manifests(project), (project / LOCK).read_text()
@@ -80,7 +88,9 @@ def test_pools_stay_when_hardware_comes_and_goes(tmp_path: Path, capsys: pytest.
 SAME_CPUS = "vendor: GenuineIntel\n  regular: {coresPerSocket: 8, threadsPerCore: 2, memoryPerNumaNode: 16Gi}"
 
 
-def test_a_common_layout_has_the_same_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_common_layout_has_the_same_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     project = mixed(tmp_path, "common", SAME_CPUS)
     edit(project, INTENT, "{cores: 1, per: numaNode}", "{count: 4}")
     code, _, said = run_in(project, ["compile"], capsys)
@@ -106,16 +116,22 @@ def test_a_common_layout_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "move" not in said
     edit(project, INTENT, "{count: 4}", "{count: 6}")
     _, _, said = run_in(project, ["compile"], capsys)
-    assert said.count("from isolated to reserved: reserved takes 6 CPUs (intents/main.yaml:14)") == 2
+    assert (
+        said.count("from isolated to reserved: reserved takes 6 CPUs (intents/main.yaml:14)") == 2
+    )
 
 
-def test_a_common_layout_follows_its_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_common_layout_follows_its_nodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The intent and the hardware of a pool get other names, and no CPU moves."""
     project = mixed(tmp_path, "common", SAME_CPUS)
     edit(project, INTENT, "{cores: 1, per: numaNode}", "{count: 4}")
     assert run_in(project, ["compile"], capsys)[0] == 0
     text = (project / LOCK).read_text()
-    layout = next(line for line in text.splitlines() if "main-small," in line).partition("pools: ")[2]
+    layout = next(line for line in text.splitlines() if "main-small," in line).partition("pools: ")[
+        2
+    ]
     pools = layout.partition(", solvedFrom")[0]
     odd = '{reserved: "3,7,11,15", isolated: "0-2,4-6,8-10,12-14"}'
     edit(project, INTENT, "spec:\n", "spec:\n  rules: [{disable: cpu0-reserved, because: moved}]\n")

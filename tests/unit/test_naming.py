@@ -15,14 +15,26 @@ from hypothesis import strategies as st
 import cpuplan
 from cpuplan import naming
 from cpuplan.codes import CODES
-from cpuplan.document import name_form
 from cpuplan.importers.base import node_name
-from cpuplan.inventory import NodesSpec
+from cpuplan.model.document import name_form
+from cpuplan.model.inventory import NodesSpec
 from cpuplan.naming import is_subdomain, name_from, problem_of
 from cpuplan.write.stage import stage_of
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 
-GOOD = ["a", "0", "worker-0", "w.a.b", "worker-0.lab.example.com", "a--b", "console", "com", "com10", "com0-1", "nul1"]
+GOOD = [
+    "a",
+    "0",
+    "worker-0",
+    "w.a.b",
+    "worker-0.lab.example.com",
+    "a--b",
+    "console",
+    "com",
+    "com10",
+    "com0-1",
+    "nul1",
+]
 BAD = [
     "", "W", "w\n", "w\r\n", " w", "w\t", "a..b", "a.-b", "a-.b", "-a", "a-", ".a", "a.", "..", "a/b", "a\\b", "ä",
     "a_b", "con", "prn", "aux", "nul", "com0", "com9", "lpt0", "lpt9", "con.lab", "nul.a.b", "a\0",
@@ -72,7 +84,12 @@ def test_a_name_is_made_of_anything(text: str, dots: bool) -> None:
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [("a..b.json", "a.b"), ("con.lab.json", "host-con.lab"), ("nul.txt", "host-nul"), ("x" * 300 + ".json", "x" * 250)],
+    [
+        ("a..b.json", "a.b"),
+        ("con.lab.json", "host-con.lab"),
+        ("nul.txt", "host-nul"),
+        ("x" * 300 + ".json", "x" * 250),
+    ],
 )
 def test_nodes_called_after_files(path: str, name: str) -> None:
     assert node_name(Path("/tmp", path)) == name
@@ -98,7 +115,11 @@ def test_the_longest_names_are_written(
     node += "n" * (naming.LONGEST_NODE - len(node))
     intent = "i" * (naming.LONGEST_NAME - len("-small"))
     inventory, main = project / "inventories/site.yaml", project / "intents/main.yaml"
-    text = inventory.read_text().replace("worker-[0-1]", node).replace("role: worker", "role: worker, pool: x")
+    text = (
+        inventory.read_text()
+        .replace("worker-[0-1]", node)
+        .replace("role: worker", "role: worker, pool: x")
+    )
     inventory.write_text(text.replace("cluster: lab", f"cluster: {'c' * 63}"))
     for mode in "mco", "performanceProfile":
         target = f'platform: openshift\n    mode: {mode}\n    pool: {"p" * 63}\n    version: "4.20"'
@@ -112,7 +133,11 @@ def test_the_longest_names_are_written(
         assert max(len(path.name) for path in paths) <= naming.LONGEST_FILE
         assert naming.LONGEST_FILE in {len(path.name) for path in paths}
         objects = [path.read_text() for path in paths if path.suffix == ".yaml"]
-        names = [name for text in objects for name in re.findall(r"^ +-? *name: (\S+)$", text, re.MULTILINE)]
+        names = [
+            name
+            for text in objects
+            for name in re.findall(r"^ +-? *name: (\S+)$", text, re.MULTILINE)
+        ]
         assert max(map(len, names)) <= naming.LONGEST_OBJECT
     main.write_text(main.read_text().replace(intent, intent + "i"))
     code, _, err = run_in(project, ["validate"], capsys)
@@ -126,18 +151,33 @@ def test_what_stands_around_names() -> None:
 
 
 def test_a_dollar_is_no_end() -> None:
-    """Python's `$` is before a line end, too: who asks for the end writes `\\Z`, or matches in full."""
+    """Python's `$` is before a line end, too: who asks for the end writes `\\Z`, or matches in
+    full.
+    """
     for module in sources():
         loaded = importlib.import_module(module.name)
-        names = {name for name, value in vars(loaded).items() if isinstance(value, re.Pattern) and has_dollar(value)}
+        names = {
+            name
+            for name, value in vars(loaded).items()
+            if isinstance(value, re.Pattern) and has_dollar(value)
+        }
         tree = ast.parse(Path(str(loaded.__file__)).read_text())
         for node in ast.walk(tree):
             match node:
-                case ast.Call(func=ast.Attribute(value=value, attr="match" | "search" | "sub" | "split"), args=args):
+                case ast.Call(
+                    func=ast.Attribute(value=value, attr="match" | "search" | "sub" | "split"),
+                    args=args,
+                ):
                     used = ast.unparse(value)
                     assert used not in names, f"{module.name}:{node.lineno}: {used}"
-                    if used == "re" and isinstance(args[0], ast.Constant) and "MULTILINE" not in ast.unparse(node):
-                        assert not has_dollar(re.compile(str(args[0].value))), f"{module.name}:{node.lineno}"
+                    if (
+                        used == "re"
+                        and isinstance(args[0], ast.Constant)
+                        and "MULTILINE" not in ast.unparse(node)
+                    ):
+                        assert not has_dollar(re.compile(str(args[0].value))), (
+                            f"{module.name}:{node.lineno}"
+                        )
 
 
 def has_dollar(pattern: re.Pattern[str]) -> bool:
@@ -152,13 +192,17 @@ def sources() -> Iterator[pkgutil.ModuleInfo]:
 
 
 def test_every_file_can_be_checked_out_on_windows() -> None:
-    listed = [path.read_text() for path in (REPOSITORY / "tests/cases").glob("*/expected/files.txt")]
+    listed = [
+        path.read_text() for path in (REPOSITORY / "tests/cases").glob("*/expected/files.txt")
+    ]
     paths = {line.split()[-1] for text in listed for line in text.splitlines()}
     paths |= {str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "out").rglob("*")}
     assert len(paths) > 200
     for part in {part for path in paths for part in path.split("/")}:
         assert not re.search(r'[<>:"|?*\\\x00-\x1f]|[. ]\Z', part), part
-        assert not re.match(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", part, re.IGNORECASE), part
+        assert not re.match(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", part, re.IGNORECASE), (
+            part
+        )
 
 
 def test_the_documents_tell_the_lengths() -> None:

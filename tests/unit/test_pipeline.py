@@ -27,13 +27,19 @@ def run(project: Path, *arguments: str, hash_seed: str = "0", cwd: Path = REPOSI
     )
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(REPOSITORY)}
     words = [sys.executable, "-c", program, "-C", str(project), *arguments]
-    done = subprocess.run(words, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, env=environment, cwd=cwd, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stderr
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +56,9 @@ def test_committed_tree_is_what_the_inputs_give(compiled: Path) -> None:
     for files in (committed, made):
         files.pop(".cpuplan/written", None)  # a note of this machine, which Git ignores
     assert made == committed
-    assert (compiled / "intents/plan.lock.yaml").read_text() == (REPOSITORY / "intents/plan.lock.yaml").read_text()
+    assert (compiled / "intents/plan.lock.yaml").read_text() == (
+        REPOSITORY / "intents/plan.lock.yaml"
+    ).read_text()
 
 
 def test_same_bytes_for_another_hash_seed_and_folder(compiled: Path, tmp_path: Path) -> None:
@@ -89,15 +97,21 @@ def test_an_edit_beside_the_pools_keeps_the_layout(compiled: Path, tmp_path: Pat
     assert "changed" in errors
     lock = "intents/plan.lock.yaml"
     assert (project / lock).read_text() == (compiled / lock).read_text()
-    assert b"hugepages=16" in (project / "out/clusters/lab/manifests/10-machineconfig-low-latency.yaml").read_bytes()
+    assert (
+        b"hugepages=16"
+        in (project / "out/clusters/lab/manifests/10-machineconfig-low-latency.yaml").read_bytes()
+    )
 
 
-def test_an_edit_of_pools_that_the_layout_satisfies_needs_no_solver(compiled: Path, tmp_path: Path) -> None:
+def test_an_edit_of_pools_that_the_layout_satisfies_needs_no_solver(
+    compiled: Path, tmp_path: Path
+) -> None:
     project = tmp_path / "copy"
     shutil.copytree(compiled, project)
     intent, lock = project / "intents/lab.yaml", project / "intents/plan.lock.yaml"
     pools = [line.partition(", solvedFrom")[0] for line in lock.read_text().splitlines()]
-    intent.write_text(intent.read_text().replace("percent: 12", "percent: 11"))  # 4 of 32 CPUs, both
+    # 4 of 32 CPUs, both
+    intent.write_text(intent.read_text().replace("percent: 12", "percent: 11"))
     assert run(project, "compile").endswith("False\n")
     assert [line.partition(", solvedFrom")[0] for line in lock.read_text().splitlines()] == pools
     assert lock.read_text() != (compiled / "intents/plan.lock.yaml").read_text()

@@ -28,7 +28,9 @@ def test_to_bytes(text: str, size: int) -> None:
     assert to_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "Mi", "1.Gi", "1e", "1e100", "1 Gi", "-1", "1GiB", "1g", "1Gi\n"])
+@pytest.mark.parametrize(
+    "text", ["", "Mi", "1.Gi", "1e", "1e100", "1 Gi", "-1", "1GiB", "1g", "1Gi\n"]
+)
 def test_to_bytes_refuses(text: str) -> None:
     with pytest.raises(ValueError, match="is no quantity"):
         to_bytes(text)

@@ -1,4 +1,6 @@
-"""Reading what others made: refused are pipes, devices, links out, what may not be read, and too much."""
+"""Reading what others made: refused are pipes, devices, links out, what may not be read, and too
+much.
+"""
 
 import errno
 import os
@@ -31,7 +33,10 @@ def names(root: Path, found: files.Found) -> list[str]:
 
 
 def said(root: Path, found: files.Found) -> dict[str, str]:
-    return {os.path.relpath(path, root): error.problem.replace(str(root), "ROOT") for path, error in found.problems}
+    return {
+        os.path.relpath(path, root): error.problem.replace(str(root), "ROOT")
+        for path, error in found.problems
+    }
 
 
 def test_a_file_is_read_whole(root: Path) -> None:
@@ -154,7 +159,10 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
             assert (error.value.problem, error.value.errno) == ("Permission denied", errno.EACCES)
         found = list_files(tmp_path, tmp_path / "closed/deeper", within=tmp_path)
     (tmp_path / "closed").chmod(0o755)
-    assert said(tmp_path, found) == {"closed": "Permission denied", "closed/deeper": "Permission denied"}
+    assert said(tmp_path, found) == {
+        "closed": "Permission denied",
+        "closed/deeper": "Permission denied",
+    }
     assert names(tmp_path, found) == ["file.yaml"]
 
 
@@ -197,7 +205,11 @@ def test_links_in_a_folder(root: Path) -> None:
 
 def test_hard_links_are_files_of_their_own(root: Path) -> None:
     os.link(root / "a/one.yaml", root / "a/same.yaml")
-    assert names(root, list_files(root / "a", within=root)) == ["a/b/two.yml", "a/one.yaml", "a/same.yaml"]
+    assert names(root, list_files(root / "a", within=root)) == [
+        "a/b/two.yml",
+        "a/one.yaml",
+        "a/same.yaml",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from cpuplan import pipeline
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import errors
-from cpuplan.load import lock
-from cpuplan.load.documents import Documents
-from cpuplan.load.lock import Locked
+from cpuplan.fleet import lock
+from cpuplan.fleet.lock import Locked
+from cpuplan.model.pools import GOAL_ORDER
 from cpuplan.plan import NodeClass
-from cpuplan.pools import GOAL_ORDER
+from cpuplan.read.documents import Documents
 from cpuplan.render import moves as render
 from cpuplan.solve import solver, statements
 from cpuplan.source import Position
@@ -29,7 +29,9 @@ LOCK = "intents/plan.lock.yaml"
 SERVER = machine(16, 2, sockets=2, numa_nodes=2, caches=4)
 
 
-def project_of(node: NodeClass, layout: dict[str, CpuSet], solved_from: str = "") -> pipeline.Project:
+def project_of(
+    node: NodeClass, layout: dict[str, CpuSet], solved_from: str = ""
+) -> pipeline.Project:
     """A project of one class with a lock."""
     place = Position(LOCK, 1, 1)
     entry = Locked(solved_from or "other", layout, place, dict.fromkeys(layout, place))
@@ -69,7 +71,9 @@ ROWS = [
         {"reserved": {"cores": 1}},
         {"reserved": "0,16", "shared": "5,21", "isolated": "1-4,6-15,17-20,22-31"},
         {"reserved": "0,16", "isolated": "1-15,17-31"},
-        ["site/ran-icx: CPUs 5,21 move from shared to isolated: the intent has no shared, which has CPUs 5,21"],
+        [
+            "site/ran-icx: CPUs 5,21 move from shared to isolated: the intent has no shared, which has CPUs 5,21"
+        ],
     ),
     # A machine with two CPUs less.
     (
@@ -97,7 +101,9 @@ def test_fewest_cpus_move(
 
 def test_solving_afresh_says_what_is_gained() -> None:
     node = node_class(SERVER, {"reserved": {"cores": 2}})
-    project = project_of(node, parsed({"reserved": "0,8,16,24", "isolated": "1-7,9-15,17-23,25-31"}))
+    project = project_of(
+        node, parsed({"reserved": "0,8,16,24", "isolated": "1-7,9-15,17-23,25-31"})
+    )
     plan, _ = pipeline.solve(project, resolve=True)
     assert list(render.lines(pipeline.moves(project, plan), project.locate)) == [
         "site/ran-icx: CPUs 1,17 move from isolated to reserved: reserved is on 1 NUMA node instead of 2",
@@ -138,12 +144,16 @@ def test_a_changed_number_moves_no_cpu_that_need_not(node: NodeClass, data: st.D
         place = place[key]
     place[last] += data.draw(st.sampled_from([-1, 1, 2]))
     try:
-        changed = node.saying(type(node.spec).model_validate(said | {"objective": list(GOAL_ORDER)}))
+        changed = node.saying(
+            type(node.spec).model_validate(said | {"objective": list(GOAL_ORDER)})
+        )
     except ValueError:
         assume(False)
     allowed = layouts(changed)
     plan, _ = pipeline.solve(project_of(changed, before))
-    assert bool(plan.nodes) == (bool(allowed) and not errors(statements.check(changed, lambda _: None)))
+    assert bool(plan.nodes) == (
+        bool(allowed) and not errors(statements.check(changed, lambda _: None))
+    )
     if plan.nodes:
         after = {name: cpus.bits for name, cpus in sets_of(plan.nodes[0]).items()}
         fewest = min(oracle._moved(changed, layout, before) for layout in allowed)
@@ -152,7 +162,11 @@ def test_a_changed_number_moves_no_cpu_that_need_not(node: NodeClass, data: st.D
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 FURTHER = """\
@@ -175,7 +189,9 @@ spec:
 """
 
 
-def test_what_is_added_beside_changes_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_added_beside_changes_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     project = make_project(tmp_path / "project")
     assert run_in(project, ["compile"], capsys)[0] == 0
     before, entries = files(project / "out"), (project / LOCK).read_text()
@@ -190,11 +206,17 @@ def test_what_is_added_beside_changes_nothing_else(tmp_path: Path, capsys: pytes
     assert set(entries.splitlines()) <= set((project / LOCK).read_text().splitlines())
 
 
-def test_a_node_more_in_a_class_keeps_the_lock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_more_in_a_class_keeps_the_lock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     project = make_project(tmp_path / "project")
     assert run_in(project, ["compile"], capsys)[0] == 0
     text = (project / LOCK).read_bytes()
-    (inventory,) = (path for path in (project / "inventories").rglob("*.yaml") if "worker-[0-1]" in path.read_text())
+    (inventory,) = (
+        path
+        for path in (project / "inventories").rglob("*.yaml")
+        if "worker-[0-1]" in path.read_text()
+    )
     inventory.write_text(inventory.read_text().replace("worker-[0-1]", "worker-[0-2]"))
     assert run_in(project, ["compile"], capsys)[0] == 0
     assert (project / LOCK).read_bytes() == text
@@ -202,7 +224,10 @@ def test_a_node_more_in_a_class_keeps_the_lock(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize(
     ("path", "old", "new"),
-    [("intents/main.yaml", "name: main", "name: other"), ("inventories", "labels:", "offline: 15\n    labels:")],
+    [
+        ("intents/main.yaml", "name: main", "name: other"),
+        ("inventories", "labels:", "offline: 15\n    labels:"),
+    ],
 )
 def test_a_class_of_another_name_starts_from_what_it_was(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, old: str, new: str
@@ -211,17 +236,23 @@ def test_a_class_of_another_name_starts_from_what_it_was(
     project = make_project(tmp_path / "project")
     assert run_in(project, ["compile"], capsys)[0] == 0
     text = (project / LOCK).read_text()
-    odd = text.replace('"0,4,8,12"', '"0,5,8,13"').replace("1-3,5-7,9-11,13-15", "1-4,6-7,9-12,14-15")
+    odd = text.replace('"0,4,8,12"', '"0,5,8,13"').replace(
+        "1-3,5-7,9-11,13-15", "1-4,6-7,9-12,14-15"
+    )
     assert odd != text
     (project / LOCK).write_text(odd)
-    for place in (project / path).rglob("*.yaml") if (project / path).is_dir() else [project / path]:
+    for place in (
+        (project / path).rglob("*.yaml") if (project / path).is_dir() else [project / path]
+    ):
         place.write_text(place.read_text().replace(old, new))
     shutil.rmtree(project / "out")
     assert run_in(project, ["compile"], capsys)[0] == 0
     assert 'reserved: "0,5,8,13"' in (project / LOCK).read_text()
 
 
-def test_checking_and_validating_write_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checking_and_validating_write_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     project = make_project(tmp_path / "project")
     assert run_in(project, ["compile"], capsys)[0] == 0
     text = (project / LOCK).read_text()
@@ -231,6 +262,9 @@ def test_checking_and_validating_write_nothing(tmp_path: Path, capsys: pytest.Ca
     before = files(project)
     code, _, said = run_in(project, ["compile", "--check", "--resolve"], capsys)
     assert code == 3
-    assert "lab/main-small: CPUs 4,12 move from isolated to reserved: low cores go to the first pools" in said
+    assert (
+        "lab/main-small: CPUs 4,12 move from isolated to reserved: low cores go to the first pools"
+        in said
+    )
     assert run_in(project, ["validate"], capsys)[0] == 0
     assert files(project) == before

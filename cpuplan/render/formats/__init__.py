@@ -1,10 +1,13 @@
-"""Diagnostics for people, programs and code hosts: a module for each format, imported when it is asked for."""
+"""Diagnostics for people, programs and code hosts: a module for each format, imported when it is
+asked for.
+"""
 
 from importlib import import_module
 
 from cpuplan.render.formats.report import Report
 
-#: Format -> what it is for. The module is `cpuplan.render.formats.<name>`, with a function `render`.
+#: Format -> what it is for. The module is `cpuplan.render.formats.<name>`, with a function
+#: `render`.
 FORMATS = {
     "text": "for people",
     "json": "one document, see docs/ci.md",
@@ -23,6 +26,8 @@ def render(name: str, report: Report) -> str:
 
 
 def notice(name: str, report: Report) -> str:
-    """What those who read the format will not be shown, as they take no more; empty where they are shown all."""
+    """What those who read the format will not be shown, as they take no more; empty where they are
+    shown all.
+    """
     module = import_module(f"cpuplan.render.formats.{name}")
     return module.notice(report) if hasattr(module, "notice") else ""

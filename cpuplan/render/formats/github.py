@@ -1,7 +1,9 @@
-"""Workflow commands of GitHub Actions: a line for each finding, shown beside the lines of a pull request.
+"""Workflow commands of GitHub Actions: a line for each finding, shown beside the lines of a pull
+request.
 
-https://docs.github.com/actions/reference/workflow-commands-for-github-actions; the escapes are those of
-actions/toolkit, packages/core/src/command.ts. GitHub shows ten annotations of each severity for a step.
+https://docs.github.com/actions/reference/workflow-commands-for-github-actions; the escapes are
+those of actions/toolkit, packages/core/src/command.ts. GitHub shows ten annotations of each
+severity for a step.
 """
 
 from cpuplan.codes import CODES
@@ -32,7 +34,10 @@ def _command(each: Diagnostic, report: Report) -> str:
     title = f"{each.code} {CODES[each.code].title}"
     text = message_of(each)
     if each.waiver:
-        title, text = f"{title} (waived)", f"{text}\nwaived until {each.waiver.expires}: {each.waiver.reason}"
+        title, text = (
+            f"{title} (waived)",
+            f"{text}\nwaived until {each.waiver.expires}: {each.waiver.reason}",
+        )
     properties = {**_place(each, report), "title": title}
     shown = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
     return f"::{'notice' if each.waiver else _COMMANDS[each.severity]} {shown}::{_escaped(text)}"

@@ -1,4 +1,6 @@
-"""A Code Quality report of GitLab (https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format)."""
+"""A Code Quality report of GitLab
+(https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format).
+"""
 
 from cpuplan.diagnostics import Severity
 from cpuplan.emit import to_json
@@ -9,7 +11,9 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE
 
 
 def render(report: Report) -> str:
-    """Waived findings are of severity info. GitLab compares reports by their fingerprints, which must be unique."""
+    """Waived findings are of severity info. GitLab compares reports by their fingerprints, which
+    must be unique.
+    """
     found = report.listed
     rows = [
         {

@@ -1,4 +1,6 @@
-"""JSON Lines (jsonlines.org): each finding by itself, so that a reader needs no more memory than for one."""
+"""JSON Lines (jsonlines.org): each finding by itself, so that a reader needs no more memory than
+for one.
+"""
 
 import json
 
@@ -6,7 +8,9 @@ from cpuplan.render.formats.report import Report, findings, summary_data
 
 
 def render(report: Report) -> str:
-    """`{"type": "finding", ...}` with the keys of `report.to_data`, then always `{"type": "summary", ...}`."""
+    """`{"type": "finding", ...}` with the keys of `report.to_data`, then always `{"type":
+    "summary", ...}`.
+    """
     rows = [{"type": "finding", **each} for each in findings(report)]
     rows.append({"type": "summary", "version": 1, **summary_data(report)})
     return "".join(f"{json.dumps(row)}\n" for row in rows)

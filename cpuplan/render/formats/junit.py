@@ -1,8 +1,9 @@
-"""JUnit's XML as GitLab, Jenkins and Azure DevOps read it (https://github.com/testmoapp/junitxml tells what they take).
+"""JUnit's XML as GitLab, Jenkins and Azure DevOps read it (https://github.com/testmoapp/junitxml
+tells what they take).
 
-A test case for each finding: an error fails, and with --strict a warning; a waived one is skipped; of others the text
-is told. Without findings there is one that passes: Jenkins takes a report without any for a broken one. No times and
-no hosts: the same findings are the same bytes.
+A test case for each finding: an error fails, and with --strict a warning; a waived one is skipped;
+of others the text is told. Without findings there is one that passes: Jenkins takes a report
+without any for a broken one. No times and no hosts: the same findings are the same bytes.
 """
 
 from collections.abc import Iterator

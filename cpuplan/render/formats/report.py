@@ -31,22 +31,32 @@ class Report(NamedTuple):
         return tuple(d for d in self.diagnostics if self.verbose or not d.waiver)
 
     def file_of(self, diagnostic: Diagnostic) -> str:
-        """The file of a finding; the project's folder for one without a place: code hosts want a path of each."""
+        """The file of a finding; the project's folder for one without a place: code hosts want a
+        path of each.
+        """
         return self.shown(diagnostic.position.path if diagnostic.position else ".")
 
     def fails(self, diagnostic: Diagnostic) -> bool:
         """Whether the finding fails the command."""
         if diagnostic.waiver:
             return False
-        return diagnostic.severity is Severity.ERROR or (self.strict and diagnostic.severity is Severity.WARNING)
+        return diagnostic.severity is Severity.ERROR or (
+            self.strict and diagnostic.severity is Severity.WARNING
+        )
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Sorted by file, line, column and code, those without a place last; otherwise in the order given.
+    """Sorted by file, line, column and code, those without a place last; otherwise in the order
+    given.
 
     Every format prints these: their texts are printable, and paths are as the file system has them.
     """
-    return tuple(sorted(map(_shown, diagnostics), key=lambda d: (d.position is None, (d.position or ())[:3], d.code)))
+    return tuple(
+        sorted(
+            map(_shown, diagnostics),
+            key=lambda d: (d.position is None, (d.position or ())[:3], d.code),
+        )
+    )
 
 
 def _shown(d: Diagnostic) -> Diagnostic:
@@ -58,7 +68,10 @@ def _shown(d: Diagnostic) -> Diagnostic:
 
 def summarize(diagnostics: Sequence[Diagnostic]) -> str:
     """`2 errors, 1 warning, 1 waived`: what occurs, worst first."""
-    counts = (f"{number} {name.removesuffix('s') if number == 1 else name}" for name, number in _counts(diagnostics))
+    counts = (
+        f"{number} {name.removesuffix('s') if number == 1 else name}"
+        for name, number in _counts(diagnostics)
+    )
     return ", ".join(counts)
 
 
@@ -77,13 +90,14 @@ def summary(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
 def to_data(report: Report) -> dict[str, Any]:
     """The stable form for programs; keys are only ever added while `version` is 1.
 
-    {"version": 1, "diagnostics": [{"code", "severity": "error" | "warning" | "note", "message", "remedy", "file",
-    "line", "column", "endColumn", "field", "label", "labels": [{"file", "line", "column", "endColumn", "message"}],
-    "classes", "count", "fingerprint", "waived": {"reason", "expires"} | null, "docs"}], "summary": {"errors",
-    "warnings", "notes", "waived", "elsewhere"}}. Lines and columns count from 1, in code points; `endColumn` is the
-    column after the last one. Places that are not known are null. `count` is how many things a finding stands for that
-    -v tells one by one; `classes` are those of nodes (`cluster/name`) that it was found on, where it is about some of
-    them; `elsewhere` how many findings --cluster and --node leave out.
+    {"version": 1, "diagnostics": [{"code", "severity": "error" | "warning" | "note", "message",
+    "remedy", "file", "line", "column", "endColumn", "field", "label", "labels": [{"file", "line",
+    "column", "endColumn", "message"}], "classes", "count", "fingerprint", "waived": {"reason",
+    "expires"} | null, "docs"}], "summary": {"errors", "warnings", "notes", "waived", "elsewhere"}}.
+    Lines and columns count from 1, in code points; `endColumn` is the column after the last one.
+    Places that are not known are null. `count` is how many things a finding stands for that -v
+    tells one by one; `classes` are those of nodes (`cluster/name`) that it was found on, where it
+    is about some of them; `elsewhere` how many findings --cluster and --node leave out.
     """
     return {"version": 1, "diagnostics": findings(report), "summary": summary_data(report)}
 
@@ -120,7 +134,12 @@ def _place(position: Position | None, report: Report) -> dict[str, str | int | N
     if position is None:
         return {"file": None, "line": None, "column": None, "endColumn": None}
     line, column, end = position.line or None, position.column or None, position.end or None
-    return {"file": printable(report.shown(position.path)), "line": line, "column": column, "endColumn": end}
+    return {
+        "file": printable(report.shown(position.path)),
+        "line": line,
+        "column": column,
+        "endColumn": end,
+    }
 
 
 def message_of(diagnostic: Diagnostic) -> str:
@@ -132,8 +151,8 @@ def message_of(diagnostic: Diagnostic) -> str:
 def fingerprints(report: Report, diagnostics: Iterable[Diagnostic]) -> list[str]:
     """One for each, which holds when lines move, files are renamed and numbers in a message change.
 
-    From the code and the field `Kind/name:path`; where there is none, from code, file and message, of a whole file
-    without the message. Equal ones are counted.
+    From the code and the field `Kind/name:path`; where there is none, from code, file and message,
+    of a whole file without the message. Equal ones are counted.
     """
     seen: dict[str, int] = {}
     found = []

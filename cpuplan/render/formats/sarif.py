@@ -1,7 +1,8 @@
 """SARIF 2.1.0 (OASIS), which GitHub, Azure DevOps and editors show beside the lines of a change.
 
-Paths are relative to SRCROOT, the repository; its own place is left open (section 3.14.14), so that the same findings
-are the same bytes everywhere. GitHub takes 25,000 results of a run and shows 5,000 of them:
+Paths are relative to SRCROOT, the repository; its own place is left open (section 3.14.14), so that
+the same findings are the same bytes everywhere. GitHub takes 25,000 results of a run and shows
+5,000 of them:
 https://docs.github.com/code-security/reference/code-scanning/sarif-files/sarif-support
 """
 
@@ -35,10 +36,16 @@ def render(report: Report) -> str:
         "runs": [
             {
                 "tool": {
-                    "driver": {"name": "cpuplan", "version": __version__, "rules": [_rule(code) for code in codes]}
+                    "driver": {
+                        "name": "cpuplan",
+                        "version": __version__,
+                        "rules": [_rule(code) for code in codes],
+                    }
                 },
                 "invocations": [_invocation(report, left)],
-                "originalUriBaseIds": {ROOT: {"description": {"text": "The top folder of the repository."}}},
+                "originalUriBaseIds": {
+                    ROOT: {"description": {"text": "The top folder of the repository."}}
+                },
                 "columnKind": "unicodeCodePoints",
                 "results": [
                     _result(d, codes.index(d.code), fingerprint, report)
@@ -56,11 +63,17 @@ def notice(report: Report) -> str:
     if left:
         counts = summarize(left)
         return f"SARIF has the first {MOST} findings, worst first, as GitHub takes no more; left out: {counts}"
-    return f"GitHub shows {SHOWN} of {len(found)} findings, worst first" if len(found) > SHOWN else ""
+    return (
+        f"GitHub shows {SHOWN} of {len(found)} findings, worst first" if len(found) > SHOWN else ""
+    )
 
 
-def _most(diagnostics: tuple[Diagnostic, ...]) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """The results and what is left out: all in their order, or the worst first where a code host does not show all."""
+def _most(
+    diagnostics: tuple[Diagnostic, ...],
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """The results and what is left out: all in their order, or the worst first where a code host
+    does not show all.
+    """
     if len(diagnostics) <= SHOWN:
         return diagnostics, ()
     found = sorted(diagnostics, key=lambda d: (bool(d.waiver), _WORST_FIRST.index(d.severity)))
@@ -72,12 +85,18 @@ def _invocation(report: Report, left: Iterable[Diagnostic]) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": report.finished}
     texts = [text for text in (notice(report), _elsewhere(report)) if text]
     if texts:
-        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}} for text in texts]
+        invocation["toolExecutionNotifications"] = [
+            {"level": "warning", "message": {"text": text}} for text in texts
+        ]
     return invocation
 
 
 def _elsewhere(report: Report) -> str:
-    return f"{report.elsewhere} findings are left out by --cluster or --node" if report.elsewhere else ""
+    return (
+        f"{report.elsewhere} findings are left out by --cluster or --node"
+        if report.elsewhere
+        else ""
+    )
 
 
 def _rule(code: str) -> dict[str, Any]:
@@ -99,13 +118,18 @@ def _result(diagnostic: Diagnostic, rule: int, fingerprint: str, report: Report)
         "level": diagnostic.severity.value,
         "message": {"text": message_of(diagnostic)},
         # GitHub shows no result without a place.
-        "locations": [_location(diagnostic.position or Position(".", 0, 0), diagnostic.label, report)],
+        "locations": [
+            _location(diagnostic.position or Position(".", 0, 0), diagnostic.label, report)
+        ],
     }
     if diagnostic.field:
-        result["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": printable(diagnostic.field)}]
+        result["locations"][0]["logicalLocations"] = [
+            {"fullyQualifiedName": printable(diagnostic.field)}
+        ]
     if diagnostic.labels:
         result["relatedLocations"] = [
-            _related(number, label, report) for number, label in enumerate(diagnostic.labels, start=1)
+            _related(number, label, report)
+            for number, label in enumerate(diagnostic.labels, start=1)
         ]
     result["partialFingerprints"] = {"cpuplan/v2": fingerprint}
     if diagnostic.stands_for > 1:
@@ -127,15 +151,24 @@ def _location(position: Position, text: str, report: Report) -> dict[str, Any]:
         if position.end > position.column:
             region["endColumn"] = position.end
     location: dict[str, Any] = {
-        "physicalLocation": {"artifactLocation": _artifact(report.shown(position.path)), "region": region}
+        "physicalLocation": {
+            "artifactLocation": _artifact(report.shown(position.path)),
+            "region": region,
+        }
     }
     return {**location, "message": {"text": text}} if text else location
 
 
 def _artifact(path: str) -> dict[str, str]:
-    """A URI reference without dot segments (section 3.4.3) relative to SRCROOT; an absolute path as a file URI."""
+    """A URI reference without dot segments (section 3.4.3) relative to SRCROOT; an absolute path as
+    a file URI.
+    """
     try:
         quoted = quote(normpath(path), errors="surrogateescape")
     except UnicodeEncodeError:  # no name of a file
         quoted = quote(normpath(printable(path)))
-    return {"uri": f"file://{quoted}"} if quoted.startswith("/") else {"uri": quoted, "uriBaseId": ROOT}
+    return (
+        {"uri": f"file://{quoted}"}
+        if quoted.startswith("/")
+        else {"uri": quoted, "uriBaseId": ROOT}
+    )

@@ -9,7 +9,8 @@ from cpuplan.render.formats.report import Report, summarize
 from cpuplan.render.frame import Mark, draw
 from cpuplan.source import Position
 
-#: Diagnostics of one code that are shown as text: the hundredth says nothing that the first did not.
+#: Diagnostics of one code that are shown as text: the hundredth says nothing that the first did
+#: not.
 SHOWN_PER_CODE = 20
 #: A label this many lines from a marked line of the same file shares its frame.
 NEAR = 8
@@ -20,7 +21,8 @@ ReadLines = Callable[[str], Sequence[str]]
 def render(report: Report, *, colour: bool = False, read_lines: ReadLines = lambda _: ()) -> str:
     """Each diagnostic with its source lines, then a summary; empty without diagnostics.
 
-    `read_lines` gives the lines of a file by the path of a Position; its OSError or UnicodeError only costs the lines.
+    `read_lines` gives the lines of a file by the path of a Position; its OSError or UnicodeError
+    only costs the lines.
     """
     writer = _Writer(report, colour, read_lines)
     blocks: list[str] = []
@@ -34,7 +36,11 @@ def render(report: Report, *, colour: bool = False, read_lines: ReadLines = lamb
         if not report.verbose and len(alike) > SHOWN_PER_CODE:
             head = paint(f"{alike[0].severity.value}[{code}]", alike[0].severity.value, colour)
             blocks.append(f"{head}: and {len(alike) - SHOWN_PER_CODE} more; -v shows them")
-    return "\n\n".join([*blocks, *_end(report)]) + "\n" if report.diagnostics or report.elsewhere else ""
+    return (
+        "\n\n".join([*blocks, *_end(report)]) + "\n"
+        if report.diagnostics or report.elsewhere
+        else ""
+    )
 
 
 def _end(report: Report) -> list[str]:
@@ -75,10 +81,15 @@ class _Writer:
             marks = [main, *(_mark(label.position, label.text, "place", "-") for label in near)]
             rows += self.frame("-->", diagnostic.position, marks)
         for label in far:
-            rows += self.frame(":::", label.position, [_mark(label.position, label.text, "place", "-")])
+            rows += self.frame(
+                ":::", label.position, [_mark(label.position, label.text, "place", "-")]
+            )
         if diagnostic.remedy:
             first, *rest = diagnostic.remedy.split("\n")
-            rows += [f"  {paint('help', 'note', colour)}: {first}", *(f"        {line}" for line in rest)]
+            rows += [
+                f"  {paint('help', 'note', colour)}: {first}",
+                *(f"        {line}" for line in rest),
+            ]
         if diagnostic.waiver:
             why = f"until {diagnostic.waiver.expires}: {diagnostic.waiver.reason}"
             rows.append(f"  {paint('waived', 'note', colour)} {why}")
@@ -88,7 +99,9 @@ class _Writer:
         return rows
 
     def frame(self, arrow: str, position: Position, marks: list[Mark]) -> list[str]:
-        """The place and its source lines. Words on a line that cannot be read follow their place."""
+        """The place and its source lines. Words on a line that cannot be read follow their
+        place.
+        """
         lines = self.lines_of(position.path)
         shown = position._replace(path=self.report.shown(position.path))
         place = f"  {paint(arrow, 'place', self.colour)} {printable(str(shown))}"

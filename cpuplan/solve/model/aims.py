@@ -8,19 +8,23 @@ from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.kinds import Pattern
 from cpuplan.solve.model.counts import Counts, Expression
 
-#: The largest sum of weighted aims of one objective: exact also where the solver bounds it with floating point.
+#: The largest sum of weighted aims of one objective: exact also where the solver bounds it with
+#: floating point.
 _MOST_WEIGHT = 2**45
 
 
 def reach(counts: Counts, aims: Sequence[Aim]) -> bool:
-    """Come as near to each aim as the earlier ones allow, and stay there; False if the rules contradict each other."""
+    """Come as near to each aim as the earlier ones allow, and stay there; False if the rules
+    contradict each other.
+    """
     return all(_reach_together(counts, some) for some in _together(counts, aims))
 
 
 def _together(counts: Counts, aims: Sequence[Aim]) -> Iterator[list[Aim]]:
     """Neighbouring aims of one sort, as many as one objective can weigh.
 
-    Aims of different sorts are not weighed in one objective: proving that one best takes the solver ages.
+    Aims of different sorts are not weighed in one objective: proving that one best takes the solver
+    ages.
     """
     chunk: list[Aim] = []
     for aim in aims:
@@ -59,7 +63,9 @@ def _measure(counts: Counts, aim: Aim) -> Expression:
             old = {cpu: {name for name, cpus in committed if cpu in cpus} for cpu in everything}
 
             def moved(pattern: Pattern, threads: Sequence[int]) -> int:
-                return sum(set(slot) != old[cpu] for slot, cpu in zip(pattern, threads, strict=True))
+                return sum(
+                    set(slot) != old[cpu] for slot, cpu in zip(pattern, threads, strict=True)
+                )
 
             return counts.weighted(moved, everything)
         case SplitCores(cores=cores):

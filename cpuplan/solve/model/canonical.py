@@ -1,7 +1,8 @@
 """Of all layouts that reach the aims, the one that gives low cores to the first sets.
 
-The places of cores times the ranks of their sets are as much as can be together. Should several layouts have that in
-common, the one is taken whose first kinds have more cores in their first patterns.
+The places of cores times the ranks of their sets are as much as can be together. Should several
+layouts have that in common, the one is taken whose first kinds have more cores in their first
+patterns.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,9 @@ def placed(counts: Counts, names: Sequence[str], values: Sequence[int]) -> dict[
 
 
 def _places(counts: Counts, names: Sequence[str]) -> Expression:
-    """The places of cores times the ranks of their sets, smallest where low cores go to the first sets."""
+    """The places of cores times the ranks of their sets, smallest where low cores go to the first
+    sets.
+    """
     rank = {slot: index for index, slot in enumerate(slots_of(names))}
     weights = [
         -index * sum(rank[slot] for slot in pattern)
@@ -45,7 +48,8 @@ def _places(counts: Counts, names: Sequence[str]) -> Expression:
 def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
     """A solution in which the first of the variables that differ is larger; None if there is none.
 
-    It is the first that can be, and as large as can be: each variable is the one that differs once at most.
+    It is the first that can be, and as large as can be: each variable is the one that differs once
+    at most.
     """
     model = counts.model.clone()
     model.clear_hints()

@@ -1,7 +1,7 @@
 """How many cores of each kind are used in each way: the unknowns, sums over them, and their values.
 
-Which cores these are is chosen by `kinds.place`. Nothing is lost by that: neither rules nor aims tell cores of a kind
-apart.
+Which cores these are is chosen by `kinds.place`. Nothing is lost by that: neither rules nor aims
+tell cores of a kind apart.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,8 @@ Expression: TypeAlias = Any
 
 
 class Counts:
-    """The variables of cores that can be used in some ways, in `model`, and the solver that is asked for their values.
+    """The variables of cores that can be used in some ways, in `model`, and the solver that is
+    asked for their values.
 
     `used` has a variable for each pattern of `ways`, kind by kind.
     """
@@ -40,8 +41,10 @@ class Counts:
         solver = self.cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 0
-        solver.parameters.linearization_level = 2  # sums over many kinds: branching alone does not bound them
-        # Models are small and solved often, so that looking for symmetries and probing cost more than they save.
+        # sums over many kinds: branching alone does not bound them
+        solver.parameters.linearization_level = 2
+        # Models are small and solved often, so that looking for symmetries and probing cost more
+        # than they save.
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.symmetry_level = 0
         return solver
@@ -54,7 +57,9 @@ class Counts:
         """The CPUs that a set has of a scope."""
 
         def cpus(pattern: Pattern, threads: Sequence[int]) -> int:
-            return sum(name in slot and cpu in scope for cpu, slot in zip(threads, pattern, strict=True))
+            return sum(
+                name in slot and cpu in scope for cpu, slot in zip(threads, pattern, strict=True)
+            )
 
         return self.weighted(cpus, scope)
 
@@ -67,10 +72,16 @@ class Counts:
             self._present[key] = has
         return self._present[key]
 
-    def weighted(self, weight: Callable[[Pattern, Sequence[int]], int], scope: CpuSet) -> Expression:
-        """The cores of each kind and way with threads in a scope, each as often as `weight` says of its use."""
+    def weighted(
+        self, weight: Callable[[Pattern, Sequence[int]], int], scope: CpuSet
+    ) -> Expression:
+        """The cores of each kind and way with threads in a scope, each as often as `weight` says of
+        its use.
+        """
         variables, weights = [], []
-        for kind, bits, patterns, used in zip(self.kinds, self._bits, self.ways, self.used, strict=True):
+        for kind, bits, patterns, used in zip(
+            self.kinds, self._bits, self.ways, self.used, strict=True
+        ):
             if not bits & scope.bits:
                 continue
             for pattern, variable in zip(patterns, used, strict=True):
@@ -90,7 +101,9 @@ class Counts:
             self.model.add_linear_constraint(expression, least, most)
 
     def minimise(self, expression: Expression) -> bool:
-        """Make an expression as small as it can be, and keep it there; False if the rules contradict each other."""
+        """Make an expression as small as it can be, and keep it there; False if the rules
+        contradict each other.
+        """
         self.model.minimize(expression)
         if not self.solve():
             return False

@@ -1,4 +1,6 @@
-"""What rules demand, said of the counts. What is about single cores is not: the ways to use a core leave it out."""
+"""What rules demand, said of the counts. What is about single cores is not: the ways to use a core
+leave it out.
+"""
 
 from collections.abc import Sequence
 
@@ -26,13 +28,17 @@ def demand(counts: Counts, constraint: Constraint) -> None:
 
 
 def _differ(counts: Counts, constraint: Differs) -> None:
-    """The sets lack one of the CPUs, or have one more: then what they have outside outweighs any that they have."""
+    """The sets lack one of the CPUs, or have one more: then what they have outside outweighs any
+    that they have.
+    """
     cpus = constraint.cpus & counts.everything
 
     def taken(scope: CpuSet) -> Expression:
         def held(pattern: Pattern, threads: Sequence[int]) -> int:
             pairs = zip(threads, pattern, strict=True)
-            return sum(cpu in scope and not set(slot).isdisjoint(constraint.names) for cpu, slot in pairs)
+            return sum(
+                cpu in scope and not set(slot).isdisjoint(constraint.names) for cpu, slot in pairs
+            )
 
         return counts.weighted(held, scope)
 
@@ -55,7 +61,9 @@ def held(counts: Counts, amount: Amount) -> Expression:
 
 
 def first_of(counts: Counts, options: Sequence[Rule]) -> int | None:
-    """The index of the first option that fits, None if none does. Scopes with the same numbers share a table."""
+    """The index of the first option that fits, None if none does. Scopes with the same numbers
+    share a table.
+    """
     index = counts.model.new_int_var(0, len(options) - 1, "")
     tables: dict[tuple[int, ...], Expression] = {}
 

@@ -18,13 +18,16 @@ _WITHOUT = "; tried without the conflicts that one change does not settle"
 
 
 def sentences(
-    node_class: NodeClass, conflicts: Sequence[Sequence[Rule]], tests: int, kin: Sequence[NodeClass] = ()
+    node_class: NodeClass,
+    conflicts: Sequence[Sequence[Rule]],
+    tests: int,
+    kin: Sequence[NodeClass] = (),
 ) -> list[str]:
     """For each conflict the changes of one statement that settle it, smallest first.
 
-    Of several conflicts each has one change: those that were tried together, after which there is a layout. Changes
-    after which all `kin` have layouts too, the other classes of the intent, are taken before those that only keep the
-    layouts that there are.
+    Of several conflicts each has one change: those that were tried together, after which there is a
+    layout. Changes after which all `kin` have layouts too, the other classes of the intent, are
+    taken before those that only keep the layouts that there are.
     """
     left = [tests]
     unlike = {each.topology.fingerprint(): each for each in kin}
@@ -33,7 +36,9 @@ def sentences(
     for others in (some, fitting) if len(fitting) < len(some) else (some,):
         attempt = Attempt(node_class, others, left)
         if len(conflicts) == 1:
-            found = dict.fromkeys(change.text for change in islice(_changes(attempt, conflicts[0]), _MOST_SHOWN))
+            found = dict.fromkeys(
+                change.text for change in islice(_changes(attempt, conflicts[0]), _MOST_SHOWN)
+            )
             if found:
                 return [", or ".join(found)]
         elif together := _together(attempt, conflicts, []):
@@ -41,8 +46,12 @@ def sentences(
     return [attempt.nothing] if len(conflicts) == 1 else _one_by_one(attempt, conflicts)
 
 
-def _together(attempt: Attempt, conflicts: Sequence[Sequence[Rule]], chosen: list[Change]) -> list[Change]:
-    """A change for each conflict, after all of which there is a layout; none where such were not found."""
+def _together(
+    attempt: Attempt, conflicts: Sequence[Sequence[Rule]], chosen: list[Change]
+) -> list[Change]:
+    """A change for each conflict, after all of which there is a layout; none where such were not
+    found.
+    """
     if len(chosen) == len(conflicts):
         return chosen
     open_still = {rule.field for conflict in conflicts[len(chosen) + 1 :] for rule in conflict}
@@ -54,7 +63,9 @@ def _together(attempt: Attempt, conflicts: Sequence[Sequence[Rule]], chosen: lis
 
 
 def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> Iterator[Change]:
-    """Changes that settle a conflict after the chosen ones; the latest of these if it does so already."""
+    """Changes that settle a conflict after the chosen ones; the latest of these if it does so
+    already.
+    """
     if chosen and here.fits():
         yield chosen[-1]
     else:
@@ -62,7 +73,9 @@ def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> 
 
 
 def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
-    """The same where some conflicts are not settled by one change each: these are left out for the others."""
+    """The same where some conflicts are not settled by one change each: these are left out for the
+    others.
+    """
     chosen: list[Change | None] = []
     given_up: set[str] = set()
     for index, conflict in enumerate(conflicts):
@@ -78,8 +91,15 @@ def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[s
 
 
 def _changes(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
-    """Changes of one statement of the conflict, after which there is a layout, those first that change least."""
-    others = [changes for rule in conflict for changes in other_changes(attempt.node_class, rule) if changes]
+    """Changes of one statement of the conflict, after which there is a layout, those first that
+    change least.
+    """
+    others = [
+        changes
+        for rule in conflict
+        for changes in other_changes(attempt.node_class, rule)
+        if changes
+    ]
     rests = [changes for changes in others if leaves_over(conflict) and REST in changes[0].text]
     yield from _fitting(attempt, rests)
     found = [each for rule in conflict for each in numbers(attempt, rule)]

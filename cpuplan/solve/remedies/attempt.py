@@ -14,9 +14,11 @@ UNTRIED = "change one or more of these statements: those changes that were tried
 
 
 class Attempt:
-    """A class, changed or not, of which some statements are left out; and how often anything may still be tried.
+    """A class, changed or not, of which some statements are left out; and how often anything may
+    still be tried.
 
-    What is changed for the class is changed for its `kin` too, the other classes of its intent, which must fit as well.
+    What is changed for the class is changed for its `kin` too, the other classes of its intent,
+    which must fit as well.
     """
 
     def __init__(self, node_class: NodeClass, kin: Sequence[NodeClass], tests: list[int]) -> None:
@@ -40,7 +42,9 @@ class Attempt:
     def fits(self, change: Change | None = None) -> bool:
         """Is there a layout, after the change? Untried ones have none."""
         edit = change.edit if change else _unchanged
-        return self._fits(edit(self.node_class), self.left_out) and all(self._fits(edit(each), ()) for each in self.kin)
+        return self._fits(edit(self.node_class), self.left_out) and all(
+            self._fits(edit(each), ()) for each in self.kin
+        )
 
     def _fits(self, node_class: NodeClass, left_out: Container[str]) -> bool:
         self.tests[0] -= 1
@@ -56,4 +60,6 @@ def fits(node_class: NodeClass, left_out: Container[str]) -> bool:
     if errors(faults.check(node_class, lambda _origin: None)):
         return False
     problem = problem_of(node_class)
-    return model.feasible(problem.having(rule for rule in problem.rules if rule.field not in left_out))
+    return model.feasible(
+        problem.having(rule for rule in problem.rules if rule.field not in left_out)
+    )

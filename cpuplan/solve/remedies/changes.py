@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.model.pools import SIZES, RuleSwitch
 from cpuplan.plan import NodeClass
-from cpuplan.pools import SIZES, RuleSwitch
 from cpuplan.solve.constraints import Has
 from cpuplan.solve.remedies.edits import Change, all_of, setting, short
 from cpuplan.solve.rules.places import PLACES, parts_of
@@ -37,9 +37,15 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
     if each is None:
         return
     if node_class.written_as:  # a PerformanceProfile, which has lists and nothing else
-        yield [_left_for_lists(node_class, sets)] if rule.name == "isolated" and key == "cpus" else []
+        yield (
+            [_left_for_lists(node_class, sets)] if rule.name == "isolated" and key == "cpus" else []
+        )
         return
-    if rule.name == "isolated" and key in SIZES and not any(other.pool.rest for other in sets.values()):
+    if (
+        rule.name == "isolated"
+        and key in SIZES
+        and not any(other.pool.rest for other in sets.values())
+    ):
         yield [_rest(each)]
     if key == "wholeCores":
         yield list(_splits(node_class, each))
@@ -52,7 +58,9 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
     for relation in ("apart", "together"):
         if rule.field.startswith(f"{each.field}.{relation}."):
             other = rule.field.removeprefix(f"{each.field}.{relation}.")
-            pairs = {name: level for name, level in getattr(each.pool, relation).items() if name != other}
+            pairs = {
+                name: level for name, level in getattr(each.pool, relation).items() if name != other
+            }
             text = f"take out {short(each.field)}.{relation}.{other}"
             yield [Change(text, setting(each.field, **{relation: pairs}))]
 
@@ -64,11 +72,15 @@ def _rest(isolated: Said) -> Change:
     text = f"write isolated: {REST}"
     if written - numbers:
         text = f"write {REST}: true under isolated instead of {joined(sorted(written & numbers))}"
-    return Change(text, setting("pools.isolated", **dict.fromkeys(numbers) | {"rest": True, "per": "machine"}))
+    return Change(
+        text, setting("pools.isolated", **dict.fromkeys(numbers) | {"rest": True, "per": "machine"})
+    )
 
 
 def _left_for_lists(node_class: NodeClass, sets: Mapping[str, Said]) -> Change:
-    """Longer lists for a profile: CPUs that no list has go to the pools of their siblings, the others to isolated."""
+    """Longer lists for a profile: CPUs that no list has go to the pools of their siblings, the
+    others to isolated.
+    """
     lists = {name: each.pool.cpus or EMPTY for name, each in sets.items()}
     left = node_class.topology.online - union(lists.values())
     longer: dict[str, CpuSet] = {}
@@ -87,7 +99,11 @@ def _splits(node_class: NodeClass, each: Said) -> Iterator[Change]:
     sets = Statements(node_class).sets
     written = [other for other in sets.values() if _is_stated(node_class, other)]
     # A rest that does not say wholeCores follows the others.
-    rest = [other for other in written if other.pool.rest and "whole_cores" in other.pool.model_fields_set]
+    rest = [
+        other
+        for other in written
+        if other.pool.rest and "whole_cores" in other.pool.model_fields_set
+    ]
     for some in ([each], [each, *(other for other in rest if other != each)], written):
         if all(other in written for other in some):
             edits = [setting(other.field, whole_cores=False) for other in some]
@@ -97,7 +113,9 @@ def _splits(node_class: NodeClass, each: Said) -> Iterator[Change]:
 
 def _is_stated(node_class: NodeClass, each: Said) -> bool:
     """Does the intent speak of the set at all?"""
-    return each.is_written or (each.name == "isolated" and node_class.spec.pools.isolated is not None)
+    return each.is_written or (
+        each.name == "isolated" and node_class.spec.pools.isolated is not None
+    )
 
 
 def _longer_list(node_class: NodeClass, each: Said, rule: Rule) -> Iterator[Change]:
@@ -115,7 +133,10 @@ def _moves(node_class: NodeClass, each: Said, key: str) -> Iterator[Change]:
     attribute, word = next((attribute, word) for place, attribute, word in PLACES if place == key)
     for number in parts_of(node_class.topology, key):
         if number >= 0:
-            yield Change(f"move {each.name} to {word} {number}", setting(each.field, **{attribute: CpuSet([number])}))
+            yield Change(
+                f"move {each.name} to {word} {number}",
+                setting(each.field, **{attribute: CpuSet([number])}),
+            )
     yield Change(f"take out {short(each.field)}.{key}", setting(each.field, **{attribute: None}))
 
 

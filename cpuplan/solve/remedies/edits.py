@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.model.pools import Isolated
 from cpuplan.plan import NodeClass
-from cpuplan.pools import Isolated
 
 
 class Change(NamedTuple):
@@ -41,7 +41,9 @@ def _edit(value: Any, path: Sequence[str], update: dict[str, Any]) -> Any:
     if isinstance(value, dict):
         return value | {key: _edit(value[key], rest, update)}
     if isinstance(value, tuple):
-        return tuple(_edit(item, rest, update) if str(at) == key else item for at, item in enumerate(value))
+        return tuple(
+            _edit(item, rest, update) if str(at) == key else item for at, item in enumerate(value)
+        )
     name = re.sub(r"[A-Z]", lambda capital: "_" + capital[0].lower(), key)
     return value.model_copy(update={name: _edit(getattr(value, name), rest, update)})
 

@@ -1,4 +1,6 @@
-"""Lists of CPUs that split cores, and the lists of whole cores that were perhaps meant. Asked only for wrong lists."""
+"""Lists of CPUs that split cores, and the lists of whole cores that were perhaps meant. Asked only
+for wrong lists.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,9 +17,14 @@ from cpuplan.solve.sharing import shared_out
 
 
 def remedies(node_class: NodeClass, split: Sequence[Said]) -> dict[str, str]:
-    """What to write under each of the sets whose lists split cores: done under all of them, there is a layout."""
+    """What to write under each of the sets whose lists split cores: done under all of them, there
+    is a layout.
+    """
     lists = {each.name: (each.pool.cpus or EMPTY) & node_class.topology.online for each in split}
-    wholes = next((some for some in _candidates(node_class, split, lists) if _helps(node_class, split, some)), {})
+    wholes = next(
+        (some for some in _candidates(node_class, split, lists) if _helps(node_class, split, some)),
+        {},
+    )
     may_split = _helps(node_class, split, {name: {"whole_cores": False} for name in lists})
     found = {}
     for name in lists:
@@ -30,7 +37,9 @@ def remedies(node_class: NodeClass, split: Sequence[Said]) -> dict[str, str]:
 def _candidates(
     node_class: NodeClass, split: Sequence[Said], lists: Mapping[str, CpuSet]
 ) -> Iterator[dict[str, dict[str, Any]]]:
-    """The lists with the siblings of their CPUs; with each core in one of the lists that have it; the nearest ones."""
+    """The lists with the siblings of their CPUs; with each core in one of the lists that have it;
+    the nearest ones.
+    """
     topology = node_class.topology
     yield {name: {"cpus": topology.whole_cores(cpus)} for name, cpus in lists.items()}
     yield {name: {"cpus": cpus} for name, cpus in shared_out(topology, lists).items()}
@@ -45,7 +54,9 @@ def _candidates(
             yield {name: {"cpus": layout[name]} for name in lists}
 
 
-def _helps(node_class: NodeClass, split: Sequence[Said], update: Mapping[str, Mapping[str, Any]]) -> bool:
+def _helps(
+    node_class: NodeClass, split: Sequence[Said], update: Mapping[str, Mapping[str, Any]]
+) -> bool:
     """Is nothing new wrong after the change, and is there a layout if nothing is?"""
     changed = node_class
     for each in split:

@@ -19,7 +19,9 @@ _ROUNDS = 3
 
 
 def numbers(attempt: Attempt, rule: Rule) -> Iterator[tuple[float, Change]]:
-    """For each number of a statement the nearest one that fits, the larger of two: (share of change, change)."""
+    """For each number of a statement the nearest one that fits, the larger of two: (share of
+    change, change).
+    """
     node_class = attempt.node_class
     path, _, key = rule.field.rpartition(".")
     each = Statements(node_class).sets.get(rule.name)
@@ -58,16 +60,27 @@ def _number(
 
 
 def _search(
-    node_class: NodeClass, rule: Rule, path: str, key: str, values: Sequence[int], left_out: Container[str]
+    node_class: NodeClass,
+    rule: Rule,
+    path: str,
+    key: str,
+    values: Sequence[int],
+    left_out: Container[str],
 ) -> Callable[[int], int | None]:
     """What finds the first of the values, from one on, with which a class has a layout."""
     options: list[Rule] = []
     for value in values:
         changed = Statements(edited(node_class, path, **{key: value}))
-        rules = workloads.workloads_fit(changed) if key == "pods" else size(changed, changed.sets[rule.name])
+        rules = (
+            workloads.workloads_fit(changed)
+            if key == "pods"
+            else size(changed, changed.sets[rule.name])
+        )
         options += [other for other in rules if other.name == rule.name]
     problem = problem_of(node_class)
-    kept = problem.having(each for each in problem.rules if each.field != rule.field and each.field not in left_out)
+    kept = problem.having(
+        each for each in problem.rules if each.field != rule.field and each.field not in left_out
+    )
 
     def first_from(start: int) -> int | None:
         index = model.first_feasible(kept, options[start:]) if options[start:] else None
@@ -77,7 +90,9 @@ def _search(
 
 
 def _values(node_class: NodeClass, each: Said, key: str, written: int) -> list[int]:
-    """The other values that a number could have, nearest first; of a range only those that leave more freedom."""
+    """The other values that a number could have, nearest first; of a range only those that leave
+    more freedom.
+    """
     scopes = scopes_of(node_class.topology, each.pool.per)
     most = 100 if key == "percent" else max((len(scope.cpus) for scope in scopes), default=0)
     values = {*range(1, most + 1)} - {written}

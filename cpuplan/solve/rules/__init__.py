@@ -1,4 +1,5 @@
-"""The rules of a layout: the intent's statements and the built-in ones, each as constraints with its reason.
+"""The rules of a layout: the intent's statements and the built-in ones, each as constraints with
+its reason.
 
 `RULES` is the list; each module has rules of one sort.
 """

@@ -19,7 +19,9 @@ def apart(statements: Statements) -> Iterator[Rule]:
 
 
 def together(statements: Statements) -> Iterator[Rule]:
-    """A set that is together with another one is only on those cores, caches, NUMA nodes or sockets where that is."""
+    """A set that is together with another one is only on those cores, caches, NUMA nodes or sockets
+    where that is.
+    """
     for each in statements.sets.values():
         for other, level in each.pool.together.items():
             text = f"{each.name} is only on a {WORDS[level]} where {other} is"

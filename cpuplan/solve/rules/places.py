@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from cpuplan.cpuset import CpuSet, cpus_text, union
-from cpuplan.inventory import Device
+from cpuplan.model.inventory import Device
+from cpuplan.model.pools import Near
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
-from cpuplan.pools import Near
 from cpuplan.solve.constraints import Within
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 from cpuplan.solve.said import Said
 from cpuplan.text import joined
-from cpuplan.topology import Topology
 
 #: Key of a pool, attribute, and the words for one and for several.
 PLACES = (
@@ -23,7 +23,9 @@ PLACES = (
 
 
 def parts_of(topology: Topology, key: str) -> dict[int, CpuSet]:
-    """The CPUs of each NUMA node, socket, die (of all sockets that have one of the number) or last-level cache."""
+    """The CPUs of each NUMA node, socket, die (of all sockets that have one of the number) or
+    last-level cache.
+    """
     return {
         "numaNodes": topology.numa_nodes,
         "sockets": topology.sockets,
@@ -65,10 +67,11 @@ def _near(statements: Statements, each: Said) -> Iterator[Rule]:
 
 
 def sized_parts(statements: Statements, each: Said) -> list[Scope]:
-    """What a size is meant for: the machine, or each of those sockets, NUMA nodes or caches that the set may be on.
+    """What a size is meant for: the machine, or each of those sockets, NUMA nodes or caches that
+    the set may be on.
 
-    A set that is on sockets 2 and 3 only has its size `per` socket in these two. Places that leave nothing at all
-    contradict each other, and take nothing away here.
+    A set that is on sockets 2 and 3 only has its size `per` socket in these two. Places that leave
+    nothing at all contradict each other, and take nothing away here.
     """
     scopes = scopes_of(statements.topology, each.pool.per)
     allowed = statements.topology.online
@@ -93,7 +96,11 @@ def device_words(near: Near) -> str:
     """`ens1f0`, `devices of class network and driver ice`."""
     if near.device:
         return near.device
-    words = [f"{key} {value}" for key, value in (("class", near.device_class), ("driver", near.driver)) if value]
+    words = [
+        f"{key} {value}"
+        for key, value in (("class", near.device_class), ("driver", near.driver))
+        if value
+    ]
     return f"devices of {joined(words)}"
 
 
@@ -104,7 +111,9 @@ def core_types(statements: Statements) -> Iterator[Rule]:
         if types is not None:
             cpus = CpuSet(cpu.cpu for cpu in statements.topology.cpus if cpu.core_type in types)
             text = f"{each.name} is on {joined(types)} cores only"
-            yield statements.rule(each.name, f"{each.field}.coreTypes", text, Within(each.name, cpus))
+            yield statements.rule(
+                each.name, f"{each.field}.coreTypes", text, Within(each.name, cpus)
+            )
 
 
 def never(statements: Statements) -> Iterator[Rule]:

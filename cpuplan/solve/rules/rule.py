@@ -5,17 +5,19 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.model.rulebook import EXPERT_RULES
+from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodeClass
-from cpuplan.rulebook import EXPERT_RULES
 from cpuplan.solve.constraints import Constraint
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.said import said
 from cpuplan.text import joined
-from cpuplan.topology import UNKNOWN, Topology
 
 
 class Rule(NamedTuple):
-    """One statement: what it demands (all of `constraints`), why, and its `field` below the intent's spec."""
+    """One statement: what it demands (all of `constraints`), why, and its `field` below the
+    intent's spec.
+    """
 
     name: str  # of the set that it is about; empty for all
     field: str
@@ -24,7 +26,9 @@ class Rule(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is solved: the CPUs of a machine among the sets of these names, so that all rules hold."""
+    """What is solved: the CPUs of a machine among the sets of these names, so that all rules
+    hold.
+    """
 
     topology: Topology
     names: tuple[str, ...]
@@ -75,7 +79,11 @@ def scopes_of(topology: Topology, level: str) -> list[Scope]:
     if level not in parts:
         return [machine(topology)]
     word, found = parts[level]
-    return [Scope(f"{word} {number}", cpus) for number, cpus in found.items() if number != UNKNOWN or len(found) == 1]
+    return [
+        Scope(f"{word} {number}", cpus)
+        for number, cpus in found.items()
+        if number != UNKNOWN or len(found) == 1
+    ]
 
 
 def named(scopes: Sequence[str]) -> str:

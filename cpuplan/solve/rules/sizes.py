@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.cpuset import cpus_text
-from cpuplan.pools import HIDDEN, PARTITION, POOLS, Pool
+from cpuplan.model.pools import HIDDEN, PARTITION, POOLS, Pool
+from cpuplan.model.topology import Topology
 from cpuplan.solve.constraints import Amount, Constraint, Has, OneOf, WholeCores, Within
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.cores import has_whole_cores
@@ -12,7 +13,6 @@ from cpuplan.solve.rules.places import sized_parts
 from cpuplan.solve.rules.rule import Rule, Statements, built_in, named, scopes_of
 from cpuplan.solve.said import Said, beside, has_size, hosts_of
 from cpuplan.text import counted
-from cpuplan.topology import Topology
 
 
 def sizes(statements: Statements) -> Iterator[Rule]:
@@ -44,7 +44,9 @@ def _size(statements: Statements, each: Said) -> tuple[str, str, tuple[Constrain
     scopes = sized_parts(statements, each)
     where = _where(statements, each, scopes)
     if pool.cpus is not None:
-        listed = f"takes {cpus_text(pool.cpus)}, which {'is' if len(pool.cpus) == 1 else 'are'} listed"
+        listed = (
+            f"takes {cpus_text(pool.cpus)}, which {'is' if len(pool.cpus) == 1 else 'are'} listed"
+        )
         return "cpus", listed, (Within(name, pool.cpus), Has(name, pool.cpus))
     if pool.count is not None:
         amounts = tuple(Amount(name, scope, "CPUs", pool.count, pool.count) for scope in scopes)
@@ -66,7 +68,11 @@ def _size(statements: Statements, each: Said) -> tuple[str, str, tuple[Constrain
         parts = tuple(other for other in statements.sets if other.startswith(PARTITION))
         rest: tuple[Constraint, ...] = (OneOf(parts, PARTITION[:-1]),) if name in parts else ()
         whose = f" of {PARTITION[:-1]}" if name in parts else ""
-        return "rest", f"takes the rest{whose}" + (f", {_bounds(pool)}{where}" if ranges else ""), (*rest, *ranges)
+        return (
+            "rest",
+            f"takes the rest{whose}" + (f", {_bounds(pool)}{where}" if ranges else ""),
+            (*rest, *ranges),
+        )
     return "max" if pool.min is None else "min", f"takes {_bounds(pool)}{where}", ranges
 
 
@@ -95,22 +101,27 @@ def _range(name: str, scope: Scope, pool: Pool) -> Amount:
 
 
 def _share(statements: Statements, each: Said, scope: Scope) -> Amount:
-    """Percent of the scope's online CPUs, within `min` and `max`, as whole cores: rounded up, else down to below `max`.
+    """Percent of the scope's online CPUs, within `min` and `max`, as whole cores: rounded up, else
+    down to below `max`.
 
-    A set that may split cores has `max` then; so has one with no whole cores between its bounds, which has no layout.
-    One thread of each core needs no rounding.
+    A set that may split cores has `max` then; so has one with no whole cores between its bounds,
+    which has no layout. One thread of each core needs no rounding.
     """
     pool = each.pool
     share = max(-(-(pool.percent or 0) * len(scope.cpus) // 100), pool.min or 0)
     share = share if pool.max is None else min(share, pool.max)
     if not pool.sibling:
         sums = _sums(statements.topology, scope)
-        above = next((number for number in range(share, len(scope.cpus) + 1) if sums >> number & 1), share)
+        above = next(
+            (number for number in range(share, len(scope.cpus) + 1) if sums >> number & 1), share
+        )
         if pool.max is None or above <= pool.max:
             share = above
         else:
             below = (sums & (1 << share) - 1).bit_length() - 1
-            may_split = not has_whole_cores(statements, each) or hosts_of(each.name, statements.sets)
+            may_split = not has_whole_cores(statements, each) or hosts_of(
+                each.name, statements.sets
+            )
             share = below if below >= max(pool.min or 0, 1) and not may_split else pool.max
     return Amount(each.name, scope, "CPUs", share, share)
 
@@ -125,9 +136,13 @@ def _sums(topology: Topology, scope: Scope) -> int:
 
 
 def every_cpu_has_a_pool(statements: Statements) -> Iterator[Rule]:
-    """Each online CPU is in exactly one pool: at most one by the form of a layout, at least one by this rule."""
+    """Each online CPU is in exactly one pool: at most one by the form of a layout, at least one by
+    this rule.
+    """
     pools = tuple(name for name in statements.sets if name in POOLS)
-    yield built_in("", "every-cpu", "every online CPU is in a pool", OneOf(pools))._replace(field="pools")
+    yield built_in("", "every-cpu", "every online CPU is in a pool", OneOf(pools))._replace(
+        field="pools"
+    )
 
 
 def pods_have_a_place(statements: Statements) -> Iterator[Rule]:
@@ -137,4 +152,6 @@ def pods_have_a_place(statements: Statements) -> Iterator[Rule]:
     """
     if {"bestEffort", "other"} <= statements.sets.keys():
         text = "CPUs that are in neither QoS set are in isolcpus or offlined"
-        yield built_in("", "qos-cover", text, OneOf(("bestEffort", "other", *HIDDEN)))._replace(field="qos")
+        yield built_in("", "qos-cover", text, OneOf(("bestEffort", "other", *HIDDEN)))._replace(
+            field="qos"
+        )

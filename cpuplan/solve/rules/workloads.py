@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.pools import Workload
+from cpuplan.model.pools import Workload
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.rules.rule import Rule, Statements, machine
 from cpuplan.text import counted, joined
@@ -30,4 +30,8 @@ def workloads_fit(statements: Statements) -> Iterator[Rule]:
 
 def _told(workload: Workload) -> str:
     cpus = counted(workload.cpus, "CPU")
-    return f"{workload.name} ({cpus})" if workload.pods == 1 else f"{workload.pods} pods {workload.name} of {cpus}"
+    return (
+        f"{workload.name} ({cpus})"
+        if workload.pods == 1
+        else f"{workload.pods} pods {workload.name} of {cpus}"
+    )

@@ -6,8 +6,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.simulate.errors import HangError, KubeletError, PanicError
-from tests.conformance.kubelet import basics, checkpoints, configs, cpupolicy, memorypolicy, nodes, pods
+from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
+from tests.conformance.kubelet import (
+    basics,
+    checkpoints,
+    configs,
+    cpupolicy,
+    memorypolicy,
+    nodes,
+    pods,
+)
 from tests.conformance.kubelet.shapes import Json, Op
 
 VECTORS = Path(__file__).parents[3].parent / "shared" / "vectors" / "kubelet"
@@ -25,14 +33,19 @@ _UNORDERED = {"kubeletconfig-validate": ("errors", "strictErrors")}
 
 
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
-    """(file and id, what differs) for every case of the files, or of the files in folders, `paths`."""
+    """(file and id, what differs) for every case of the files, or of the files in folders,
+    `paths`.
+    """
     for path in sorted(paths) or [VECTORS]:
         for file in sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]:
             content = file.read_bytes()
             lines = (gzip.decompress(content) if file.suffix == ".gz" else content).splitlines()
             for number, line in enumerate(lines, 1):
                 case = json.loads(line)
-                yield f"{file.name}/{case['id']}", [f"{file}:{number}: {text}" for text in check(case)]
+                yield (
+                    f"{file.name}/{case['id']}",
+                    [f"{file}:{number}: {text}" for text in check(case)],
+                )
 
 
 def check(case: Json) -> Iterator[str]:
@@ -72,7 +85,8 @@ def differ(expected: Any, found: Any, path: str) -> str:
         return ""
     if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         differences = (
-            differ(pair[0], pair[1], f"{path}[{i}]") for i, pair in enumerate(zip(expected, found, strict=True))
+            differ(pair[0], pair[1], f"{path}[{i}]")
+            for i, pair in enumerate(zip(expected, found, strict=True))
         )
         return next(filter(None, differences), "")
     if expected == found and isinstance(expected, bool) == isinstance(found, bool):

@@ -1,18 +1,13 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
-from cpuplan.components.versions import to_text
-from cpuplan.simulate import (
-    assignment,
-    bits,
-    cputopology,
-    distributed,
-    features,
-    machineinfo,
-    policyoptions,
-    topologymanager,
-)
-from cpuplan.simulate import hints as cpu_hints
-from cpuplan.simulate.errors import KubeletError
+from cpuplan.kubelet import bits, machineinfo
+from cpuplan.kubelet.cpu import assignment, distributed
+from cpuplan.kubelet.cpu import hints as cpu_hints
+from cpuplan.kubelet.cpu import topology as cputopology
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.releases import features, policyoptions
+from cpuplan.kubelet.topology import topologymanager
+from cpuplan.versions import to_text
 from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints, topology, topology_json
 
 
@@ -23,7 +18,10 @@ def answer_cpuset(given: Json) -> Json:
 
 def answer_bitmask(given: Json) -> Json:
     masks = [mask for mask, _ in bits.masks_over(tuple(given["iterate"]))]
-    return {"masks": [bits.members(mask) for mask in masks], "strings": [bits.mask_text(mask) for mask in masks]}
+    return {
+        "masks": [bits.members(mask) for mask in masks],
+        "strings": [bits.mask_text(mask) for mask in masks],
+    }
 
 
 def answer_discover(given: Json) -> Json:
@@ -31,13 +29,19 @@ def answer_discover(given: Json) -> Json:
         cputopology.MachineNode(
             node["id"],
             tuple(
-                cputopology.MachineCore(core["id"], core["socket"], tuple(core["threads"]), tuple(core["uncoreCaches"]))
+                cputopology.MachineCore(
+                    core["id"], core["socket"], tuple(core["threads"]), tuple(core["uncoreCaches"])
+                )
                 for core in node["cores"]
             ),
         )
         for node in given["nodes"]
     ]
-    return {"topology": topology_json(cputopology.discover(nodes, given["numCores"], given["numSockets"]))}
+    return {
+        "topology": topology_json(
+            cputopology.discover(nodes, given["numCores"], given["numSockets"])
+        )
+    }
 
 
 def answer_take(given: Json) -> Json:
@@ -96,7 +100,11 @@ def answer_policy_options(given: Json) -> Json:
         gates = features.set_gates(given.get("featureGates", {}))
     except KubeletError as error:
         return {"featureGatesError": str(error)}
-    parse = policyoptions.static_policy_options if given["manager"] == "cpu" else policyoptions.topology_options
+    parse = (
+        policyoptions.static_policy_options
+        if given["manager"] == "cpu"
+        else policyoptions.topology_options
+    )
     options = parse(given["options"], gates)
     return {"options": {name.replace("_", "-"): value for name, value in options._asdict().items()}}
 
@@ -104,17 +112,22 @@ def answer_policy_options(given: Json) -> Json:
 def answer_topologymanager(given: Json) -> Json:
     nodes = given["numaNodes"]
     numa = topologymanager.NUMAInfo(
-        tuple(node["id"] for node in nodes), {node["id"]: tuple(node.get("distances") or ()) for node in nodes}
+        tuple(node["id"] for node in nodes),
+        {node["id"]: tuple(node.get("distances") or ()) for node in nodes},
     )
     scope = given.get("scope") or topologymanager.CONTAINER
-    policy = topologymanager.new_policy(given["policy"], numa, given.get("options") or {}, scope=scope)
+    policy = topologymanager.new_policy(
+        given["policy"], numa, given.get("options") or {}, scope=scope
+    )
     affinity = policy.merge([hints(provider) for provider in given["providers"]])
     return {"affinity": hint_json(affinity), "admit": policy.admits(affinity)}
 
 
 def answer_machineinfo(given: Json) -> Json:
     info = machineinfo.read_machine_info(machineinfo.Tree(given["files"], given.get("dirs", ())))
-    topology = cputopology.discover((node.cores for node in info.nodes), info.num_cpus, info.num_sockets)
+    topology = cputopology.discover(
+        (node.cores for node in info.nodes), info.num_cpus, info.num_sockets
+    )
     return {
         "nodes": [_node(node) for node in sorted(info.nodes, key=lambda node: node.cores.id)],
         "numCores": info.num_cpus,

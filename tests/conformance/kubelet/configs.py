@@ -2,17 +2,37 @@
 
 from typing import Any
 
-from cpuplan.simulate.configdecoding import DecodeError
-from cpuplan.simulate.durations import duration_text
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.kubeletconfig import StageError, load
+from cpuplan.kubelet.config.decoding import DecodeError
+from cpuplan.kubelet.config.files import StageError, load
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.go.durations import duration_text
 from tests.conformance.kubelet.shapes import Json, Op
 
 #: The fields that the vectors show, if they say anything.
 SHOWN = (
-    *("cgroupsPerQOS", "cpuCFSQuota", "cpuManagerPolicy", "cpuManagerPolicyOptions", "enforceNodeAllocatable"),
-    *("evictionHard", "failCgroupV1", "failSwapOn", "featureGates", "kubeReserved", "kubeReservedCgroup", "maxPods"),
-    *("memoryManagerPolicy", "podsPerCore", "reservedSystemCPUs", "systemReserved", "systemReservedCgroup"),
+    *(
+        "cgroupsPerQOS",
+        "cpuCFSQuota",
+        "cpuManagerPolicy",
+        "cpuManagerPolicyOptions",
+        "enforceNodeAllocatable",
+    ),
+    *(
+        "evictionHard",
+        "failCgroupV1",
+        "failSwapOn",
+        "featureGates",
+        "kubeReserved",
+        "kubeReservedCgroup",
+        "maxPods",
+    ),
+    *(
+        "memoryManagerPolicy",
+        "podsPerCore",
+        "reservedSystemCPUs",
+        "systemReserved",
+        "systemReservedCgroup",
+    ),
     *("topologyManagerPolicy", "topologyManagerPolicyOptions", "topologyManagerScope"),
 )
 DURATIONS = ("cpuCFSQuotaPeriod", "cpuManagerReconcilePeriod")
@@ -40,7 +60,11 @@ def answer_config(given: Json) -> Json:
 
 
 def _shown(config: dict[str, Any]) -> Json:
-    shown: Json = {name: config[name] for name in SHOWN if isinstance(config.get(name), bool) or config.get(name)}
+    shown: Json = {
+        name: config[name]
+        for name in SHOWN
+        if isinstance(config.get(name), bool) or config.get(name)
+    }
     shown.update({name: duration_text(config[name]) for name in DURATIONS})
     shown["memorySwap"] = {name: text for name, text in config["memorySwap"].items() if text}
     if reserved := config.get("reservedMemory"):

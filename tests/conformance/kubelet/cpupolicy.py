@@ -1,12 +1,13 @@
 """The static CPU policy, driven directly."""
 
-from cpuplan.simulate import cpumanager, podcpus
-from cpuplan.simulate.bits import parse_cpus, to_text
-from cpuplan.simulate.cpustate import CPUState
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.features import set_gates
-from cpuplan.simulate.hints import TopologyHint
-from cpuplan.simulate.pod import Pod
+from cpuplan.kubelet.bits import parse_cpus, to_text
+from cpuplan.kubelet.cpu import cpumanager
+from cpuplan.kubelet.cpu import pods as podcpus
+from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.releases.features import set_gates
+from cpuplan.kubelet.topology.hints import TopologyHint
 from tests.conformance.kubelet.checkpoints import cpu_state, cpu_state_json
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op, topology
@@ -24,7 +25,9 @@ class _Driver(Driver):
         answer: Json = {"assigned": {name: to_text(cpus) for name, cpus in entries.items()}}
         if uid in self.state.pod_entries:
             answer["podCpuSet"] = to_text(self.state.pod_entries[uid])
-        if reused := {pod: to_text(cpus) for pod, cpus in self.policy.cpus_to_reuse.items() if cpus}:
+        if reused := {
+            pod: to_text(cpus) for pod, cpus in self.policy.cpus_to_reuse.items() if cpus
+        }:
             answer["cpusToReuse"] = reused
         return answer
 
@@ -49,7 +52,9 @@ def answer_policy(given: Json) -> Json:
         return {"newPolicyError": str(error)}
     if "physical" in given["reserved"]:
         policy.reserved_physical = parse_cpus(given["reserved"]["physical"])
-    policy.cpus_to_reuse = {pod: parse_cpus(reused) for pod, reused in (given.get("cpusToReuse") or {}).items()}
+    policy.cpus_to_reuse = {
+        pod: parse_cpus(reused) for pod, reused in (given.get("cpusToReuse") or {}).items()
+    }
     state = cpu_state(given["initialState"]) if given.get("initialState") else CPUState()
     steps = _Driver(given, policy, state).answers(given["steps"])
     return {

@@ -1,12 +1,13 @@
 """The static memory policy, driven directly."""
 
-from cpuplan.simulate import memorystate, podmemoryallocation
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.features import set_gates
-from cpuplan.simulate.hints import TopologyHint
-from cpuplan.simulate.memorymanager import NodeMemory, StaticPolicy
-from cpuplan.simulate.memorystate import MemoryState
-from cpuplan.simulate.pod import Pod
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.memory import pods as podmemoryallocation
+from cpuplan.kubelet.memory import state as memorystate
+from cpuplan.kubelet.memory.memorymanager import NodeMemory, StaticPolicy
+from cpuplan.kubelet.memory.state import MemoryState
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.releases.features import set_gates
+from cpuplan.kubelet.topology.hints import TopologyHint
 from tests.conformance.kubelet.checkpoints import blocks_json, memory_state
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op
@@ -43,7 +44,9 @@ class _Driver(Driver):
 def answer_memory(given: Json) -> Json:
     reserved = {int(node): sizes for node, sizes in given["systemReserved"].items()}
     try:
-        policy = StaticPolicy(node_memory(given["machine"]), reserved, set_gates(given.get("featureGates") or {}))
+        policy = StaticPolicy(
+            node_memory(given["machine"]), reserved, set_gates(given.get("featureGates") or {})
+        )
     except KubeletError as error:
         return {"newPolicyError": str(error)}
     policy.reusable = {

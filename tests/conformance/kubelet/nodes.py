@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from cpuplan.simulate import memorystate
-from cpuplan.simulate.bits import to_text
-from cpuplan.simulate.cpumanager import Fork
-from cpuplan.simulate.errors import HangError, KubeletError, PanicError, refusal
-from cpuplan.simulate.kubelet import Kubelet, Machine, Node, StartError, read_machine
-from cpuplan.simulate.memorystate import MemoryState
-from cpuplan.simulate.pod import Pod, read_pod
+from cpuplan.kubelet.bits import to_text
+from cpuplan.kubelet.cpu.cpumanager import Fork
+from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.kubelet.memory import state as memorystate
+from cpuplan.kubelet.memory.state import MemoryState
+from cpuplan.kubelet.node import Kubelet, Machine, Node, StartError, read_machine
+from cpuplan.kubelet.pods.pod import Pod, read_pod
 from tests.conformance.kubelet.checkpoints import blocks_json
 from tests.conformance.kubelet.memorypolicy import node_memory
 from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints
@@ -36,7 +36,9 @@ class Run:
         }
         self.config, self.machine = given["kubelet"], machine_of(given["machine"])
         self.pods = {uid: read_pod(manifest) for uid, manifest in given["pods"].items()}
-        self.kubelet = Kubelet(self.config, self.machine, Node(given.get("cpuManagerState")), **self.settings)
+        self.kubelet = Kubelet(
+            self.config, self.machine, Node(given.get("cpuManagerState")), **self.settings
+        )
 
     def startup(self) -> Json:
         kubelet = self.kubelet
@@ -48,7 +50,9 @@ class Run:
             },
             "capacity": {name: str(amount) for name, amount in kubelet.capacity.items()},
             "allocatable": {name: str(amount) for name, amount in kubelet.allocatable.items()},
-            "nodeAllocatableReservation": {name: str(amount) for name, amount in kubelet.reservation.items()},
+            "nodeAllocatableReservation": {
+                name: str(amount) for name, amount in kubelet.reservation.items()
+            },
             "reserved": to_text(policy.reserved if policy else 0),
             "reservedPhysical": to_text(policy.reserved_physical if policy else 0),
             "cpuGroupSize": policy.cpu_group_size if policy else 0,
@@ -65,7 +69,10 @@ class Run:
             return self._restart(step)
         if step["do"] == "remove":
             self.kubelet.remove(step["pod"])
-            return {"defaultCpuSet": to_text(self.kubelet.cpus.state.default), **self._machine_state()}
+            return {
+                "defaultCpuSet": to_text(self.kubelet.cpus.state.default),
+                **self._machine_state(),
+            }
         pod = self.pods[step["pod"]]
         if step["do"] == "start":
             created = self.kubelet.start_pod(pod)
@@ -92,9 +99,13 @@ class Run:
         kubelet = self.kubelet
         cpus, memory = kubelet.cpus.state, kubelet.memory.state
         found: Json = {
-            "affinity": {one.name: hint_json(kubelet.affinity(pod, one)) for one in pod.all_containers},
+            "affinity": {
+                one.name: hint_json(kubelet.affinity(pod, one)) for one in pod.all_containers
+            },
             "defaultCpuSet": to_text(cpus.default),
-            "exclusiveCPUs": {name: to_text(own) for name, own in cpus.entries.get(pod.uid, {}).items()},
+            "exclusiveCPUs": {
+                name: to_text(own) for name, own in cpus.entries.get(pod.uid, {}).items()
+            },
         }
         if pod.uid in cpus.pod_entries:
             found["podCpuSet"] = to_text(cpus.pod_entries[pod.uid])
@@ -116,7 +127,10 @@ class Run:
             self.kubelet = Kubelet(self.config, self.machine, left, **self.settings)
         except StartError as error:
             return {"failedStage": error.stage, "error": str(error), "stopped": True}
-        self.kubelet.devices.hints, self.kubelet.devices.pod_hints = devices.hints, devices.pod_hints
+        self.kubelet.devices.hints, self.kubelet.devices.pod_hints = (
+            devices.hints,
+            devices.pod_hints,
+        )
         answer = self.startup()
         readmitted = []
         self.kubelet.begin_readmission()

@@ -1,10 +1,10 @@
 """Ops about pods alone."""
 
-from cpuplan.simulate import qos
-from cpuplan.simulate.defaults import apply_defaults
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.features import Gates, set_gates
-from cpuplan.simulate.pod import Container, Pod, Resources, read_pod
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.pods import qos
+from cpuplan.kubelet.pods.defaults import apply_defaults
+from cpuplan.kubelet.pods.pod import Container, Pod, Resources, read_pod
+from cpuplan.kubelet.releases.features import Gates, set_gates
 from tests.conformance.kubelet.shapes import Json, Op
 
 
@@ -18,7 +18,8 @@ def answer_qos(given: Json) -> Json:
     if given.get("applyDefaults"):
         pod = apply_defaults(pod, gates)
         found["defaultedResources"] = {
-            container.name: _resources(container.requests, container.limits) for container in pod.all_containers
+            container.name: _resources(container.requests, container.limits)
+            for container in pod.all_containers
         }
         if pod.requests is not None and pod.limits is not None:
             found["defaultedPodResources"] = _resources(pod.requests, pod.limits)
@@ -36,7 +37,11 @@ def answer_qos(given: Json) -> Json:
 
 def _resources(requests: Resources, limits: Resources) -> Json:
     lists = {"requests": requests, "limits": limits}
-    return {key: {name: str(amount) for name, amount in listed.items()} for key, listed in lists.items() if listed}
+    return {
+        key: {name: str(amount) for name, amount in listed.items()}
+        for key, listed in lists.items()
+        if listed
+    }
 
 
 def _container(pod: Pod, container: Container, gates: Gates) -> Json:

@@ -1,10 +1,12 @@
-"""A static policy of the CPU or the memory manager, driven directly: the steps of a vector and their answers."""
+"""A static policy of the CPU or the memory manager, driven directly: the steps of a vector and
+their answers.
+"""
 
 from typing import Any
 
-from cpuplan.simulate.errors import HangError, KubeletError, PanicError, refusal
-from cpuplan.simulate.hints import NO_AFFINITY, TopologyHint
-from cpuplan.simulate.pod import Pod, read_pod
+from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.topology.hints import NO_AFFINITY, TopologyHint
 from tests.conformance.kubelet.shapes import Json, hint, hints_json
 
 
@@ -41,7 +43,10 @@ class Driver:
             try:
                 found.append(self._answer(step))
             except (HangError, PanicError) as error:
-                return [*found, {"hang": True} if isinstance(error, HangError) else {"panic": str(error)}]
+                return [
+                    *found,
+                    {"hang": True} if isinstance(error, HangError) else {"panic": str(error)},
+                ]
         return found
 
     def _answer(self, step: Json) -> Json:
@@ -91,7 +96,9 @@ class Driver:
         for container in pod.all_containers:
             if step["do"] == "admit" or container.name == step["container"]:
                 try:
-                    self.policy.allocate(self.state, pod, container, self._affinity(pod, container.name))
+                    self.policy.allocate(
+                        self.state, pod, container, self._affinity(pod, container.name)
+                    )
                 except KubeletError as error:
                     where = {"container": container.name} if step["do"] == "admit" else {}
                     return {"rejected": rejected(error), **where}

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from cpuplan.simulate.bits import bits_of, members
-from cpuplan.simulate.cputopology import CPUTopology
-from cpuplan.simulate.hints import ProviderHints, TopologyHint
+from cpuplan.kubelet.bits import bits_of, members
+from cpuplan.kubelet.cpu.topology import CPUTopology
+from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
 
 Json = dict[str, Any]
 Op = Callable[[Json], Json]
@@ -39,16 +39,25 @@ def hint(given: Json) -> TopologyHint:
 
 
 def hint_json(hint: TopologyHint) -> Json:
-    return {"numa": None if hint.affinity is None else members(hint.affinity), "preferred": hint.preferred}
+    return {
+        "numa": None if hint.affinity is None else members(hint.affinity),
+        "preferred": hint.preferred,
+    }
 
 
 def hints(given: Json | None) -> ProviderHints | None:
     if given is None:
         return None
-    return {name: None if listed is None else [hint(one) for one in listed] for name, listed in given.items()}
+    return {
+        name: None if listed is None else [hint(one) for one in listed]
+        for name, listed in given.items()
+    }
 
 
 def hints_json(given: ProviderHints | None) -> Json | None:
     if given is None:
         return None
-    return {name: None if listed is None else [hint_json(one) for one in listed] for name, listed in given.items()}
+    return {
+        name: None if listed is None else [hint_json(one) for one in listed]
+        for name, listed in given.items()
+    }

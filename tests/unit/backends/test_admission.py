@@ -1,4 +1,6 @@
-"""The emitted policies, run on pods: who is admitted, who is refused with which words, and what is added."""
+"""The emitted policies, run on pods: who is admitted, who is refused with which words, and what is
+added.
+"""
 
 import json
 from typing import Any
@@ -15,18 +17,27 @@ HOOK = "cpu-shared.crio.io"
 OPEN: dict[str, str] = {ALLOWED: ""}
 
 
-def objects(version: str = "1.36", platform: str = "kubernetes", **runtime: Any) -> list[dict[str, Any]]:
+def objects(
+    version: str = "1.36", platform: str = "kubernetes", **runtime: Any
+) -> list[dict[str, Any]]:
     """What is written for a cluster of one class with shared CPUs."""
     one = plan(shared="2-3", platform=platform, version=version, spec={"runtime": runtime})
     return [manifest.data for manifest in admission.manifests([one])]
 
 
 def kinds(written: list[dict[str, Any]]) -> list[str]:
-    return [f"{each['apiVersion'].rpartition('/')[2]} {each['kind']} {each['metadata']['name']}" for each in written]
+    return [
+        f"{each['apiVersion'].rpartition('/')[2]} {each['kind']} {each['metadata']['name']}"
+        for each in written
+    ]
 
 
 POLICY = "ValidatingAdmissionPolicy"
-BOTH = [f"v1 {POLICY}{end} cpuplan-mixed-cpus{name}" for name in ("", "-hints") for end in ("", "Binding")]
+BOTH = [
+    f"v1 {POLICY}{end} cpuplan-mixed-cpus{name}"
+    for name in ("", "-hints")
+    for end in ("", "Binding")
+]
 
 
 @pytest.mark.parametrize(
@@ -43,10 +54,17 @@ BOTH = [f"v1 {POLICY}{end} cpuplan-mixed-cpus{name}" for name in ("", "-hints") 
         ("openshift", "4.16", {}, []),
         ("openshift", "4.17", {}, BOTH),
         ("openshift", "5.1", {}, BOTH),
-        ("openshift", "5.1", {"sharedNamespaces": ["vran", "amf"]}, [*BOTH, "v1 Namespace amf", "v1 Namespace vran"]),
+        (
+            "openshift",
+            "5.1",
+            {"sharedNamespaces": ["vran", "amf"]},
+            [*BOTH, "v1 Namespace amf", "v1 Namespace vran"],
+        ),
     ],
 )
-def test_what_a_release_gets(platform: str, version: str, runtime: dict[str, Any], expected: list[str]) -> None:
+def test_what_a_release_gets(
+    platform: str, version: str, runtime: dict[str, Any], expected: list[str]
+) -> None:
     mutating = [f"{{}} MutatingAdmissionPolicy{end} cpuplan-mixed-cpus" for end in ("", "Binding")]
     wanted = [
         text
@@ -82,20 +100,33 @@ def test_namespaces_of_all_intents() -> None:
         {"runtime": {"sharedNamespaces": ["a", "b"]}},
         {"runtime": {"sharedNamespaces": ["b"]}},
     ]
-    written = [each.data for each in admission.manifests([plan(shared="2-3", spec=row) for row in rows])]
+    written = [
+        each.data for each in admission.manifests([plan(shared="2-3", spec=row) for row in rows])
+    ]
     namespaces = [each for each in written if each["kind"] == "Namespace"]
     assert [each["metadata"]["name"] for each in namespaces] == ["a", "b"]
     assert namespaces[0]["metadata"]["annotations"][ALLOWED] == ""
-    assert "Delete=confirm" in namespaces[0]["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+    assert (
+        "Delete=confirm"
+        in namespaces[0]["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+    )
 
 
-def container(name: str = "app", cpu: str = "2", shared: str | None = "1", **fields: Any) -> dict[str, Any]:
+def container(
+    name: str = "app", cpu: str = "2", shared: str | None = "1", **fields: Any
+) -> dict[str, Any]:
     """A container with equal requests and limits."""
     amounts = {"cpu": cpu, "memory": "1Gi"} | ({RESOURCE: shared} if shared is not None else {})
-    return {"name": name, "resources": {"requests": dict(amounts), "limits": dict(amounts)}, **fields}
+    return {
+        "name": name,
+        "resources": {"requests": dict(amounts), "limits": dict(amounts)},
+        **fields,
+    }
 
 
-def pod(*containers: dict[str, Any], annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+def pod(
+    *containers: dict[str, Any], annotations: dict[str, str] | None = None, **spec: Any
+) -> dict[str, Any]:
     named = {"metadata": {"name": "p"}, "spec": {"containers": list(containers), **spec}}
     if annotations is not None:
         named["metadata"]["annotations"] = annotations
@@ -113,10 +144,26 @@ PLAIN = {"name": "plain"}
 #: What is refused, and words of the refusal.
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("two", pod(container(shared="2")), "container app asks for more or less than a single"),
-    ("none at all", pod(container(shared="0")), "container app asks for more or less than a single"),
-    ("the second of two", pod(container("a"), container("b", shared="1k")), "container b asks for more or less"),
-    ("a best-effort neighbour", pod(container(), PLAIN), "not of QoS class Guaranteed: container plain needs"),
-    ("no limit of memory", pod({"name": "app", "resources": {"limits": {"cpu": "2", RESOURCE: "1"}}}), "container app"),
+    (
+        "none at all",
+        pod(container(shared="0")),
+        "container app asks for more or less than a single",
+    ),
+    (
+        "the second of two",
+        pod(container("a"), container("b", shared="1k")),
+        "container b asks for more or less",
+    ),
+    (
+        "a best-effort neighbour",
+        pod(container(), PLAIN),
+        "not of QoS class Guaranteed: container plain needs",
+    ),
+    (
+        "no limit of memory",
+        pod({"name": "app", "resources": {"limits": {"cpu": "2", RESOURCE: "1"}}}),
+        "container app",
+    ),
     (
         "less asked for than allowed",
         pod(
@@ -131,10 +178,22 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "not of QoS class Guaranteed: container app needs",
     ),
     ("limits of 0", pod(container(cpu="0")), "not of QoS class Guaranteed: container app needs"),
-    ("an init container", pod(container(), initContainers=[PLAIN]), "not of QoS class Guaranteed: container plain"),
+    (
+        "an init container",
+        pod(container(), initContainers=[PLAIN]),
+        "not of QoS class Guaranteed: container plain",
+    ),
     ("a fraction", pod(container(cpu="1500m")), "container app asks for"),
-    ("the annotation alone", pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}), f"annotation {HOOK}/plain is for no"),
-    ("a look-alike", pod(container(), annotations={f"{HOOK}er": "x"}), f"annotation {HOOK}er is for no container"),
+    (
+        "the annotation alone",
+        pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}),
+        f"annotation {HOOK}/plain is for no",
+    ),
+    (
+        "a look-alike",
+        pod(container(), annotations={f"{HOOK}er": "x"}),
+        f"annotation {HOOK}er is for no container",
+    ),
     (
         "the variable",
         pod({"name": "sly", "env": [{"name": "OPENSHIFT_SHARED_CPUS", "value": "0-1"}]}),
@@ -148,7 +207,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("made", "words"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("made", "words"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
 def test_refused(made: dict[str, Any], words: str) -> None:
     refusals = ask(made).refusals
     assert len(refusals) == 1
@@ -168,9 +229,15 @@ def test_namespace_must_be_allowed(annotations: dict[str, str]) -> None:
     [
         (pod(container()), {f"{HOOK}/app": "enable"}),
         (pod(container(), container("other", shared=None)), {f"{HOOK}/app": "enable"}),
-        (pod(container("a"), container("b"), annotations={"k": "v"}), {f"{HOOK}/a": "enable", f"{HOOK}/b": "enable"}),
+        (
+            pod(container("a"), container("b"), annotations={"k": "v"}),
+            {f"{HOOK}/a": "enable", f"{HOOK}/b": "enable"},
+        ),
         (pod(container(), annotations={f"{HOOK}/app": "disable"}), {f"{HOOK}/app": "enable"}),
-        (pod(container(), initContainers=[container("first")]), {f"{HOOK}/app": "enable", f"{HOOK}/first": "enable"}),
+        (
+            pod(container(), initContainers=[container("first")]),
+            {f"{HOOK}/app": "enable", f"{HOOK}/first": "enable"},
+        ),
         (pod(container(shared="1000m", cpu="2000m")), {f"{HOOK}/app": "enable"}),
         (pod(PLAIN), None),
     ],
@@ -188,11 +255,15 @@ def test_pods_bring_the_annotation_where_nobody_adds_it() -> None:
     assert refused == [
         "CRI-O must be told of each container that shares CPUs: annotate the pod with cpu-shared.crio.io/app = enable"
     ]
-    assert not ask(pod(container(), annotations={f"{HOOK}/app": "enable"}), annotatePods=False).refusals
+    assert not ask(
+        pod(container(), annotations={f"{HOOK}/app": "enable"}), annotatePods=False
+    ).refusals
 
 
 def test_pods_may_have_resources_where_the_field_is_unknown() -> None:
-    made = pod(container(), annotations={f"{HOOK}/app": "enable"}, resources={"limits": {"cpu": "2"}})
+    made = pod(
+        container(), annotations={f"{HOOK}/app": "enable"}, resources={"limits": {"cpu": "2"}}
+    )
     assert not ask(made, version="1.31").refusals
 
 
@@ -200,12 +271,28 @@ def test_pods_may_have_resources_where_the_field_is_unknown() -> None:
     ("version", "made", "expected"),
     [
         ("1.36", pod(container(), runtimeClassName="performance-ran"), []),
-        ("1.36", pod(container()), ["container app gets no shared CPUs without a runtimeClassName of performance-ran"]),
-        ("1.36", pod(container(), runtimeClassName="gvisor"), ["container app gets no shared CPUs without a"]),
-        ("1.32", pod(container(), runtimeClassName="performance-ran"), ["container app is throttled to its exclusive"]),
+        (
+            "1.36",
+            pod(container()),
+            ["container app gets no shared CPUs without a runtimeClassName of performance-ran"],
+        ),
+        (
+            "1.36",
+            pod(container(), runtimeClassName="gvisor"),
+            ["container app gets no shared CPUs without a"],
+        ),
         (
             "1.32",
-            pod(container(), runtimeClassName="performance-ran", annotations={"cpu-quota.crio.io": "disable"}),
+            pod(container(), runtimeClassName="performance-ran"),
+            ["container app is throttled to its exclusive"],
+        ),
+        (
+            "1.32",
+            pod(
+                container(),
+                runtimeClassName="performance-ran",
+                annotations={"cpu-quota.crio.io": "disable"},
+            ),
             [],
         ),
         ("1.32", pod(PLAIN), []),
@@ -222,12 +309,25 @@ def test_warnings(version: str, made: dict[str, Any], expected: list[str]) -> No
 @pytest.mark.parametrize(
     ("before", "after", "is_refused"),
     [
-        # Of a time before the policy: it must still be possible to take a finalizer or to label the pod.
+        # Of a time before the policy: it must still be possible to take a finalizer or to label the
+        # pod.
         (pod(container(shared="2")), pod(container(shared="2")), False),
-        (pod(PLAIN, annotations={f"{HOOK}/plain": "x"}), pod(PLAIN, annotations={f"{HOOK}/plain": "x"}), False),
+        (
+            pod(PLAIN, annotations={f"{HOOK}/plain": "x"}),
+            pod(PLAIN, annotations={f"{HOOK}/plain": "x"}),
+            False,
+        ),
         (pod(PLAIN), pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}), True),
-        (pod(PLAIN, annotations={"k": "v"}), pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}), True),
-        (pod(PLAIN, annotations={f"{HOOK}/plain": "x"}), pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}), True),
+        (
+            pod(PLAIN, annotations={"k": "v"}),
+            pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}),
+            True,
+        ),
+        (
+            pod(PLAIN, annotations={f"{HOOK}/plain": "x"}),
+            pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}),
+            True,
+        ),
         (pod(PLAIN), pod(PLAIN, annotations={"k": "v"}), False),
     ],
 )
@@ -238,7 +338,11 @@ def test_later_annotations(before: dict[str, Any], after: dict[str, Any], is_ref
 
 
 #: Words of the refusals that OpenShift's plugin has too; the others are for what it lets through.
-LIKE_THE_PLUGIN = ("is not allowed for", "more or less than a single", "not of QoS class Guaranteed")
+LIKE_THE_PLUGIN = (
+    "is not allowed for",
+    "more or less than a single",
+    "not of QoS class Guaranteed",
+)
 STRICTER = ("fraction of a CPU", "is for no container", "must be told")
 
 
@@ -249,9 +353,11 @@ def recorded() -> list[dict[str, Any]]:
 
 @needs_shared
 def test_like_the_plugin_and_stricter() -> None:
-    """What OpenShift's plugin answered: all that it refuses is refused, and what both admit gets the same annotations.
+    """What OpenShift's plugin answered: all that it refuses is refused, and what both admit gets
+    the same annotations.
 
-    Stricter only where the facts say that a pod gets nothing of what it asks for, or takes it without asking.
+    Stricter only where the facts say that a pod gets nothing of what it asks for, or takes it
+    without asking.
     """
     written = objects()
     for row in recorded():
@@ -260,13 +366,25 @@ def test_like_the_plugin_and_stricter() -> None:
             continue  # the pod's namespace does not exist: the API server refuses it by itself
         namespace = {"metadata": {"name": "team", "annotations": given["ns_annotations"]}}
         request = Request(
-            given["pod"], namespace, given.get("operation", "CREATE"), given["pod"], given.get("resource", "pods")
+            given["pod"],
+            namespace,
+            given.get("operation", "CREATE"),
+            given["pod"],
+            given.get("resource", "pods"),
         )
         answer = admit(written, request)
         if not out["admitted"]:
-            assert any(words in said for said in answer.refusals for words in LIKE_THE_PLUGIN), row["id"]
+            assert any(words in said for said in answer.refusals for words in LIKE_THE_PLUGIN), row[
+                "id"
+            ]
         elif answer.refusals:
-            silent = row["id"].startswith("adm-init") or out["qos_after"] != "Guaranteed" or "zero" in row["note"]
-            assert silent or any(words in said for said in answer.refusals for words in STRICTER), row["id"]
+            silent = (
+                row["id"].startswith("adm-init")
+                or out["qos_after"] != "Guaranteed"
+                or "zero" in row["note"]
+            )
+            assert silent or any(words in said for said in answer.refusals for words in STRICTER), (
+                row["id"]
+            )
         elif out["mutated"]:
             assert answer.pod["metadata"]["annotations"] == out["pod"]["annotations"], row["id"]

@@ -1,8 +1,9 @@
-"""The emitted policies against the fields of their API, and what an API server checks of them before it compiles CEL.
+"""The emitted policies against the fields of their API, and what an API server checks of them
+before it compiles CEL.
 
 Fields and limits are those of admissionregistration.k8s.io (kubernetes: api/openapi-spec/v3, and
-pkg/apis/admissionregistration/validation), which are the same in v1, v1beta1 and v1alpha1. An API server drops what it
-does not know in silence; here that is a mistake.
+pkg/apis/admissionregistration/validation), which are the same in v1, v1beta1 and v1alpha1. An API
+server drops what it does not know in silence; here that is a mistake.
 """
 
 from typing import Any
@@ -10,12 +11,16 @@ from typing import Any
 import jsonschema
 import pytest
 
+from cpuplan import versions
 from cpuplan.backends import admission
-from cpuplan.components import versions
 from tests.machines.plans import plan
 
 _NAME = {"type": "string", "pattern": r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength": 253}
-_QUALIFIED = {"type": "string", "pattern": r"^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$", "maxLength": 63}
+_QUALIFIED = {
+    "type": "string",
+    "pattern": r"^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$",
+    "maxLength": 63,
+}
 _EXPRESSION = {"type": "string", "pattern": r"\S"}
 _MESSAGE = {"type": "string", "pattern": r"^[^\r\n]*\S[^\r\n]*$"}
 _RESERVED = "as break const continue else false for function if import in let loop namespace null package return true"
@@ -61,15 +66,25 @@ _POLICY: dict[str, Any] = {
 }
 _CONSTRAINTS = {"matchConstraints": fields({"resourceRules": some(_RULE)})}
 _REASON = one_of("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
-_VALIDATION = fields({"expression": _EXPRESSION}, message=_MESSAGE, messageExpression=_EXPRESSION, reason=_REASON)
-_MUTATION = fields({"patchType": one_of("JSONPatch"), "jsonPatch": fields({"expression": _EXPRESSION})})
+_VALIDATION = fields(
+    {"expression": _EXPRESSION}, message=_MESSAGE, messageExpression=_EXPRESSION, reason=_REASON
+)
+_MUTATION = fields(
+    {"patchType": one_of("JSONPatch"), "jsonPatch": fields({"expression": _EXPRESSION})}
+)
 #: Deny and Warn together are refused: the same would be said twice.
 _ACTIONS = {"enum": [["Deny"], ["Warn"], ["Audit"], ["Deny", "Audit"], ["Warn", "Audit"]]}
 _SPECS = {
-    "ValidatingAdmissionPolicy": fields(_CONSTRAINTS | {"validations": some(_VALIDATION)}, **_POLICY),
-    "ValidatingAdmissionPolicyBinding": fields({"policyName": _NAME, "validationActions": _ACTIONS}),
+    "ValidatingAdmissionPolicy": fields(
+        _CONSTRAINTS | {"validations": some(_VALIDATION)}, **_POLICY
+    ),
+    "ValidatingAdmissionPolicyBinding": fields(
+        {"policyName": _NAME, "validationActions": _ACTIONS}
+    ),
     "MutatingAdmissionPolicy": fields(
-        _CONSTRAINTS | {"mutations": some(_MUTATION), "reinvocationPolicy": one_of("Never", "IfNeeded")}, **_POLICY
+        _CONSTRAINTS
+        | {"mutations": some(_MUTATION), "reinvocationPolicy": one_of("Never", "IfNeeded")},
+        **_POLICY,
     ),
     "MutatingAdmissionPolicyBinding": fields({"policyName": _NAME}),
 }
@@ -80,9 +95,15 @@ def problems(data: dict[str, Any]) -> list[str]:
     metadata = {"type": "object", "properties": {"name": _NAME}, "required": ["name"]}
     version = {"pattern": r"^admissionregistration\.k8s\.io/v1(alpha1|beta1)?$"}
     kind = {"const": data["kind"]}
-    schema = fields({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": _SPECS[data["kind"]]})
+    schema = fields(
+        {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": _SPECS[data["kind"]]}
+    )
     found = [error.json_path for error in jsonschema.Draft202012Validator(schema).iter_errors(data)]
-    names = [each["name"] for key in ("matchConditions", "variables") for each in data["spec"].get(key, ())]
+    names = [
+        each["name"]
+        for key in ("matchConditions", "variables")
+        for each in data["spec"].get(key, ())
+    ]
     return found + [name for name in names if names.count(name) > 1]
 
 
@@ -93,7 +114,8 @@ def objects(platform: str, version: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("platform", "version"), [(platform, version) for platform, of in versions.RELEASES.items() for version in of]
+    ("platform", "version"),
+    [(platform, version) for platform, of in versions.RELEASES.items() for version in of],
 )
 def test_fields(platform: str, version: str) -> None:
     written = objects(platform, version)

@@ -10,7 +10,7 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends.delivery import CLUSTER_KINDS, NAMESPACED_KINDS, argocd_files
-from cpuplan.delivery import DeliverySpec
+from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import NodePlan, Plan
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY
@@ -22,7 +22,9 @@ FOLDERS = sorted(path.parent for path in OUT.rglob("kustomization.yaml"))
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.relative_to(OUT).as_posix())
 def test_kustomize_builds(folder: Path) -> None:
-    done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["kubectl", "kustomize", folder], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     built = {(data["kind"], data["metadata"]["name"]) for data in yaml.safe_load_all(done.stdout)}
     assert built == {(data["kind"], data["metadata"]["name"]) for data in objects(folder)}
@@ -41,7 +43,8 @@ def test_kustomization_lists_every_file(folder: Path) -> None:
 
 def test_the_project_allows_what_is_written_and_no_more() -> None:
     written = {
-        ("/".join(str(data["apiVersion"]).split("/")[:-1]), str(data["kind"]))  # core objects have no group
+        # core objects have no group
+        ("/".join(str(data["apiVersion"]).split("/")[:-1]), str(data["kind"]))
         for folder in FOLDERS
         if folder.name == "manifests"
         for data in objects(folder)
@@ -57,7 +60,9 @@ PLANS: dict[str, NodePlan] = {
     "mco": plan(regular(cores=8), shared="2-3", target={"cpuPartitioning": True}, spec=SHARING),
     "profile": plan(target={"mode": "performanceProfile"}),
     "hosted": plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"}),
-    "kubernetes": plan(regular(cores=8), shared="2-3", platform="kubernetes", version="1.34", spec=SHARING),
+    "kubernetes": plan(
+        regular(cores=8), shared="2-3", platform="kubernetes", version="1.34", spec=SHARING
+    ),
 }
 
 
@@ -80,7 +85,10 @@ def application_set(**given: Any) -> dict[str, Any]:
 
 def test_a_cluster_that_leaves_the_list_loses_nothing() -> None:
     made = application_set()
-    assert made["spec"]["syncPolicy"] == {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True}
+    assert made["spec"]["syncPolicy"] == {
+        "applicationsSync": "create-update",
+        "preserveResourcesOnDeletion": True,
+    }
     assert made["metadata"]["finalizers"] == ["resources-finalizer.argocd.argoproj.io"]
     # An Application with a finalizer would take its objects with it.
     assert "finalizers" not in made["spec"]["template"]["metadata"]
@@ -90,8 +98,11 @@ def test_what_git_has_no_more_is_removed_when_somebody_says_so() -> None:
     made = application_set()
     policy = made["spec"]["template"]["spec"]["syncPolicy"]
     assert policy["automated"] == {"prune": True, "selfHeal": True, "allowEmpty": False}
-    # The machine config operator drops the annotations of a new KubeletConfig: the Application asks all the same.
+    # The machine config operator drops the annotations of a new KubeletConfig: the Application asks
+    # all the same.
     assert {"Prune=confirm", "Delete=confirm", "PruneLast=true"} <= set(policy["syncOptions"])
-    assert made["spec"]["preservedFields"]["annotations"] == ["argocd.argoproj.io/deletion-approved"]
+    assert made["spec"]["preservedFields"]["annotations"] == [
+        "argocd.argoproj.io/deletion-approved"
+    ]
     by_hand = application_set(automated=False)["spec"]["template"]["spec"]["syncPolicy"]
     assert by_hand == {"syncOptions": policy["syncOptions"]}

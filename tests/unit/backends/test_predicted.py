@@ -1,4 +1,6 @@
-"""What the node tuning operator is expected to make of a profile: the objects of mode mco, in the operator's ways."""
+"""What the node tuning operator is expected to make of a profile: the objects of mode mco, in the
+operator's ways.
+"""
 
 from typing import Any
 
@@ -11,7 +13,9 @@ PROFILE = {"mode": "performanceProfile"}
 
 
 def objects(**target: Any) -> dict[str, dict[str, Any]]:
-    node = plan(regular(cores=8), offlined="6-7", version="5.1", platform="openshift", target=target)
+    node = plan(
+        regular(cores=8), offlined="6-7", version="5.1", platform="openshift", target=target
+    )
     return {each.data["metadata"]["name"]: each.data for each in predicted.manifests(node)}
 
 
@@ -33,7 +37,9 @@ def test_boot_arguments_stand_in_a_machine_config_of_their_own() -> None:
     (files,) = (data for name, data in expected.items() if name.startswith("50-performance-"))
     (boot,) = (data for name, data in expected.items() if name.startswith("50-nto-"))
     assert "kernelArguments" not in files["spec"]
-    assert boot["spec"]["kernelArguments"] == own[files["metadata"]["name"]]["spec"]["kernelArguments"]
+    assert (
+        boot["spec"]["kernelArguments"] == own[files["metadata"]["name"]]["spec"]["kernelArguments"]
+    )
     assert boot["metadata"]["labels"] == files["metadata"]["labels"]
 
 
@@ -41,10 +47,17 @@ def test_the_operators_own_scripts_are_left_out() -> None:
     expected, own = objects(**PROFILE), written()
     name = next(name for name in expected if name.startswith("50-performance-"))
     paths, all_paths = (
-        {file["path"] for file in each[name]["spec"]["config"]["storage"]["files"]} for each in (expected, own)
+        {file["path"] for file in each[name]["spec"]["config"]["storage"]["files"]}
+        for each in (expected, own)
     )
-    assert all_paths - paths == {path for path in all_paths if path.startswith("/usr/local/bin/")} != set()
-    assert "set-cpus-offline.service" in {unit["name"] for unit in expected[name]["spec"]["config"]["systemd"]["units"]}
+    assert (
+        all_paths - paths
+        == {path for path in all_paths if path.startswith("/usr/local/bin/")}
+        != set()
+    )
+    assert "set-cpus-offline.service" in {
+        unit["name"] for unit in expected[name]["spec"]["config"]["systemd"]["units"]
+    }
 
 
 def test_tuned_computes_boot_arguments_itself() -> None:
@@ -58,6 +71,8 @@ def test_argo_cd_never_sees_them() -> None:
     assert all("annotations" not in data["metadata"] for data in objects(**PROFILE).values())
 
 
-@pytest.mark.parametrize("target", [{"mode": "mco"}, {**PROFILE, "controlPlaneTopology": "External"}])
+@pytest.mark.parametrize(
+    "target", [{"mode": "mco"}, {**PROFILE, "controlPlaneTopology": "External"}]
+)
 def test_where_nothing_is_expected(target: dict[str, Any]) -> None:
     assert objects(**target) == {}

@@ -1,7 +1,9 @@
-"""Every emitted object against the schema of its kind: the CRDs of OpenShift's operators, as recorded.
+"""Every emitted object against the schema of its kind: the CRDs of OpenShift's operators, as
+recorded.
 
-An API server drops fields that a CRD does not have, in silence, so they are mistakes here. Each object is also read
-back from its file, here and not at each compilation, which would take longer by it.
+An API server drops fields that a CRD does not have, in silence, so they are mistakes here. Each
+object is also read back from its file, here and not at each compilation, which would take longer by
+it.
 """
 
 import json
@@ -33,7 +35,9 @@ def validators() -> dict[tuple[str, str], jsonschema.protocols.Validator]:
         data = json.loads(path.read_text())
         schema = strict(data["openAPIV3Schema"])
         schema["properties"]["metadata"] = {"type": "object"}
-        found[f"{data['group']}/{data['version']}", str(data["kind"])] = jsonschema.Draft4Validator(schema)
+        found[f"{data['group']}/{data['version']}", str(data["kind"])] = jsonschema.Draft4Validator(
+            schema
+        )
     return found
 
 
@@ -50,11 +54,16 @@ def strict(schema: Any) -> Any:
 
 
 def problems(data: dict[str, Any]) -> list[str]:
-    """What is wrong with an object, each with its place; nothing for kinds without a recorded schema."""
+    """What is wrong with an object, each with its place; nothing for kinds without a recorded
+    schema.
+    """
     validator = validators().get((data["apiVersion"], data["kind"]))
     if validator is None:
         return []
-    return [f"{data['kind']} {error.json_path}: {error.message}" for error in validator.iter_errors(data)]
+    return [
+        f"{data['kind']} {error.json_path}: {error.message}"
+        for error in validator.iter_errors(data)
+    ]
 
 
 def objects(plan: NodePlan) -> Iterator[dict[str, Any]]:
@@ -62,7 +71,9 @@ def objects(plan: NodePlan) -> Iterator[dict[str, Any]]:
     for mode in ("mco", "performanceProfile"):
         target = plan.node_class.target.model_copy(update={"mode": mode})
         of_mode = NodeClass(**{**vars(plan.node_class), "target": target})
-        yield from (manifest.data for manifest in openshift.manifests(plan._replace(node_class=of_mode)))
+        yield from (
+            manifest.data for manifest in openshift.manifests(plan._replace(node_class=of_mode))
+        )
 
 
 @needs_shared
@@ -78,13 +89,23 @@ def test_objects_of_all_vectors() -> None:
                 assert not problems(data), case.name
                 assert yaml.load(to_file(data), yaml.CSafeLoader) == data, case.name
                 seen.add(data["kind"])
-    assert seen >= {"KubeletConfig", "MachineConfig", "MachineConfigPool", "PerformanceProfile", "Tuned"}
+    assert seen >= {
+        "KubeletConfig",
+        "MachineConfig",
+        "MachineConfigPool",
+        "PerformanceProfile",
+        "Tuned",
+    }
 
 
 @needs_shared
 def test_objects_of_the_sample() -> None:
     paths = sorted((REPOSITORY / "out" / "clusters").rglob("manifests/*.yaml"))
-    checked = [path for path in paths if (data := load(path)) and (data["apiVersion"], data["kind"]) in validators()]
+    checked = [
+        path
+        for path in paths
+        if (data := load(path)) and (data["apiVersion"], data["kind"]) in validators()
+    ]
     assert checked
     assert not [problem for path in checked for problem in problems(load(path))]
 
@@ -104,6 +125,10 @@ def load(path: Path) -> dict[str, Any]:
     ],
 )
 def test_a_wrong_object_is_found(wrong: dict[str, Any]) -> None:
-    base = {"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "KubeletConfig", "metadata": {}}
+    base = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "KubeletConfig",
+        "metadata": {},
+    }
     assert not problems({**base, "spec": {}})
     assert problems({**base, "spec": wrong})

@@ -1,4 +1,6 @@
-"""A node that holds everything has no finding; a node with one fact changed has exactly one, at that fact."""
+"""A node that holds everything has no finding; a node with one fact changed has exactly one, at
+that fact.
+"""
 
 import os
 from collections.abc import Callable
@@ -69,30 +71,72 @@ MUTATIONS = [
     ("CP801", "worker1.internal", remove(f"{CPU}/online"), None),
     ("CP802", "worker1.internal", write(f"{CPU}/present", "0-78\n"), f"{CPU}/present:1:1"),
     ("CP803", "core-0", write(f"{CPU}/online", "0-127\n"), f"{CPU}/online:1:1"),
-    ("CP804", "worker1.internal", write(f"{CPU}/cpu9/topology/thread_siblings_list", "8-9\n"), None),
+    (
+        "CP804",
+        "worker1.internal",
+        write(f"{CPU}/cpu9/topology/thread_siblings_list", "8-9\n"),
+        None,
+    ),
     ("CP810", "worker1.internal", remove("proc/cmdline"), None),
     ("CP811", "worker1.internal", replace("proc/cmdline", " nosoftlockup", ""), "proc/cmdline:1:1"),
-    ("CP812", "worker1.internal", replace("proc/cmdline", "rcu_nocbs=5,7-39", "rcu_nocbs=5,7-38"), None),
+    (
+        "CP812",
+        "worker1.internal",
+        replace("proc/cmdline", "rcu_nocbs=5,7-39", "rcu_nocbs=5,7-38"),
+        None,
+    ),
     ("CP812", "worker1.internal", replace("proc/cmdline", "hugepages=32", "hugepages=16"), None),
     ("CP813", "du-00", replace("proc/cmdline", "ro ", "ro nohz_full=1-3 "), None),
     ("CP814", "du-00", write(f"{CPU}/isolated", "\n"), f"{CPU}/isolated:1:1"),
     ("CP820", "worker1.internal", remove(KUBELET), None),
     ("CP821", "worker1.internal", write("etc/kubernetes/kubelet.conf.d/99.conf", "a: ["), None),
     ("CP822", "worker1.internal", replace(KUBELET, "cpuManagerPolicy: static\n", ""), None),
-    ("CP823", "worker1.internal", replace(KUBELET, "ManagerPolicy: single-", "ManagerPolicy: x-"), None),
-    ("CP823", "du-00", write("etc/kubernetes/kubelet.conf.d/99.conf", "cpuManagerPolicy: none"), None),
-    ("CP831", "worker1.internal", write(f"{CRIO}/backup~", "# once\nthis is no TOML"), f"{CRIO}/backup~:2:6"),
-    ("CP833", "worker1.internal", write(f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n'), f"{CRIO}/zz:2:1"),
-    ("CP832", "worker1.internal", replace(f"{CRIO}/99-runtimes.conf", "shared_cpuset", "shared_cpu_set"), None),
+    (
+        "CP823",
+        "worker1.internal",
+        replace(KUBELET, "ManagerPolicy: single-", "ManagerPolicy: x-"),
+        None,
+    ),
+    (
+        "CP823",
+        "du-00",
+        write("etc/kubernetes/kubelet.conf.d/99.conf", "cpuManagerPolicy: none"),
+        None,
+    ),
+    (
+        "CP831",
+        "worker1.internal",
+        write(f"{CRIO}/backup~", "# once\nthis is no TOML"),
+        f"{CRIO}/backup~:2:6",
+    ),
+    (
+        "CP833",
+        "worker1.internal",
+        write(f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n'),
+        f"{CRIO}/zz:2:1",
+    ),
+    (
+        "CP832",
+        "worker1.internal",
+        replace(f"{CRIO}/99-runtimes.conf", "shared_cpuset", "shared_cpu_set"),
+        None,
+    ),
     ("CP840", "worker1.internal", remove(MIXED), None),
     ("CP841", "worker1.internal", write(MIXED, "{"), f"{MIXED}:1:2"),
     ("CP842", "worker1.internal", replace(MIXED, "256", "25"), f"{MIXED}:3:6"),
 ]
 
 
-@pytest.mark.parametrize(("code", "node", "mutate", "place"), MUTATIONS, ids=lambda value: str(value)[:12])
+@pytest.mark.parametrize(
+    ("code", "node", "mutate", "place"), MUTATIONS, ids=lambda value: str(value)[:12]
+)
 def test_one_changed_fact(
-    sample: Sample, tmp_path: Path, code: str, node: str, mutate: Callable[[Path], None], place: str | None
+    sample: Sample,
+    tmp_path: Path,
+    code: str,
+    node: str,
+    mutate: Callable[[Path], None],
+    place: str | None,
 ) -> None:
     root = make_root(sample[1][node], tmp_path)
     (root / "etc/kubernetes/kubelet.conf.d").mkdir(parents=True, exist_ok=True)
@@ -154,17 +198,27 @@ UNVERIFIABLE = [
     ("worker1.internal", device(f"{CRIO}/99-z.conf"), "it is a pipe, not a file"),
     ("worker1.internal", link(f"{CRIO}/99-z.conf", "99-z.conf"), "its links lead in a circle"),
     ("worker1.internal", link(f"{CRIO}/99-z.conf", "."), "it is a folder, not a file"),
-    ("worker1.internal", lambda root: os.truncate(root / KUBELET, 1 << 40), "it has more than 1,048,576 bytes"),
+    (
+        "worker1.internal",
+        lambda root: os.truncate(root / KUBELET, 1 << 40),
+        "it has more than 1,048,576 bytes",
+    ),
     ("worker1.internal", link(KUBELET, "kubelet.conf"), "its links lead in a circle"),
     ("worker1.internal", link("proc/cmdline", "../sys"), "it is a folder, not a file"),
-    ("worker1.internal", write("proc/cmdline", "a=1 " * 20_000), "it is longer than any kernel's command line"),
+    (
+        "worker1.internal",
+        write("proc/cmdline", "a=1 " * 20_000),
+        "it is longer than any kernel's command line",
+    ),
     ("worker1.internal", write(f"{CPU}/present", "no list"), "it holds no list of CPUs"),
     ("worker1.internal", write(f"{CPU}/isolated", "\x1b[2J"), "it holds no list of CPUs"),
     ("worker1.internal", write(f"{CPU}/online", "0-99999999"), "it holds no list of CPUs"),
 ]
 
 
-@pytest.mark.parametrize(("node", "mutate", "problem"), UNVERIFIABLE, ids=map(str, range(len(UNVERIFIABLE))))
+@pytest.mark.parametrize(
+    ("node", "mutate", "problem"), UNVERIFIABLE, ids=map(str, range(len(UNVERIFIABLE)))
+)
 def test_what_cannot_be_read_is_neither_right_nor_wrong(
     sample: Sample, tmp_path: Path, node: str, mutate: Callable[[Path], None], problem: str
 ) -> None:
@@ -197,7 +251,9 @@ def test_a_tree_of_links_is_not_walked(sample: Sample, tmp_path: Path) -> None:
     assert [finding.code for finding in found] == ["CP805", "CP805"]
 
 
-@pytest.mark.parametrize(("path", "code"), [(f"{CRIO}/z", "CP831"), ("etc/kubernetes/kubelet.conf.d/z.conf", "CP821")])
+@pytest.mark.parametrize(
+    ("path", "code"), [(f"{CRIO}/z", "CP831"), ("etc/kubernetes/kubelet.conf.d/z.conf", "CP821")]
+)
 def test_a_drop_in_that_is_a_link_to_nothing_stops_its_program(
     sample: Sample, tmp_path: Path, path: str, code: str
 ) -> None:
@@ -220,7 +276,15 @@ def test_drop_ins_below_the_folder_count(sample: Sample, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 200_000, "a: &a [*a]", "a: !!int ''", "a: !!bool x", "a: !!timestamp x", f"a: {'9' * 5000}"]
+    "text",
+    [
+        "[" * 200_000,
+        "a: &a [*a]",
+        "a: !!int ''",
+        "a: !!bool x",
+        "a: !!timestamp x",
+        f"a: {'9' * 5000}",
+    ],
 )
 def test_configurations_that_no_reader_can_take(sample: Sample, tmp_path: Path, text: str) -> None:
     root = make_root(sample[1]["worker1.internal"], tmp_path)
@@ -240,12 +304,17 @@ def test_a_kernel_without_the_file_of_an_argument(sample: Sample, tmp_path: Path
     [
         (replace("proc/cmdline", "isolcpus=managed_irq,", "isolcpus=managed_irq,0,"), ["CP812"]),
         (replace("proc/cmdline", " isolcpus=domain,", " x="), ["CP812"]),
-        (replace("proc/cmdline", " isolcpus=domain,", " isolcpus=domain,1 isolcpus=domain,"), ["CP812"]),
+        (
+            replace("proc/cmdline", " isolcpus=domain,", " isolcpus=domain,1 isolcpus=domain,"),
+            ["CP812"],
+        ),
         (replace("proc/cmdline", "ro ", "ro isolcpus=nohz,1 "), ["CP812"]),
         (write(f"{CPU}/isolated", "\n"), ["CP814"]),
     ],
 )
-def test_isolcpus_has_a_list_for_each_flag(tmp_path: Path, change: Callable[[Path], None], codes: list[str]) -> None:
+def test_isolcpus_has_a_list_for_each_flag(
+    tmp_path: Path, change: Callable[[Path], None], codes: list[str]
+) -> None:
     project = pipeline.load(REPOSITORY / "tests/cases/kernel-isolated")
     plan, _ = pipeline.solve(project)
     node = plan.nodes[0]

@@ -12,25 +12,36 @@ Capture = pytest.CaptureFixture[str]
 SECRET = "hunter2-s3cr3t"  # noqa: S105 - looked for
 CONF_D = "etc/crio/crio.conf.d"
 KUBELET_D = "etc/kubernetes/kubelet.conf.d"
-#: Files of the node with a fault beside a secret: what is replaced in a file that is there, or a new file.
+#: Files of the node with a fault beside a secret: what is replaced in a file that is there, or a
+#: new file.
 FAULTS: dict[str, dict[str, tuple[str, str] | str]] = {
-    "argument differs": {"proc/cmdline": ("nohz_full=", f"rd.luks.key={SECRET} password={SECRET} nohz_full=0,")},
-    "argument repeated": {"proc/cmdline": ("nohz_full=", f"nohz_full=3 ks.pass={SECRET} nohz_full=")},
+    "argument differs": {
+        "proc/cmdline": ("nohz_full=", f"rd.luks.key={SECRET} password={SECRET} nohz_full=0,")
+    },
+    "argument repeated": {
+        "proc/cmdline": ("nohz_full=", f"nohz_full=3 ks.pass={SECRET} nohz_full=")
+    },
     "argument missing": {"proc/cmdline": ("nohz_full=", f"ipa.token={SECRET} nohz_fool=")},
     "kubelet setting on one line": {
         f"{KUBELET_D}/99-site.conf": f'{{"staticPodURLHeader": {{"A": ["{SECRET}"]}}, "cpuManagerPolicy": "none"}}\n'
     },
-    "kubelet file damaged": {f"{KUBELET_D}/99-site.conf": f"staticPodURLHeader: [Bearer {SECRET}\n'{SECRET}: : x\n"},
+    "kubelet file damaged": {
+        f"{KUBELET_D}/99-site.conf": f"staticPodURLHeader: [Bearer {SECRET}\n'{SECRET}: : x\n"
+    },
     "kubelet file with a strange value": {f"{KUBELET_D}/99-site.conf": f"a: !!int '{SECRET}'\n"},
     "crio setting on one line": {
         f"{CONF_D}/99-zzz.conf": f'crio = {{ runtime = {{ infra_ctr_cpuset = "0" }}, api = {{ key = "{SECRET}" }} }}\n'
     },
     "crio file damaged": {f"{CONF_D}/99-zzz.conf": f'[crio.image]\nglobal_auth_file = "{SECRET}\n'},
-    "no configuration at all": {f"{CONF_D}/auth.json": f'{{"auths": {{"r": {{"auth": "{SECRET}"}}}}}}\n'},
+    "no configuration at all": {
+        f"{CONF_D}/auth.json": f'{{"auths": {{"r": {{"auth": "{SECRET}"}}}}}}\n'
+    },
 }
 
 
-@pytest.mark.parametrize("options", [[], ["-v"], ["--format", "json"], ["--format", "sarif"], ["-o", "report.txt"]])
+@pytest.mark.parametrize(
+    "options", [[], ["-v"], ["--format", "json"], ["--format", "sarif"], ["-o", "report.txt"]]
+)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_nothing_that_was_not_planned_is_printed(
     fault: str, options: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.load.documents import KINDS
+from cpuplan.read.documents import KINDS
 from tests.hosts import make_root
 from tests.machines import trees
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
@@ -74,7 +74,11 @@ def test_validate_writes_nothing(project: Path, capsys: Capture) -> None:
 
 def test_compile_then_nothing_has_changed(project: Path, capsys: Capture) -> None:
     assert run_in(project, ["compile"], capsys)[0] == 0
-    assert run_in(project, ["compile"], capsys) == (0, "", "nothing has changed: out/ is what the inputs give\n")
+    assert run_in(project, ["compile"], capsys) == (
+        0,
+        "",
+        "nothing has changed: out/ is what the inputs give\n",
+    )
     assert run_in(project, ["compile", "--check"], capsys) == (0, "", "out/ is up to date\n")
 
 
@@ -102,7 +106,9 @@ def test_errors_leave_the_tree_alone(project: Path, capsys: Capture) -> None:
     code, _, err = run_in(project, ["compile"], capsys)
     assert code == 1
     assert "error[CP401]" in err
-    assert {path: path.read_bytes() for path in (project / "out").rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in (project / "out").rglob("*") if path.is_file()
+    } == before
 
 
 def test_foreign_files_stay_and_own_files_go(project: Path, capsys: Capture) -> None:
@@ -146,7 +152,10 @@ def test_another_run_is_writing(project: Path, capsys: Capture) -> None:
         (["explain", "CP999"], "there is no code CP999"),
         (["explain", "cpu0-resrved"], "did you mean cpu0-reserved?"),
         (["import", "nowhere"], "there is no file or folder 'nowhere'"),
-        (["import", "hwlok", "."], "'hwlok' is no file or folder, and no format; there are sysroot, must-gather"),
+        (
+            ["import", "hwlok", "."],
+            "'hwlok' is no file or folder, and no format; there are sysroot, must-gather",
+        ),
         (
             ["import", ".", "--diff", "--stdout"],
             "--diff goes with hardware that is put into an inventory, not with --stdout",
@@ -161,7 +170,9 @@ def test_usage(project: Path, capsys: Capture, arguments: list[str], hint: str) 
     assert hint in err
 
 
-def test_a_bug_is_no_traceback(project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_no_traceback(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Path) -> None:
         raise RuntimeError("the moon is full")
 
@@ -193,7 +204,9 @@ def test_explain_a_pool_and_what_else_it_could_have(project: Path, capsys: Captu
 def test_explain_a_setting(project: Path, capsys: Capture) -> None:
     code, out, _ = run_in(project, ["explain", "worker-0", "kubelet.reservedSystemCPUs"], capsys)
     assert code == 0
-    assert out.startswith("reservedSystemCPUs of kubelet on worker-0 is 0,4,8,12. That is reserved.")
+    assert out.startswith(
+        "reservedSystemCPUs of kubelet on worker-0 is 0,4,8,12. That is reserved."
+    )
     assert run_in(project, ["explain", "worker-0", "reservedSystemCPUs"], capsys)[1] == out
 
 
@@ -202,7 +215,10 @@ def test_explain_a_setting_that_nobody_asked_for(project: Path, capsys: Capture,
     """How to have it."""
     code, out, err = run_in(project, ["explain", "worker-0", name], capsys)
     assert code == 2
-    assert f"nobody asked for it, and it is no default of kubernetes; to have it: `kubelet: {{{name}" in out + err
+    assert (
+        f"nobody asked for it, and it is no default of kubernetes; to have it: `kubelet: {{{name}"
+        in out + err
+    )
 
 
 def test_explain_a_mapping_of_settings(project: Path, capsys: Capture) -> None:
@@ -289,7 +305,9 @@ def test_fmt_keeps_comments_and_orders_keys(project: Path, capsys: Capture) -> N
 
 
 def test_import_again(project: Path, capsys: Capture) -> None:
-    """A first import writes; another one changes nothing; after an edit it shows the difference, and writes it."""
+    """A first import writes; another one changes nothing; after an edit it shows the difference,
+    and writes it.
+    """
     trees.put(trees.server(), project / "dump")
     arguments = ["import", "dump", "-o", "inventories/new"]
     code, out, err = run_in(project, arguments, capsys)
@@ -305,7 +323,10 @@ def test_import_again(project: Path, capsys: Capture) -> None:
     assert code == 3
     assert "\n-  modelNumber: 85 # Cascade Lake?\n+  modelNumber: 106 # Cascade Lake?\n" in out
     assert (project / path).read_text() == before
-    assert "\x1b[32m+  modelNumber" in run_in(project, ["--color", "always", *arguments, "--diff"], capsys)[1]
+    assert (
+        "\x1b[32m+  modelNumber"
+        in run_in(project, ["--color", "always", *arguments, "--diff"], capsys)[1]
+    )
     code, shown, err = run_in(project, arguments, capsys)
     assert (code, shown) == (0, out)
     assert f"changed {path}\n" in err
@@ -356,10 +377,18 @@ def test_show_hardware(project: Path, capsys: Capture) -> None:
 def test_hardware_is_drawn_whatever_else_is_wrong(project: Path, capsys: Capture) -> None:
     (project / INTENT).unlink()
     assert run_in(project, ["show", "small"], capsys)[0] == 0
-    edit(project, "coresPerSocket: 4", "coresPerSocket: 4\n    diesPerSocket: 3", "inventories/site.yaml")
+    edit(
+        project,
+        "coresPerSocket: 4",
+        "coresPerSocket: 4\n    diesPerSocket: 3",
+        "inventories/site.yaml",
+    )
     code, out, err = run_in(project, ["show", "small"], capsys)
     assert (code, out) == (1, "")
-    assert "error[CP302]: a socket's 4 cores do not divide into 3 dies\n  --> inventories/site.yaml:" in err
+    assert (
+        "error[CP302]: a socket's 4 cores do not divide into 3 dies\n  --> inventories/site.yaml:"
+        in err
+    )
 
 
 def test_a_node_comes_before_hardware_of_its_name(project: Path, capsys: Capture) -> None:
@@ -388,7 +417,10 @@ def test_the_catalogue_is_listed_shown_and_copied(tmp_path: Path, capsys: Captur
     assert code == 0
     assert "384 CPUs, 192 cores, 2 sockets, 8 NUMA nodes, 24 last-level caches" in shown
     code, _, err = run_in(tmp_path, ["catalog", "epyc-9654-2s-nps4", "gh200-1s"], capsys)
-    assert (code, err) == (0, "wrote inventories/epyc-9654-2s-nps4.yaml\nwrote inventories/gh200-1s.yaml\n")
+    assert (code, err) == (
+        0,
+        "wrote inventories/epyc-9654-2s-nps4.yaml\nwrote inventories/gh200-1s.yaml\n",
+    )
     assert run_in(tmp_path, ["show", "epyc-9654-2s-nps4"], capsys)[1] == shown
     assert run_in(tmp_path, ["fmt", "--check"], capsys)[0] == 0
     assert run_in(tmp_path, ["validate"], capsys)[0] == 0
@@ -406,7 +438,11 @@ def test_a_copy_that_was_edited_is_kept(tmp_path: Path, capsys: Capture) -> None
 
 def test_an_inventorys_node_without_an_intent(project: Path, capsys: Capture) -> None:
     site = (project / "inventories/site.yaml").read_text()
-    nodes = site[site.index("---\n") :].replace("name: lab", "name: spare").replace("worker-[0-1]", "spare")
+    nodes = (
+        site[site.index("---\n") :]
+        .replace("name: lab", "name: spare")
+        .replace("worker-[0-1]", "spare")
+    )
     spare = nodes.replace("    labels: {role: worker}\n", "")
     (project / "inventories/spare.yaml").write_text(spare)
     for arguments in (["show", "spare"], ["check", "spare"], ["simulate", "spare", "pods.yaml"]):
@@ -464,13 +500,23 @@ def openshift_intent(name: str, release: str) -> str:
         ([], {"profiles/v.yaml": VERSION_OBJECT}, '"4.19"'),
         (
             [],
-            {"intents/a.yaml": openshift_intent("a", "4.17"), "intents/b.yaml": openshift_intent("b", "4.17")},
+            {
+                "intents/a.yaml": openshift_intent("a", "4.17"),
+                "intents/b.yaml": openshift_intent("b", "4.17"),
+            },
             "4.17",
         ),
-        ([], {}, "which release of OpenShift? a PerformanceProfile does not tell it: say it with --release"),
         (
             [],
-            {"intents/a.yaml": openshift_intent("a", "4.17"), "intents/b.yaml": openshift_intent("b", "4.18")},
+            {},
+            "which release of OpenShift? a PerformanceProfile does not tell it: say it with --release",
+        ),
+        (
+            [],
+            {
+                "intents/a.yaml": openshift_intent("a", "4.17"),
+                "intents/b.yaml": openshift_intent("b", "4.18"),
+            },
             "the project has targets of 4.17 and 4.18: say it with --release",
         ),
         (["--release", "3.11"], {}, "error[CP501]"),
@@ -482,14 +528,18 @@ def test_the_release_of_an_imported_profile(
     for path, text in {"profiles/low.yaml": PROFILE, **beside}.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
-    code, _, err = run_in(tmp_path, ["import", "performanceprofile", "profiles", *arguments], capsys)
+    code, _, err = run_in(
+        tmp_path, ["import", "performanceprofile", "profiles", *arguments], capsys
+    )
     if " " in expected or "CP" in expected:
         assert code in (1, 2)
         assert expected in err
         assert not (tmp_path / "intents/low.yaml").exists()
     else:
         assert code == 0, err
-        assert f"version: {expected}" in (tmp_path / "intents/low.yaml").read_text().replace(': "4.17"', ": 4.17")
+        assert f"version: {expected}" in (tmp_path / "intents/low.yaml").read_text().replace(
+            ': "4.17"', ": 4.17"
+        )
 
 
 def test_a_release_of_hardware(project: Path, capsys: Capture) -> None:
@@ -502,11 +552,19 @@ def test_what_a_cluster_was_named_after(tmp_path: Path, capsys: Capture) -> None
     trees.put(trees.server(), tmp_path / "dump")
     run_in(tmp_path, ["init"], capsys)
     for options, said in (
-        ([], "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name"),
-        (["--stdout"], "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name"),
+        (
+            [],
+            "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name",
+        ),
+        (
+            ["--stdout"],
+            "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name",
+        ),
         (["--cluster", "lab"], ""),
     ):
-        _, _, err = run_in(tmp_path, ["import", "dump", "-o", f"to{len(options)}", *options], capsys)
+        _, _, err = run_in(
+            tmp_path, ["import", "dump", "-o", f"to{len(options)}", *options], capsys
+        )
         assert (said in err) if said else ("cluster" not in err)
     example = "inventories/example.yaml is still the example of `cpuplan init`"
     assert example in err

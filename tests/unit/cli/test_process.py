@@ -14,7 +14,9 @@ PROGRAM = [sys.executable, "-m", "cpuplan", "-C", str(REPOSITORY)]
 
 def test_the_exit_code_is_the_commands() -> None:
     assert subprocess.run([*PROGRAM, "show"], capture_output=True, check=False).returncode == 0
-    found = subprocess.run([*PROGRAM, "show", "nobody"], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        [*PROGRAM, "show", "nobody"], capture_output=True, text=True, check=False
+    )
     assert (found.returncode, "CP250" in found.stderr) == (2, True)
 
 
@@ -32,7 +34,9 @@ def test_a_reader_may_have_seen_enough() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_no_bug() -> None:
     with Path("/dev/full").open("w") as full:
-        found = subprocess.run([*PROGRAM, "show"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        found = subprocess.run(
+            [*PROGRAM, "show"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert (found.returncode, "[CP607]: standard output" in found.stderr) == (2, True)
 
 
@@ -50,7 +54,11 @@ def test_shells_are_told_how_to_complete() -> None:
         ("cpuplan schema --color al", "always"),
         ("cpuplan check --format ju", "junit"),
     ):
-        completing = {"_CPUPLAN_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+        completing = {
+            "_CPUPLAN_COMPLETE": "bash_complete",
+            "COMP_WORDS": typed,
+            "COMP_CWORD": str(typed.count(" ")),
+        }
         found = subprocess.run(
             [sys.executable, "-c", words],
             capture_output=True,

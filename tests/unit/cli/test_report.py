@@ -29,7 +29,9 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with the project in a folder whose name must be escaped, and a mistake in its intent."""
+    """A repository with the project in a folder whose name must be escaped, and a mistake in its
+    intent.
+    """
     project = make_project(tmp_path / "repo/site a%b")
     (tmp_path / "repo/.git").mkdir()
     intent = project / "intents/main.yaml"
@@ -43,11 +45,18 @@ SHOWN = "site a%b/intents/main.yaml"
 def read(name: str, text: str) -> list[dict[str, Any]]:
     """The findings of a document, which must be whole: file, line and code of each."""
     if name == "json":
-        return [_place(each["file"], each["line"], each["code"]) for each in json.loads(text)["diagnostics"]]
+        return [
+            _place(each["file"], each["line"], each["code"])
+            for each in json.loads(text)["diagnostics"]
+        ]
     if name == "jsonl":
         rows = [json.loads(line) for line in text.splitlines()]
         assert [row["type"] for row in rows].count("summary") == 1
-        return [_place(row["file"], row["line"], row["code"]) for row in rows if row["type"] == "finding"]
+        return [
+            _place(row["file"], row["line"], row["code"])
+            for row in rows
+            if row["type"] == "finding"
+        ]
     if name == "sarif":
         return [_of_sarif(each) for each in json.loads(text)["runs"][0]["results"]]
     if name == "gitlab":
@@ -63,7 +72,9 @@ def read(name: str, text: str) -> list[dict[str, Any]]:
             for each in cases
             if each.get("file")
         ]
-    found = re.findall(r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3}).*$", text, re.MULTILINE)
+    found = re.findall(
+        r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3}).*$", text, re.MULTILINE
+    )
     assert len(found) == len(text.splitlines())
     return [_place(file.replace("%25", "%"), int(line or 0), code) for file, line, code in found]
 
@@ -73,7 +84,9 @@ def _of_sarif(result: Any) -> dict[str, Any]:
 
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uriBaseId"] == "SRCROOT"
-    return _place(unquote(place["artifactLocation"]["uri"]), place["region"]["startLine"], result["ruleId"])
+    return _place(
+        unquote(place["artifactLocation"]["uri"]), place["region"]["startLine"], result["ruleId"]
+    )
 
 
 def _place(file: Any, line: Any, code: str) -> dict[str, Any]:
@@ -106,7 +119,9 @@ def test_paths_of_text_too(repository: Path, capsys: Capture) -> None:
         assert f"\n  --> {SHOWN}:12:23\n  12 |     reserved: {{cores: x" in err
 
 
-def test_on_a_terminal_paths_are_relative_to_its_user(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_paths_are_relative_to_its_user(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = Names(repository / "site a%b")
     monkeypatch.chdir(repository / "site a%b/inventories")
     assert names.from_here("intents/main.yaml") == "../intents/main.yaml"
@@ -120,7 +135,10 @@ def test_without_git_paths_are_those_of_the_project(tmp_path: Path) -> None:
     assert names.in_repository(str(tmp_path / "p/x/../intents/a.yaml")) == "intents/a.yaml"
     assert names.in_repository("/etc/x.yaml") == "/etc/x.yaml"
     os.symlink(tmp_path / "p", tmp_path / "link")
-    assert Names(tmp_path / "link").in_repository(str(tmp_path / "link/intents/a.yaml")) == "intents/a.yaml"
+    assert (
+        Names(tmp_path / "link").in_repository(str(tmp_path / "link/intents/a.yaml"))
+        == "intents/a.yaml"
+    )
 
 
 @pytest.mark.parametrize("name", MACHINE)
@@ -155,7 +173,9 @@ CASES = [case for case in cases() if case.arguments[0] in ("validate", "compile"
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: CASES[number].folder.name)
-def test_every_mistake_is_told_in_a_whole_document(number: int, tmp_path: Path, capsys: Capture) -> None:
+def test_every_mistake_is_told_in_a_whole_document(
+    number: int, tmp_path: Path, capsys: Capture
+) -> None:
     """One format for each: all of them have their turn."""
     case, name = CASES[number], MACHINE[number % len(MACHINE)]
     project = make_project(tmp_path / "project", case.folder)
@@ -205,7 +225,9 @@ def test_a_folder_that_was_removed(tmp_path: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_report_is_the_same_bytes_from_everywhere(tmp_path: Path, capsys: Capture, name: str) -> None:
+def test_a_report_is_the_same_bytes_from_everywhere(
+    tmp_path: Path, capsys: Capture, name: str
+) -> None:
     """Stale files, whose messages tell their paths, too."""
     project = make_project(tmp_path / "repo/p")
     (tmp_path / "repo/.git").mkdir()
@@ -214,7 +236,12 @@ def test_a_report_is_the_same_bytes_from_everywhere(tmp_path: Path, capsys: Capt
         if path.is_file() and ".cpuplan" not in path.parts:
             path.unlink()
     found = set()
-    for folder, arguments in (("repo", ["-C", "p"]), ("repo/p", []), ("repo/p/intents", []), (".", ["-C", "repo/p"])):
+    for folder, arguments in (
+        ("repo", ["-C", "p"]),
+        ("repo/p", []),
+        ("repo/p/intents", []),
+        (".", ["-C", "repo/p"]),
+    ):
         words = [*arguments, "compile", "--check", "--format", name, "-q"]
         code, out, err = run_in(tmp_path / folder, words, capsys)
         assert code == 3
@@ -227,7 +254,9 @@ def test_text_in_a_file(tmp_path: Path, capsys: Capture) -> None:
     project = make_project(tmp_path / "p")
     assert run_in(project, ["validate", "-o", "found.txt", "--color", "always"], capsys)[0] == 0
     assert (project / "found.txt").read_text() == ""
-    assert run_in(project, ["fmt", "--check", "-o", "found.txt", "--color", "always"], capsys)[0] == 3
+    assert (
+        run_in(project, ["fmt", "--check", "-o", "found.txt", "--color", "always"], capsys)[0] == 3
+    )
     assert (project / "found.txt").read_text().startswith("error[CP297]")
 
 
@@ -255,14 +284,18 @@ def test_what_is_said_last_holds(tmp_path: Path, capsys: Capture) -> None:
     make_project(tmp_path / "p")
     (tmp_path / "q").mkdir()
     code, out, _ = run_in(
-        tmp_path, ["-C", "q", "--color", "never", "show", "worker-0", "-C", "p", "--color", "always"], capsys
+        tmp_path,
+        ["-C", "q", "--color", "never", "show", "worker-0", "-C", "p", "--color", "always"],
+        capsys,
     )
     assert code == 0
     assert "\x1b" in out
 
 
 @pytest.mark.parametrize("below", ["intents", "out/x/y", "inventories/a"])
-def test_the_project_is_found_from_a_folder_in_it(tmp_path: Path, capsys: Capture, below: str) -> None:
+def test_the_project_is_found_from_a_folder_in_it(
+    tmp_path: Path, capsys: Capture, below: str
+) -> None:
     project = make_project(tmp_path / "repo/p")
     (project / below).mkdir(parents=True, exist_ok=True)
     code, _, err = run_in(project / below, ["validate"], capsys)
@@ -309,8 +342,17 @@ def test_stale_files_are_told_by_class_and_cluster(tmp_path: Path, capsys: Captu
     ) in err
     assert err.count("CP608]") < 20
     code, _, err = run_in(project, ["compile", "--check", "-v"], capsys)
-    assert all(f"error[CP608]: out/clusters/lab/expected/nrt/worker-{n:03}.yaml is missing" in err for n in range(300))
+    assert all(
+        f"error[CP608]: out/clusters/lab/expected/nrt/worker-{n:03}.yaml is missing" in err
+        for n in range(300)
+    )
     data = json.loads(run_in(project, ["compile", "--check", "--format", "json"], capsys)[1])
-    assert [each["count"] for each in data["diagnostics"] if each["file"] == "out/clusters/lab/expected/nrt"] == [300]
+    assert [
+        each["count"]
+        for each in data["diagnostics"]
+        if each["file"] == "out/clusters/lab/expected/nrt"
+    ] == [300]
     sarif = json.loads(run_in(project, ["compile", "--check", "--format", "sarif"], capsys)[1])
-    assert [each["occurrenceCount"] for each in sarif["runs"][0]["results"] if "occurrenceCount" in each] == [300]
+    assert [
+        each["occurrenceCount"] for each in sarif["runs"][0]["results"] if "occurrenceCount" in each
+    ] == [300]

@@ -69,8 +69,16 @@ def test_findings_of_a_cluster(project: Path, capsys: Capture) -> None:
     """Warnings tell of the spare node of each cluster, errors of each intent."""
     spoil(project)
     site = "inventories/site.yaml"
-    assert files(project, capsys, "validate") == (1, ["intents/north.yaml", "intents/south.yaml", site, site], 0)
-    assert files(project, capsys, "validate", "--cluster", "south") == (1, ["intents/south.yaml", site], 2)
+    assert files(project, capsys, "validate") == (
+        1,
+        ["intents/north.yaml", "intents/south.yaml", site, site],
+        0,
+    )
+    assert files(project, capsys, "validate", "--cluster", "south") == (
+        1,
+        ["intents/south.yaml", site],
+        2,
+    )
     assert files(project, capsys, "validate", "--node", "north-1") == (1, ["intents/north.yaml"], 3)
     assert files(project, capsys, "validate", "--node", "north/spare-0") == (1, [site], 3)
     assert files(project, capsys, "validate", "--node", "spare-0") == (1, [site, site], 2)
@@ -86,7 +94,9 @@ def test_what_is_left_out_is_said_and_judged(project: Path, capsys: Capture) -> 
     assert (code, "CP401" in err) == (1, False)
     assert "3 more elsewhere, which --cluster or --node leaves out" in err
     for name in FORMATS[1:]:
-        code, out, err = run_in(project, ["validate", "--node", "south-0", "--format", name], capsys)
+        code, out, err = run_in(
+            project, ["validate", "--node", "south-0", "--format", name], capsys
+        )
         assert code == 1
         assert "CP401" not in out
         assert "3 more elsewhere" in err
@@ -94,7 +104,11 @@ def test_what_is_left_out_is_said_and_judged(project: Path, capsys: Capture) -> 
 
 def test_findings_of_an_intent_that_both_clusters_share(project: Path, capsys: Capture) -> None:
     path = project / "intents/north.yaml"
-    path.write_text(path.read_text().replace("{matchLabels: {role: north}}", "{}").replace("cores: 1", "cores: 5"))
+    path.write_text(
+        path.read_text()
+        .replace("{matchLabels: {role: north}}", "{}")
+        .replace("cores: 1", "cores: 5")
+    )
     (project / "intents/south.yaml").unlink()
     code, out, _ = run_in(project, ["validate", "--cluster", "south", "--format", "json"], capsys)
     data = json.loads(out)
@@ -108,11 +122,15 @@ def test_stale_files_of_a_node(project: Path, capsys: Capture) -> None:
     for path in (project / "out").rglob("*"):
         if path.is_file() and ".cpuplan" not in path.parts:
             path.unlink()
-    code, found, elsewhere = files(project, capsys, "compile", "--check", "--node", "north/north-0", "-v")
+    code, found, elsewhere = files(
+        project, capsys, "compile", "--check", "--node", "north/north-0", "-v"
+    )
     assert (code, elsewhere > 0) == (3, True)
     assert "out/clusters/north/expected/nrt/north-0.yaml" in found
     assert "out/clusters/north/expected/nrt/north-1.yaml" not in found
-    assert not [file for file in found if file.startswith(("out/clusters/south", "out/nodes/south"))]
+    assert not [
+        file for file in found if file.startswith(("out/clusters/south", "out/nodes/south"))
+    ]
     assert [file for file in found if file.startswith("out/nodes/north/north-small/")]
 
 
@@ -122,7 +140,9 @@ def test_a_filter_is_for_printing_only(project: Path, capsys: Capture) -> None:
     assert "compile always writes everything" in err
 
 
-@pytest.mark.parametrize("command", [["validate"], ["compile", "--check"], ["show"], ["simulate", "pods.yaml"]])
+@pytest.mark.parametrize(
+    "command", [["validate"], ["compile", "--check"], ["show"], ["simulate", "pods.yaml"]]
+)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -151,7 +171,9 @@ def test_classes_and_nodes_shown(project: Path, capsys: Capture) -> None:
     assert "south" not in run_in(project, ["show", "--cluster", "north"], capsys)[1]
     assert "north" not in run_in(project, ["show", "--node", "south-1"], capsys)[1]
     site = project / "inventories/site.yaml"
-    site.write_text(site.read_text().replace("north-[0-1]", "both-[0-1]").replace("south-[0-1]", "both-[0-1]"))
+    site.write_text(
+        site.read_text().replace("north-[0-1]", "both-[0-1]").replace("south-[0-1]", "both-[0-1]")
+    )
     assert run_in(project, ["show", "both-0"], capsys)[0] == 2
     assert run_in(project, ["show", "both-0", "--cluster", "south"], capsys)[0] == 0
 
@@ -166,13 +188,19 @@ def test_simulated_nodes(project: Path, capsys: Capture) -> None:
     assert "north" not in out
     assert "3 nodes more, which --cluster or --node leaves out" in err
     (project / "pods.yaml").write_text(pod)
-    code, out, _ = run_in(project, ["simulate", "pods.yaml", "--each", "--node", "south-1", "--format", "json"], capsys)
+    code, out, _ = run_in(
+        project,
+        ["simulate", "pods.yaml", "--each", "--node", "south-1", "--format", "json"],
+        capsys,
+    )
     assert (code, [each["nodes"] for each in json.loads(out)["nodes"]]) == (1, [["south-1"]])
 
 
 def test_results_of_a_simulation_in_a_file(project: Path, capsys: Capture) -> None:
     (project / "pods.yaml").write_text(POD)
-    code, out, _ = run_in(project, ["simulate", "pods.yaml", "--format", "json", "-o", "a.json"], capsys)
+    code, out, _ = run_in(
+        project, ["simulate", "pods.yaml", "--format", "json", "-o", "a.json"], capsys
+    )
     assert (code, out) == (0, "")
     assert len(json.loads((project / "a.json").read_text())["nodes"]) == 3
     assert run_in(project, ["simulate", "pods.yaml", "-o", "a.txt"], capsys)[1] == ""
@@ -181,11 +209,16 @@ def test_results_of_a_simulation_in_a_file(project: Path, capsys: Capture) -> No
     assert (code, [each["code"] for each in json.loads(out)["diagnostics"]]) == (2, ["CP250"])
 
 
-@pytest.mark.parametrize("command", [["check", "north-0", "--root", "."], ["simulate", "north-0", "pods.yaml"]])
+@pytest.mark.parametrize(
+    "command", [["check", "north-0", "--root", "."], ["simulate", "north-0", "pods.yaml"]]
+)
 def test_errors_of_the_project_are_told_in_the_format_asked_for(
     project: Path, capsys: Capture, command: list[str]
 ) -> None:
     spoil(project)
     (project / "pods.yaml").write_text("{}")
     code, out, _ = run_in(project, [*command, "--format", "json"], capsys)
-    assert (code, {each["code"] for each in json.loads(out)["diagnostics"]}) == (1, {"CP401", "CP221"})
+    assert (code, {each["code"] for each in json.loads(out)["diagnostics"]}) == (
+        1,
+        {"CP401", "CP221"},
+    )

@@ -12,7 +12,9 @@ from tests.projects import run_in
 
 LSCPU = (
     '{"cpus": ['
-    + ", ".join(f'{{"cpu": {n}, "core": {n % 2}, "socket": 0, "node": 0, "online": true}}' for n in range(4))
+    + ", ".join(
+        f'{{"cpu": {n}, "core": {n % 2}, "socket": 0, "node": 0, "online": true}}' for n in range(4)
+    )
     + "]}"
 )
 
@@ -25,7 +27,9 @@ def project(tmp_path: Path) -> Path:
 
 def run_with_input(folder: Path, given: str, *words: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "cpuplan", *words]
-    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, check=False, timeout=60)
+    return subprocess.run(
+        command, input=given, capture_output=True, text=True, cwd=folder, check=False, timeout=60
+    )
 
 
 @pytest.mark.parametrize("path", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
@@ -37,7 +41,9 @@ def test_standard_input(project: Path, path: str) -> None:
 
 
 def test_a_pipe_of_the_shell(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """As `import <(lscpu -Je)` gives it: a descriptor that is open already, and can be read only once."""
+    """As `import <(lscpu -Je)` gives it: a descriptor that is open already, and can be read only
+    once.
+    """
     source, end = os.pipe()
 
     def write() -> None:
@@ -46,7 +52,9 @@ def test_a_pipe_of_the_shell(project: Path, capfd: pytest.CaptureFixture[str]) -
 
     writer = threading.Thread(target=write)
     writer.start()
-    code, out, _ = run_in(project, ["import", "--stdout", f"/dev/fd/{source}", "--name", "a.b"], capfd)
+    code, out, _ = run_in(
+        project, ["import", "--stdout", f"/dev/fd/{source}", "--name", "a.b"], capfd
+    )
     writer.join()
     os.close(source)
     assert code == 0

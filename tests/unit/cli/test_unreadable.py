@@ -1,4 +1,6 @@
-"""Commands as an ordinary user, where something may not be read: always said, never a bug, never a yes."""
+"""Commands as an ordinary user, where something may not be read: always said, never a bug, never a
+yes.
+"""
 
 import os
 from pathlib import Path
@@ -11,7 +13,14 @@ from tests.unprivileged import unprivileged
 POD = "kind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c}]}\n"
 COMMANDS = (["validate"], ["compile"], ["compile", "--check"])
 READING = (["fmt", "--check"], ["show", "worker-0"], ["simulate", "worker-0", "pod.yaml"])
-INPUTS = ("intents", "inventories", "inventories/sub", "intents/main.yaml", "intents/plan.lock.yaml", ".")
+INPUTS = (
+    "intents",
+    "inventories",
+    "inventories/sub",
+    "intents/main.yaml",
+    "intents/plan.lock.yaml",
+    ".",
+)
 OUTPUTS = ("out", "out/.cpuplan", "out/.cpuplan/classes", "out/.cpuplan/manifest", "out/nodes")
 
 
@@ -20,7 +29,8 @@ def project(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Path:
     made = make_project(tmp_path / "project")
     (made / "inventories/sub").mkdir()
     (made / "pod.yaml").write_text(POD)
-    for words in (["compile"], *COMMANDS, *READING):  # each once, for Python's own files may be root's too
+    # each once, for Python's own files may be root's too
+    for words in (["compile"], *COMMANDS, *READING):
         assert run_in(made, words, capfd)[0] in (0, 3), words
     if os.geteuid() == 0:
         for path in (made, *made.rglob("*")):
@@ -35,7 +45,9 @@ def test_what_may_not_be_read_is_said(
     place = project / path
     if not os.path.lexists(place):
         pytest.skip("nothing is written there")
-    commands = [*COMMANDS, *READING] if path in INPUTS and path != "intents/plan.lock.yaml" else COMMANDS
+    commands = (
+        [*COMMANDS, *READING] if path in INPUTS and path != "intents/plan.lock.yaml" else COMMANDS
+    )
     for words in commands:
         place.chmod(0o000)
         with unprivileged(tmp_path):
@@ -51,8 +63,12 @@ def test_what_may_not_be_read_is_said(
 
 
 @pytest.mark.parametrize("target", ["x" * 300, "classes", "/etc", "nowhere"])
-def test_classes_behind_a_link(project: Path, target: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Found by fuzzing: a link whose target is too long for a name, where the classes of `out/` are looked for."""
+def test_classes_behind_a_link(
+    project: Path, target: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Found by fuzzing: a link whose target is too long for a name, where the classes of `out/` are
+    looked for.
+    """
     classes = project / "out/.cpuplan/classes"
     classes.rename(project / "before")
     classes.symlink_to(target)

@@ -33,7 +33,9 @@ def waive(project: Path, *rules: tuple[str, str]) -> None:
         key, _, pattern = place.partition("files:")
         where = f'files: "{pattern}"' if pattern else f"at: {key}"
         rows.append(f'  - {{code: {code}, {where}, reason: "change 47: 11", expires: "{DAY}"}}\n')
-    head = "apiVersion: cpuplan.io/v1alpha1\nkind: Waivers\nmetadata: {name: lab}\nspec:\n  waivers:\n"
+    head = (
+        "apiVersion: cpuplan.io/v1alpha1\nkind: Waivers\nmetadata: {name: lab}\nspec:\n  waivers:\n"
+    )
     (project / "intents/waivers.yaml").write_text(head + "".join(rows))
 
 
@@ -64,14 +66,24 @@ def test_a_waived_warning_does_not_count(project: Path, capsys: Capture, place: 
 
 
 @pytest.mark.parametrize(
-    "place", ["Intent/other", "Intent/main:spec.select", "Intent/main:spec.pools", "files:intents", "files:main.yaml"]
+    "place",
+    [
+        "Intent/other",
+        "Intent/main:spec.select",
+        "Intent/main:spec.pools",
+        "files:intents",
+        "files:main.yaml",
+    ],
 )
 def test_a_waiver_for_another_place_is_told(project: Path, capsys: Capture, place: str) -> None:
     waive(project, ("CP225", place), BOTH[1])
     code, _, err = run_in(project, ["validate", "--strict"], capsys)
     assert code == 1
     assert "warning[CP225]" in err
-    assert f"note[CP296]: the waiver of CP225 for {place.removeprefix('files:')} matches nothing" in err
+    assert (
+        f"note[CP296]: the waiver of CP225 for {place.removeprefix('files:')} matches nothing"
+        in err
+    )
 
 
 def test_after_its_last_day_the_warning_counts_again(
@@ -98,12 +110,22 @@ def sarif(text: str) -> list[Any]:
 def test_waived_findings_in_every_format(project: Path, capsys: Capture) -> None:
     waive(project, *BOTH)
     results = sarif(run_in(project, ["validate", "--format", "sarif"], capsys)[1])
-    why = {"kind": "external", "status": "accepted", "justification": f"change 47: 11 (until {DAY})"}
+    why = {
+        "kind": "external",
+        "status": "accepted",
+        "justification": f"change 47: 11 (until {DAY})",
+    }
     assert [each["suppressions"] for each in results] == [[why], [why]]
     data = json.loads(run_in(project, ["validate", "--format", "json"], capsys)[1])
-    assert (data["diagnostics"], data["summary"]["waived"], data["summary"]["warnings"]) == ([], 2, 0)
+    assert (data["diagnostics"], data["summary"]["waived"], data["summary"]["warnings"]) == (
+        [],
+        2,
+        0,
+    )
     data = json.loads(run_in(project, ["validate", "--format", "json", "-v"], capsys)[1])
-    assert [each["waived"] for each in data["diagnostics"]] == [{"reason": "change 47: 11", "expires": DAY}] * 2
+    assert [each["waived"] for each in data["diagnostics"]] == [
+        {"reason": "change 47: 11", "expires": DAY}
+    ] * 2
     out = run_in(project, ["validate", "--strict", "--format", "junit", "-v"], capsys)[1]
     assert 'tests="2" failures="0" errors="0" skipped="2"' in out
     out = run_in(project, ["validate", "--format", "github", "-v"], capsys)[1]
@@ -114,7 +136,11 @@ def test_waived_findings_in_every_format(project: Path, capsys: Capture) -> None
 
 def test_strict_compiling_writes_nothing(project: Path, capsys: Capture) -> None:
     code, _, err = run_in(project, ["compile", "--strict"], capsys)
-    assert (code, (project / "out").exists(), (project / "intents/plan.lock.yaml").exists()) == (1, False, False)
+    assert (code, (project / "out").exists(), (project / "intents/plan.lock.yaml").exists()) == (
+        1,
+        False,
+        False,
+    )
     assert "with --strict, warnings count as errors" in err
     assert run_in(project, ["compile", "--check", "--strict"], capsys)[0] == 1
     waive(project, *BOTH)
@@ -133,16 +159,27 @@ def test_a_compiled_project_does_not_forget_its_warnings(
     assert run_in(project, ["compile", "--strict"], capsys)[0] == 1
     assert run_in(project, ["validate", "--strict"], capsys)[0] == 1
     assert run_in(project, ["compile"], capsys)[0] == 0
-    assert {path: path.read_bytes() for path in (project / "out").rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in (project / "out").rglob("*") if path.is_file()
+    } == before
 
 
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [
-        ('{code: CP225, at: Intent/main, reason: x, expires: "2031-02-30"}', "a day of the calendar"),
-        ('{code: CP225, at: Intent/main, files: "*", reason: x, expires: "2031-02-01"}', "one of at and files"),
+        (
+            '{code: CP225, at: Intent/main, reason: x, expires: "2031-02-30"}',
+            "a day of the calendar",
+        ),
+        (
+            '{code: CP225, at: Intent/main, files: "*", reason: x, expires: "2031-02-01"}',
+            "one of at and files",
+        ),
         ('{code: CP225, reason: x, expires: "2031-02-01"}', "one of at and files"),
-        ('{code: CP225, at: Intent/main, reason: " ", expires: "2031-02-01"}', "spec.waivers.0.reason"),
+        (
+            '{code: CP225, at: Intent/main, reason: " ", expires: "2031-02-01"}',
+            "spec.waivers.0.reason",
+        ),
         ("{code: CP225, at: Intent/main, reason: x}", "expires is missing"),
         ('{code: CP225, at: Intent/main, expires: "2031-02-01"}', "reason is missing"),
         ("{code: CP225, at: Intent/main, reason: x, expires: 2031-02-01}", "CP10"),
@@ -160,7 +197,9 @@ def test_waivers_are_read_strictly(project: Path, capsys: Capture, rule: str, pr
 
 def test_errors_are_never_waived(project: Path, capsys: Capture) -> None:
     intent = project / "intents/main.yaml"
-    intent.write_text(intent.read_text().replace("wroker", "worker").replace("cores: 1", "cores: 5"))
+    intent.write_text(
+        intent.read_text().replace("wroker", "worker").replace("cores: 1", "cores: 5")
+    )
     waive(project, ("CP401", "Intent/main"))
     code, _, err = run_in(project, ["validate"], capsys)
     assert code == 1
@@ -168,10 +207,14 @@ def test_errors_are_never_waived(project: Path, capsys: Capture) -> None:
     assert "error[CP294]: CP401 cannot be waived: it is an error" in err
 
 
-def test_fingerprints_hold_when_lines_move_and_files_are_renamed(project: Path, capsys: Capture) -> None:
+def test_fingerprints_hold_when_lines_move_and_files_are_renamed(
+    project: Path, capsys: Capture
+) -> None:
     def prints() -> list[str]:
         found = sarif(run_in(project, ["validate", "--format", "sarif"], capsys)[1])
-        names = [each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for each in found]
+        names = [
+            each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for each in found
+        ]
         assert "Intent/main:spec.selector" in names
         return sorted(each["partialFingerprints"]["cpuplan/v2"] for each in found)
 

@@ -1,15 +1,16 @@
-"""What is refused or warned of: each row has a plan that is wrong in one way, its code, and values that are named."""
+"""What is refused or warned of: each row has a plan that is wrong in one way, its code, and values
+that are named.
+"""
 
 from typing import Any
 
 import pytest
 
-from cpuplan import components
-from cpuplan.components import versions
+from cpuplan import components, versions
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Severity
+from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.source import Position
-from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 from tests.machines.plans import GIB, no_position, plan, regular
 
 
@@ -60,21 +61,36 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["1.29", "/etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"],
     ),
     ("CP503", cpu_options("full-cpus-only"), ["full-cpus-only", "full-pcpus-only"]),
-    ("CP503", kubelet(topologyManagerPolicyOptions={"full-pcpus-only": "true"}), ["topologyManagerPolicyOptions"]),
+    (
+        "CP503",
+        kubelet(topologyManagerPolicyOptions={"full-pcpus-only": "true"}),
+        ["topologyManagerPolicyOptions"],
+    ),
     ("CP504", {"version": "4.18", **cpu_options("strict-cpu-reservation")}, ["1.32", "1.31"]),
     (
         "CP504",
-        {**KUBERNETES, "version": "1.30", **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "9"})},
+        {
+            **KUBERNETES,
+            "version": "1.30",
+            **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "9"}),
+        },
         ["1.31"],
     ),
     ("CP505", {**KUBERNETES, **cpu_options("align-by-socket")}, ["CPUManagerPolicyAlphaOptions"]),
     (
         "CP505",
-        {"version": "4.14", **kubelet(topologyManagerPolicyOptions={"prefer-closest-numa-nodes": "true"})},
+        {
+            "version": "4.14",
+            **kubelet(topologyManagerPolicyOptions={"prefer-closest-numa-nodes": "true"}),
+        },
         ["TopologyManagerPolicyAlphaOptions"],
     ),
     ("CP506", kubelet(cpuManagerPolicyOptions={"full-pcpus-only": "yes"}), ["'yes'"]),
-    ("CP506", kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "7"}), ["from 8 up"]),
+    (
+        "CP506",
+        kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "7"}),
+        ["from 8 up"],
+    ),
     ("CP507", cpu_options("full-pcpus-only", cpuManagerPolicy="none"), ["full-pcpus-only"]),
     ("CP507", cpu_options("full-pcpus-only", dynamicResourceAllocation=True), ["full-pcpus-only"]),
     (
@@ -112,19 +128,39 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("CP514", kubelet(kubeReserved={"memory": "1,5Gi"}), ["kubeReserved.memory", "'1,5Gi'"]),
     ("CP514", kubelet(systemReserved={"pid": "1k"}), ["systemReserved.pid"]),
-    ("CP514", kubelet(evictionHard={"memory.available": "lots"}), ["evictionHard.memory.available"]),
-    ("CP514", kubelet(evictionHard={"nodefs.available": "150%"}), ["evictionHard.nodefs.available"]),
+    (
+        "CP514",
+        kubelet(evictionHard={"memory.available": "lots"}),
+        ["evictionHard.memory.available"],
+    ),
+    (
+        "CP514",
+        kubelet(evictionHard={"nodefs.available": "150%"}),
+        ["evictionHard.nodefs.available"],
+    ),
     ("CP514", kubelet(evictionHard={"nodefs.available": "0"}), ["evictionHard.nodefs.available"]),
-    ("CP514", further(evictionSoft={"pid.available": "x"}, **PERIOD), ["evictionSoft.pid.available", "'x'"]),
+    (
+        "CP514",
+        further(evictionSoft={"pid.available": "x"}, **PERIOD),
+        ["evictionSoft.pid.available", "'x'"],
+    ),
     (
         "CP514",
         further(evictionSoftGracePeriod={"memory.available": "90"}),
         ["evictionSoftGracePeriod.memory.available"],
     ),
     ("CP514", further(evictionSoftGracePeriod={"memory.available": "-5s"}), ["'-5s'"]),
-    ("CP514", further(evictionMinimumReclaim={"memory.available": "0%"}), ["evictionMinimumReclaim.memory.available"]),
+    (
+        "CP514",
+        further(evictionMinimumReclaim={"memory.available": "0%"}),
+        ["evictionMinimumReclaim.memory.available"],
+    ),
     ("CP515", kubelet(evictionHard={"memory.avail": "1Gi"}), ["evictionHard", "'memory.avail'"]),
-    ("CP515", further(evictionMinimumReclaim={"disk": "1Gi"}), ["evictionMinimumReclaim", "'disk'"]),
+    (
+        "CP515",
+        further(evictionMinimumReclaim={"disk": "1Gi"}),
+        ["evictionMinimumReclaim", "'disk'"],
+    ),
     (
         "CP559",
         {
@@ -132,7 +168,10 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
             "spec": {
                 "kubelet": {
                     "topologyManagerPolicy": "restricted",
-                    "reservedMemory": [{"numaNode": 0, "memory": "100Mi"}, {"numaNode": 1, "memory": "1000Mi"}],
+                    "reservedMemory": [
+                        {"numaNode": 0, "memory": "100Mi"},
+                        {"numaNode": 1, "memory": "1000Mi"},
+                    ],
                 },
                 "hugePages": {"pages": [{"size": "1G", "count": 64, "numaNode": 1}]},
             },
@@ -147,10 +186,16 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     (
         "CP517",
-        kubelet(topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 0, "memory": "1000Mi"}]),
+        kubelet(
+            topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 0, "memory": "1000Mi"}]
+        ),
         ["1000Mi in all", "1100Mi in all"],
     ),
-    ("CP518", {"topology": regular(memory=GIB), **kubelet(topologyManagerPolicy="restricted")}, ["76Mi of the 1100Mi"]),
+    (
+        "CP518",
+        {"topology": regular(memory=GIB), **kubelet(topologyManagerPolicy="restricted")},
+        ["76Mi of the 1100Mi"],
+    ),
     ("CP519", kubelet(reservedMemory=[{"numaNode": 0, "memory": "1100Mi"}]), ["no effect"]),
     ("CP520", kernel("nohz_full=1-7"), ["nohz_full=1-7", "nohz_full=2-7"]),
     ("CP520", kernel("isolcpus=2-7"), ["isolcpus=managed_irq,2-7"]),
@@ -180,7 +225,10 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     (
         "CP525",
-        {"topology": regular(cores=1024), "reserved": ",".join(str(cpu) for cpu in range(0, 1024, 2))},
+        {
+            "topology": regular(cores=1024),
+            "reserved": ",".join(str(cpu) for cpu in range(0, 1024, 2)),
+        },
         ["there is room for 1792"],
     ),
     ("CP526", {"spec": {"qos": {"other": "2-6"}}}, ["CPUs 0-7"]),
@@ -192,13 +240,17 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP540", huge(defaultSize="64k"), ["64k"]),
     (
         "CP541",
-        huge({"size": "1G", "count": 1, "numaNode": 0}, {"size": "1024M", "count": 1, "numaNode": 0}),
+        huge(
+            {"size": "1G", "count": 1, "numaNode": 0}, {"size": "1024M", "count": 1, "numaNode": 0}
+        ),
         ["1024M for NUMA node 0"],
     ),
     ("CP542", huge({"size": "1G", "count": 1, "numaNode": 1}), ["NUMA node 1", "with memory: 0"]),
     (
         "CP542",
-        kubelet(topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 3, "memory": "1100Mi"}]),
+        kubelet(
+            topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 3, "memory": "1100Mi"}]
+        ),
         ["NUMA node 3"],
     ),
     ("CP543", huge({"size": "1G", "count": 65}), ["65Gi on NUMA node 0", "has 64Gi"]),
@@ -208,17 +260,29 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         {"isolated": "4-7", "isolcpus": "2-3", "spec": {"openVSwitch": {"dpdk": True}}},
         ["strict-cpu-reservation"],
     ),
-    ("CP544", kubelet(configuration={"reservedSystemCPUs": "0"}), ["reservedSystemCPUs", "follows from pools"]),
+    (
+        "CP544",
+        kubelet(configuration={"reservedSystemCPUs": "0"}),
+        ["reservedSystemCPUs", "follows from pools"],
+    ),
     ("CP544", kubelet(configuration={"systemReserved": {}}), ["kubelet.systemReserved"]),
     ("CP545", kubelet(configuration={"maxPod": 250}), ["maxPod", "maxPods"]),
     ("CP545", kubelet(configuration={"configuration": {}}), ["no field configuration"]),
     ("CP545", kubelet(configuration={"logging": {"verbose": 1}}), ["logging.verbose"]),
-    ("CP545", kubelet(configuration={"registerWithTaints": [{"key": "a", "name": "b"}]}), ["Taints[0].name"]),
+    (
+        "CP545",
+        kubelet(configuration={"registerWithTaints": [{"key": "a", "name": "b"}]}),
+        ["Taints[0].name"],
+    ),
     ("CP546", kubelet(configuration={"memoryThrottlingFactor": "much"}), ["a number"]),
     ("CP546", kubelet(configuration={"maxPods": True}), ["maxPods", "a whole number"]),
     ("CP546", kubelet(configuration={"failSwapOn": 0}), ["failSwapOn", "true or false"]),
     ("CP547", kubelet(configuration={"featureGates": {"MemoryQoS": True}}), ["featureGates"]),
-    ("CP550", {"spec": {"runtime": {"sharedNamespaces": ["a", "b"]}}}, ["a, b", "no container can share"]),
+    (
+        "CP550",
+        {"spec": {"runtime": {"sharedNamespaces": ["a", "b"]}}},
+        ["a, b", "no container can share"],
+    ),
     (
         "CP550",
         {"shared": "2-3", "spec": {"runtime": {"sharedNamespaces": ["a"], "mixedCpus": False}}},
@@ -229,12 +293,21 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP552", {**KUBERNETES, "version": "1.29", "shared": "2-3"}, ["1.29", "1.30"]),
     (
         "CP553",
-        {**KUBERNETES, "version": "1.31", "shared": "2-3", "spec": {"runtime": {"annotatePods": True}}},
+        {
+            **KUBERNETES,
+            "version": "1.31",
+            "shared": "2-3",
+            "spec": {"runtime": {"annotatePods": True}},
+        },
         ["1.31", "1.32"],
     ),
     ("CP554", by_profile("4.15", hardwareTuning=FREQUENCIES), ["hardwareTuning", "4.16", "4.15"]),
     ("CP554", by_profile("5.0", kubelet={"dynamicResourceAllocation": True}), ["5.1", "5.0"]),
-    ("CP554", {**by_profile("4.18", kernel={"pageSize": "64k"}), "architecture": "aarch64"}, ["4.19"]),
+    (
+        "CP554",
+        {**by_profile("4.18", kernel={"pageSize": "64k"}), "architecture": "aarch64"},
+        ["4.19"],
+    ),
     (
         "CP554",
         {"version": "4.14", "architecture": "aarch64", "spec": {"kernel": {"pageSize": "64k"}}},
@@ -245,8 +318,16 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         {**KUBERNETES, "spec": {"defaults": [{"enable": "swappiness", "because": "one"}]}},
         ["swappiness", "kubernetes"],
     ),
-    ("CP561", by_profile("4.20", defaults=[{"disable": "ovs-slice", "because": "one"}]), ["ovs-slice"]),
-    ("CP562", {**KUBERNETES, **kubelet(memoryManagerPolicy="Static")}, ["100Mi", "kubeReserved", "evictionHard"]),
+    (
+        "CP561",
+        by_profile("4.20", defaults=[{"disable": "ovs-slice", "because": "one"}]),
+        ["ovs-slice"],
+    ),
+    (
+        "CP562",
+        {**KUBERNETES, **kubelet(memoryManagerPolicy="Static")},
+        ["100Mi", "kubeReserved", "evictionHard"],
+    ),
     ("CP563", {"spec": {"defaults": [{"disable": "iommu", "because": "one"}] * 2}}, ["iommu"]),
 ]
 
@@ -256,7 +337,9 @@ def found(given: dict[str, Any]) -> list[Diagnostic]:
     return components.check(plan(arguments.pop("topology", None), **arguments), no_position)
 
 
-@pytest.mark.parametrize(("code", "given", "named"), ROWS, ids=[f"{code}-{at}" for at, (code, *_) in enumerate(ROWS)])
+@pytest.mark.parametrize(
+    ("code", "given", "named"), ROWS, ids=[f"{code}-{at}" for at, (code, *_) in enumerate(ROWS)]
+)
 def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> None:
     # Of one mistake, there is one finding; gates and releases may be worth a warning of their own.
     wrong = [each for each in found(given) if each.code == code or each.severity is Severity.ERROR]
@@ -268,13 +351,19 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
 def test_every_code_has_a_row() -> None:
     from cpuplan.codes import components, kubelet
 
-    # Of backends (tests/unit/backends), of paused intents (tests/test_paused.py), of tests/unit/write/test_emitted.py.
+    # Of backends (tests/unit/backends), of paused intents (tests/test_paused.py), of
+    # tests/unit/write/test_emitted.py.
     elsewhere = {"CP548", "CP564", "CP565", "CP566", "CP570"}
     assert {code for code, *_ in ROWS} | elsewhere == {*components.CODES, *kubelet.CODES}
 
 
 FINE: list[dict[str, Any]] = [
-    {**KUBERNETES, "version": "1.36", "shared": "2-3", "spec": {"runtime": {"sharedNamespaces": ["a"]}}},
+    {
+        **KUBERNETES,
+        "version": "1.36",
+        "shared": "2-3",
+        "spec": {"runtime": {"sharedNamespaces": ["a"]}},
+    },
     {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"annotatePods": False}}},
     {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"annotatePods": True}}},
     {**KUBERNETES, "version": "1.31", "shared": "2-3"},
@@ -293,17 +382,28 @@ FINE: list[dict[str, Any]] = [
         "topology": regular(sockets=9, cores=2),
         **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "16"}),
     },
-    kubelet(topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 0, "memory": "1153433600"}]),
+    kubelet(
+        topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 0, "memory": "1153433600"}]
+    ),
     {"architecture": "aarch64", "vendor": "ARM", **huge({"size": "32M", "count": 1})},
-    {"architecture": "aarch64", "spec": {"kernel": {"pageSize": "64k"}, "hugePages": {"defaultSize": "512M"}}},
+    {
+        "architecture": "aarch64",
+        "spec": {"kernel": {"pageSize": "64k"}, "hugePages": {"defaultSize": "512M"}},
+    },
     {"reserved": "", **kubelet(cpuManagerPolicy="none")},
     {"version": "4.14", "shared": "2", "spec": {"runtime": {"mixedCpus": False}}},
     *({"version": version} for version in versions.OPENSHIFT),
-    kubelet(configuration={"maxPods": 250, "failSwapOn": False, "imageGCHighThresholdPercent": None}),
+    kubelet(
+        configuration={"maxPods": 250, "failSwapOn": False, "imageGCHighThresholdPercent": None}
+    ),
     {**KUBERNETES, **kubelet(configuration={"featureGates": {"MemoryQoS": True}})},
     kubelet(dynamicResourceAllocation=True, configuration={"reservedSystemCPUs": "0-1"}),
     kubelet(kubeReserved={"cpu": "500m", "memory": "1.5Gi"}),
-    further(evictionSoft={"pid.available": "10%"}, evictionMinimumReclaim={"pid.available": "0"}, **PERIOD),
+    further(
+        evictionSoft={"pid.available": "10%"},
+        evictionMinimumReclaim={"pid.available": "0"},
+        **PERIOD,
+    ),
 ]
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from cpuplan import components
-from cpuplan.components.setting import of_component, values
 from cpuplan.plan import NodePlan
+from cpuplan.setting import of_component, values
 from tests.machines.plans import no_position, plan, regular
 
 TWO_SOCKETS = regular(sockets=2, cores=8, threads=2)
@@ -48,7 +48,9 @@ PLANS: dict[str, NodePlan] = {
                 "cpuManagerPolicyOptions": {"prefer-align-cpus-by-uncorecache": "true"},
                 "kubeReserved": {"memory": "1Gi", "pid": "1000"},
             },
-            "kernel": {"extraArguments": ["console=tty0", "console=ttyS0,115200n8", "quiet", "efi=runtime"]},
+            "kernel": {
+                "extraArguments": ["console=tty0", "console=ttyS0,115200n8", "quiet", "efi=runtime"]
+            },
             "workloadHints": {"highPowerConsumption": True},
             "runtime": {"handler": "low-latency"},
         },
@@ -69,7 +71,14 @@ PLANS: dict[str, NodePlan] = {
     "huge pages from arguments": plan(
         spec={
             "kernel": {
-                "extraArguments": ["hugepagesz=2M", "hugepages=8", "hugepagesz=1G", "rd.break", "rd.x=1", "rd.x=2"]
+                "extraArguments": [
+                    "hugepagesz=2M",
+                    "hugepages=8",
+                    "hugepagesz=1G",
+                    "rd.break",
+                    "rd.x=1",
+                    "rd.x=2",
+                ]
             }
         }
     ),
@@ -115,7 +124,11 @@ def test_plans_of_this_file_pass_the_checks(node: NodePlan) -> None:
 
 def test_reasons_name_the_field_of_the_intent_or_a_default() -> None:
     node = plan(spec={"kubelet": {"topologyManagerPolicy": "restricted"}})
-    found = {setting.key: setting.reasons for setting in components.COMPONENTS["kubelet"].settings(node)}
-    assert found["topologyManagerPolicy"][0].origin == "Intent/ran:spec.kubelet.topologyManagerPolicy"
+    found = {
+        setting.key: setting.reasons for setting in components.COMPONENTS["kubelet"].settings(node)
+    }
+    assert (
+        found["topologyManagerPolicy"][0].origin == "Intent/ran:spec.kubelet.topologyManagerPolicy"
+    )
     assert found["cpuManagerPolicy"][0].origin == "default"
     assert found["reservedSystemCPUs"][0].origin == "Intent/ran:spec.pools.reserved"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.components import crio
-from cpuplan.components.setting import values
 from cpuplan.cpuset import CpuSet
+from cpuplan.setting import values
 from tests.machines.plans import plan
 
 CONFIG = Path(__file__).parents[3].parent / "shared/vectors/crio/config.jsonl"
@@ -16,15 +16,27 @@ HANDLER = "runtimes.high-performance."
 @pytest.mark.parametrize(
     ("version", "present", "absent"),
     [
-        ("1.27", ["runtime_path", "runtime_type", "runtime_root"], ["inherit_default_runtime", "default_annotations"]),
+        (
+            "1.27",
+            ["runtime_path", "runtime_type", "runtime_root"],
+            ["inherit_default_runtime", "default_annotations"],
+        ),
         ("1.31", ["runtime_path"], ["exec_cpu_affinity"]),
-        ("1.32", ["inherit_default_runtime", "default_annotations"], ["runtime_path", "exec_cpu_affinity"]),
+        (
+            "1.32",
+            ["inherit_default_runtime", "default_annotations"],
+            ["runtime_path", "exec_cpu_affinity"],
+        ),
         ("1.34", ["inherit_default_runtime", "exec_cpu_affinity"], ["runtime_path"]),
     ],
 )
-def test_a_handler_has_what_its_version_knows(version: str, present: list[str], absent: list[str]) -> None:
+def test_a_handler_has_what_its_version_knows(
+    version: str, present: list[str], absent: list[str]
+) -> None:
     spec = {"runtime": {"handler": "high-performance", "execCpuAffinity": "first"}}
-    found = values(crio.settings(plan(platform="kubernetes", version=version, spec=spec)), crio.NAME)
+    found = values(
+        crio.settings(plan(platform="kubernetes", version=version, spec=spec)), crio.NAME
+    )
     assert {HANDLER + key for key in present} <= found.keys()
     assert not {HANDLER + key for key in absent} & found.keys()
 
@@ -38,7 +50,9 @@ def test_older_releases_name_their_default_runtime(version: str, runtime: str) -
 
 @pytest.mark.parametrize(("version", "known"), [("4.22", False), ("5.0", True)])
 def test_gomaxprocs_since_1_36(version: str, known: bool) -> None:
-    assert ("min_injected_gomaxprocs" in values(crio.settings(plan(version=version)), "crio")) == known
+    assert (
+        "min_injected_gomaxprocs" in values(crio.settings(plan(version=version)), "crio")
+    ) == known
 
 
 def test_shared_cpus_and_their_hook_come_together() -> None:
@@ -48,7 +62,11 @@ def test_shared_cpus_and_their_hook_come_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "node", [plan(shared="2-3", spec={"runtime": {"mixedCpus": False}}), plan(shared="2-3", version="4.15")]
+    "node",
+    [
+        plan(shared="2-3", spec={"runtime": {"mixedCpus": False}}),
+        plan(shared="2-3", version="4.15"),
+    ],
 )
 def test_no_hook_for_shared_cpus_that_nobody_may_use(node: Any) -> None:
     found = values(crio.settings(node), crio.NAME)
@@ -58,7 +76,10 @@ def test_no_hook_for_shared_cpus_that_nobody_may_use(node: Any) -> None:
 
 def test_our_drop_in_comes_after_the_vendors() -> None:
     assert crio.path(plan()) == "/etc/crio/crio.conf.d/99-runtimes.conf"
-    assert crio.path(plan(platform="kubernetes", version="1.33")) > "/etc/crio/crio.conf.d/99-runtimes.conf"
+    assert (
+        crio.path(plan(platform="kubernetes", version="1.33"))
+        > "/etc/crio/crio.conf.d/99-runtimes.conf"
+    )
 
 
 FIRST = """
@@ -85,13 +106,17 @@ def test_a_later_handler_replaces_the_whole_table() -> None:
 
 def test_an_empty_handler_replaces_the_whole_table() -> None:
     merged = crio.merge(crio.parse(FIRST), crio.parse("[crio.runtime.runtimes.high-performance]\n"))
-    assert {key for key in merged if key.startswith("runtimes.high")} == {"runtimes.high-performance"}
+    assert {key for key in merged if key.startswith("runtimes.high")} == {
+        "runtimes.high-performance"
+    }
 
 
 def test_keys_match_in_any_case_and_names_do_not() -> None:
     merged = crio.merge(
         crio.parse(FIRST),
-        crio.parse('[CRIO.Runtime]\nInfra_Ctr_CpuSet = "2"\n[crio.runtime.runtimes.OTHER]\nruntime_path = ""\n'),
+        crio.parse(
+            '[CRIO.Runtime]\nInfra_Ctr_CpuSet = "2"\n[crio.runtime.runtimes.OTHER]\nruntime_path = ""\n'
+        ),
     )
     assert merged["infra_ctr_cpuset"] == CpuSet.parse("2")
     assert {"runtimes.other.runtime_path", "runtimes.OTHER.runtime_path"} <= merged.keys()
@@ -111,7 +136,9 @@ def test_no_toml_is_an_error() -> None:
 
 
 def recorded() -> list[Any]:
-    cases = [json.loads(line) for line in CONFIG.read_text().splitlines()] if CONFIG.is_file() else []
+    cases = (
+        [json.loads(line) for line in CONFIG.read_text().splitlines()] if CONFIG.is_file() else []
+    )
     return [
         pytest.param(case["in"]["files"], case["out"].get("result", {}), id=case["id"])
         for case in cases
@@ -126,7 +153,9 @@ def test_merged_as_crio_merges(files: dict[str, str], result: dict[str, Any]) ->
     merged = crio.merge(*(crio.parse(files[path]) for path in order))
     for key in ("infra_ctr_cpuset", "shared_cpuset", "min_injected_gomaxprocs"):
         value = merged.get(key, "")
-        assert str(value or "") == str(result.get(key) or "") or value == CpuSet.parse(str(result.get(key, "")))
+        assert str(value or "") == str(result.get(key) or "") or value == CpuSet.parse(
+            str(result.get(key, ""))
+        )
     for handler, table in (result.get("runtimes") or {}).items():
         if any(key.startswith(f"runtimes.{handler}.") for key in merged):
             given = merged.get(f"runtimes.{handler}.exec_cpu_affinity", "")

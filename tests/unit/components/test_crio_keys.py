@@ -1,7 +1,9 @@
-"""Every key of the drop-ins against CRI-O's own configuration: known to the release, and of the right type.
+"""Every key of the drop-ins against CRI-O's own configuration: known to the release, and of the
+right type.
 
-CRI-O passes over keys that it does not know, and does not start with a value of another type (pkg/config/config.go of
-its repository). No package of CRI-O is at hand, so that the table stands for its loader.
+CRI-O passes over keys that it does not know, and does not start with a value of another type
+(pkg/config/config.go of its repository). No package of CRI-O is at hand, so that the table stands
+for its loader.
 """
 
 import re
@@ -11,11 +13,13 @@ from typing import Any
 
 import pytest
 
+from cpuplan import versions
 from cpuplan.backends import kubernetes, openshift
-from cpuplan.components import pinning, versions
+from cpuplan.components.openshift import pinning
 from tests.machines.plans import plan
 
-#: Keys below [crio.runtime], `*` for a name: the type, and the first version with it (None: before 1.27).
+#: Keys below [crio.runtime], `*` for a name: the type, and the first version with it (None: before
+#: 1.27).
 KNOWN: dict[str, tuple[type, tuple[int, int] | None]] = {
     "infra_ctr_cpuset": (str, None),
     "shared_cpuset": (str, (1, 29)),
@@ -49,7 +53,9 @@ _CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset", "workloads.*.resources.cpuset"
 def leaves(table: dict[str, Any], *parents: str) -> Iterator[tuple[str, Any]]:
     """(path, value) with `*` for the names that a user chooses."""
     for key, value in table.items():
-        chosen = parents in {("runtimes",), ("workloads",)} or parents[-1:] == ("default_annotations",)
+        chosen = parents in {("runtimes",), ("workloads",)} or parents[-1:] == (
+            "default_annotations",
+        )
         path = (*parents, "*" if chosen else key)
         if isinstance(value, dict) and value:
             yield from leaves(value, *path)
@@ -62,7 +68,11 @@ def problems(text: str, version: tuple[int, int]) -> list[str]:
     config = tomllib.loads(text)
     if set(config) != {"crio"} or set(config["crio"]) != {"runtime"}:
         return ["other tables than [crio.runtime]"]
-    return [f"{path} = {value!r}" for path, value in leaves(config["crio"]["runtime"]) if _wrong(path, value, version)]
+    return [
+        f"{path} = {value!r}"
+        for path, value in leaves(config["crio"]["runtime"])
+        if _wrong(path, value, version)
+    ]
 
 
 def _wrong(path: str, value: Any, version: tuple[int, int]) -> bool:
@@ -80,10 +90,22 @@ def _wrong(path: str, value: Any, version: tuple[int, int]) -> bool:
 @pytest.mark.parametrize("shared", ["", "2-3"])
 def test_openshift(release: str, shared: str) -> None:
     node = plan(shared=shared, version=release, target={"cpuPartitioning": True})
-    texts = {path: text for path, (_, text) in openshift.files(node).items() if path.startswith("/etc/crio/")}
-    texts |= {path: text for path, (_, text) in pinning.default_files().items() if path.startswith("/etc/crio/")}
+    texts = {
+        path: text
+        for path, (_, text) in openshift.files(node).items()
+        if path.startswith("/etc/crio/")
+    }
+    texts |= {
+        path: text
+        for path, (_, text) in pinning.default_files().items()
+        if path.startswith("/etc/crio/")
+    }
     assert len(texts) == 3
-    assert not [problem for text in texts.values() for problem in problems(text, versions.OPENSHIFT[release])]
+    assert not [
+        problem
+        for text in texts.values()
+        for problem in problems(text, versions.OPENSHIFT[release])
+    ]
 
 
 @pytest.mark.parametrize("release", versions.KUBERNETES)

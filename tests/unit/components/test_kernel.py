@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from cpuplan.components import cmdline, kernel
-from cpuplan.components.setting import Setting, values
 from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, values
 from tests.machines.plans import plan, regular
 
 
@@ -16,16 +16,30 @@ def line(node: NodePlan) -> list[str]:
 @pytest.mark.parametrize(
     ("isolation", "present", "absent"),
     [
-        ({}, ["isolcpus=managed_irq,2-7", "nohz_full=2-7", "rcu_nocbs=2-7", "nohz=on"], ["irqaffinity=0-1"]),
+        (
+            {},
+            ["isolcpus=managed_irq,2-7", "nohz_full=2-7", "rcu_nocbs=2-7", "nohz=on"],
+            ["irqaffinity=0-1"],
+        ),
         ({"domain": True}, ["isolcpus=domain,managed_irq,2-7"], []),
-        ({"domain": True, "managedIrq": False}, ["isolcpus=domain,2-7"], ["isolcpus=managed_irq,2-7"]),
+        (
+            {"domain": True, "managedIrq": False},
+            ["isolcpus=domain,2-7"],
+            ["isolcpus=managed_irq,2-7"],
+        ),
         ({"managedIrq": False}, ["nohz_full=2-7"], ["isolcpus=2-7", "isolcpus="]),
-        ({"nohzFull": False}, ["rcu_nocbs=2-7"], ["nohz_full=2-7", "nohz=on", "rcutree.nohz_full_patience_delay=1000"]),
+        (
+            {"nohzFull": False},
+            ["rcu_nocbs=2-7"],
+            ["nohz_full=2-7", "nohz=on", "rcutree.nohz_full_patience_delay=1000"],
+        ),
         ({"rcuNocbs": False}, ["nohz_full=2-7"], ["rcu_nocbs=2-7"]),
         ({"irqAffinity": True}, ["irqaffinity=0-1"], []),
     ],
 )
-def test_switches_of_isolation(isolation: dict[str, Any], present: list[str], absent: list[str]) -> None:
+def test_switches_of_isolation(
+    isolation: dict[str, Any], present: list[str], absent: list[str]
+) -> None:
     found = line(plan(spec={"isolation": isolation}))
     assert set(present) <= set(found)
     assert not set(absent) & set(found)
@@ -39,10 +53,15 @@ def test_switches_of_isolation(isolation: dict[str, Any], present: list[str], ab
         ({"domain": True}, ["isolcpus=domain,managed_irq,2-7"]),
     ],
 )
-def test_the_scheduler_leaves_the_pool_isolcpus_alone(isolation: dict[str, Any], wanted: list[str]) -> None:
+def test_the_scheduler_leaves_the_pool_isolcpus_alone(
+    isolation: dict[str, Any], wanted: list[str]
+) -> None:
     node = plan(isolated="4-7", isolcpus="2-3", spec={"isolation": isolation})
     assert [word for word in line(node) if word.startswith("isolcpus=")] == wanted
-    assert kernel.parse(" ".join(wanted))["isolcpus"] == values(kernel.settings(node), kernel.NAME)["isolcpus"]
+    assert (
+        kernel.parse(" ".join(wanted))["isolcpus"]
+        == values(kernel.settings(node), kernel.NAME)["isolcpus"]
+    )
 
 
 def test_interrupts_go_to_reserved_cpus_on_kubernetes() -> None:
@@ -57,7 +76,8 @@ def test_arguments_do_not_change_when_cpus_were_switched_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "word"), [(85, "intel_pstate=disable"), (106, "intel_pstate=active"), (207, "intel_pstate=active")]
+    ("model", "word"),
+    [(85, "intel_pstate=disable"), (106, "intel_pstate=active"), (207, "intel_pstate=active")],
 )
 def test_pstate_follows_the_generation(model: int, word: str) -> None:
     assert word in line(plan(model=model))
@@ -86,7 +106,11 @@ def test_unknown_vendors_get_what_holds_for_all() -> None:
 def test_extra_arguments_come_last_and_once(extra: list[str], wanted: list[str]) -> None:
     found = line(plan(spec={"kernel": {"extraArguments": extra}}))
     assert found[-len(wanted) :] == wanted
-    names = [cmdline.canonical(word.partition("=")[0]) for word in found if not word.startswith("console")]
+    names = [
+        cmdline.canonical(word.partition("=")[0])
+        for word in found
+        if not word.startswith("console")
+    ]
     assert len(set(names)) == len(names)
 
 
@@ -105,16 +129,25 @@ def test_extra_arguments_come_last_and_once(extra: list[str], wanted: list[str])
         ("root=x -- init=y", {"root": "x"}),
         ("rcu-nocbs=0-3:1/2", {"rcu_nocbs": CpuSet.parse("0,2")}),
         ("isolcpus=4-7", {"isolcpus": ("domain", CpuSet.parse("4-7"))}),
-        ("isolcpus=managed_irq,domain,4,5", {"isolcpus": ("domain", "managed_irq", CpuSet.parse("4-5"))}),
+        (
+            "isolcpus=managed_irq,domain,4,5",
+            {"isolcpus": ("domain", "managed_irq", CpuSet.parse("4-5"))},
+        ),
         (
             "isolcpus=managed_irq,4-7 isolcpus=domain,6-7",
             {"isolcpus": (("managed_irq", CpuSet.parse("4-7")), ("domain", CpuSet.parse("6-7")))},
         ),
-        ("isolcpus=4-7 isolcpus=domain,managed_irq,6", {"isolcpus": ("domain", CpuSet.parse("4-7"))}),
+        (
+            "isolcpus=4-7 isolcpus=domain,managed_irq,6",
+            {"isolcpus": ("domain", CpuSet.parse("4-7"))},
+        ),
         ("nohz_full=all", {"nohz_full": "all"}),
         ("tuned.non_isolcpus=00000001,00000003", {"tuned.non_isolcpus": CpuSet.parse("0-1,32")}),
         ("systemd.cpu_affinity=0,1,2", {"systemd.cpu_affinity": CpuSet.parse("0-2")}),
-        ("hugepagesz=2M hugepages=3 hugepagesz=1G hugepages=4", {"hugepagesz=2M": 3, "hugepagesz=1G": 4}),
+        (
+            "hugepagesz=2M hugepages=3 hugepagesz=1G hugepages=4",
+            {"hugepagesz=2M": 3, "hugepagesz=1G": 4},
+        ),
         ("hugepagesz=2M hugepages=3 hugepagesz=2M hugepages=4", {"hugepagesz=2M": 4}),
         ("hugepages=5", {"hugepages": "5"}),
         ("hugepagesz=1G quiet", {"hugepagesz=1G": True, "quiet": True}),
@@ -128,7 +161,10 @@ def test_read_as_the_kernel_reads(text: str, wanted: dict[str, Any]) -> None:
 
 def test_occurrences_know_their_columns() -> None:
     found = kernel.occurrences("ro nohz_full=1 quiet nohz_full=2-3")["nohz_full"]
-    assert [(each.column, each.text) for each in found] == [(4, "nohz_full=1"), (22, "nohz_full=2-3")]
+    assert [(each.column, each.text) for each in found] == [
+        (4, "nohz_full=1"),
+        (22, "nohz_full=2-3"),
+    ]
 
 
 def test_blanks_are_quoted() -> None:

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from cpuplan.components import kubelet
-from cpuplan.components.setting import values
 from cpuplan.cpuset import CpuSet
-from cpuplan.topology import NumaNodeFacts, Topology
+from cpuplan.model.topology import NumaNodeFacts, Topology
+from cpuplan.setting import values
 from tests.machines.plans import GIB, plan, regular
 
 MIB = 1024**2
@@ -20,7 +20,10 @@ def configuration(node: Any) -> dict[str, Any]:
     [
         ({"topologyManagerPolicy": "single-numa-node"}, {"full-pcpus-only": "true"}),
         (
-            {"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicyOptions": {"full-pcpus-only": "false"}},
+            {
+                "topologyManagerPolicy": "single-numa-node",
+                "cpuManagerPolicyOptions": {"full-pcpus-only": "false"},
+            },
             {"full-pcpus-only": "false"},
         ),
         (
@@ -42,15 +45,22 @@ def test_options_of_the_cpu_manager(given: dict[str, Any], wanted: dict[str, str
     ("shared", "mixed", "wanted"),
     [("", None, "0-1"), ("2-3", None, "0-3"), ("2-3", True, "0-3"), ("2-3", False, "0-1")],
 )
-def test_shared_cpus_are_reserved_where_they_are_used(shared: str, mixed: bool | None, wanted: str) -> None:
+def test_shared_cpus_are_reserved_where_they_are_used(
+    shared: str, mixed: bool | None, wanted: str
+) -> None:
     runtime = {} if mixed is None else {"mixedCpus": mixed}
-    assert configuration(plan(shared=shared, spec={"runtime": runtime}))["reservedSystemCPUs"] == wanted
+    assert (
+        configuration(plan(shared=shared, spec={"runtime": runtime}))["reservedSystemCPUs"]
+        == wanted
+    )
 
 
 def reserved_memory(topology: Topology, reserved: str = "0-1", **spec: Any) -> dict[int, str]:
     kubelet_spec = {"topologyManagerPolicy": "restricted", **spec.pop("kubelet", {})}
     found = configuration(plan(topology, reserved=reserved, spec={"kubelet": kubelet_spec, **spec}))
-    return {entry["numaNode"]: entry["limits"]["memory"] for entry in found.get("reservedMemory", ())}
+    return {
+        entry["numaNode"]: entry["limits"]["memory"] for entry in found.get("reservedMemory", ())
+    }
 
 
 def with_memory(*sizes: int | None) -> Topology:
@@ -60,7 +70,11 @@ def with_memory(*sizes: int | None) -> Topology:
 
 
 def pages(*of_node: int) -> dict[str, Any]:
-    given = [{"size": "1G", "count": count, "numaNode": node} for node, count in enumerate(of_node) if count]
+    given = [
+        {"size": "1G", "count": count, "numaNode": node}
+        for node, count in enumerate(of_node)
+        if count
+    ]
     return {"hugePages": {"pages": given}}
 
 
@@ -81,7 +95,12 @@ def pages(*of_node: int) -> dict[str, Any]:
         (with_memory(8 * GIB, 8 * GIB, 8 * GIB), "0", pages(8, 8), {2: "1100Mi"}),
         (regular(), "0", {"kubelet": {"kubeReserved": {"memory": "2Gi"}}}, {0: "2648Mi"}),
         (regular(), "0", {"kubelet": {"evictionHard": {}}}, {0: "1000Mi"}),
-        (regular(), "0", {"kubelet": {"evictionHard": {}, "kubeReserved": {}, "systemReserved": {}}}, {}),
+        (
+            regular(),
+            "0",
+            {"kubelet": {"evictionHard": {}, "kubeReserved": {}, "systemReserved": {}}},
+            {},
+        ),
         (regular(), "0", {"kubelet": {"memoryManagerPolicy": "None"}}, {}),
         (regular(), "0", {"kubelet": {"topologyManagerPolicy": "best-effort"}}, {}),
         (
@@ -93,24 +112,40 @@ def pages(*of_node: int) -> dict[str, Any]:
         (
             with_memory(8 * GIB, 8 * GIB),
             "0",
-            {"kubelet": {"reservedMemory": [{"numaNode": 1, "memory": "1Gi"}, {"numaNode": 0, "memory": "76Mi"}]}},
+            {
+                "kubelet": {
+                    "reservedMemory": [
+                        {"numaNode": 1, "memory": "1Gi"},
+                        {"numaNode": 0, "memory": "76Mi"},
+                    ]
+                }
+            },
             {0: "76Mi", 1: "1Gi"},
         ),
     ],
 )
-def test_reserved_memory(topology: Topology, reserved: str, spec: dict[str, Any], wanted: dict[int, str]) -> None:
+def test_reserved_memory(
+    topology: Topology, reserved: str, spec: dict[str, Any], wanted: dict[int, str]
+) -> None:
     assert reserved_memory(topology, reserved, **spec) == wanted
 
 
 @pytest.mark.parametrize("drivers", [False, True])
 def test_reserved_memory_that_nobody_reads_is_written_all_the_same(drivers: bool) -> None:
-    given: dict[str, Any] = {"topologyManagerPolicy": "none", "reservedMemory": [{"numaNode": 1, "memory": "1Gi"}]}
+    given: dict[str, Any] = {
+        "topologyManagerPolicy": "none",
+        "reservedMemory": [{"numaNode": 1, "memory": "1Gi"}],
+    }
     given["dynamicResourceAllocation"] = drivers
     assert reserved_memory(regular(), "0", kubelet=given) == {1: "1Gi"}
 
 
 def test_fractions_are_numbers_to_the_kubelet() -> None:
-    settings = list(kubelet.settings(plan(spec={"kubelet": {"configuration": {"memoryThrottlingFactor": "0.8"}}})))
+    settings = list(
+        kubelet.settings(
+            plan(spec={"kubelet": {"configuration": {"memoryThrottlingFactor": "0.8"}}})
+        )
+    )
     assert "memoryThrottlingFactor: 0.8\n" in kubelet.render(settings)
     assert kubelet.parse(kubelet.render(settings))["memoryThrottlingFactor"] == 0.8
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, runtimeclass, units
-from cpuplan.components.setting import of_component
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.plan import NodePlan
+from cpuplan.setting import of_component
 from tests.machines.plans import plan, regular
 
 RENDER = Path(__file__).parents[3].parent / "shared/vectors/nto/render"
@@ -88,7 +88,11 @@ def planned(case: str, platform: str = "intel-icelake") -> NodePlan:
     spec = profile(case)["spec"]
     cpu, hints, huge = spec["cpu"], spec.get("workloadHints") or {}, spec.get("hugepages") or {}
     pages = [
-        {"size": page["size"], "count": page["count"], **({"numaNode": page["node"]} if "node" in page else {})}
+        {
+            "size": page["size"],
+            "count": page["count"],
+            **({"numaNode": page["node"]} if "node" in page else {}),
+        }
         for page in huge.get("pages") or ()
     ]
     numa = {"topologyManagerPolicy": spec["numa"]["topologyPolicy"]} if "numa" in spec else {}
@@ -96,7 +100,11 @@ def planned(case: str, platform: str = "intel-icelake") -> NodePlan:
         "isolation": {"domain": cpu.get("balanceIsolated") is False},
         "kubelet": numa,
         "hugePages": {"pages": pages}
-        | ({"defaultSize": huge["defaultHugepagesSize"]} if huge.get("defaultHugepagesSize") else {}),
+        | (
+            {"defaultSize": huge["defaultHugepagesSize"]}
+            if huge.get("defaultHugepagesSize")
+            else {}
+        ),
         "workloadHints": {key: value for key, value in hints.items() if key != "mixedCpus"},
         "runtime": {"mixedCpus": bool(hints.get("mixedCpus"))},
     }
@@ -125,14 +133,26 @@ def test_kubelet(case: str) -> None:
     found = kubelet.configuration(list(kubelet.settings(planned(case))))
     wanted = expected(case, "kubeletconfig")["spec"]["kubeletConfig"]
     # The rest are zero values that Go prints of every field without `omitempty`.
-    ours = {"cpuManagerPolicyOptions", "memoryManagerPolicy", "reservedMemory", "topologyManagerScope", *found}
+    ours = {
+        "cpuManagerPolicyOptions",
+        "memoryManagerPolicy",
+        "reservedMemory",
+        "topologyManagerScope",
+        *found,
+    }
     assert found == {key: value for key, value in wanted.items() if key in ours}
 
 
 def once(arguments: list[str]) -> list[str]:
-    """Each argument once, where it comes first. Those of huge pages take turns, and are repeated with a meaning."""
+    """Each argument once, where it comes first. Those of huge pages take turns, and are repeated
+    with a meaning.
+    """
     paired = ("hugepagesz=", "hugepages=")
-    return [word for at, word in enumerate(arguments) if word.startswith(paired) or word not in arguments[:at]]
+    return [
+        word
+        for at, word in enumerate(arguments)
+        if word.startswith(paired) or word not in arguments[:at]
+    ]
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
@@ -140,7 +160,9 @@ def once(arguments: list[str]) -> list[str]:
 def test_kernel_arguments(case: str, platform: str) -> None:
     path = RENDER / case / "cmdline.yaml"
     outputs = load(path)["by_output"]
-    wanted = next(found for name, found in outputs.items() if "controller" in name or len(outputs) == 1)[platform]
+    wanted = next(
+        found for name, found in outputs.items() if "controller" in name or len(outputs) == 1
+    )[platform]
     found = kernel.arguments(list(kernel.settings(planned(case, platform))))
     assert sorted(found) == sorted(once(wanted["cmdline"].split()))
     # The operator repeats hugepagesz= for each size; order matters there and for readers of diffs.
@@ -160,7 +182,10 @@ def test_arguments_come_in_the_operators_order() -> None:
 def machine_config(case: str) -> tuple[dict[str, tuple[int, str]], dict[str, str]]:
     config = expected(case, "machineconfig")["spec"]["config"]
     found = {
-        file["path"]: (file["mode"], b64decode(file["contents"]["source"].partition("base64,")[2]).decode())
+        file["path"]: (
+            file["mode"],
+            b64decode(file["contents"]["source"].partition("base64,")[2]).decode(),
+        )
         for file in config["storage"]["files"]
     }
     return found, {unit["name"]: unit["contents"] for unit in config["systemd"]["units"]}
@@ -171,7 +196,9 @@ def test_crio_and_mixed_cpus(case: str) -> None:
     node = planned(case)
     wanted, _ = machine_config(case)
     settings = all_settings(node)
-    assert tomllib.loads(crio.render(of_component(settings, crio.NAME))) == tomllib.loads(wanted[crio.path(node)][1])
+    assert tomllib.loads(crio.render(of_component(settings, crio.NAME))) == tomllib.loads(
+        wanted[crio.path(node)][1]
+    )
     mixed = of_component(settings, mixedcpus.NAME)
     assert bool(mixed) == (mixedcpus.PATH in wanted)
     if mixed:
@@ -188,7 +215,9 @@ def test_files_and_modes(case: str) -> None:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """What orders, starts and feeds a unit: all lines but its description, comments and commands."""
+    """What orders, starts and feeds a unit: all lines but its description, comments and
+    commands.
+    """
     found: dict[str, list[str]] = {}
     name = ""
     for line in text.replace("\\\n", " ").splitlines():
@@ -214,7 +243,8 @@ def test_drop_ins_of_open_vswitch_and_stalld() -> None:
         if path.endswith((".conf", ".slice")):
             assert sections(text) == sections(wanted[path][1])
     assert (
-        units.files(planned("cpu-minimal"))["/etc/sysconfig/stalld-backend"] == wanted["/etc/sysconfig/stalld-backend"]
+        units.files(planned("cpu-minimal"))["/etc/sysconfig/stalld-backend"]
+        == wanted["/etc/sysconfig/stalld-backend"]
     )
 
 

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from cpuplan.components import nrt
+from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import NodePlan
-from cpuplan.topology import Cpu, NumaNodeFacts, Topology
 from tests.machines.plans import GIB, plan, regular
 
 SHARED = Path(__file__).parents[3].parent / "shared/vectors/nrt"
@@ -22,7 +22,9 @@ PLAN = plan(
     offlined="15",
     spec={
         "kubelet": ALIGNED,
-        "hugePages": {"pages": [{"size": "1G", "count": 3}, {"size": "2M", "count": 512, "numaNode": 1}]},
+        "hugePages": {
+            "pages": [{"size": "1G", "count": 3}, {"size": "2M", "count": 512, "numaNode": 1}]
+        },
     },
 )
 
@@ -104,15 +106,21 @@ def numbered(*nodes: int) -> NodePlan:
     return plan(machine, reserved="0", spec={"kubelet": ALIGNED})
 
 
-@pytest.mark.parametrize(("nodes", "readable"), [((0, 1), True), ((0, 2), False), ((1, 2), False), (range(65), False)])
+@pytest.mark.parametrize(
+    ("nodes", "readable"), [((0, 1), True), ((0, 2), False), ((1, 2), False), (range(65), False)]
+)
 def test_no_zones_that_make_the_scheduler_panic(nodes: tuple[int, ...], readable: bool) -> None:
     assert bool(zones(numbered(*nodes))) == readable
 
 
 def plugin_crashes(zone_names: list[tuple[str, str]]) -> bool:
-    """The recorded cases in which the plugin panics: numbers with gaps or from 64 on, or another type of zone."""
+    """The recorded cases in which the plugin panics: numbers with gaps or from 64 on, or another
+    type of zone.
+    """
     numbers = [int(name.removeprefix("node-")) for name, kind in zone_names if kind == "Node"]
-    return len(numbers) < len(zone_names) or numbers != list(range(len(numbers))) or len(numbers) > 64
+    return (
+        len(numbers) < len(zone_names) or numbers != list(range(len(numbers))) or len(numbers) > 64
+    )
 
 
 @needs_shared
@@ -148,12 +156,15 @@ def exported() -> list[Any]:
     return [
         pytest.param(case["input"], case["expected"]["rte"], id=case["id"])
         for case in cases
-        if [node["zone"] for node in case["input"]["nodes"]] == list(range(len(case["input"]["nodes"])))
+        if [node["zone"] for node in case["input"]["nodes"]]
+        == list(range(len(case["input"]["nodes"])))
     ]
 
 
 def without_pods(zones: list[dict[str, Any]], *, others: bool) -> list[dict[str, Any]]:
-    """Costs and what there is of CPUs: how much of memory and devices is kept back is not among a plan's facts."""
+    """Costs and what there is of CPUs: how much of memory and devices is kept back is not among a
+    plan's facts.
+    """
     return [
         {
             "name": zone["name"],
@@ -171,11 +182,19 @@ def without_pods(zones: list[dict[str, Any]], *, others: bool) -> list[dict[str,
 
 @needs_shared
 @pytest.mark.parametrize(("given", "wanted"), exported())
-def test_zones_as_exporters_publish_them(given: dict[str, Any], wanted: list[dict[str, Any]]) -> None:
+def test_zones_as_exporters_publish_them(
+    given: dict[str, Any], wanted: list[dict[str, Any]]
+) -> None:
     cpus = [
-        Cpu(cpu, core[0], 0, 0, node["zone"], 0, 0) for node in given["nodes"] for core in node["cores"] for cpu in core
+        Cpu(cpu, core[0], 0, 0, node["zone"], 0, 0)
+        for node in given["nodes"]
+        for core in node["cores"]
+        for cpu in core
     ]
-    machine = Topology(cpus, [NumaNodeFacts(node["zone"], None, tuple(node["distances"])) for node in given["nodes"]])
+    machine = Topology(
+        cpus,
+        [NumaNodeFacts(node["zone"], None, tuple(node["distances"])) for node in given["nodes"]],
+    )
     reserved = ",".join(str(cpu) for cpu in machine.online if cpu not in given["allocatableCPUs"])
     found = nrt.node_resource_topology(plan(machine, reserved=reserved), "worker-0")["zones"]
     others = bool(given["allocatableMemory"] or given["allocatableDevices"])

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from cpuplan.components import kernel, kubelet, ovsdpdk, pinning, rps, tuned, units
-from cpuplan.components.setting import Value, values
+from cpuplan.components import kernel, kubelet, units
+from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
 from cpuplan.cpuset import CpuSet
+from cpuplan.setting import Value, values
 from tests.machines.plans import plan, regular
 
 OPENSHIFT: dict[str, Any] = {"platform": "openshift", "version": "5.1"}
@@ -20,7 +21,14 @@ def options(spec: dict[str, Any]) -> dict[str, Value]:
 @pytest.mark.parametrize(
     ("spec", "changed"),
     [
-        ({}, {"service.service.stalld": "start,enable", "irqbalance.enabled": "false", "cpu.governor": "performance"}),
+        (
+            {},
+            {
+                "service.service.stalld": "start,enable",
+                "irqbalance.enabled": "false",
+                "cpu.governor": "performance",
+            },
+        ),
         ({"workloadHints": {"realTime": False}}, {"service.service.stalld": "stop,disable"}),
         ({"workloadHints": {"perPodPowerManagement": True}}, {"cpu.enabled": "false"}),
         (
@@ -29,11 +37,24 @@ def options(spec: dict[str, Any]) -> dict[str, Value]:
         ),
         ({"net": {"userLevelNetworking": True}}, {"net.channels": "combined 2"}),
         (
-            {"net": {"userLevelNetworking": True, "devices": [{"interfaceName": "ens*"}, {"interfaceName": "!eno1"}]}},
-            {"net.devices_udev_regex": "^INTERFACE=ens.*", "net_1.devices_udev_regex": "^INTERFACE=(?!eno1)"},
+            {
+                "net": {
+                    "userLevelNetworking": True,
+                    "devices": [{"interfaceName": "ens*"}, {"interfaceName": "!eno1"}],
+                }
+            },
+            {
+                "net.devices_udev_regex": "^INTERFACE=ens.*",
+                "net_1.devices_udev_regex": "^INTERFACE=(?!eno1)",
+            },
         ),
         (
-            {"net": {"userLevelNetworking": True, "devices": [{"vendorID": "0x8086", "deviceID": "0x158b"}]}},
+            {
+                "net": {
+                    "userLevelNetworking": True,
+                    "devices": [{"vendorID": "0x8086", "deviceID": "0x158b"}],
+                }
+            },
             {"net.devices_udev_regex": r"^ID_MODEL_ID=0x158b[\s\S]*^ID_VENDOR_ID=0x8086"},
         ),
         (
@@ -48,7 +69,9 @@ def test_options(spec: dict[str, Any], changed: dict[str, Value]) -> None:
 
 
 def test_left_out() -> None:
-    assert "irqbalance.enabled" not in options({"isolation": {"globallyDisableIrqLoadBalancing": True}})
+    assert "irqbalance.enabled" not in options(
+        {"isolation": {"globallyDisableIrqLoadBalancing": True}}
+    )
     assert "sysctl.kernel.nmi_watchdog" not in options({"workloadHints": {"realTime": False}})
     assert "cpu.governor" not in options({"workloadHints": {"perPodPowerManagement": True}})
     assert not values(tuned.settings(plan(platform="kubernetes", version="1.33")), tuned.NAME)
@@ -65,7 +88,9 @@ def test_rps(physical: bool, units: list[str]) -> None:
     spec = {"net": {"receivePacketSteering": True, "physicalDeviceRps": physical}}
     settings = list(rps.settings(plan(regular(cores=4), spec=spec, **OPENSHIFT)))
     files = rps.files(settings)
-    assert rps.parse(files[rps.SYSCTL_PATH][1]) == {"net.core.rps_default_mask": CpuSet.parse("0-1")}
+    assert rps.parse(files[rps.SYSCTL_PATH][1]) == {
+        "net.core.rps_default_mask": CpuSet.parse("0-1")
+    }
     assert files[rps.SCRIPT_PATH][0] == 0o700
     assert (rps.RULES_PATH in files) is bool(units)
     assert list(rps.units(settings)) == units
@@ -76,7 +101,9 @@ def test_no_rps_unless_asked_for() -> None:
 
 
 def test_pinning() -> None:
-    settings = list(pinning.settings(plan(regular(cores=4), target={"cpuPartitioning": True}, **OPENSHIFT)))
+    settings = list(
+        pinning.settings(plan(regular(cores=4), target={"cpuPartitioning": True}, **OPENSHIFT))
+    )
     assert pinning.parse(pinning.render(settings)) == {"management.cpuset": CpuSet.parse("0-1")}
     assert 'cpuset = "0-1"' in pinning.files(settings)[pinning.CRIO_PATH][1]
     assert 'cpuset = ""' in pinning.default_files()[pinning.DEFAULT_CRIO_PATH][1]
@@ -96,7 +123,9 @@ def test_dpdk_threads_have_their_cpus_to_themselves() -> None:
     assert everything["isolcpus"] == ("managed_irq", CpuSet.parse("2-7"))
     assert everything["irqaffinity"] == CpuSet.parse("0-1,4-7")
     assert values(kubelet.settings(node), kubelet.NAME)["reservedSystemCPUs"] == CpuSet.parse("0-3")
-    assert values(tuned.settings(node), tuned.NAME)["variables.isolated_cores"] == CpuSet.parse("2-7")
+    assert values(tuned.settings(node), tuned.NAME)["variables.isolated_cores"] == CpuSet.parse(
+        "2-7"
+    )
     assert "Environment=OVS_DPDK_CPUS=c\n" in units.units(node)[units.IRQBALANCE_UNIT]
     assert "Delegate=cpuset cpu pids\n" in units.files(node)[units.OVS_VSWITCHD][1]
 
@@ -105,7 +134,9 @@ def test_cpus_in_no_pool_get_no_interrupts_beside_dpdk() -> None:
     """The operator adds up the lists of its profile (facts/nto.md 2, cpu.ovsDpdk)."""
     options = {"cpuManagerPolicyOptions": {"strict-cpu-reservation": "true"}}
     given = {"openVSwitch": {"dpdk": True}, "kubelet": options}
-    node = plan(regular(cores=10), isolated="5-7", isolcpus="2-3", offlined="9", spec=given, **OPENSHIFT)
+    node = plan(
+        regular(cores=10), isolated="5-7", isolcpus="2-3", offlined="9", spec=given, **OPENSHIFT
+    )
     assert values(kernel.settings(node), kernel.NAME)["irqaffinity"] == CpuSet.parse("0-1,5-7")
 
 

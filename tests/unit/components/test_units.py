@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from cpuplan.components import units
-from cpuplan.components.setting import values
 from cpuplan.cpuset import CpuSet
 from cpuplan.resources import resource
+from cpuplan.setting import values
 from tests.machines.plans import plan, regular
 
 SCRIPTS = sorted(resource("templates", "bin").glob("*.sh"))
-PAGES = {"hugePages": {"pages": [{"size": "2M", "count": 64, "numaNode": 1}, {"size": "1G", "count": 2}]}}
+PAGES = {
+    "hugePages": {"pages": [{"size": "2M", "count": 64, "numaNode": 1}, {"size": "1G", "count": 2}]}
+}
 HUGE_UNIT = "hugepages-allocation-2048kB-NUMA1.service"
 
 
@@ -35,7 +37,9 @@ def test_nothing_to_prepare_on_kubernetes() -> None:
 
 
 def test_kubernetes_gets_what_is_used_and_a_kubelet_that_wants_it() -> None:
-    node = plan(regular(sockets=2), offlined="6-7", platform="kubernetes", version="1.33", spec=PAGES)
+    node = plan(
+        regular(sockets=2), offlined="6-7", platform="kubernetes", version="1.33", spec=PAGES
+    )
     assert sorted(units.units(node)) == [HUGE_UNIT, units.OFFLINE_UNIT]
     files = units.files(node)
     assert sorted(files) == [
@@ -51,7 +55,10 @@ def test_kubernetes_gets_what_is_used_and_a_kubelet_that_wants_it() -> None:
 
 def test_scripts_need_no_mode_on_kubernetes() -> None:
     node = plan(offlined="7", platform="kubernetes", version="1.33")
-    assert "ExecStart=/bin/bash /usr/local/bin/set-cpus-offline.sh\n" in units.units(node)[units.OFFLINE_UNIT]
+    assert (
+        "ExecStart=/bin/bash /usr/local/bin/set-cpus-offline.sh\n"
+        in units.units(node)[units.OFFLINE_UNIT]
+    )
 
 
 def test_units_carry_their_environment() -> None:
@@ -124,7 +131,12 @@ def test_too_few_huge_pages_are_an_error(tmp_path: Path) -> None:
     pages = tmp_path / "devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"
     pages.parent.mkdir(parents=True)
     pages.symlink_to("/dev/null")
-    environment = {"HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048", "NUMA_NODE": "0", "ATTEMPTS": "1"}
+    environment = {
+        "HUGEPAGES_COUNT": "64",
+        "HUGEPAGES_SIZE": "2048",
+        "NUMA_NODE": "0",
+        "ATTEMPTS": "1",
+    }
     found = run("hugepages-allocation.sh", SYSFS=str(tmp_path), **environment)
     assert found.returncode == 1
     assert "64 pages" in found.stderr
@@ -136,7 +148,10 @@ def test_too_few_huge_pages_are_an_error(tmp_path: Path) -> None:
         ("", "IRQBALANCE_BANNED_CPUS=0\n"),
         ("A=1\n IRQBALANCE_BANNED_CPUS=ff\nB=2\n", "A=1\nB=2\nIRQBALANCE_BANNED_CPUS=0\n"),
         ("# IRQBALANCE_BANNED_CPUS=\n", "# IRQBALANCE_BANNED_CPUS=\nIRQBALANCE_BANNED_CPUS=0\n"),
-        ("IRQBALANCE_BANNED_CPULIST=1\n", "IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_BANNED_CPUS=0\n"),
+        (
+            "IRQBALANCE_BANNED_CPULIST=1\n",
+            "IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_BANNED_CPUS=0\n",
+        ),
     ],
 )
 def test_no_cpu_is_banned(tmp_path: Path, before: str, after: str) -> None:
@@ -149,7 +164,12 @@ def test_no_cpu_is_banned(tmp_path: Path, before: str, after: str) -> None:
 
 
 def test_no_irqbalance_no_file(tmp_path: Path) -> None:
-    assert run("clear-irqbalance-banned-cpus.sh", tmp_path / "irqbalance", tmp_path / "saved").returncode == 0
+    assert (
+        run(
+            "clear-irqbalance-banned-cpus.sh", tmp_path / "irqbalance", tmp_path / "saved"
+        ).returncode
+        == 0
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -163,7 +183,11 @@ def test_cgroup_v1_gets_cpusets_for_services(tmp_path: Path) -> None:
     root = tmp_path / "cpuset"
     (root / "machine.slice/old").mkdir(parents=True)
     (root / "machine.slice/old/cpuset.cpus").write_text("0-7\n")
-    for name, text in {"cpuset.mems": "0-1\n", "cpuset.cpus": "0-7\n", "cgroup.procs": "1\n2\n"}.items():
+    for name, text in {
+        "cpuset.mems": "0-1\n",
+        "cpuset.cpus": "0-7\n",
+        "cgroup.procs": "1\n2\n",
+    }.items():
         (root / name).write_text(text)
     tools = tmp_path / "tools"
     tools.mkdir()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.importers import data
-from cpuplan.importers.archive import ArchiveError
+from cpuplan.importers.trees.archive import ArchiveError
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,10 @@ from cpuplan.importers.archive import ArchiveError
         ('{"a": 1}\n{"b": 2}\n', [{"a": 1}, {"b": 2}]),
         (" [] ", [[]]),
         ("a: [1, '2', ~]", [{"a": ["1", "2", None]}]),
-        ("a: 0x10\nb: 1_000\nc: 12:30:45\nd: no", [{"a": "0x10", "b": "1_000", "c": "12:30:45", "d": "no"}]),
+        (
+            "a: 0x10\nb: 1_000\nc: 12:30:45\nd: no",
+            [{"a": "0x10", "b": "1_000", "c": "12:30:45", "d": "no"}],
+        ),
         ("--- {a: b}\n--- {c: d}\n", [{"a": "b"}, {"c": "d"}]),
         ("{a: b}", [{"a": "b"}]),
         ("a: &x {b: c}\nd: *x\n", [{"a": {"b": "c"}, "d": {"b": "c"}}]),
@@ -37,7 +40,10 @@ def test_parse(text: str, documents: list[object]) -> None:
     [
         ('{"a": [}', "it is no JSON: Expecting value: line 1 column 8 (char 7)"),
         ("a: [", "it is no YAML: did not find expected node content"),
-        ("a: !!python/object:os.system {}", "the tag tag:yaml.org,2002:python/object:os.syste is not read"),
+        (
+            "a: !!python/object:os.system {}",
+            "the tag tag:yaml.org,2002:python/object:os.syste is not read",
+        ),
         ("a: !!int x", "the tag tag:yaml.org,2002:int is not read"),
         ("[" * 200_000, "it is nested deeper than 100 levels"),
         ("a: " + "[" * 200_000, "it is nested deeper than 100 levels"),

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import documents, sysroot
+from cpuplan.importers import documents
 from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
 from cpuplan.importers.differences import differences
-from cpuplan.importers.tar import TarTree
+from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.trees.tar import TarTree
 from tests.machines import trees
 
 CPU = "sys/devices/system/cpu"
@@ -16,13 +17,22 @@ GI = 1024 * 1024
 
 
 def machine(files: dict[str, str] | None = None, **values: int) -> Machine:
-    found, _, _ = sysroot.read_machine(TarTree(trees.tar({**trees.server(**values), **(files or {})}), "a"))
+    found, _, _ = sysroot.read_machine(
+        TarTree(trees.tar({**trees.server(**values), **(files or {})}), "a")
+    )
     assert found is not None
     return found
 
 
 def nic(address: str, **facts: Any) -> DeviceFacts:
-    return DeviceFacts(address, 0x020000, "0x8086", facts.pop("device", "0x1592"), facts.pop("numa_node", 0), **facts)
+    return DeviceFacts(
+        address,
+        0x020000,
+        "0x8086",
+        facts.pop("device", "0x1592"),
+        facts.pop("numa_node", 0),
+        **facts,
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,7 +47,10 @@ def nic(address: str, **facts: Any) -> DeviceFacts:
             ["8 cores, not 4"],
         ),
         (
-            {f"{CPU}/cpu{cpu}/topology/core_cpus_list": f"{cpu & 6}-{cpu | 1}\n" for cpu in range(8)},
+            {
+                f"{CPU}/cpu{cpu}/topology/core_cpus_list": f"{cpu & 6}-{cpu | 1}\n"
+                for cpu in range(8)
+            },
             {},
             ["other siblings"],
         ),
@@ -49,7 +62,11 @@ def nic(address: str, **facts: Any) -> DeviceFacts:
         ),
         ({"sys/devices/system/node/node1/meminfo": f"Node 1 MemTotal: {GI - 1000} kB\n"}, {}, []),
         ({"sys/devices/system/node/node0/distance": "10 31\n"}, {}, ["other NUMA distances"]),
-        ({f"{CPU}/cpu{cpu}/topology/core_id": f"{cpu % 4 // 2 + 8}\n" for cpu in range(8)}, {}, ["other core ids"]),
+        (
+            {f"{CPU}/cpu{cpu}/topology/core_id": f"{cpu % 4 // 2 + 8}\n" for cpu in range(8)},
+            {},
+            ["other core ids"],
+        ),
         (
             {f"{CPU}/cpu{cpu}/cache/index3/size": "16384K\n" for cpu in range(8)},
             {},
@@ -61,7 +78,11 @@ def nic(address: str, **facts: Any) -> DeviceFacts:
             ["other cache ids"],
         ),
         ({"sys/devices/system/node/node2/cpulist": "\n"}, {}, ["NUMA nodes 0-2, not 0-1"]),
-        ({"sys/devices/system/node/node0/cpu0/online": "1\n"}, {}, ["other files that only the kubelet reads"]),
+        (
+            {"sys/devices/system/node/node0/cpu0/online": "1\n"},
+            {},
+            ["other files that only the kubelet reads"],
+        ),
     ],
 )
 def test_differences(files: dict[str, str], values: dict[str, int], expected: list[str]) -> None:
@@ -72,7 +93,11 @@ def test_differences(files: dict[str, str], values: dict[str, int], expected: li
     ("mine", "theirs", "expected"),
     [
         ([], [nic("0000:86:00.0")], ["no device 0000:86:00.0"]),
-        ([nic("0000:86:00.0"), nic("0000:86:00.1")], [], ["devices 0000:86:00.0, 0000:86:00.1 in addition"]),
+        (
+            [nic("0000:86:00.0"), nic("0000:86:00.1")],
+            [],
+            ["devices 0000:86:00.0, 0000:86:00.1 in addition"],
+        ),
         (
             [],
             [nic(f"0000:86:00.{number}") for number in range(6)],
@@ -121,10 +146,18 @@ def test_most_important_first() -> None:
 
 
 def test_unlike() -> None:
-    """A sentence for each kind but the most frequent one of its model; other models are not compared."""
+    """A sentence for each kind but the most frequent one of its model; other models are not
+    compared.
+    """
     usual, larger = machine(), machine(memory_kb=3 * GI)
     other = usual._replace(model="AMD EPYC 7763 64-Core Processor")
-    machines = {"worker-0": usual, "worker-1": usual, "worker-2": larger, "worker-3": usual, "db-0": other}
+    machines = {
+        "worker-0": usual,
+        "worker-1": usual,
+        "worker-2": larger,
+        "worker-3": usual,
+        "db-0": other,
+    }
     imported = Imported(tuple(Node(name, machines[name], {}) for name in sorted(machines)))
     assert list(documents.unlike(documents.kinds_of(imported))) == [
         "worker-2 differs from worker-[0-1], worker-3: NUMA nodes 0-1 have 2Gi more memory each"

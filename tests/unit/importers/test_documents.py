@@ -3,13 +3,15 @@
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.document import expand_names
-from cpuplan.importers import documents, sysroot
+from cpuplan.fleet import hardware, problem
+from cpuplan.importers import documents
 from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
 from cpuplan.importers.layout import sequence
-from cpuplan.importers.tar import TarTree
-from cpuplan.load import documents as read_documents
-from cpuplan.load import hardware, problem, yaml
+from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.trees.tar import TarTree
+from cpuplan.model.document import expand_names
+from cpuplan.read import documents as read_documents
+from cpuplan.read import yaml
 from tests.machines import trees
 
 SERVER = """\
@@ -86,7 +88,9 @@ def test_read_back() -> None:
     topology, wrong = hardware.build(found.of_kind("Hardware")[0].spec)
     assert not wrong
     assert topology is not None
-    assert [(c.cpu, c.core, c.socket, c.numa_node, c.uncore_cache, c.core_id) for c in topology.cpus][:3] == [
+    assert [
+        (c.cpu, c.core, c.socket, c.numa_node, c.uncore_cache, c.core_id) for c in topology.cpus
+    ][:3] == [
         (0, 0, 0, 0, 0, 0),
         (1, 1, 1, 1, 1, 0),
         (2, 2, 0, 0, 0, 1),
@@ -94,7 +98,9 @@ def test_read_back() -> None:
 
 
 def test_a_little_memory_makes_no_other_hardware() -> None:
-    assert hardware_names(server(), server(memory_kb=1024 * 1024 - 9000)) == ["xeon-gold-6330-2s-4c-8t"]
+    assert hardware_names(server(), server(memory_kb=1024 * 1024 - 9000)) == [
+        "xeon-gold-6330-2s-4c-8t"
+    ]
     made = documents.hardware_documents(
         Imported((Node("a", server(), {}), Node("b", server(memory_kb=1024 * 1024 - 4), {})))
     )
@@ -157,13 +163,17 @@ def test_hardware_names(model: str | None, name: str) -> None:
 )
 def test_device_classes(pci_class: int, vendor: str, expected: str) -> None:
     device = DeviceFacts("0000:00:00.0", pci_class, vendor, None, None)
-    made = documents.hardware_documents(Imported((Node("n", server()._replace(devices=(device,)), {}),)))
+    made = documents.hardware_documents(
+        Imported((Node("n", server()._replace(devices=(device,)), {}),))
+    )
     assert made[0]["spec"]["devices"][0].data["class"] == expected
 
 
 def test_virtual_functions_are_not_written() -> None:
     virtual = DeviceFacts("0000:31:01.0", 0x020000, None, None, 0, physical_function="0000:31:00.0")
-    made = documents.hardware_documents(Imported((Node("n", server()._replace(devices=(virtual,)), {}),)))
+    made = documents.hardware_documents(
+        Imported((Node("n", server()._replace(devices=(virtual,)), {}),))
+    )
     assert "devices" not in made[0]["spec"]
 
 
@@ -177,7 +187,9 @@ def test_unlike_cores() -> None:
     )
     made = documents.hardware_documents(Imported((Node("n", machine, {}),)))
     cores = made[0]["spec"]["topology"]["cores"]
-    assert [{key: getattr(value, "data", value) for key, value in entry.items()} for entry in cores] == [
+    assert [
+        {key: getattr(value, "data", value) for key, value in entry.items()} for entry in cores
+    ] == [
         {"type": "performance", "threads": ["0-2", "4-6"], "ids": ["0,2,4", "1,3,5"]},
         {"type": "efficient", "threads": ["3"], "ids": ["9"]},
     ]
@@ -192,7 +204,10 @@ def test_unlike_cores() -> None:
         (["w1", "w01"], ["w1", "w01"]),
         (["w1", "w3"], ["w1", "w3"]),
         (["a1.lab", "a2.lab", "a2.farm"], ["a2.farm", "a[1-2].lab"]),
-        (["ip-10-0-1-5.ec2.internal", "ip-10-0-1-6.ec2.internal"], ["ip-10-0-1-[5-6].ec2.internal"]),
+        (
+            ["ip-10-0-1-5.ec2.internal", "ip-10-0-1-6.ec2.internal"],
+            ["ip-10-0-1-[5-6].ec2.internal"],
+        ),
         (["rack1-node-a", "rack2-node-a"], ["rack[1-2]-node-a"]),
         (["master", "worker"], ["master", "worker"]),
     ],

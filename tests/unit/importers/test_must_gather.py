@@ -24,13 +24,23 @@ metadata:
     example.com/rack: "7"
     tier: gold
 """
-LABELS = {"kubernetes.io/arch": "amd64", "node-role.kubernetes.io/worker": "", "example.com/rack": "7", "tier": "gold"}
+LABELS = {
+    "kubernetes.io/arch": "amd64",
+    "node-role.kubernetes.io/worker": "",
+    "example.com/rack": "7",
+    "tier": "gold",
+}
 
 
-def gather(root: Path, image: str, *names: str, server: str = "https://api.lab.example.com:6443") -> Path:
+def gather(
+    root: Path, image: str, *names: str, server: str = "https://api.lab.example.com:6443"
+) -> Path:
     folder = root / image
     trees.put({f"{NODES}/{name}.yaml": NODE.format(name=name) for name in names}, folder)
-    trees.put({INFRASTRUCTURE: f"status: {{apiServerURL: '{server}', infrastructureName: lab-x7k2p}}\n"}, folder)
+    trees.put(
+        {INFRASTRUCTURE: f"status: {{apiServerURL: '{server}', infrastructureName: lab-x7k2p}}\n"},
+        folder,
+    )
     for name in names:
         snapshot = folder / "nodes" / name / "sysinfo.tgz"
         snapshot.parent.mkdir(parents=True)
@@ -38,7 +48,9 @@ def gather(root: Path, image: str, *names: str, server: str = "https://api.lab.e
     return folder
 
 
-@pytest.mark.parametrize("image", [".", "quay-io-image-sha256-1", "must-gather.local.1/more/quay-io-image"])
+@pytest.mark.parametrize(
+    "image", [".", "quay-io-image-sha256-1", "must-gather.local.1/more/quay-io-image"]
+)
 def test_any_depth(tmp_path: Path, image: str) -> None:
     gather(tmp_path, image, "worker-0", "worker-1")
     imported = importers.run(None, [tmp_path])
@@ -80,7 +92,15 @@ def test_a_damaged_snapshot_is_named_and_the_others_are_read(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["labels: [", "metadata: {labels: !!int x}", "- 1", "metadata: 7", "metadata: {labels: [1]}", ""]
+    "text",
+    [
+        "labels: [",
+        "metadata: {labels: !!int x}",
+        "- 1",
+        "metadata: 7",
+        "metadata: {labels: [1]}",
+        "",
+    ],
 )
 def test_a_damaged_node_object_costs_its_labels(tmp_path: Path, text: str) -> None:
     folder = gather(tmp_path, "image", "w0")
@@ -113,4 +133,6 @@ def test_objects_that_grow(tmp_path: Path) -> None:
     trees.put({path: lists + text for path, text in files.items()}, image)
     imported = importers.run(None, [tmp_path])
     assert [(node.labels, node.cluster) for node in imported.nodes] == [({}, None)]
-    assert ["more than 3,000,000 keys and values" in problem.message for problem in imported.diagnostics] == [True]
+    assert [
+        "more than 3,000,000 keys and values" in problem.message for problem in imported.diagnostics
+    ] == [True]

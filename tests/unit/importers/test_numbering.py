@@ -1,4 +1,6 @@
-"""Siblings and sockets by counts and NUMA nodes: how firmwares number, and where nobody can tell."""
+"""Siblings and sockets by counts and NUMA nodes: how firmwares number, and where nobody can
+tell.
+"""
 
 from typing import NamedTuple
 
@@ -72,5 +74,7 @@ def test_untold(given: Given, what: str) -> None:
 
 
 def test_rules_are_said() -> None:
-    assert groups(counts(TOLD["two nodes a socket"][0])).rules == ("each 2 NUMA nodes in a row are one socket",)
+    assert groups(counts(TOLD["two nodes a socket"][0])).rules == (
+        "each 2 NUMA nodes in a row are one socket",
+    )
     assert groups(counts(TOLD["one node"][0])).rules == ()

@@ -31,7 +31,9 @@ class Club(Model):
 
     kind: Literal["chess", "go"] = "chess"
     open: bool = True
-    members: Annotated[tuple[Annotated[Person, Before(_named)], ...], Before(tuple), Field(min_length=1)]
+    members: Annotated[
+        tuple[Annotated[Person, Before(_named)], ...], Before(tuple), Field(min_length=1)
+    ]
     fees: dict[str, int] = Field(default={}, description="by year")
     half: Annotated[int, ReadBy(_halved, {"type": "integer", "multipleOf": 2})] = 0
     room: Annotated[str, JsonForm({"const": "any"})] = "any"
@@ -60,19 +62,37 @@ ADA = {"firstName": "Ada"}
         ({"members": [ADA], "open": "yes"}, "bool_type", ("open",)),
         ({"members": []}, "too_short", ("members",)),
         ({}, "missing", ("members",)),
-        ({"members": [ADA, {"firstName": "ada"}]}, "string_pattern_mismatch", ("members", 1, "firstName")),
-        ({"members": [ADA, {"firstName": "Ada", "age": -1}]}, "greater_than_equal", ("members", 1, "age")),
-        ({"members": [ADA, {"firstName": "Ada", "age": 151}]}, "less_than_equal", ("members", 1, "age")),
+        (
+            {"members": [ADA, {"firstName": "ada"}]},
+            "string_pattern_mismatch",
+            ("members", 1, "firstName"),
+        ),
+        (
+            {"members": [ADA, {"firstName": "Ada", "age": -1}]},
+            "greater_than_equal",
+            ("members", 1, "age"),
+        ),
+        (
+            {"members": [ADA, {"firstName": "Ada", "age": 151}]},
+            "less_than_equal",
+            ("members", 1, "age"),
+        ),
         ({"members": [ADA, {"firstName": "Ada", "age": "3"}]}, "int_type", ("members", 1, "age")),
         ({"members": [ADA, {"firstName": "Ada", "age": True}]}, "int_type", ("members", 1, "age")),
-        ({"members": [ADA, {"firstName": "Ada", "nickName": "A"}]}, "string_too_short", ("members", 1, "nickName")),
+        (
+            {"members": [ADA, {"firstName": "Ada", "nickName": "A"}]},
+            "string_too_short",
+            ("members", 1, "nickName"),
+        ),
         ({"members": [ADA], "fees": {"2026": "1"}}, "int_type", ("fees", "2026")),
         ({"members": [ADA], "half": 3}, "odd", ("half",)),
         ({"members": [ADA], "colour": "red"}, "extra_forbidden", ("colour",)),
         ({"members": ["Ada", "Bob", "Cy"]}, "no_fees", ()),
     ],
 )
-def test_what_is_wrong_is_named(given: dict[str, Any], kind: str, place: tuple[str | int, ...]) -> None:
+def test_what_is_wrong_is_named(
+    given: dict[str, Any], kind: str, place: tuple[str | int, ...]
+) -> None:
     with pytest.raises(ValidationError) as error:
         Club.model_validate(given)
     assert [(each["type"], each["loc"]) for each in error.value.errors()] == [(kind, place)]
@@ -81,13 +101,26 @@ def test_what_is_wrong_is_named(given: dict[str, Any], kind: str, place: tuple[s
 def test_all_that_is_wrong_is_said_at_once() -> None:
     with pytest.raises(ValidationError) as error:
         Club.model_validate({"members": [{"age": "x"}], "kind": 1, "half": 1})
-    assert {each["type"] for each in error.value.errors()} >= {"missing", "int_type", "literal_error", "odd"}
+    assert {each["type"] for each in error.value.errors()} >= {
+        "missing",
+        "int_type",
+        "literal_error",
+        "odd",
+    }
 
 
 def test_values_are_read() -> None:
-    club = Club.model_validate({"members": ["Ada", {"firstName": "Bob", "age": 3}], "half": 8, "chair": ADA})
+    club = Club.model_validate(
+        {"members": ["Ada", {"firstName": "Bob", "age": 3}], "half": 8, "chair": ADA}
+    )
     assert club.members == (Person(first_name="Ada"), Person(firstName="Bob", age=3))  # type: ignore[call-arg]
-    assert (club.half, club.kind, club.open, club.fees, club.chair) == (4, "chess", True, {}, Person(first_name="Ada"))
+    assert (club.half, club.kind, club.open, club.fees, club.chair) == (
+        4,
+        "chess",
+        True,
+        {},
+        Person(first_name="Ada"),
+    )
     assert club.model_fields_set == {"members", "half", "chair"}
 
 
@@ -100,7 +133,10 @@ def test_defaults_are_not_shared() -> None:
 def test_a_model_is_a_value() -> None:
     ada = Person(first_name="Ada")
     assert ada == Person.model_construct(first_name="Ada")
-    assert {ada, Person(first_name="Ada"), Person(first_name="Bob")} == {ada, Person(first_name="Bob")}
+    assert {ada, Person(first_name="Ada"), Person(first_name="Bob")} == {
+        ada,
+        Person(first_name="Bob"),
+    }
     assert ada != "Ada"
     assert repr(ada) == "Person(first_name='Ada', age=None, nick=None)"
     with pytest.raises(AttributeError, match="does not change"):
@@ -114,7 +150,10 @@ def test_a_copy_has_other_values() -> None:
 
 def test_a_model_is_dumped() -> None:
     ada = Person(first_name="Ada", nickName="ad")
-    assert ada.model_dump(by_alias=True, exclude_none=True) == {"firstName": "Ada", "nickName": "ad"}
+    assert ada.model_dump(by_alias=True, exclude_none=True) == {
+        "firstName": "Ada",
+        "nickName": "ad",
+    }
     assert ada.model_dump_json(exclude_unset=True) == '{"first_name":"Ada","nick":"ad"}'
 
 
@@ -129,7 +168,12 @@ def test_json_schema() -> None:
     assert club["additionalProperties"] is False
     assert club["required"] == ["members"]
     assert club["properties"]["members"]["minItems"] == 1
-    assert club["properties"]["half"] == {"type": "integer", "multipleOf": 2, "default": 0, "title": "Half"}
+    assert club["properties"]["half"] == {
+        "type": "integer",
+        "multipleOf": 2,
+        "default": 0,
+        "title": "Half",
+    }
     person = club["$defs"]["Person"]
     assert person["description"] == "Somebody."
     assert person["properties"]["firstName"] == {

@@ -4,15 +4,17 @@ from collections.abc import Mapping
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.model.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
 from tests.machines.plans import class_of
 
 GIB = 2**30
 
 
 def make_plan(
-    topology: Topology, pools: Mapping[str, str], because: Mapping[str, tuple[Reason, ...]] | None = None
+    topology: Topology,
+    pools: Mapping[str, str],
+    because: Mapping[str, tuple[Reason, ...]] | None = None,
 ) -> NodePlan:
     """A plan of class `ran-du-xeon` with these pools, by name and CPU list."""
     spec = {
@@ -20,7 +22,10 @@ def make_plan(
         "pools": {"reserved": pools.get("reserved", "0")},
     }
     node_class = class_of(topology, "ran-du", spec, hardware="xeon", nodes=("worker-3",))
-    made = (Pool(name, CpuSet.parse(cpus), (because or {}).get(name, ())) for name, cpus in pools.items())
+    made = (
+        Pool(name, CpuSet.parse(cpus), (because or {}).get(name, ()))
+        for name, cpus in pools.items()
+    )
     return NodePlan(node_class, tuple(made))
 
 
@@ -35,7 +40,9 @@ def regular(
     memory: int | None = 256 * GIB,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """Sockets of `cores` cores, with `numa` nodes and `caches` caches each (0: not known), CPUs numbered in blocks."""
+    """Sockets of `cores` cores, with `numa` nodes and `caches` caches each (0: not known), CPUs
+    numbered in blocks.
+    """
     count = sockets * cores
 
     def number(core: int, thread: int) -> int:
@@ -63,7 +70,9 @@ def regular(
 
 
 def hybrid() -> Topology:
-    """Two performance cores with two threads, four efficient ones, and a low-power one outside of the cache."""
+    """Two performance cores with two threads, four efficient ones, and a low-power one outside of
+    the cache.
+    """
 
     def make(cpu: int, core: int, cache: int, kind: str) -> Cpu:
         return Cpu(cpu, core, 0, 0, 0, cache, core, kind)
@@ -80,7 +89,10 @@ def hybrid() -> Topology:
 
 def guest() -> Topology:
     """A virtual machine that makes a socket of each CPU, with a NUMA node that has only memory."""
-    cpus = [Cpu(cpu, cpu, socket=cpu, die=0, numa_node=0, uncore_cache=cpu, core_id=0) for cpu in range(12)]
+    cpus = [
+        Cpu(cpu, cpu, socket=cpu, die=0, numa_node=0, uncore_cache=cpu, core_id=0)
+        for cpu in range(12)
+    ]
     return Topology(cpus, [NumaNodeFacts(0, 32 * GIB - 12_345_678), NumaNodeFacts(4, 96 * GIB)])
 
 

@@ -17,7 +17,15 @@ from cpuplan.source import Position
 
 RAN = "intents/ran.yaml"
 FILES = {
-    RAN: ["spec:", "  pools:", '    shared: "2"', "", "    # two threads", '    shared: "4"', "    isolated: rest"],
+    RAN: [
+        "spec:",
+        "  pools:",
+        '    shared: "2"',
+        "",
+        "    # two threads",
+        '    shared: "4"',
+        "    isolated: rest",
+    ],
     "inventories/a.yaml": ["cores: 28"],
     "wide.yaml": [
         "\tname\t: 1",
@@ -61,7 +69,9 @@ TWICE = diagnose(
 
 def test_text() -> None:
     assert (
-        text(TWICE, Diagnostic("CP109", "two\nlines", "do this\nor that", severity=Severity.WARNING))
+        text(
+            TWICE, Diagnostic("CP109", "two\nlines", "do this\nor that", severity=Severity.WARNING)
+        )
         == """\
 error[CP102]: key 'shared' is written twice in one mapping
   --> intents/ran.yaml:6:5
@@ -104,14 +114,24 @@ def test_colour_only_adds() -> None:
     ("position", "rows"),
     [
         pytest.param(
-            Position("wide.yaml", 1, 9, 10), ["   1 |     name    : 1", "     |               ^ here"], id="tab"
-        ),
-        pytest.param(Position("wide.yaml", 1, 1, 2), ["   1 |     name    : 1", "     | ^^^^ here"], id="on a tab"),
-        pytest.param(
-            Position("wide.yaml", 2, 6, 12), ["   2 | 日本語: ko\u0301nig", "     |         ^^^^^ here"], id="wide"
+            Position("wide.yaml", 1, 9, 10),
+            ["   1 |     name    : 1", "     |               ^ here"],
+            id="tab",
         ),
         pytest.param(
-            Position("wide.yaml", 2, 2, 3), ["   2 | 日本語: ko\u0301nig", "     |   ^^ here"], id="on a wide one"
+            Position("wide.yaml", 1, 1, 2),
+            ["   1 |     name    : 1", "     | ^^^^ here"],
+            id="on a tab",
+        ),
+        pytest.param(
+            Position("wide.yaml", 2, 6, 12),
+            ["   2 | 日本語: ko\u0301nig", "     |         ^^^^^ here"],
+            id="wide",
+        ),
+        pytest.param(
+            Position("wide.yaml", 2, 2, 3),
+            ["   2 | 日本語: ko\u0301nig", "     |   ^^ here"],
+            id="on a wide one",
         ),
         pytest.param(
             Position("wide.yaml", 3, 104, 107),
@@ -141,12 +161,20 @@ def test_colour_only_adds() -> None:
             ["   4 | a: \\x1b[31m\\u202eb\\u200dc", "     |            ^^^^^^ here"],
             id="unsafe",
         ),
-        pytest.param(Position("wide.yaml", 5, 7, 8), ["   5 | crlf: 1", "     |       ^ here"], id="line end"),
         pytest.param(
-            Position("wide.yaml", 5, 99, 120), ["   5 | crlf: 1", "     |        ^ here"], id="beyond the line"
+            Position("wide.yaml", 5, 7, 8), ["   5 | crlf: 1", "     |       ^ here"], id="line end"
+        ),
+        pytest.param(
+            Position("wide.yaml", 5, 99, 120),
+            ["   5 | crlf: 1", "     |        ^ here"],
+            id="beyond the line",
         ),
         pytest.param(Position(RAN, 2, 3), ["   2 |   pools:", "     |   ^ here"], id="no end"),
-        pytest.param(Position(RAN, 2, 3, 99), ["   2 |   pools:", "     |   ^^^^^^ here"], id="end beyond the line"),
+        pytest.param(
+            Position(RAN, 2, 3, 99),
+            ["   2 |   pools:", "     |   ^^^^^^ here"],
+            id="end beyond the line",
+        ),
         pytest.param(Position(RAN, 4, 1, 2), ["   4 |", "     | ^ here"], id="empty line"),
     ],
 )
@@ -204,7 +232,9 @@ def test_far_label_of_the_same_file_has_its_own_frame() -> None:
     def read(path: str) -> Sequence[str]:
         return [f"line {number}" for number in range(1, 30)]
 
-    diagnostic = Diagnostic("CP102", "m", "", Position("a", 20, 1, 5), labels=(Label(Position("a", 11, 6, 8), "far"),))
+    diagnostic = Diagnostic(
+        "CP102", "m", "", Position("a", 20, 1, 5), labels=(Label(Position("a", 11, 6, 8), "far"),)
+    )
     assert text_format.render(Report((diagnostic,)), read_lines=read).splitlines()[1:-3] == [
         "  --> a:20:1",
         "  20 | line 20",
@@ -228,13 +258,17 @@ def test_sorted_by_place_then_code() -> None:
 
 
 def test_twenty_of_a_code_are_shown() -> None:
-    shown = text(*(Diagnostic("CP103", f"number {n}", "", Position("a", n, 1)) for n in range(1, 51)), TWICE)
+    shown = text(
+        *(Diagnostic("CP103", f"number {n}", "", Position("a", n, 1)) for n in range(1, 51)), TWICE
+    )
     assert shown.count("error[CP103]: number") == 20
     assert shown.endswith("\n\nerror[CP103]: and 30 more; -v shows them\n\n51 errors\n")
 
 
 def test_json() -> None:
-    report = Report(ordered([TWICE._replace(labels=TWICE.labels[:1]), Diagnostic("CP109", "m", "")]))
+    report = Report(
+        ordered([TWICE._replace(labels=TWICE.labels[:1]), Diagnostic("CP109", "m", "")])
+    )
     assert json.loads(formats.render("json", report)) == {
         "version": 1,
         "diagnostics": [
@@ -249,7 +283,9 @@ def test_json() -> None:
                 "endColumn": 11,
                 "field": "",
                 "label": "again here",
-                "labels": [{"file": RAN, "line": 3, "column": 5, "endColumn": 11, "message": "first here"}],
+                "labels": [
+                    {"file": RAN, "line": 3, "column": 5, "endColumn": 11, "message": "first here"}
+                ],
                 "classes": [],
                 "count": 1,
                 "fingerprint": "c410615638ea391a94cd45e6b2daed0a",
@@ -300,14 +336,18 @@ def test_sarif() -> None:
     assert run == {
         "tool": {"driver": {"name": "cpuplan", "version": __version__}},
         "invocations": [{"executionSuccessful": True}],
-        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The top folder of the repository."}}},
+        "originalUriBaseIds": {
+            "SRCROOT": {"description": {"text": "The top folder of the repository."}}
+        },
         "columnKind": "unicodeCodePoints",
         "results": [
             {
                 "ruleId": "CP102",
                 "ruleIndex": 0,
                 "level": "error",
-                "message": {"text": "key 'shared' is written twice in one mapping\nhelp: keep one of the two"},
+                "message": {
+                    "text": "key 'shared' is written twice in one mapping\nhelp: keep one of the two"
+                },
                 "locations": [location(RAN, 6, 5, 11, "again here")],
                 "relatedLocations": [
                     {"id": 1, **location(RAN, 3, 5, 11, "first here")},
@@ -338,7 +378,10 @@ def test_sarif() -> None:
 def location(path: str, line: int, column: int, end: int, message: str) -> dict[str, Any]:
     region = {"startLine": line, "startColumn": column, "endColumn": end}
     return {
-        "physicalLocation": {"artifactLocation": {"uri": path, "uriBaseId": "SRCROOT"}, "region": region},
+        "physicalLocation": {
+            "artifactLocation": {"uri": path, "uriBaseId": "SRCROOT"},
+            "region": region,
+        },
         "message": {"text": message},
     }
 
@@ -357,10 +400,14 @@ def test_sarif_without_findings() -> None:
     ],
 )
 def test_sarif_uri(path: str, uri: str) -> None:
-    place = sarif_run(Diagnostic("CP102", "m", "", Position(path, 1, 2)))["results"][0]["locations"][0]
+    place = sarif_run(Diagnostic("CP102", "m", "", Position(path, 1, 2)))["results"][0][
+        "locations"
+    ][0]
     assert place == {
         "physicalLocation": {
-            "artifactLocation": {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": "SRCROOT"},
+            "artifactLocation": {"uri": uri}
+            if uri.startswith("file:")
+            else {"uri": uri, "uriBaseId": "SRCROOT"},
             "region": {"startLine": 1, "startColumn": 2},
         }
     }
@@ -368,7 +415,12 @@ def test_sarif_uri(path: str, uri: str) -> None:
 
 def test_sarif_fingerprints_hold_when_lines_move_and_differ_otherwise() -> None:
     def fingerprints(*places: tuple[str, int, str]) -> list[str]:
-        run = sarif_run(*(Diagnostic("CP102", message, "", Position(path, line, 1)) for path, line, message in places))
+        run = sarif_run(
+            *(
+                Diagnostic("CP102", message, "", Position(path, line, 1))
+                for path, line, message in places
+            )
+        )
         return [result["partialFingerprints"]["cpuplan/v2"] for result in run["results"]]
 
     before = fingerprints(("a", 1, "x"), ("a", 2, "x"), ("a", 3, "y"), ("b", 1, "x"))

@@ -5,12 +5,18 @@ import re
 import pytest
 
 from cpuplan.codes import CODES, Code
-from cpuplan.components.setting import Setting, names_cpu
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
 from cpuplan.render.codes import reference, wording
-from cpuplan.render.explain import explain_code, explain_cpu, explain_pool, explain_rule, explain_setting
-from cpuplan.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.render.explain import (
+    explain_code,
+    explain_cpu,
+    explain_pool,
+    explain_rule,
+    explain_setting,
+)
+from cpuplan.setting import Setting, names_cpu
 from cpuplan.solve.alternatives import Alternative, Difference, Moves
 from cpuplan.source import Position
 
@@ -103,7 +109,9 @@ so these settings hold it
 """,
             id="values in values",
         ),
-        pytest.param(8, "CPU 8 of worker-3 is offline: it is in no pool.\nOffline CPUs: 8-9\n", id="offline"),
+        pytest.param(
+            8, "CPU 8 of worker-3 is offline: it is in no pool.\nOffline CPUs: 8-9\n", id="offline"
+        ),
         pytest.param(99, "worker-3 has no CPU 99: its CPUs are 0-7.\n", id="no such CPU"),
     ],
 )
@@ -141,7 +149,9 @@ so these settings hold it
 def code(monkeypatch: pytest.MonkeyPatch) -> str:
     """A code of this test's own: the wording of the real ones is not its matter."""
     about = "The second of two equal keys wins in some readers and the first in others, so both are refused by cpuplan."
-    monkeypatch.setitem(CODES, "CP199", Code("same key", "key {key!r} is there twice", "keep one", about, "warning"))
+    monkeypatch.setitem(
+        CODES, "CP199", Code("same key", "key {key!r} is there twice", "keep one", about, "warning")
+    )
     return "CP199"
 
 
@@ -165,7 +175,10 @@ ALTERNATIVES = (
     Alternative(
         "other CPUs in shared",
         (Difference("locality", "shared would be on 2 caches, not 1", True),),
-        (Moves("shared", CpuSet.parse("1"), CpuSet.parse("2")), Moves("isolated", CpuSet.parse("2"), CpuSet())),
+        (
+            Moves("shared", CpuSet.parse("1"), CpuSet.parse("2")),
+            Moves("isolated", CpuSet.parse("2"), CpuSet()),
+        ),
         (),
     ),
 )
@@ -195,7 +208,9 @@ other CPUs in shared, at best
   isolated        loses 2
 """
     )
-    assert explain_pool(PLAN, "worker-3", "offlined", locate) == "offlined of worker-3 has no CPU.\n"
+    assert (
+        explain_pool(PLAN, "worker-3", "offlined", locate) == "offlined of worker-3 has no CPU.\n"
+    )
 
 
 def test_explain_setting() -> None:
@@ -214,7 +229,9 @@ other CPUs, at best
   kept            since it is committed; `cpuplan compile --resolve` takes the better one
 """
     )
-    assert explain_setting(SETTINGS[3], "worker-3", locate) == "nosmt of kernel on worker-3 is set.\n"
+    assert (
+        explain_setting(SETTINGS[3], "worker-3", locate) == "nosmt of kernel on worker-3 is set.\n"
+    )
 
 
 @pytest.mark.parametrize("name", [*EXPERT_RULES, *FIXED_RULES, *GOALS])
@@ -244,7 +261,13 @@ def test_reference_has_every_code_once_and_ascending() -> None:
 
 def test_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = {
-        "CP201": Code("no pool", "{pool} is no pool", "write one of {pools}", "There are four pools.", "warning"),
+        "CP201": Code(
+            "no pool",
+            "{pool} is no pool",
+            "write one of {pools}",
+            "There are four pools.",
+            "warning",
+        ),
         "CP102": Code("same key", "key {key!r} is there twice", "keep one", "Readers differ."),
     }
     monkeypatch.setattr("cpuplan.render.codes.CODES", codes)

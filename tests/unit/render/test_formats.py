@@ -14,7 +14,9 @@ from cpuplan.source import Position
 
 PLACE = Position("a,b:c%d/é.yaml", 3, 5, 9)
 NASTY = "50% of it,\r\nall: \x1b[31m\x00 ]]> <&\"'\ufffe\udc80"
-ERROR = Diagnostic("CP102", NASTY, "do: this,\nthen that", PLACE, "here", (Label(Position("x", 1, 1), "there"),))
+ERROR = Diagnostic(
+    "CP102", NASTY, "do: this,\nthen that", PLACE, "here", (Label(Position("x", 1, 1), "there"),)
+)
 WARNING = Diagnostic("CP221", "w", "", Position("out/x", 0, 0), severity=Severity.WARNING)
 NOTE = Diagnostic("CP296", "n", "", severity=Severity.NOTE)
 WAIVED = WARNING._replace(waiver=Waiver("on, purpose", "2031-01-01"), message="x")
@@ -28,7 +30,9 @@ def report(*found: Diagnostic, **facts: Any) -> Report:
 def test_github_escapes_what_would_end_a_property_or_the_message() -> None:
     (line,) = formats.render("github", report(ERROR)).splitlines()
     head, _, text = line.removeprefix("::").partition("::")
-    assert head == ("error file=a%2Cb%3Ac%25d/é.yaml,line=3,col=5,endLine=3,endColumn=9,title=CP102 duplicate key")
+    assert head == (
+        "error file=a%2Cb%3Ac%25d/é.yaml,line=3,col=5,endLine=3,endColumn=9,title=CP102 duplicate key"
+    )
     assert text.startswith("50%25 of it,\\r%0Aall: \\x1b[31m\\0 ]]> <&\"'")
     assert text.endswith("%0Ahelp: do: this,%0Athen that")
 
@@ -49,14 +53,24 @@ def test_junit(strict: bool, failures: int) -> None:
     text = formats.render("junit", report(*ALL, strict=strict, verbose=True))
     root = ElementTree.fromstring(text)  # noqa: S314 - made here
     (suite,) = root
-    assert (root.tag, suite.tag, suite.get("name")) == ("testsuites", "testsuite", "cpuplan validate")
+    assert (root.tag, suite.tag, suite.get("name")) == (
+        "testsuites",
+        "testsuite",
+        "cpuplan validate",
+    )
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "4", "failures": str(failures), "errors": "0", "skipped": "1"}
     assert len(suite.findall("testcase")) == 4
     assert len(list(suite.iter("failure"))) == failures
-    assert [each.get("message") for each in suite.iter("skipped")] == ["waived until 2031-01-01: on, purpose"]
+    assert [each.get("message") for each in suite.iter("skipped")] == [
+        "waived until 2031-01-01: on, purpose"
+    ]
     failed = next(case for case in suite if case.find("failure") is not None and case.get("line"))
-    assert (failed.get("file"), failed.get("line"), failed.get("name")) == (PLACE.path, "3", f"CP102 {PLACE.path}:3:5")
+    assert (failed.get("file"), failed.get("line"), failed.get("name")) == (
+        PLACE.path,
+        "3",
+        f"CP102 {PLACE.path}:3:5",
+    )
 
 
 def test_junit_without_findings_has_a_case_that_passes() -> None:
@@ -69,11 +83,15 @@ def test_gitlab() -> None:
     assert len({each["fingerprint"] for each in found}) == len(found) == 6
     assert {each["severity"] for each in found} == {"major", "minor", "info"}
     assert all(each["location"]["lines"]["begin"] >= 1 for each in found)
-    assert all(each["location"]["path"] and each["description"] and each["check_name"] for each in found)
+    assert all(
+        each["location"]["path"] and each["description"] and each["check_name"] for each in found
+    )
 
 
 def test_lines_of_json() -> None:
-    rows = [json.loads(line) for line in formats.render("jsonl", report(*ALL, elsewhere=2)).splitlines()]
+    rows = [
+        json.loads(line) for line in formats.render("jsonl", report(*ALL, elsewhere=2)).splitlines()
+    ]
     assert [row["type"] for row in rows] == ["finding"] * 3 + ["summary"]
     counts = {"errors": 1, "warnings": 1, "notes": 1, "waived": 1, "elsewhere": 2}
     assert rows[-1] == {"type": "summary", "version": 1, **counts}
@@ -100,7 +118,10 @@ def test_groups_are_of_one_code_and_folder() -> None:
     changed = [stale("CP609", f"out/nodes/lab/a/{number}") for number in range(4)]
     found = grouped([*files, *others, *changed, ERROR])
     assert [each.stands_for for each in found] == [1, 5, *[1] * 8]
-    assert found[1].message == "../p/out/nodes/lab/a (5 files: etc/0, etc/1, etc/2 and 2 more) is missing"
+    assert (
+        found[1].message
+        == "../p/out/nodes/lab/a (5 files: etc/0, etc/1, etc/2 and 2 more) is missing"
+    )
 
 
 def test_what_counts_on_a_day() -> None:

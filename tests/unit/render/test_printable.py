@@ -15,25 +15,26 @@ from cpuplan.cli.options import FORMATS
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.emit import to_json, to_yaml
-from cpuplan.inventory import Device, HardwareSpec
-from cpuplan.load import hardware
+from cpuplan.fleet import hardware
+from cpuplan.model.inventory import Device, HardwareSpec
 from cpuplan.plan import Pool
 from cpuplan.printable import printable, printable_lines
 from cpuplan.render import formats
 from cpuplan.render.ansi import STYLES, on_terminal, paint
 from cpuplan.render.formats import text as text_format
 from cpuplan.render.formats.report import Report, ordered
-from cpuplan.render.hardware import hardware_map
+from cpuplan.render.map.hardware import hardware_map
+from cpuplan.render.map.planmap import plan_map
+from cpuplan.render.map.show import draw
+from cpuplan.render.map.svg import draw_svg
 from cpuplan.render.overview import table
-from cpuplan.render.planmap import plan_map
-from cpuplan.render.show import draw
-from cpuplan.render.svg import draw_svg
 from cpuplan.source import Position
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 
 from .plans import make_plan, regular
 
-#: What must never arrive raw: C0 and C1 controls, turns of direction, invisible marks, halves of characters.
+#: What must never arrive raw: C0 and C1 controls, turns of direction, invisible marks, halves of
+#: characters.
 RAW = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
@@ -67,14 +68,26 @@ def test_nothing_raw_is_left(text: str) -> None:
 
 
 @given(texts, texts, texts, texts)
-def test_machines_are_drawn_as_text_and_xml(name: str, model: str, vendor: str, driver: str) -> None:
+def test_machines_are_drawn_as_text_and_xml(
+    name: str, model: str, vendor: str, driver: str
+) -> None:
     device = Device.model_construct(
-        address="0000:31:00.0", numa_node=0, device_class="network", driver=driver, name=name, vendor=vendor
+        address="0000:31:00.0",
+        numa_node=0,
+        device_class="network",
+        driver=driver,
+        name=name,
+        vendor=vendor,
     )
     facts = HardwareSpec.model_validate(
         {
             "architecture": "x86_64",
-            "regular": {"sockets": 1, "coresPerSocket": 4, "threadsPerCore": 2, "memoryPerNumaNode": "16Gi"},
+            "regular": {
+                "sockets": 1,
+                "coresPerSocket": 4,
+                "threadsPerCore": 2,
+                "memoryPerNumaNode": "16Gi",
+            },
         }
     )
     spec = facts.model_copy(update={"model": model, "vendor": vendor, "devices": (device,)})
@@ -102,11 +115,17 @@ def test_plans_are_drawn_as_text_and_xml(text: str) -> None:
 @given(texts, texts)
 def test_diagnostics_are_printable_in_every_format(text: str, path: str) -> None:
     place = Position(path, 1, 1, 3)
-    found = [Diagnostic("CP102", text, text, place, text, (Label(place, text), Label(Position("b", 1, 1), text)))]
+    found = [
+        Diagnostic(
+            "CP102", text, text, place, text, (Label(place, text), Label(Position("b", 1, 1), text))
+        )
+    ]
     report = Report(ordered(found))
     plain = text_format.render(report, read_lines=lambda _: [text])
     assert not RAW.search(on_terminal(plain, colour=False))
-    coloured = on_terminal(text_format.render(report, colour=True, read_lines=lambda _: [text]), colour=True)
+    coloured = on_terminal(
+        text_format.render(report, colour=True, read_lines=lambda _: [text]), colour=True
+    )
     assert not RAW.search(uncoloured(coloured))
     for name in formats.FORMATS:
         made = formats.render(name, report)
@@ -142,16 +161,24 @@ def test_commands_print_through_one_door() -> None:
     for path in sorted((REPOSITORY / "cpuplan").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and path.name != "output.py":
-                assert ast.unparse(node.func) not in ("click.echo", "click.secho", "print"), f"{path}:{node.lineno}"
+                assert ast.unparse(node.func) not in ("click.echo", "click.secho", "print"), (
+                    f"{path}:{node.lineno}"
+                )
 
 
-def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A machine's escapes reach neither the terminal, nor pictures, nor `out/`."""
     plain_environment(monkeypatch)
     project = make_project(tmp_path / "project")
-    file = next(path for path in (project / "inventories").iterdir() if "GenuineIntel" in path.read_text())
+    file = next(
+        path for path in (project / "inventories").iterdir() if "GenuineIntel" in path.read_text()
+    )
     model = r'"\x1b]0;x\x07Xeon \u202e<&> \x9b2J"'
-    file.write_text(file.read_text().replace("vendor: GenuineIntel", f"vendor: {model}\n  model: {model}"))
+    file.write_text(
+        file.read_text().replace("vendor: GenuineIntel", f"vendor: {model}\n  model: {model}")
+    )
     odd = project / "inventories/\x1b[31m.yaml"
     for arguments in (
         ["validate"],
@@ -178,7 +205,9 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         code, out, err = run_in(project, ["validate", "--format", output_format], capsys)
         assert code in (1, 2), err
         assert not RAW.search(out + err)
-        code, _, err = run_in(project, ["validate", "--format", output_format, "-o", "report"], capsys)
+        code, _, err = run_in(
+            project, ["validate", "--format", output_format, "-o", "report"], capsys
+        )
         assert code in (1, 2), err
         report = (project / "report").read_text()
         assert not RAW.search(report), output_format

@@ -1,4 +1,6 @@
-"""Real machines, some CPUs of which a plan switched off: put back, or left off with the reason, never put wrong."""
+"""Real machines, some CPUs of which a plan switched off: put back, or left off with the reason,
+never put wrong.
+"""
 
 import tarfile
 from pathlib import Path
@@ -7,13 +9,14 @@ import pytest
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.emit import to_yaml
-from cpuplan.importers import documents, sysroot
+from cpuplan.importers import documents
 from cpuplan.importers.base import Imported, Machine, Node
 from cpuplan.importers.layout import hardware_spec
-from cpuplan.importers.tar import TarTree
-from cpuplan.inventory import HardwareSpec
-from cpuplan.load import yaml
-from cpuplan.load.documents import from_sources
+from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.trees.tar import TarTree
+from cpuplan.model.inventory import HardwareSpec
+from cpuplan.read import yaml
+from cpuplan.read.documents import from_sources
 from cpuplan.restore import arguments, cpus
 from cpuplan.restore.plans import Planned
 from cpuplan.restore.wholes import by_numbering
@@ -64,7 +67,12 @@ def test_recorded_machines(name: str) -> None:
     machine = read(files)
     cores = machine.siblings
     second_threads = union(cores) - CpuSet(siblings.first for siblings in cores)
-    for off in (cores[-1], union(cores[1::3]), machine.numa_nodes[-1].cpus & machine.online, second_threads):
+    for off in (
+        cores[-1],
+        union(cores[1::3]),
+        machine.numa_nodes[-1].cpus & machine.online,
+        second_threads,
+    ):
         if off and off != machine.online:
             booted = read(trees.switched_off(files, off))
             by_inventory, _ = cpus.restore(booted, Planned("all", in_inventory(machine), off))
@@ -78,14 +86,24 @@ def test_recorded_machines(name: str) -> None:
 
 
 def test_numbering_that_proves_nothing() -> None:
-    """CPUs 4-7 of eight on one socket may be second threads or cores; with SMT off they are threads."""
+    """CPUs 4-7 of eight on one socket may be second threads or cores; with SMT off they are
+    threads.
+    """
     files = trees.switched_off(trees.server(), CpuSet(range(4, 8)))
-    files = {path: text.replace("1\n", "0\n") if "package" in path else text for path, text in files.items()}
+    files = {
+        path: text.replace("1\n", "0\n") if "package" in path else text
+        for path, text in files.items()
+    }
     machine = read(files)._replace(sockets=dict.fromkeys(range(4), 0), caches=(), numa_nodes=())
     assert by_numbering(machine) is None
     whole = by_numbering(machine._replace(boot_arguments="quiet nosmt=force"))
     assert whole is not None
-    assert [str(siblings) for siblings in whole.topology.cores.values()] == ["0,4", "1,5", "2,6", "3,7"]
+    assert [str(siblings) for siblings in whole.topology.cores.values()] == [
+        "0,4",
+        "1,5",
+        "2,6",
+        "3,7",
+    ]
 
 
 @pytest.mark.parametrize(

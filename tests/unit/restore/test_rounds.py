@@ -1,4 +1,6 @@
-"""Plan, boot, import, compile, again and again: nothing that a plan did becomes a fact of the hardware."""
+"""Plan, boot, import, compile, again and again: nothing that a plan did becomes a fact of the
+hardware.
+"""
 
 import shutil
 from pathlib import Path
@@ -63,8 +65,13 @@ def booted(plan: NodePlan, wish: str, root: Path) -> Path:
         files |= {PAGES_1G.format(node): "1\n" for node in (0, 1)}
     if wish == "memory":
         for node, kib in ((0, 15 * 1024 * 1024), (1, 3 * 1024 * 1024)):
-            files[f"sys/devices/system/node/node{node}/meminfo"] = f"Node {node} MemTotal: {kib} kB\n"
-    trees.put({path: text for path, text in files.items() if path != "proc/cmdline"}, make_root(plan, root))
+            files[f"sys/devices/system/node/node{node}/meminfo"] = (
+                f"Node {node} MemTotal: {kib} kB\n"
+            )
+    trees.put(
+        {path: text for path, text in files.items() if path != "proc/cmdline"},
+        make_root(plan, root),
+    )
     (root / CPU / "present").write_text("0-23\n" if wish == "nr_cpus" else "0-31\n")
     (root / CPU / "smt").mkdir(exist_ok=True)
     (root / CPU / "smt/control").write_text("off\n" if "nosmt" in wish else "on\n")
@@ -81,14 +88,20 @@ def gathered(root: Path, target: Path) -> Path:
     }
     del files[f"{CPU}/online"], files[f"{CPU}/present"]
     trees.put({f"{NODES}/worker-0.yaml": NODE.format(name="worker-0")}, target)
-    trees.put({INFRASTRUCTURE: "status: {apiServerURL: 'https://api.lab.example.com:6443'}\n"}, target)
+    trees.put(
+        {INFRASTRUCTURE: "status: {apiServerURL: 'https://api.lab.example.com:6443'}\n"}, target
+    )
     (target / "nodes/worker-0").mkdir(parents=True)
     (target / "nodes/worker-0/sysinfo.tgz").write_bytes(trees.tar(files))
     return target
 
 
 def content(project: Path) -> dict[str, str]:
-    return {str(path.relative_to(project)): path.read_text() for path in project.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(project)): path.read_text()
+        for path in project.rglob("*")
+        if path.is_file()
+    }
 
 
 def run(project: Path, *words: str, capsys: Capture) -> str:
@@ -117,7 +130,12 @@ def plan_of(project: Path) -> NodePlan:
 @pytest.mark.parametrize("platform", TARGETS)
 @pytest.mark.parametrize("wish", WISHES)
 def test_three_rounds(
-    wish: str, platform: str, source: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    wish: str,
+    platform: str,
+    source: str,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plain_environment(monkeypatch)
     project, plan = new_project(tmp_path, platform, wish, capsys)
@@ -144,28 +162,53 @@ def test_into_a_fresh_project(wish: str, platform: str, tmp_path: Path, capsys: 
     """The machine's own files tell what was planned, and the other cores where the CPUs belong."""
     project, plan = new_project(tmp_path, platform, wish, capsys)
     root = booted(plan, wish, tmp_path / "root")
-    said = run(tmp_path, "import", "sysroot", str(root), "--cluster", "lab", "-o", "fresh", capsys=capsys)
+    said = run(
+        tmp_path, "import", "sysroot", str(root), "--cluster", "lab", "-o", "fresh", capsys=capsys
+    )
     for path in (project / "inventories").iterdir():
         text = path.read_text()
         if platform == "openshift":  # of boot arguments, nobody says there who wanted them
-            text = text.replace("distances", "hugePages: {1Gi: 1}, distances") if wish == "huge pages" else text
+            text = (
+                text.replace("distances", "hugePages: {1Gi: 1}, distances")
+                if wish == "huge pages"
+                else text
+            )
         assert (tmp_path / "fresh" / path.name).read_text() == text
-    assert "switched off by its plan: taken as online, as the numbering of the others has them" in said
+    assert (
+        "switched off by its plan: taken as online, as the numbering of the others has them" in said
+    )
 
 
 def test_nosmt_into_a_fresh_project(tmp_path: Path, capsys: Capture) -> None:
     project, plan = new_project(tmp_path, "kubernetes", "nosmt", capsys)
     root = booted(plan, "nosmt", tmp_path / "root")
-    run(tmp_path, "import", "sysroot", str(root), "--cluster", "lab", "-o", "planned", capsys=capsys)
+    run(
+        tmp_path, "import", "sysroot", str(root), "--cluster", "lab", "-o", "planned", capsys=capsys
+    )
     for path in (project / "inventories").iterdir():
         assert (tmp_path / "planned" / path.name).read_text() == path.read_text()
     (root / "etc/default/grub.d/50-cpuplan.cfg").unlink()
-    said = run(tmp_path, "import", "sysroot", str(root), "--cluster", "lab", "-o", "unplanned", capsys=capsys)
+    said = run(
+        tmp_path,
+        "import",
+        "sysroot",
+        str(root),
+        "--cluster",
+        "lab",
+        "-o",
+        "unplanned",
+        capsys=capsys,
+    )
     assert "worker-0: booted with nosmt: CPUs 16-31 written as offline" in said
-    assert "offline: 16-31" in (tmp_path / "unplanned/hardware-xeon-gold-6330-2s-16c-16t.yaml").read_text()
+    assert (
+        "offline: 16-31"
+        in (tmp_path / "unplanned/hardware-xeon-gold-6330-2s-16c-16t.yaml").read_text()
+    )
 
 
-def test_an_inventory_that_took_the_plan_for_a_fact_is_mended(tmp_path: Path, capsys: Capture) -> None:
+def test_an_inventory_that_took_the_plan_for_a_fact_is_mended(
+    tmp_path: Path, capsys: Capture
+) -> None:
     project, plan = new_project(tmp_path, "kubernetes", "offlined", capsys)
     good = content(project / "inventories")
     root = booted(plan, "offlined", tmp_path / "root")
@@ -221,7 +264,9 @@ def test_hosts_that_were_really_booted(host: str, tmp_path: Path, capsys: Captur
     code, _, said = run_in(tmp_path / "project", ["import", "--diff", "sysroot", root], capsys)
     assert (code, said.splitlines()[-1]) == (0, "1 node read; the inventory says all of it already")
     run(tmp_path, "import", "sysroot", root, "-o", "fresh", capsys=capsys)
-    planned = (tmp_path / "project/inventories/hardware-xeon-cascadelake-2s-8c-16t.yaml").read_text()
+    planned = (
+        tmp_path / "project/inventories/hardware-xeon-cascadelake-2s-8c-16t.yaml"
+    ).read_text()
     fresh = (tmp_path / "fresh/hardware-xeon-cascadelake-2s-8c-16t.yaml").read_text()
     assert fresh.partition("numaNodes")[0] == planned.partition("numaNodes")[0]
     assert fresh.partition("caches")[2] in planned

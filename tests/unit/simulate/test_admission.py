@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from cpuplan.kubelet.bits import to_text
+from cpuplan.kubelet.node import Kubelet, Node, StartError
 from cpuplan.simulate import admission
-from cpuplan.simulate.bits import to_text
-from cpuplan.simulate.kubelet import Kubelet, Node, StartError
 from cpuplan.simulate.planned import Planned, planned
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
@@ -27,7 +27,10 @@ def test_containers_end_with_what_is_left_of_the_shared_pool() -> None:
     kubelet = node().start()
     small = named("small", pod(container("500m", "1Gi")))
     outcomes = admission.run(kubelet, [small, guaranteed("large", 2), guaranteed("huge", 99)])
-    rows = [(one.qos, *((to_text(each.cpus), each.is_exclusive) for each in one.containers)) for one in outcomes]
+    rows = [
+        (one.qos, *((to_text(each.cpus), each.is_exclusive) for each in one.containers))
+        for one in outcomes
+    ]
     assert rows == [
         ("Guaranteed", ("0,2-8,10-15", False)),
         ("Guaranteed", ("1,9", True)),
@@ -40,7 +43,9 @@ def test_containers_end_with_what_is_left_of_the_shared_pool() -> None:
 
 
 def test_defaults_come_from_limits() -> None:
-    outcomes = admission.run(node().start(), [pod({"name": "c", "resources": {"limits": {"cpu": 2, "memory": "1Gi"}}})])
+    outcomes = admission.run(
+        node().start(), [pod({"name": "c", "resources": {"limits": {"cpu": 2, "memory": "1Gi"}}})]
+    )
     assert outcomes[0].containers[0].is_exclusive
 
 
@@ -49,18 +54,28 @@ def test_defaults_come_from_limits() -> None:
     [
         ({}, [], 14, {0: 6, 1: 8}),
         ({}, [3], 11, {0: 3, 1: 8}),
-        ({"topologyManagerPolicy": "single-numa-node", "memoryManagerPolicy": "None"}, [], 8, {0: 6, 1: 8}),
+        (
+            {"topologyManagerPolicy": "single-numa-node", "memoryManagerPolicy": "None"},
+            [],
+            8,
+            {0: 6, 1: 8},
+        ),
         ({"topologyManagerPolicy": "none"}, [], 14, {0: None, 1: None}),
         (FULL, [2], 12, {0: 4, 1: 8}),
     ],
 )
-def test_what_is_left(kubelet: dict[str, Any], taken: list[int], largest: int, by_node: dict[int, int | None]) -> None:
+def test_what_is_left(
+    kubelet: dict[str, Any], taken: list[int], largest: int, by_node: dict[int, int | None]
+) -> None:
     started = node(**kubelet).start()
     admission.run(started, [guaranteed(str(count), count) for count in taken])
     before = started.stop()
     left = admission.left(started)
     assert left is not None
-    assert (left.largest, {number: most for number, (_, most) in left.by_numa_node.items()}) == (largest, by_node)
+    assert (left.largest, {number: most for number, (_, most) in left.by_numa_node.items()}) == (
+        largest,
+        by_node,
+    )
     assert started.stop() == before
 
 
@@ -72,7 +87,9 @@ def test_a_restarted_kubelet_refuses_the_largest_container() -> None:
     facts = node(**FULL)
     kubelet = facts.start()
     admission.run(kubelet, [guaranteed("large", 8), guaranteed("small", 2)])
-    refused = [(one.uid if one else None, each.reason) for one, each in admission.restart(facts, kubelet)]
+    refused = [
+        (one.uid if one else None, each.reason) for one, each in admission.restart(facts, kubelet)
+    ]
     assert refused == [("large", "SMTAlignmentError")]
 
 
@@ -103,7 +120,9 @@ def test_state_files_bring_their_pods() -> None:
 
 def test_a_state_file_of_another_policy_is_refused() -> None:
     files = node().start().stop()
-    with pytest.raises(StartError, match='configured policy "none" differs from state checkpoint policy "static"'):
+    with pytest.raises(
+        StartError, match='configured policy "none" differs from state checkpoint policy "static"'
+    ):
         start_again(node(cpuManagerPolicy="none"), files.cpu_state)
 
 
@@ -118,4 +137,6 @@ def test_an_overlap_names_both() -> None:
 
 
 def test_files_are_told_apart() -> None:
-    assert admission.read_state(['{"machineState": {}}', "{}"]) == Node("{}", '{"machineState": {}}')
+    assert admission.read_state(['{"machineState": {}}', "{}"]) == Node(
+        "{}", '{"machineState": {}}'
+    )

@@ -1,9 +1,9 @@
 """Manifests on several nodes."""
 
+from cpuplan.kubelet.node import Node
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import fleet
 from cpuplan.simulate.fleet import Result
-from cpuplan.simulate.kubelet import Node
 from cpuplan.simulate.manifests import Item
 from tests.machines.plans import plan, regular
 from tests.machines.pods import guaranteed
@@ -18,7 +18,9 @@ def pods(*sizes: int) -> list[Item]:
 
 def placed(result: Result) -> dict[str, list[str]]:
     """Who is on which node."""
-    return {node.nodes[0]: [each.pod.uid for each in node.outcome.outcomes] for node in result.nodes}
+    return {
+        node.nodes[0]: [each.pod.uid for each in node.outcome.outcomes] for node in result.nodes
+    }
 
 
 FLEET: list[tuple[NodePlan, tuple[str, ...]]] = [(SMALL, ("a", "b")), (LARGE, ("c",))]
@@ -34,7 +36,10 @@ def test_a_pod_goes_to_the_first_node_that_admits_it() -> None:
 def test_a_pod_that_nobody_admits_is_refused_once() -> None:
     result = fleet.spread(FLEET, pods(8, 16, 8))
     assert placed(result) == {"a": [], "b": [], "c": ["0-of-8"]}
-    assert [(each.pod.uid, node) for each, node in result.nowhere] == [("1-of-16", "c"), ("2-of-8", "c")]
+    assert [(each.pod.uid, node) for each, node in result.nowhere] == [
+        ("1-of-16", "c"),
+        ("2-of-8", "c"),
+    ]
     assert not result.is_fine
 
 
@@ -47,7 +52,10 @@ def test_daemon_sets_come_to_every_node() -> None:
 
 def test_all_pods_on_each_are_run_once_a_class() -> None:
     result = fleet.on_each(FLEET, pods(4, 4), Node())
-    assert [(node.nodes, [bool(each.refused) for each in node.outcome.outcomes]) for node in result.nodes] == [
+    assert [
+        (node.nodes, [bool(each.refused) for each in node.outcome.outcomes])
+        for node in result.nodes
+    ] == [
         (("a", "b"), [False, True]),
         (("c",), [False, False]),
     ]

@@ -13,7 +13,13 @@ ROWS: list[tuple[str, str, int, int, str]] = [
     ("reservedSystemCPUs: 0, 1", "CP703", 3, 21, "unable to parse reservedSystemCPUs"),
     ("cpuManagerPolicy: Static", "CP703", 3, 19, 'unknown policy: "Static"'),
     ("cpuManagerPolicy: static", "CP703", 3, 19, "unable to determine reserved CPU resources"),
-    ("cpuManagerPolicyOptions:\n  full-pcpus-only: 'true'", "CP703", 3, 1, "None policy: received unsupported options"),
+    (
+        "cpuManagerPolicyOptions:\n  full-pcpus-only: 'true'",
+        "CP703",
+        3,
+        1,
+        "None policy: received unsupported options",
+    ),
     (
         "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\ncpuManagerPolicyOptions:\n  align-by-socket: 'true'",
         "CP703",
@@ -42,12 +48,20 @@ ROWS: list[tuple[str, str, int, int, str]] = [
     ("systemReserved: {cpu: 1}", "CP710", 3, 1, "cannot unmarshal number"),
     ("cpuManagerPolicy: [static", "CP710", 3, 1, "yaml: line 3"),
     ("maxPod: 3", "CP709", 3, 1, 'unknown field "maxPod"'),
-    ("authentication:\n  webhook: {enable: true}", "CP709", 4, 13, 'unknown field "authentication.webhook.enable"'),
+    (
+        "authentication:\n  webhook: {enable: true}",
+        "CP709",
+        4,
+        13,
+        'unknown field "authentication.webhook.enable"',
+    ),
     ("maxPods: 3\nmaxPods: 4", "CP709", 4, 1, 'key "maxPods" already set in map'),
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "line", "column", "words"), ROWS, ids=[row[0][:20] for row in ROWS])
+@pytest.mark.parametrize(
+    ("text", "code", "line", "column", "words"), ROWS, ids=[row[0][:20] for row in ROWS]
+)
 def test_findings(text: str, code: str, line: int, column: int, words: str) -> None:
     (found,) = kubeletfile.check("kubelet.yaml", HEAD + text, (1, 36))
     assert found.code == code

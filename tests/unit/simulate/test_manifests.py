@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.load import yaml
+from cpuplan.read import yaml
 from cpuplan.simulate import manifests
 from cpuplan.simulate.manifests import MOST, Manifests
 
@@ -22,9 +22,7 @@ def workload(kind: str, fields: str = "") -> str:
     return f"kind: {kind}\nmetadata: {{name: a}}\nspec: {{{fields}template: {TEMPLATE}}}\n"
 
 
-CRON_JOB = (
-    f"kind: CronJob\nmetadata: {{name: a}}\nspec: {{jobTemplate: {{spec: {{parallelism: 2, template: {TEMPLATE}}}}}}}"
-)
+CRON_JOB = f"kind: CronJob\nmetadata: {{name: a}}\nspec: {{jobTemplate: {{spec: {{parallelism: 2, template: {TEMPLATE}}}}}}}"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +40,10 @@ CRON_JOB = (
         (workload("Job", "parallelism: 9, completions: 1, "), ["default/a-1"]),
         (CRON_JOB, ["default/a-1", "default/a-2"]),
         ("kind: Service\nmetadata: {name: a}", []),
-        (f"kind: List\nitems: [{{kind: Service}}, {{kind: Pod, metadata: {{name: b}}, {POD}}}]", ["default/b"]),
+        (
+            f"kind: List\nitems: [{{kind: Service}}, {{kind: Pod, metadata: {{name: b}}, {POD}}}]",
+            ["default/b"],
+        ),
         (f"kind: PodList\nitems: [{{metadata: {{name: b}}, {POD}}}]", ["default/b"]),
     ],
 )
@@ -58,7 +59,10 @@ def test_only_daemon_sets_are_on_each_node() -> None:
 
 
 def test_other_kinds_are_named() -> None:
-    assert read("kind: Service\n---\nkind: Role\n---\nkind: Service\n").others == ("Service", "Role")
+    assert read("kind: Service\n---\nkind: Role\n---\nkind: Service\n").others == (
+        "Service",
+        "Role",
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,15 +70,39 @@ def test_other_kinds_are_named() -> None:
     [
         ("metadata: {}\n", 1, "has no kind"),
         ("kind: Deployment\nspec: {replicas: 1}\n", 1, "has no spec.template"),
-        (f"kind: Deployment\nspec:\n  replicas: -1\n  template: {TEMPLATE}\n", 3, "spec.replicas is -1"),
-        (f"kind: Deployment\nspec:\n  replicas: {MOST + 1}\n  template: {TEMPLATE}\n", 3, "of all pods together"),
+        (
+            f"kind: Deployment\nspec:\n  replicas: -1\n  template: {TEMPLATE}\n",
+            3,
+            "spec.replicas is -1",
+        ),
+        (
+            f"kind: Deployment\nspec:\n  replicas: {MOST + 1}\n  template: {TEMPLATE}\n",
+            3,
+            "of all pods together",
+        ),
         ("kind: Pod\nspec:\n  containers: []\n", 2, "has no spec.containers"),
         ("kind: Pod\nspec:\n  containers:\n  - image: a\n", 4, "has a container without a name"),
         ("kind: Pod\nspec:\n  containers:\n  - name: a\n  - name: a\n", 5, "has two containers a"),
-        ("kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: {limits: {cpu: -1}}\n", 5, "limits cpu is -1"),
-        ("kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: {limits: 4}\n", 5, "limits is not a mapping"),
-        ("kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: []\n", 5, "resources is not a mapping"),
-        ("kind: Pod\nspec: {overhead: {cpu: x}, containers: [{name: a}]}\n", 2, "overhead cpu is 'x'"),
+        (
+            "kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: {limits: {cpu: -1}}\n",
+            5,
+            "limits cpu is -1",
+        ),
+        (
+            "kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: {limits: 4}\n",
+            5,
+            "limits is not a mapping",
+        ),
+        (
+            "kind: Pod\nspec:\n  containers:\n  - name: a\n    resources: []\n",
+            5,
+            "resources is not a mapping",
+        ),
+        (
+            "kind: Pod\nspec: {overhead: {cpu: x}, containers: [{name: a}]}\n",
+            2,
+            "overhead cpu is 'x'",
+        ),
         ("kind: List\nitems:\n- 4\n", 3, "has no kind"),
         (f"kind: Pod\n{POD}\n---\nkind: Pod\n{POD}\n", 4, "is the second pod default/pod"),
     ],
@@ -93,11 +121,23 @@ def test_what_is_wrong_is_told_at_its_line(text: str, line: int, problem: str) -
         (f"kind: Pod\nmetadata: foo\n{POD}", "has metadata that is not a mapping"),
         (f"kind: Pod\nmetadata: {{name: [a]}}\n{POD}", "has metadata.name that is not text"),
         (f"kind: Pod\nmetadata: {{uid: 1}}\n{POD}", "has metadata.uid that is not text"),
-        (f"kind: Pod\nmetadata: {{annotations: []}}\n{POD}", "has metadata.annotations that is not a mapping"),
-        (f"kind: Pod\nmetadata: {{annotations: {{a: 1}}}}\n{POD}", "has the annotation a that is not text"),
+        (
+            f"kind: Pod\nmetadata: {{annotations: []}}\n{POD}",
+            "has metadata.annotations that is not a mapping",
+        ),
+        (
+            f"kind: Pod\nmetadata: {{annotations: {{a: 1}}}}\n{POD}",
+            "has the annotation a that is not text",
+        ),
         (f"kind: Pod\nstatus: x\n{POD}", "has status that is not a mapping"),
-        (f"kind: Pod\n{POD[:-1]}, priority: high}}", "has spec.priority that is not a whole number"),
-        (f"kind: Deployment\nmetadata: foo\nspec: {{template: {TEMPLATE}}}", "has metadata that is not a mapping"),
+        (
+            f"kind: Pod\n{POD[:-1]}, priority: high}}",
+            "has spec.priority that is not a whole number",
+        ),
+        (
+            f"kind: Deployment\nmetadata: foo\nspec: {{template: {TEMPLATE}}}",
+            "has metadata that is not a mapping",
+        ),
         ("kind: List\nitems: 3", "has items that are not a list"),
     ],
 )

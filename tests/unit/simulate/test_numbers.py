@@ -2,11 +2,12 @@
 
 import pytest
 
-from cpuplan.simulate import cpustate, quantity
-from cpuplan.simulate.durations import parse_duration
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.features import Gates
-from cpuplan.simulate.gotext import atoi
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.cpu import state as cpustate
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.go.durations import parse_duration
+from cpuplan.kubelet.go.text import atoi
+from cpuplan.kubelet.releases.features import Gates
 
 LONG = 5000
 
@@ -46,7 +47,12 @@ def test_whole_numbers() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["9" * LONG, f'{{"checksum": {"9" * LONG}}}', '{"checksum": NaN}', '{"defaultCpuSet": "' + "9" * LONG + '"}'],
+    [
+        "9" * LONG,
+        f'{{"checksum": {"9" * LONG}}}',
+        '{"checksum": NaN}',
+        '{"defaultCpuSet": "' + "9" * LONG + '"}',
+    ],
 )
 def test_state_files(text: str) -> None:
     with pytest.raises(KubeletError):

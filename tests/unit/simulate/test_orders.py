@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from cpuplan.kubelet.node import Kubelet
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import orders
-from cpuplan.simulate.kubelet import Kubelet
 from cpuplan.simulate.planned import planned
-from cpuplan.simulate.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 
@@ -16,7 +16,9 @@ def kubelet(**fields: Any) -> Kubelet:
     """Two NUMA nodes of eight CPUs, one of each reserved."""
     topology = regular(sockets=2, cores=8)
     spec = {"kubelet": {"memoryManagerPolicy": "None", **fields}}
-    return planned(plan(topology, reserved="0,8", platform="kubernetes", version="1.36", spec=spec)).start()
+    return planned(
+        plan(topology, reserved="0,8", platform="kubernetes", version="1.36", spec=spec)
+    ).start()
 
 
 def pods(*sizes: int) -> list[Pod]:
@@ -32,7 +34,8 @@ SINGLE = {
 def test_what_fits_together_fits_in_every_order() -> None:
     answer = orders.any_order(kubelet(), pods(2, 2, 2, 4, 4))
     assert answer.is_proven
-    assert answer.moments < answer.tried < 120  # 5! orders, of which equal pods and equal moments are one
+    # 5! orders, of which equal pods and equal moments are one
+    assert answer.moments < answer.tried < 120
 
 
 def test_an_order_that_fails_is_shown() -> None:
@@ -40,7 +43,10 @@ def test_an_order_that_fails_is_shown() -> None:
     answer = orders.any_order(kubelet(**SINGLE), pods(4, 4, 3, 3))
     assert not answer.is_proven
     assert [pod.uid.partition("-of-")[2] for pod in answer.failing] == ["3", "3", "4", "4"]
-    assert answer.refused == ("TopologyAffinityError", "Resources cannot be allocated with Topology locality")
+    assert answer.refused == (
+        "TopologyAffinityError",
+        "Resources cannot be allocated with Topology locality",
+    )
 
 
 def test_the_failing_order_fails_when_it_is_run() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubeletview import kubelet_topology
+from cpuplan.kubelet.view import kubelet_topology
+from cpuplan.model.topology import KubeletFacts, SharedCache, Topology
 from cpuplan.simulate.planned import ASSUMED_MEMORY, machine_of, planned, with_gates, without
-from cpuplan.topology import KubeletFacts, SharedCache, Topology
 from tests.machines.plans import GIB, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)
@@ -19,7 +19,10 @@ def test_a_machine_has_cores_memory_and_distances() -> None:
         (0, [(0, 8), (1, 9), (2, 10), (3, 11)]),
         (1, [(4, 12), (5, 13), (6, 14), (7, 15)]),
     ]
-    assert [(node.memory, node.hugepages) for node in machine.memory] == [(64 * GIB, ()), (64 * GIB, ((1048576, 2),))]
+    assert [(node.memory, node.hugepages) for node in machine.memory] == [
+        (64 * GIB, ()),
+        (64 * GIB, ((1048576, 2),)),
+    ]
     assert machine.distances == {0: (10, 21), 1: (21, 10)}
     assert (machine.sockets, machine.cpus) == (2, 0xFFFF)
 
@@ -39,7 +42,10 @@ def test_offlined_cpus_are_off() -> None:
 
 
 def test_without_cpus_the_kubelet_sees_a_smaller_machine() -> None:
-    caches = (SharedCache(3, CpuSet.parse("0-3,8-11"), 0), SharedCache(3, CpuSet.parse("4-7,12-15"), 1))
+    caches = (
+        SharedCache(3, CpuSet.parse("0-3,8-11"), 0),
+        SharedCache(3, CpuSet.parse("4-7,12-15"), 1),
+    )
     topology = Topology(SMT.cpus, SMT.numa_facts.values(), kubelet=KubeletFacts(caches, sockets=2))
     smaller = without(topology, CpuSet.parse("0,4-7,12-15"))
     assert smaller.online == CpuSet.parse("1-3,8-11")
@@ -54,7 +60,11 @@ def test_without_cpus_the_kubelet_sees_a_smaller_machine() -> None:
     ("config", "version", "gates"),
     [
         ({"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}, (1, 33), None),
-        ({"cpuManagerPolicyOptions": {"align-by-socket": "true"}}, (1, 33), {"CPUManagerPolicyAlphaOptions": True}),
+        (
+            {"cpuManagerPolicyOptions": {"align-by-socket": "true"}},
+            (1, 33),
+            {"CPUManagerPolicyAlphaOptions": True},
+        ),
         ({"cpuManagerPolicyOptions": {"strict-cpu-reservation": "true"}}, (1, 33), None),
         (
             {"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"}},

@@ -2,12 +2,17 @@
 
 import pytest
 
-from cpuplan.simulate import quantity
-from cpuplan.simulate.defaults import apply_defaults
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.features import Gates
-from cpuplan.simulate.pod import Pod, read_pod
-from cpuplan.simulate.qos import compute_pod_qos, guaranteed_cpus, pod_guaranteed_cpus, validate_pod_scope_resources
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.pods.defaults import apply_defaults
+from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.pods.qos import (
+    compute_pod_qos,
+    guaranteed_cpus,
+    pod_guaranteed_cpus,
+    validate_pod_scope_resources,
+)
+from cpuplan.kubelet.releases.features import Gates
 from tests.machines.pods import container, pod
 
 GATES = Gates()
@@ -61,7 +66,8 @@ def test_qos(given: Pod, qos: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cpu", "count"), [("2", 2), ("2000m", 2), ("2.0", 2), ("1500m", 0), ("1.0001", 0), ("1.0000000001", 0)]
+    ("cpu", "count"),
+    [("2", 2), ("2000m", 2), ("2.0", 2), ("1500m", 0), ("1.0001", 0), ("1.0000000001", 0)],
 )
 def test_whole_cpus_are_exclusive(cpu: str, count: int) -> None:
     given = pod(container(cpu, "1Gi"))
@@ -75,7 +81,9 @@ def test_a_pod_needs_what_runs_at_the_same_time() -> None:
 
 
 def test_pods_with_their_own_resources() -> None:
-    """Containers of such a pod must be Guaranteed by themselves, once the managers look at it (KEP-5526)."""
+    """Containers of such a pod must be Guaranteed by themselves, once the managers look at it
+    (KEP-5526).
+    """
     given = pod(container("2", ""), own={"cpu": "4", "memory": "1Gi"})
     assert guaranteed_cpus(given, given.containers[0], GATES) == 2
     assert guaranteed_cpus(given, given.containers[0], POD_LEVEL) == 0
@@ -91,11 +99,16 @@ def test_an_empty_shared_pool_is_refused() -> None:
 def test_defaults() -> None:
     given = pod(container("", "", limits={"cpu": "1000001u", "memory": "1.5Gi"}))
     requests = apply_defaults(given, GATES).containers[0].requests
-    assert {name: str(amount) for name, amount in requests.items()} == {"cpu": "1001m", "memory": "1536Mi"}
+    assert {name: str(amount) for name, amount in requests.items()} == {
+        "cpu": "1001m",
+        "memory": "1536Mi",
+    }
 
 
 def test_defaults_of_pods() -> None:
-    """Requests come from the containers, and only then from the pod's limits; huge pages the other way round."""
+    """Requests come from the containers, and only then from the pod's limits; huge pages the other
+    way round.
+    """
     spec = {
         "containers": [container("2", "1Gi", limits={"hugepages-2Mi": "4Mi"})],
         "resources": {"limits": {"cpu": "3", "memory": "2Gi"}},

@@ -2,11 +2,12 @@
 
 import pytest
 
-from cpuplan.simulate import cpustate, memorystate
-from cpuplan.simulate.cpustate import CPUState
-from cpuplan.simulate.errors import KubeletError
-from cpuplan.simulate.features import Gates
-from cpuplan.simulate.memorystate import Block, MemoryState, MemoryTable, NodeState
+from cpuplan.kubelet.cpu import state as cpustate
+from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.memory import state as memorystate
+from cpuplan.kubelet.memory.state import Block, MemoryState, MemoryTable, NodeState
+from cpuplan.kubelet.releases.features import Gates
 
 GATES = Gates()
 POD_LEVEL = Gates({"PodLevelResourceManagers": True})
@@ -29,7 +30,11 @@ def test_what_was_written_is_read(gates: Gates) -> None:
     if gates is POD_LEVEL:
         state.pod_entries["b"] = 0b110000
     read = cpustate.load(cpustate.dump(state, "static", gates), "static", gates)
-    assert (read.default, read.entries, read.pod_entries) == (state.default, state.entries, state.pod_entries)
+    assert (read.default, read.entries, read.pod_entries) == (
+        state.default,
+        state.entries,
+        state.pod_entries,
+    )
 
 
 def test_the_format_by_container_id_is_migrated() -> None:
@@ -37,7 +42,9 @@ def test_the_format_by_container_id_is_migrated() -> None:
     assert cpustate.load(OLD, "none", GATES, containers=containers).entries == {
         "pod": {"one": 0b1110000, "two": 0b1110}
     }
-    with pytest.raises(KubeletError, match="containerID 'containerID2' not found in initial containers list"):
+    with pytest.raises(
+        KubeletError, match="containerID 'containerID2' not found in initial containers list"
+    ):
         cpustate.load(OLD, "none", GATES, containers={"containerID1": ("pod", "one")})
 
 
@@ -46,10 +53,22 @@ def test_the_format_by_container_id_is_migrated() -> None:
     [
         ("{", "none", "unexpected end of JSON input"),
         ("", "none", "unexpected end of JSON input"),
-        ("[]", "none", "json: cannot unmarshal array into Go value of type state.CPUManagerCheckpointV1"),
-        ('{"policyName": 1}', "none", "Go struct field CPUManagerCheckpointV1.policyName of type string"),
+        (
+            "[]",
+            "none",
+            "json: cannot unmarshal array into Go value of type state.CPUManagerCheckpointV1",
+        ),
+        (
+            '{"policyName": 1}',
+            "none",
+            "Go struct field CPUManagerCheckpointV1.policyName of type string",
+        ),
         (RECORDED.replace("1-3", "1-2"), "none", "checkpoint is corrupted"),
-        (RECORDED, "static", 'configured policy "static" differs from state checkpoint policy "none"'),
+        (
+            RECORDED,
+            "static",
+            'configured policy "static" differs from state checkpoint policy "none"',
+        ),
         (
             '{"policyName":"none","defaultCpuSet":"x"}',
             "none",
@@ -66,8 +85,12 @@ def test_unusable_files(content: str, policy: str, message: str) -> None:
 
 
 def test_bug_a_wrong_checksum_with_entries_shows_as_a_type_error() -> None:
-    """The error of the oldest format hides that of the newest (state_checkpoint.go, restoreState)."""
-    content = cpustate.dump(CPUState(1, {"p": {"c": 2}}), "static", GATES).replace('"c":"1"', '"c":"2"')
+    """The error of the oldest format hides that of the newest (state_checkpoint.go,
+    restoreState).
+    """
+    content = cpustate.dump(CPUState(1, {"p": {"c": 2}}), "static", GATES).replace(
+        '"c":"1"', '"c":"2"'
+    )
     with pytest.raises(KubeletError, match=r"CPUManagerCheckpointV1\.entries\.p of type string"):
         cpustate.load(content, "static", GATES)
 
@@ -80,7 +103,9 @@ def test_bug_pod_level_managers_cannot_be_turned_off_again() -> None:
 
 
 def test_a_missing_checksum_is_accepted_but_not_in_the_newest_format() -> None:
-    content = '{"policyName":"static","defaultCpuSet":"0","podEntries":{"p":{"cpuSet":"1"}},"checksum":0}'
+    content = (
+        '{"policyName":"static","defaultCpuSet":"0","podEntries":{"p":{"cpuSet":"1"}},"checksum":0}'
+    )
     assert cpustate.load(content, "static", POD_LEVEL).pod_entries == {}
 
 
@@ -101,7 +126,9 @@ def test_memory_state_is_read_as_written(gates: Gates) -> None:
 
 def test_memory_state_of_another_policy() -> None:
     content = memorystate.dump(memory_state(), "Static", GATES)
-    with pytest.raises(KubeletError, match=r'\[memorymanager\] configured policy "None" differs .* "Static"'):
+    with pytest.raises(
+        KubeletError, match=r'\[memorymanager\] configured policy "None" differs .* "Static"'
+    ):
         memorystate.load(content, "None", GATES)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import planfile
-from cpuplan.load import before
+from cpuplan.fleet import before
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.simulate import statefiles
 from tests.machines.plans import no_position, plan, regular
@@ -14,10 +14,17 @@ from tests.machines.plans import no_position, plan, regular
 SMT = regular(sockets=2, cores=4, threads=2)
 
 
-def node(reserved: str = "0,8", *, offlined: str = "", platform: str = "kubernetes", **kubelet: Any) -> NodePlan:
+def node(
+    reserved: str = "0,8", *, offlined: str = "", platform: str = "kubernetes", **kubelet: Any
+) -> NodePlan:
     version = "1.36" if platform == "kubernetes" else "4.20"
     return plan(
-        SMT, reserved=reserved, offlined=offlined, platform=platform, version=version, spec={"kubelet": kubelet}
+        SMT,
+        reserved=reserved,
+        offlined=offlined,
+        platform=platform,
+        version=version,
+        spec={"kubelet": kubelet},
     )
 
 
@@ -35,15 +42,31 @@ def _write(out: Path, old: NodePlan, text: str) -> None:
 STATIC_MEMORY = {"memoryManagerPolicy": "Static"}
 
 REFUSED: list[tuple[NodePlan, NodePlan, list[str]]] = [
-    (node(), node("0-1,8-9"), ["reservedSystemCPUs changed", "cpu_manager_state", "while pods have any of CPUs 1,9"]),
-    (node(cpuManagerPolicy="none"), node(), ["cpuManagerPolicy", "cpu_manager_state", "left: start cpu manager error"]),
-    (node(), node(cpuManagerPolicy="none"), ["cpuManagerPolicy", 'configured policy "none" differs']),
+    (
+        node(),
+        node("0-1,8-9"),
+        ["reservedSystemCPUs changed", "cpu_manager_state", "while pods have any of CPUs 1,9"],
+    ),
+    (
+        node(cpuManagerPolicy="none"),
+        node(),
+        ["cpuManagerPolicy", "cpu_manager_state", "left: start cpu manager error"],
+    ),
+    (
+        node(),
+        node(cpuManagerPolicy="none"),
+        ["cpuManagerPolicy", 'configured policy "none" differs'],
+    ),
     (
         node(),
         node(cpuManagerPolicyOptions={"strict-cpu-reservation": "true"}),
         ["cpuManagerPolicyOptions changed", "some of strictly reserved cpus"],
     ),
-    (node(), node(offlined="1,9"), ["the offlined CPUs changed", "doesn't match with CPUs in state"]),
+    (
+        node(),
+        node(offlined="1,9"),
+        ["the offlined CPUs changed", "doesn't match with CPUs in state"],
+    ),
     (
         node(**STATIC_MEMORY),
         node(**STATIC_MEMORY, systemReserved={"memory": "1Gi"}),
@@ -80,7 +103,8 @@ def test_taken(tmp_path: Path, old: NodePlan, new: NodePlan) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", '{"cluster": 4}', '{"cluster": "CLUSTER", "class": "CLASS"}', "[]", "[" * 100_000]
+    "content",
+    ["", "{}", '{"cluster": 4}', '{"cluster": "CLUSTER", "class": "CLASS"}', "[]", "[" * 100_000],
 )
 def test_what_is_no_plan_says_nothing(tmp_path: Path, content: str) -> None:
     own = node()

@@ -6,9 +6,9 @@ import pytest
 
 from cpuplan.components import kubelet_plain
 from cpuplan.cpuset import CpuSet
+from cpuplan.model.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
 from cpuplan.simulate import traps
 from cpuplan.simulate.traps import field_of
-from cpuplan.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
 from tests.machines.plans import GIB, no_position, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)
@@ -29,7 +29,8 @@ def hybrid(performance: int, efficient: int) -> Topology:
     cores = [*threads, *range(performance, performance + efficient)]
     first = {core: cores.index(core) for core in cores}
     return Topology(
-        [Cpu(cpu, first[core], 0, 0, 0, 0, core) for cpu, core in enumerate(cores)], [NumaNodeFacts(0, 64 * GIB)]
+        [Cpu(cpu, first[core], 0, 0, 0, 0, core) for cpu, core in enumerate(cores)],
+        [NumaNodeFacts(0, 64 * GIB)],
     )
 
 
@@ -39,20 +40,46 @@ ODD = {"topology": regular(sockets=4, cores=4, threads=2), "reserved": "0,4,8,12
 UNEVEN = {"topology": SMT, "reserved": "4,12", **KUBERNETES}
 
 ROWS: list[tuple[str, dict[str, Any], str]] = [
-    ("CP701", kubelet(systemReserved={"memory": "100Gi"}, memoryManagerPolicy="None"), "but capacity of 64Gi"),
-    ("CP702", kubelet(configuration={"featureGates": {"MemoryManager": True}}), "unrecognized feature gate: MemoryMan"),
-    ("CP702", kubelet(configuration={"featureGates": {"CPUManager": False}}), "unrecognized feature gate: CPUManager"),
+    (
+        "CP701",
+        kubelet(systemReserved={"memory": "100Gi"}, memoryManagerPolicy="None"),
+        "but capacity of 64Gi",
+    ),
+    (
+        "CP702",
+        kubelet(configuration={"featureGates": {"MemoryManager": True}}),
+        "unrecognized feature gate: MemoryMan",
+    ),
+    (
+        "CP702",
+        kubelet(configuration={"featureGates": {"CPUManager": False}}),
+        "unrecognized feature gate: CPUManager",
+    ),
     ("CP703", kubelet(configuration={"cpuCFSQuotaPeriod": "2s"}), "must be between 1ms and 1sec"),
-    ("CP703", kubelet(configuration={"shutdownGracePeriod": "500ms"}), "must be either zero or otherwise >= 1 sec"),
-    ("CP704", {"topology": hybrid(4, 4), **KUBERNETES}, "after one of 5, gets CPUs that another one has"),
-    ("CP704", {"topology": hybrid(4, 4), "reserved": "0", **KUBERNETES}, "gets CPUs that are reserved, such as 0"),
+    (
+        "CP703",
+        kubelet(configuration={"shutdownGracePeriod": "500ms"}),
+        "must be either zero or otherwise >= 1 sec",
+    ),
+    (
+        "CP704",
+        {"topology": hybrid(4, 4), **KUBERNETES},
+        "after one of 5, gets CPUs that another one has",
+    ),
+    (
+        "CP704",
+        {"topology": hybrid(4, 4), "reserved": "0", **KUBERNETES},
+        "gets CPUs that are reserved, such as 0",
+    ),
     ("CP704", {**UNEVEN, "offlined": "1-2,9-10"}, "gets CPUs that"),
     ("CP705", {**ODD, **options(*BOTH)}, "22 CPUs"),
     ("CP706", {"topology": regular(sockets=5, cores=2), **options(BOTH[0])}, "which has 5"),
 ]
 
 
-@pytest.mark.parametrize(("code", "given", "words"), ROWS, ids=[f"{row[0]}-{index}" for index, row in enumerate(ROWS)])
+@pytest.mark.parametrize(
+    ("code", "given", "words"), ROWS, ids=[f"{row[0]}-{index}" for index, row in enumerate(ROWS)]
+)
 def test_traps(code: str, given: dict[str, Any], words: str) -> None:
     given = dict(given)
     one = plan(given.pop("topology", None), **given)
@@ -69,7 +96,10 @@ def workloads(*sizes: tuple[int, int], **fields: Any) -> dict[str, Any]:
     return {"topology": SMT, "reserved": "0,4,8,12", "spec": spec, **KUBERNETES}
 
 
-SINGLE = {"topologyManagerPolicy": "single-numa-node", "cpuManagerPolicyOptions": {"full-pcpus-only": "false"}}
+SINGLE = {
+    "topologyManagerPolicy": "single-numa-node",
+    "cpuManagerPolicyOptions": {"full-pcpus-only": "false"},
+}
 WHOLE = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
 
 WORKLOADS: list[tuple[dict[str, Any], list[str]]] = [
@@ -143,7 +173,9 @@ def test_plain_plans_are_not_asked_about(given: dict[str, Any]) -> None:
 
 
 def test_what_the_kubelet_does_not_see_is_not_plain() -> None:
-    topology = Topology(SMT.cpus, SMT.numa_facts.values(), kubelet=KubeletFacts(unlabelled=CpuSet.parse("0")))
+    topology = Topology(
+        SMT.cpus, SMT.numa_facts.values(), kubelet=KubeletFacts(unlabelled=CpuSet.parse("0"))
+    )
     one = plan(topology, reserved="0,8", **KUBERNETES)
     assert not kubelet_plain.is_plain(one)
     (found,) = traps.check(one, no_position)
@@ -153,10 +185,22 @@ def test_what_the_kubelet_does_not_see_is_not_plain() -> None:
 @pytest.mark.parametrize(
     ("text", "config", "field"),
     [
-        ("cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {2s}", {"cpuCFSQuotaPeriod": "2s"}, ("cpuCFSQuotaPeriod",)),
+        (
+            "cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {2s}",
+            {"cpuCFSQuotaPeriod": "2s"},
+            ("cpuCFSQuotaPeriod",),
+        ),
         ("unrecognized feature gate: A", {"featureGates": {"A": True}}, ("featureGates", "A")),
-        ('option "pods" of enforceNodeAllocatable', {"enforceNodeAllocatable": []}, ("enforceNodeAllocatable",)),
-        ("tracing.endpoint: Invalid value", {"tracing": {"endpoint": "x"}}, ("tracing", "endpoint")),
+        (
+            'option "pods" of enforceNodeAllocatable',
+            {"enforceNodeAllocatable": []},
+            ("enforceNodeAllocatable",),
+        ),
+        (
+            "tracing.endpoint: Invalid value",
+            {"tracing": {"endpoint": "x"}},
+            ("tracing", "endpoint"),
+        ),
         ('the limit type "cpu" for NUMA node 0', {"reservedMemory": []}, ("reservedMemory",)),
         ("invalid taint: { }", {"registerWithTaints": []}, ("registerWithTaints",)),
         ("nothing that is known", {"maxPods": 3}, ()),

@@ -3,9 +3,14 @@
 import re
 from typing import Any
 
-from cpuplan.pools import POOLS, QOS_SETS, SIZES
+from cpuplan.model.pools import POOLS, QOS_SETS, SIZES
 
-PLACES = {"NUMA node": "numaNodes", "socket": "sockets", "die": "dies", "last-level cache": "caches"}
+PLACES = {
+    "NUMA node": "numaNodes",
+    "socket": "sockets",
+    "die": "dies",
+    "last-level cache": "caches",
+}
 #: Said of conflicts that no change of one statement settles.
 SEVERAL = "change more than one of these statements"
 UNTRIED = "change one or more of these statements: those changes that were tried are not enough"

@@ -1,4 +1,5 @@
-"""All layouts of small machines, found without solver and rules: what docs/layout.md says, in other words.
+"""All layouts of small machines, found without solver and rules: what docs/layout.md says, in other
+words.
 
 Sets of CPUs are bits of integers here, for speed.
 """
@@ -28,23 +29,32 @@ def asked(node: NodeClass) -> Asked:
     spec = node.spec
     said: dict[str, Any] = {name: getattr(spec.pools, name) for name in POOLS}
     said = {name: pool for name, pool in said.items() if pool is not None}
-    said |= {f"isolated.{name}": pool for name, pool in getattr(spec.pools.isolated, "partitions", {}).items()}
+    said |= {
+        f"isolated.{name}": pool
+        for name, pool in getattr(spec.pools.isolated, "partitions", {}).items()
+    }
     for name, pool in (("bestEffort", spec.qos.best_effort), ("other", spec.qos.other)):
         if pool is not None:
             said[name] = pool
     isolated = spec.pools.isolated
     for name, pool in said.items():
         # What isolated says of siblings holds for its partitions, unless these want whole cores.
-        is_silent = not (pool.sibling or (pool.whole_cores and "whole_cores" in pool.model_fields_set))
+        is_silent = not (
+            pool.sibling or (pool.whole_cores and "whole_cores" in pool.model_fields_set)
+        )
         if name.startswith("isolated.") and isolated and isolated.sibling and is_silent:
             said[name] = pool.model_copy(update={"sibling": isolated.sibling})
     hosts = {
-        name: "offlined" if pool.sibling == "idle" else pool.sibling for name, pool in said.items() if pool.sibling
+        name: "offlined" if pool.sibling == "idle" else pool.sibling
+        for name, pool in said.items()
+        if pool.sibling
     }
     idle_only = "offlined" in hosts.values() and "offlined" not in said
     if idle_only:
         said["offlined"] = None
-    if "isolated" not in said and not any(pool and pool.rest for name, pool in said.items() if name in POOLS):
+    if "isolated" not in said and not any(
+        pool and pool.rest for name, pool in said.items() if name in POOLS
+    ):
         said["isolated"] = None
     off: set[str] = {switch.disable for switch in spec.rules if switch.disable}
     on: set[str] = {switch.enable for switch in spec.rules if switch.enable}
@@ -57,7 +67,10 @@ def slots(names: Any) -> list[frozenset[str]]:
     for pool in POOLS:
         if pool not in names:
             continue
-        inner = [[], *([name] for name in names if name.startswith("isolated.") and pool == "isolated")]
+        inner = [
+            [],
+            *([name] for name in names if name.startswith("isolated.") and pool == "isolated"),
+        ]
         outer: list[list[str]] = [[]]
         qos = [name for name in ("bestEffort", "other") if name in names]
         if pool not in ("isolcpus", "offlined"):
@@ -106,7 +119,9 @@ def core_fits(node: NodeClass, said: Asked, threads: dict[int, frozenset[str]]) 
             continue
         if any(not _may_have(node, pool, cpu) for cpu in has[name]):
             return False
-        if pool.cpus is not None and any(cpu in pool.cpus for cpu in threads if cpu not in has[name]):
+        if pool.cpus is not None and any(
+            cpu in pool.cpus for cpu in threads if cpu not in has[name]
+        ):
             return False
         for other, level in pool.apart.items():
             if level == "core" and has[name] and has[other]:
@@ -115,11 +130,21 @@ def core_fits(node: NodeClass, said: Asked, threads: dict[int, frozenset[str]]) 
             if level == "core" and has[name] and not has[other]:
                 return False
     for host, target in said.hosts.items():
-        if several and has[host] and (len(has[host]) > 1 or len(has[host]) + len(has[target]) < len(threads)):
+        if (
+            several
+            and has[host]
+            and (len(has[host]) > 1 or len(has[host]) + len(has[target]) < len(threads))
+        ):
             return False
-    if said.idle_only and has["offlined"] and not any(has[host] for host, to in said.hosts.items() if to == "offlined"):
+    if (
+        said.idle_only
+        and has["offlined"]
+        and not any(has[host] for host, to in said.hosts.items() if to == "offlined")
+    ):
         return False
-    return all(_is_whole(said, threads, name, has[name]) for name in said.said if has[name] and several)
+    return all(
+        _is_whole(said, threads, name, has[name]) for name in said.said if has[name] and several
+    )
 
 
 def _may_have(node: NodeClass, pool: Any, cpu: int) -> bool:
@@ -156,12 +181,16 @@ def _is_whole(said: Asked, threads: dict[int, frozenset[str]], name: str, mine: 
     if pool is not None and pool.cores is None:
         written = "whole_cores" in pool.model_fields_set
         may_split = _may_split(said)
-        if not pool.whole_cores or (not written and ("whole-cores" in said.switched_off or (pool.rest and may_split))):
+        if not pool.whole_cores or (
+            not written and ("whole-cores" in said.switched_off or (pool.rest and may_split))
+        ):
             return True
         # A pool of an isolated that has partitions only takes the rest when nobody else does.
         if not written and name == "isolated" and _takes_the_rest(said) and may_split:
             return True
-    elif pool is None and ("whole-cores" in said.switched_off or (name == "isolated" and _may_split(said))):
+    elif pool is None and (
+        "whole-cores" in said.switched_off or (name == "isolated" and _may_split(said))
+    ):
         return True
     others = [threads[cpu] for cpu in threads if cpu not in mine]
     friends = {host for host, target in said.hosts.items() if target == name}
@@ -172,15 +201,30 @@ def _is_whole(said: Asked, threads: dict[int, frozenset[str]], name: str, mine: 
 
 
 def _may_split(said: Asked) -> bool:
-    return any(pool and not pool.whole_cores for name, pool in said.said.items() if name not in ("bestEffort", "other"))
+    return any(
+        pool and not pool.whole_cores
+        for name, pool in said.said.items()
+        if name not in ("bestEffort", "other")
+    )
 
 
 def _takes_the_rest(said: Asked) -> bool:
     pool = said.said.get("isolated")
     sized = pool is not None and any(
-        value is not None for value in (pool.cpus, pool.count, pool.cores, pool.percent, pool.min, pool.max, pool.rest)
+        value is not None
+        for value in (
+            pool.cpus,
+            pool.count,
+            pool.cores,
+            pool.percent,
+            pool.min,
+            pool.max,
+            pool.rest,
+        )
     )
-    return not sized and not any(other and other.rest for name, other in said.said.items() if name in POOLS)
+    return not sized and not any(
+        other and other.rest for name, other in said.said.items() if name in POOLS
+    )
 
 
 def fits(node: NodeClass, layout: Bits) -> bool:
@@ -204,7 +248,9 @@ def fits(node: NodeClass, layout: Bits) -> bool:
             if not _has_its_size(node, said, name, layout[name] & scope, scope & online):
                 return False
         for other, level in pool.apart.items():
-            if level != "core" and any(layout[name] & s and layout[other] & s for s in _scopes(node, level).values()):
+            if level != "core" and any(
+                layout[name] & s and layout[other] & s for s in _scopes(node, level).values()
+            ):
                 return False
         for other, level in pool.together.items():
             scopes = _scopes(node, level).values()
@@ -215,7 +261,16 @@ def fits(node: NodeClass, layout: Bits) -> bool:
 
 def _sized(pool: Any) -> bool:
     return any(
-        value is not None for value in (pool.cpus, pool.count, pool.cores, pool.percent, pool.min, pool.max, pool.rest)
+        value is not None
+        for value in (
+            pool.cpus,
+            pool.count,
+            pool.cores,
+            pool.percent,
+            pool.min,
+            pool.max,
+            pool.rest,
+        )
     )
 
 
@@ -230,7 +285,9 @@ def _scopes(node: NodeClass, level: str) -> dict[int, int]:
 
 
 def _meant(node: NodeClass, pool: Any) -> list[int]:
-    """The parts that a size is for: those where some CPU is in all places that the pool names; all if none is."""
+    """The parts that a size is for: those where some CPU is in all places that the pool names; all
+    if none is.
+    """
     parts = list(_scopes(node, pool.per).values())
     named = pool.model_copy(update={"cpus": None, "core_types": None, "never": None})
     there = sum(1 << cpu for cpu in node.topology.online if _may_have(node, named, cpu))
@@ -257,7 +314,10 @@ def _share(node: NodeClass, said: Asked, name: str, scope: int) -> int:
     if pool.sibling:
         return int(wanted if pool.max is None else min(wanted, pool.max))
     widths = [len(siblings) for siblings in node.topology.cores.values() if siblings.bits & scope]
-    sums = {sum(w for w, used in zip(widths, way, strict=True) if used) for way in product((0, 1), repeat=len(widths))}
+    sums = {
+        sum(w for w, used in zip(widths, way, strict=True) if used)
+        for way in product((0, 1), repeat=len(widths))
+    }
     if pool.max is None or wanted <= pool.max:
         found = min((number for number in sums if number >= wanted), default=int(wanted))
         if pool.max is None or found <= pool.max:
@@ -265,7 +325,11 @@ def _share(node: NodeClass, said: Asked, name: str, scope: int) -> int:
     if pool.max in sums:
         return int(pool.max)
     written = "whole_cores" in pool.model_fields_set
-    splits = not pool.whole_cores or (not written and "whole-cores" in said.switched_off) or name in said.hosts.values()
+    splits = (
+        not pool.whole_cores
+        or (not written and "whole-cores" in said.switched_off)
+        or name in said.hosts.values()
+    )
     inside = [number for number in sums if max(pool.min or 0, 1) <= number <= pool.max]
     return int(pool.max) if splits or not inside else max(inside)
 
@@ -287,7 +351,12 @@ def _expert_rules_hold(node: NodeClass, said: Asked, layout: Bits) -> bool:
     ]
     settled = reserved.cpus is not None or any(0 in cpus for cpus in lists)
     nothing = 0 in (reserved.count, reserved.cores, reserved.max)
-    if 0 in topology.online and "cpu0-reserved" not in said.switched_off and not settled and not nothing:
+    if (
+        0 in topology.online
+        and "cpu0-reserved" not in said.switched_off
+        and not settled
+        and not nothing
+    ):
         return bool(layout["reserved"] & 1)
     return True
 
@@ -307,7 +376,9 @@ def to_sets(layout: Bits) -> dict[str, CpuSet]:
 # How good a layout is: the default order of goals, smaller is better.
 
 
-def merit(node: NodeClass, layout: Bits, committed: dict[str, CpuSet] | None = None) -> tuple[int, ...]:
+def merit(
+    node: NodeClass, layout: Bits, committed: dict[str, CpuSet] | None = None
+) -> tuple[int, ...]:
     said, topology = asked(node), node.topology
     goals: dict[str, list[int]] = {
         "fewest-moved": [_moved(node, layout, committed)] if committed else [],
@@ -318,7 +389,9 @@ def merit(node: NodeClass, layout: Bits, committed: dict[str, CpuSet] | None = N
     }
     if len(topology.numa_nodes) > 1:
         isolated = layout.get("isolated", 0)
-        goals["balance"].append(-min((isolated & cpus.bits).bit_count() for cpus in topology.numa_nodes.values()))
+        goals["balance"].append(
+            -min((isolated & cpus.bits).bit_count() for cpus in topology.numa_nodes.values())
+        )
     packed = []
     for name in [
         *(name for name in POOLS if name != "isolated"),
@@ -328,10 +401,17 @@ def merit(node: NodeClass, layout: Bits, committed: dict[str, CpuSet] | None = N
         if name in said.said and not (pool and (pool.cpus is not None or pool.per != "machine")):
             packed.append(name)
     for parts in (part for part in (topology.numa_nodes, topology.uncore_caches) if len(part) > 1):
-        goals["locality"] += [sum(bool(layout[name] & cpus.bits) for cpus in parts.values()) for name in packed]
+        goals["locality"] += [
+            sum(bool(layout[name] & cpus.bits) for cpus in parts.values()) for name in packed
+        ]
     found = [number for goal in node.spec.objective for number in goals[goal]]
     for name, pool in said.said.items():
-        ranged = pool and (pool.min is not None or pool.max is not None) and not pool.rest and pool.percent is None
+        ranged = (
+            pool
+            and (pool.min is not None or pool.max is not None)
+            and not pool.rest
+            and pool.percent is None
+        )
         if name != "isolated" and (ranged or (name == "offlined" and pool is None)):
             found.append(layout[name].bit_count())
     return tuple(found)
@@ -339,7 +419,10 @@ def merit(node: NodeClass, layout: Bits, committed: dict[str, CpuSet] | None = N
 
 def _moved(node: NodeClass, layout: Bits, committed: dict[str, CpuSet]) -> int:
     return sum(
-        any((cpu in committed.get(name, ())) != bool(layout.get(name, 0) >> cpu & 1) for name in {*layout, *committed})
+        any(
+            (cpu in committed.get(name, ())) != bool(layout.get(name, 0) >> cpu & 1)
+            for name in {*layout, *committed}
+        )
         for cpu in node.topology.online
     )
 
@@ -348,4 +431,6 @@ def _split(node: NodeClass, layout: Bits) -> int:
     def sets(cpu: int) -> frozenset[str]:
         return frozenset(name for name, bits in layout.items() if bits >> cpu & 1)
 
-    return sum(len({sets(cpu) for cpu in siblings}) > 1 for siblings in node.topology.cores.values())
+    return sum(
+        len({sets(cpu) for cpu in siblings}) > 1 for siblings in node.topology.cores.values()
+    )

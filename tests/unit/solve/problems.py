@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.inventory import Device
+from cpuplan.model.inventory import Device
+from cpuplan.model.topology import Cpu, Topology
 from cpuplan.plan import NodeClass
 from cpuplan.source import Position
-from cpuplan.topology import Cpu, Topology
 from tests.machines.plans import class_of
 
 
@@ -21,7 +21,9 @@ def machine(
     interleaved: bool = False,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """`cores` in all, second threads after all first ones; neighbours together or, interleaved, spread."""
+    """`cores` in all, second threads after all first ones; neighbours together or, interleaved,
+    spread.
+    """
 
     def part(core: int, parts: int) -> int:
         return core % parts if interleaved else core * parts // cores
@@ -30,7 +32,10 @@ def machine(
     for core in range(cores):
         first = next(other for other in range(cores) if part(other, caches) == part(core, caches))
         numbers = range(core, cores * threads, cores)
-        cpus += [Cpu(cpu, core, part(core, sockets), 0, part(core, numa_nodes), first, core) for cpu in numbers]
+        cpus += [
+            Cpu(cpu, core, part(core, sockets), 0, part(core, numa_nodes), first, core)
+            for cpu in numbers
+        ]
     return Topology((cpu for cpu in cpus if cpu.cpu not in offline), offline=offline)
 
 
@@ -42,7 +47,9 @@ def node_class(
     devices: tuple[Device, ...] = (),
     **further: Any,
 ) -> NodeClass:
-    """A class with these pools and `further` keys of the intent's spec, as they are written in YAML."""
+    """A class with these pools and `further` keys of the intent's spec, as they are written in
+    YAML.
+    """
     spec = {
         "targets": [{"platform": "kubernetes", "version": "1.33"}],
         "pools": pools,
@@ -50,7 +57,9 @@ def node_class(
         **further,  # may say more of the kubelet
     }
     nodes = ("worker-0", "worker-1")
-    return class_of(topology, "ran", spec, cluster="site", hardware="icx", nodes=nodes, devices=devices)
+    return class_of(
+        topology, "ran", spec, cluster="site", hardware="icx", nodes=nodes, devices=devices
+    )
 
 
 def locate(origin: str) -> Position | None:

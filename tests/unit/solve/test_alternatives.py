@@ -49,9 +49,16 @@ def test_a_cpu_whose_move_makes_a_goal_worse() -> None:
         ({"reserved": {"cores": 2}}, 0, ["rule cpu0-reserved"]),
         ({"reserved": "0-1,16-17"}, 17, ["Intent/ran:spec.pools.reserved.cpus"]),
         # CPU 16 must follow its sibling CPU 0.
-        ({"reserved": {"cores": 2}}, 16, ["Intent/ran:spec.pools.reserved.cores", "rule cpu0-reserved"]),
         (
-            {"reserved": {"cpus": "0", "wholeCores": False}, "shared": {"count": 31, "wholeCores": False}},
+            {"reserved": {"cores": 2}},
+            16,
+            ["Intent/ran:spec.pools.reserved.cores", "rule cpu0-reserved"],
+        ),
+        (
+            {
+                "reserved": {"cpus": "0", "wholeCores": False},
+                "shared": {"count": 31, "wholeCores": False},
+            },
             16,
             ["Intent/ran:spec.pools.reserved.cpus", "Intent/ran:spec.pools.shared.count"],
         ),
@@ -63,7 +70,9 @@ def test_a_cpu_whose_move_makes_a_goal_worse() -> None:
         ),
     ],
 )
-def test_a_cpu_that_cannot_be_elsewhere(pools: dict[str, Any], cpu: int, conflict: list[str]) -> None:
+def test_a_cpu_that_cannot_be_elsewhere(
+    pools: dict[str, Any], cpu: int, conflict: list[str]
+) -> None:
     found = told(alternatives.cpu_elsewhere(plan_of(pools), cpu))
     assert found["conflict"] == conflict
     assert not found["moves"]
@@ -88,7 +97,10 @@ def test_other_cpus_and_another_part() -> None:
     assert found["moves"]
     assert not found["conflict"]
     spread = plan_of({"reserved": {"cores": 1, "per": "numaNode"}})
-    assert told(alternatives.other_part(spread, "reserved"))["wish"] == "reserved not on last-level caches 0,8"
+    assert (
+        told(alternatives.other_part(spread, "reserved"))["wish"]
+        == "reserved not on last-level caches 0,8"
+    )
 
 
 def test_a_layout_that_was_kept_may_be_worse_than_the_next_best() -> None:
@@ -101,13 +113,18 @@ def test_a_layout_that_was_kept_may_be_worse_than_the_next_best() -> None:
 
 def test_an_empty_set_has_its_reason() -> None:
     plan = plan_of({"reserved": {"cores": 1}, "shared": {"cores": 0}})
-    assert told(alternatives.other_cpus(plan, ["shared"]))["conflict"] == ["Intent/ran:spec.pools.shared.cores"]
+    assert told(alternatives.other_cpus(plan, ["shared"]))["conflict"] == [
+        "Intent/ran:spec.pools.shared.cores"
+    ]
     assert alternatives.other_part(plan, "shared") is None
 
 
 def test_sets_with() -> None:
     plan = plan_of({"reserved": {"cores": 1}, "shared": {"cores": 1}})
-    assert alternatives.sets_with(plan, plan.pool("reserved").cpus | plan.pool("shared").cpus) == ("reserved", "shared")
+    assert alternatives.sets_with(plan, plan.pool("reserved").cpus | plan.pool("shared").cpus) == (
+        "reserved",
+        "shared",
+    )
     assert alternatives.sets_with(plan, CpuSet.parse("0")) == ()
 
 
@@ -115,7 +132,8 @@ def test_many_equal_choices_come_to_an_end() -> None:
     """One core of each of 8 NUMA nodes: all but the first of each could as well be another."""
     many = machine(64, 2, sockets=2, numa_nodes=8, caches=16)
     plan = solver.solve(
-        node_class(many, {"reserved": {"cores": 1, "per": "numaNode"}, "offlined": {"cores": 4}}), locate
+        node_class(many, {"reserved": {"cores": 1, "per": "numaNode"}, "offlined": {"cores": 4}}),
+        locate,
     )
     found = told(alternatives.other_cpus(plan, ["reserved"]))
     assert found["moves"]["reserved"] == ("56,120", "57,121")

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, errors
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import common, solver, statements
 from cpuplan.solve.goals import common_aims, measures
 from cpuplan.solve.layout import View
-from cpuplan.topology import Topology
 from tests.unit.solve import oracle
 from tests.unit.solve.problems import locate, machine, node_class
 from tests.unit.solve.test_exhaustive import MACHINES, layouts, problems
@@ -48,7 +48,8 @@ def test_a_common_layout_is_found_if_there_is_one_and_it_is_the_best(
     assert measures(aims, View(node.topology, found)) == best
 
 
-#: The same CPUs: the second thread after all first ones, or next to the first; one NUMA node or two.
+#: The same CPUs: the second thread after all first ones, or next to the first; one NUMA node or
+#: two.
 ROWS: list[tuple[Topology, Topology, dict[str, Any], dict[str, str]]] = [
     (
         machine(4, 2),
@@ -62,7 +63,8 @@ ROWS: list[tuple[Topology, Topology, dict[str, Any], dict[str, str]]] = [
         {"reserved": {"count": 2}},
         {"reserved": "0,4", "isolated": "1-3,5-7"},
     ),
-    # Siblings 0,4 1,5 2,6 3,7 on one and 0,2,4,6 1,3,5,7 on the other: whole cores of both are these four.
+    # Siblings 0,4 1,5 2,6 3,7 on one and 0,2,4,6 1,3,5,7 on the other: whole cores of both are
+    # these four.
     (
         machine(4, 2),
         machine(2, 4),
@@ -73,14 +75,18 @@ ROWS: list[tuple[Topology, Topology, dict[str, Any], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("first", "second", "pools", "layout"), ROWS)
-def test_layouts(first: Topology, second: Topology, pools: dict[str, Any], layout: dict[str, str]) -> None:
+def test_layouts(
+    first: Topology, second: Topology, pools: dict[str, Any], layout: dict[str, str]
+) -> None:
     node = node_class(first, pools)
     found = common.solve([node, on(node, second, "spr")], locate)
     assert found == {name: CpuSet.parse(cpus) for name, cpus in layout.items()}
 
 
 def test_the_machines_that_contradict_each_other_are_named() -> None:
-    node = node_class(machine(4, 2), {"reserved": {"cores": 1}, "shared": {"cores": 1, "per": "socket"}})
+    node = node_class(
+        machine(4, 2), {"reserved": {"cores": 1}, "shared": {"cores": 1, "per": "socket"}}
+    )
     other = on(node, machine(4, 2, sockets=2), "spr")
     with pytest.raises(CpuplanError) as raised:
         common.solve([node, on(node, machine(4, 2), "icx2"), other], locate)

@@ -1,4 +1,6 @@
-"""Conflicts of plain numbers: statements are numbers, and some can hold together while their sum is at most 10."""
+"""Conflicts of plain numbers: statements are numbers, and some can hold together while their sum is
+at most 10.
+"""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -16,7 +18,11 @@ def fits(numbers: Sequence[int]) -> bool:
 
 def trials(most: int) -> Trials[int]:
     """An example is the sum; a further number holds if there is room for it."""
-    return Trials(lambda numbers: sum(numbers) if fits(numbers) else None, lambda number, room: number == 0, most)
+    return Trials(
+        lambda numbers: sum(numbers) if fits(numbers) else None,
+        lambda number, room: number == 0,
+        most,
+    )
 
 
 @pytest.mark.parametrize(

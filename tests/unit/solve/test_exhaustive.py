@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, errors
-from cpuplan.inventory import Device
+from cpuplan.model.inventory import Device
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import conflict, model, solver, statements, trials
 from cpuplan.solve.goals import aims_of, measures
@@ -19,7 +20,6 @@ from cpuplan.solve.layout import View
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
-from cpuplan.topology import Topology
 from tests.unit.solve import oracle
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -40,8 +40,12 @@ MACHINES = st.builds(
     st.sampled_from([(), (), (), (5,), (0,), (3, 4)]),
 )
 DEVICES = tuple(
-    Device.model_validate({"address": f"0000:0{at}:00.0", "class": kind, "driver": driver, "numaNode": node})
-    for at, (kind, driver, node) in enumerate([("network", "ice", 0), ("network", "mlx5", 1), ("gpu", "nvidia", 1)])
+    Device.model_validate(
+        {"address": f"0000:0{at}:00.0", "class": kind, "driver": driver, "numaNode": node}
+    )
+    for at, (kind, driver, node) in enumerate(
+        [("network", "ice", 0), ("network", "mlx5", 1), ("gpu", "nvidia", 1)]
+    )
 )
 RULES = ["cpu0-reserved", "whole-cores", "reserved-not-empty"]
 #: Few layouts are tried in a moment, and those of a small problem are enough.
@@ -55,15 +59,25 @@ def one_of(*choices: Any) -> st.SearchStrategy[Any]:
 
 @cache
 def sizes(cpus: int) -> st.SearchStrategy[dict[str, Any]]:
-    lists = st.sets(st.integers(0, cpus - 1), max_size=4).map(lambda found: {"cpus": str(CpuSet(found))})
-    numbers = st.tuples(one_of("count", "count", "cores"), st.integers(0, 4)).map(lambda pair: dict([pair]))
+    lists = st.sets(st.integers(0, cpus - 1), max_size=4).map(
+        lambda found: {"cpus": str(CpuSet(found))}
+    )
+    numbers = st.tuples(one_of("count", "count", "cores"), st.integers(0, 4)).map(
+        lambda pair: dict([pair])
+    )
     ranges = st.fixed_dictionaries({"min": st.integers(0, 2)}, optional={"max": st.integers(2, 4)})
     shares = st.fixed_dictionaries(
-        {"percent": st.integers(1, 100)}, optional={"min": one_of(1, 2), "max": one_of(2, 3, 4, 5, 7)}
+        {"percent": st.integers(1, 100)},
+        optional={"min": one_of(1, 2), "max": one_of(2, 3, 4, 5, 7)},
     )
-    scoped = st.tuples(numbers | numbers | ranges | shares, one_of("machine", "machine", "socket", "numaNode", "cache"))
+    scoped = st.tuples(
+        numbers | numbers | ranges | shares,
+        one_of("machine", "machine", "socket", "numaNode", "cache"),
+    )
     size = lists | scoped.map(lambda pair: {**pair[0], "per": pair[1]}) | st.just({"rest": True})
-    whole = st.sampled_from([{}, {}, {"wholeCores": False}, {"wholeCores": False}, {"wholeCores": True}])
+    whole = st.sampled_from(
+        [{}, {}, {"wholeCores": False}, {"wholeCores": False}, {"wholeCores": True}]
+    )
     return st.tuples(size, whole).map(lambda pair: {**pair[0], **pair[1]})
 
 
@@ -71,19 +85,26 @@ def sizes(cpus: int) -> st.SearchStrategy[dict[str, Any]]:
 def places(cpus: int, names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
     """Sometimes one place, sometimes one neighbour."""
     others = st.dictionaries(
-        st.sampled_from(names), one_of("core", "cache", "numaNode", "socket"), min_size=1, max_size=1
+        st.sampled_from(names),
+        one_of("core", "cache", "numaNode", "socket"),
+        min_size=1,
+        max_size=1,
     )
     keys = {
         "numaNodes": one_of(0, 1, "0-1", "1-2"),
         "sockets": one_of(0, 1, "0-1"),
         "caches": one_of(0, 1, "0-2"),
-        "never": st.sets(st.integers(0, cpus - 1), min_size=1, max_size=2).map(lambda found: str(CpuSet(found))),
+        "never": st.sets(st.integers(0, cpus - 1), min_size=1, max_size=2).map(
+            lambda found: str(CpuSet(found))
+        ),
         "near": st.sampled_from([{"class": "network"}, {"driver": "ice"}, {"class": "gpu"}]),
         "sibling": one_of("idle", *names),
         "apart": others,
         "together": others,
     }
-    some = st.sampled_from(sorted(keys)).flatmap(lambda key: keys[key].map(lambda value: {key: value}))
+    some = st.sampled_from(sorted(keys)).flatmap(
+        lambda key: keys[key].map(lambda value: {key: value})
+    )
     return one_of(0, 0, 1).flatmap(lambda many: some if many else st.just({}))
 
 
@@ -91,7 +112,10 @@ def places(cpus: int, names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any
 def problems(draw: st.DrawFn) -> NodeClass:
     topology: Topology = draw(MACHINES)
     cpus = topology.online.last + 1
-    pools = ["reserved", *(name for name in ("shared", "isolated", "isolcpus", "offlined") if draw(one_of(0, 0, 1)))]
+    pools = [
+        "reserved",
+        *(name for name in ("shared", "isolated", "isolcpus", "offlined") if draw(one_of(0, 0, 1))),
+    ]
     partitions = draw(one_of((), (), ("a",), ("a", "b"))) if "isolated" in pools else ()
     qos = draw(one_of((), (), (), ("bestEffort",), ("other",), ("bestEffort", "other")))
     names = (*pools, *(f"isolated.{name}" for name in partitions), *qos)
@@ -106,15 +130,26 @@ def problems(draw: st.DrawFn) -> NodeClass:
             "partitions": {name: pool() for name in partitions}
         }
     further: dict[str, Any] = {"qos": {name: pool() for name in qos}}
-    further["rules"] = [{"disable": name, "because": "-"} for name in RULES if not draw(one_of(0, 1, 1, 1))]
+    further["rules"] = [
+        {"disable": name, "because": "-"} for name in RULES if not draw(one_of(0, 1, 1, 1))
+    ]
     if not draw(one_of(0, 1, 1, 1)):
         further["rules"].append({"enable": "reserved-on-every-numa-node", "because": "-"})
     if "isolated" in pools and draw(one_of(0, 0, 0, 1)):
-        pool_name = draw(st.sampled_from(["isolated", *(f"isolated.{name}" for name in partitions)]))
+        pool_name = draw(
+            st.sampled_from(["isolated", *(f"isolated.{name}" for name in partitions)])
+        )
         further["workloads"] = [
-            {"name": "du", "cpus": draw(one_of(1, 2)), "pods": draw(one_of(1, 2)), "pool": pool_name}
+            {
+                "name": "du",
+                "cpus": draw(one_of(1, 2)),
+                "pods": draw(one_of(1, 2)),
+                "pool": pool_name,
+            }
         ]
-    further["objective"] = draw(st.permutations(node_class(topology, {"reserved": 0}).spec.objective))
+    further["objective"] = draw(
+        st.permutations(node_class(topology, {"reserved": 0}).spec.objective)
+    )
     policy = draw(one_of("static", "static", "none"))
     try:
         node = node_class(topology, said, policy, devices=DEVICES, **further)
@@ -149,17 +184,23 @@ def check_best(node: NodeClass, data: st.DataObject) -> None:
     found = sets_of(plan)
     bits = {name: cpus.bits for name, cpus in found.items()}
     assert bits in allowed
-    assert oracle.merit(node, bits, committed) == min(oracle.merit(node, layout, committed) for layout in allowed)
+    assert oracle.merit(node, bits, committed) == min(
+        oracle.merit(node, layout, committed) for layout in allowed
+    )
     assert all(pool.because for pool in (*plan.pools, *plan.sets))
     assert solver.verify(node, found)
     aims, topology = aims_of(node, committed), node.topology
     other = data.draw(st.sampled_from(allowed))
-    assert measures(aims, View(topology, found)) <= measures(aims, View(topology, oracle.to_sets(other)))
+    assert measures(aims, View(topology, found)) <= measures(
+        aims, View(topology, oracle.to_sets(other))
+    )
 
 
 @settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 @given(problems(), st.data())
-def test_a_layout_is_found_if_there_is_one_and_it_is_the_best(node: NodeClass, data: st.DataObject) -> None:
+def test_a_layout_is_found_if_there_is_one_and_it_is_the_best(
+    node: NodeClass, data: st.DataObject
+) -> None:
     check_best(node, data)
 
 
@@ -172,11 +213,16 @@ def test_thousands_of_layouts_are_the_best(node: NodeClass, data: st.DataObject)
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(problems(), st.data())
-def test_verify_accepts_what_the_intent_allows_and_nothing_else(node: NodeClass, data: st.DataObject) -> None:
+def test_verify_accepts_what_the_intent_allows_and_nothing_else(
+    node: NodeClass, data: st.DataObject
+) -> None:
     allowed = layouts(node)
     slots = oracle.slots(oracle.asked(node).said)
     places = {cpu: data.draw(st.sampled_from(slots)) for cpu in node.topology.online}
-    layout = {name: sum(1 << cpu for cpu in places if name in places[cpu]) for name in oracle.asked(node).said}
+    layout = {
+        name: sum(1 << cpu for cpu in places if name in places[cpu])
+        for name in oracle.asked(node).said
+    }
     assert solver.verify(node, oracle.to_sets(layout)) is (layout in allowed)
     for right in allowed[:20]:
         assert solver.verify(node, oracle.to_sets(right))
@@ -233,7 +279,9 @@ def test_the_order_of_rules_and_cpus_makes_no_difference(node: NodeClass, random
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_seed_makes_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Aims and the canonical choice leave nothing open, so nothing that the solver does on its way shows."""
+    """Aims and the canonical choice leave nothing open, so nothing that the solver does on its way
+    shows.
+    """
     pools = {
         "reserved": {"count": 3, "wholeCores": False},
         "shared": {"count": 5, "wholeCores": False},

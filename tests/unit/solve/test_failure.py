@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic
-from cpuplan.inventory import Device
+from cpuplan.model.inventory import Device
+from cpuplan.model.topology import Topology
 from cpuplan.solve import conflict, solver, trials
-from cpuplan.topology import Topology
 from tests.unit.solve.problems import locate, machine, node_class
 
 SERVER = machine(64, 2, sockets=2, numa_nodes=2)
@@ -72,7 +72,10 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ],
     ),
     "a single thread": (
-        {"reserved": {"cpus": "0", "wholeCores": False}, "isolated": {"rest": True, "wholeCores": True}},
+        {
+            "reserved": {"cpus": "0", "wholeCores": False},
+            "isolated": {"rest": True, "wholeCores": True},
+        },
         [
             "1 of the 128 online CPUs of class ran-icx in cluster site (2 nodes) would be in no pool, such as CPU 64",
             "reserved takes CPU 0, which is listed",
@@ -129,7 +132,9 @@ def test_without_positions_the_message_says_everything() -> None:
 
 GPUS = (
     Device.model_validate({"address": "0000:17:00.0", "class": "gpu", "numaNode": 1}),
-    Device.model_validate({"address": "0000:ca:00.0", "class": "network", "driver": "ice", "numaNode": 0}),
+    Device.model_validate(
+        {"address": "0000:ca:00.0", "class": "network", "driver": "ice", "numaNode": 0}
+    ),
 )
 #: Conflicts of the other statements: pools and further keys, and what is told.
 FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
@@ -149,7 +154,10 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             "reserved": {"cores": 2},
             "isolated": {
                 "rest": True,
-                "partitions": {"dpdk": {"cores": 20, "near": {"driver": "ice"}}, "ran": {"cores": 14, "numaNodes": 0}},
+                "partitions": {
+                    "dpdk": {"cores": 20, "near": {"driver": "ice"}},
+                    "ran": {"cores": 14, "numaNodes": 0},
+                },
             },
         },
         {},
@@ -167,7 +175,10 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         ],
     ),
     "apart, and nowhere to go": (
-        {"reserved": {"cores": 1, "per": "numaNode"}, "shared": {"cores": 2, "apart": {"reserved": "numaNode"}}},
+        {
+            "reserved": {"cores": 1, "per": "numaNode"},
+            "shared": {"cores": 2, "apart": {"reserved": "numaNode"}},
+        },
         {},
         [
             "reserved and shared do not fit class ran-icx of cluster site (2 nodes)",
@@ -222,7 +233,12 @@ def test_what_is_told_of_places_and_neighbours(name: str) -> None:
     with pytest.raises(CpuplanError) as caught:
         solver.solve(node_class(SERVER, pools, devices=GPUS, **further), locate)
     (found,) = caught.value.diagnostics
-    assert [found.message, found.label, *(label.text for label in found.labels), found.remedy] == expected
+    assert [
+        found.message,
+        found.label,
+        *(label.text for label in found.labels),
+        found.remedy,
+    ] == expected
 
 
 def test_where_tests_end_nothing_more_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,9 +246,14 @@ def test_where_tests_end_nothing_more_is_claimed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(trials, "allowed", lambda _problem: 0)
     (found,) = failure(pools)
     assert (
-        found.message == "reserved and isolated do not fit class ran-icx of cluster site (2 nodes)" + conflict.IN_ITSELF
+        found.message
+        == "reserved and isolated do not fit class ran-icx of cluster site (2 nodes)"
+        + conflict.IN_ITSELF
     )
-    assert found.remedy == "change one or more of these statements: those changes that were tried are not enough"
+    assert (
+        found.remedy
+        == "change one or more of these statements: those changes that were tried are not enough"
+    )
 
 
 def test_the_fewest_statements_are_told() -> None:
@@ -244,7 +265,9 @@ def test_the_fewest_statements_are_told() -> None:
         "c": {"cores": 20},
         "d": {"cores": 40, "numaNodes": "0"},
     }
-    (found,) = failure({"reserved": {"cores": 2}, "isolated": {"rest": True, "partitions": parts}}, caches)
+    (found,) = failure(
+        {"reserved": {"cores": 2}, "isolated": {"rest": True, "partitions": parts}}, caches
+    )
     assert found.message == "isolated.d does not fit class ran-icx of cluster site (2 nodes)"
     assert [found.label, *(label.text for label in found.labels)] == [
         "isolated.d takes 40 cores of the machine, and 32 are left",
@@ -255,9 +278,17 @@ def test_the_fewest_statements_are_told() -> None:
 
 UNFIT: list[dict[str, Any]] = [
     *(pools for pools, _ in ROWS.values()),
-    {"reserved": {"count": 5, "per": "numaNode"}, "isolated": {"count": 60, "per": "numaNode"}, "shared": "rest"},
+    {
+        "reserved": {"count": 5, "per": "numaNode"},
+        "isolated": {"count": 60, "per": "numaNode"},
+        "shared": "rest",
+    },
     {"reserved": {"percent": 60}, "isolated": {"percent": 70}, "offlined": "rest"},
-    {"reserved": {"cores": 2, "per": "socket"}, "isolated": {"percent": 40, "per": "numaNode"}, "shared": {"count": 8}},
+    {
+        "reserved": {"cores": 2, "per": "socket"},
+        "isolated": {"percent": 40, "per": "numaNode"},
+        "shared": {"count": 8},
+    },
     {"reserved": {"count": 7, "wholeCores": False}, "isolated": {"count": 9}, "shared": "rest"},
     {"reserved": {"count": 200}},
 ]

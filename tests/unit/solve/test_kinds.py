@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from cpuplan.cpuset import CpuSet, union
+from cpuplan.model.topology import Topology
 from cpuplan.solve.constraints import Constraint, Has, OneOf, OneThread, WholeCores, Within
 from cpuplan.solve.kinds import Kind, Ways, kinds_of, place
 from cpuplan.solve.layout import slots_of
-from cpuplan.topology import Topology
 from tests.unit.solve.problems import machine
 
 
@@ -28,7 +28,12 @@ def test_cores_that_nothing_tells_apart_are_one_kind() -> None:
 def test_what_is_spoken_of_makes_kinds() -> None:
     topology = machine(6, 2, offline=cpus("6"))
     assert told(topology, "1,7", "2") == ["0", "1,7", "2,8", "3-5,9-11"]
-    assert [kind.groups for kind in kinds_of(topology, [cpus("1,7"), cpus("2")])] == [(1,), (2,), (1, 1), (2,)]
+    assert [kind.groups for kind in kinds_of(topology, [cpus("1,7"), cpus("2")])] == [
+        (1,),
+        (2,),
+        (1, 1),
+        (2,),
+    ]
 
 
 def test_kinds_come_in_the_order_of_their_places() -> None:
@@ -36,10 +41,14 @@ def test_kinds_come_in_the_order_of_their_places() -> None:
     assert told(topology, *map(str, range(8))) == ["0", "4", "2", "6", "1", "5", "3", "7"]
 
 
-def patterns(constraints: list[Constraint], threads: int = 2, names: str = "reserved shared isolated") -> list[str]:
+def patterns(
+    constraints: list[Constraint], threads: int = 2, names: str = "reserved shared isolated"
+) -> list[str]:
     (kind,) = kinds_of(machine(2, threads), [])
     ways = Ways(slots_of(names.split()), [*constraints, OneOf(tuple(names.split()))])
-    return [" ".join("".join(name[0] for name in slot) for slot in pattern) for pattern in ways.of(kind)]
+    return [
+        " ".join("".join(name[0] for name in slot) for slot in pattern) for pattern in ways.of(kind)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +57,10 @@ def patterns(constraints: list[Constraint], threads: int = 2, names: str = "rese
         ([], ["r r", "r s", "r i", "s s", "s i", "i i"]),
         ([WholeCores("reserved")], ["r r", "s s", "s i", "i i"]),
         ([WholeCores("reserved", ("isolated",))], ["r r", "r i", "s s", "s i", "i i"]),
-        ([WholeCores("reserved"), WholeCores("shared"), WholeCores("isolated")], ["r r", "s s", "i i"]),
+        (
+            [WholeCores("reserved"), WholeCores("shared"), WholeCores("isolated")],
+            ["r r", "s s", "i i"],
+        ),
         ([OneThread("isolated", "shared"), WholeCores("reserved")], ["r r", "s s", "s i"]),
         ([Within("shared", CpuSet()), Within("reserved", CpuSet())], ["i i"]),
     ],
@@ -60,13 +72,21 @@ def test_ways_to_use_a_core(constraints: list[Constraint], expected: list[str]) 
 def test_listed_cpus_leave_one_way() -> None:
     topology = machine(2, 2)
     kinds = kinds_of(topology, [cpus("0")])
-    ways = Ways(slots_of(["reserved", "isolated"]), [Within("reserved", cpus("0")), Has("reserved", cpus("0"))])
+    ways = Ways(
+        slots_of(["reserved", "isolated"]),
+        [Within("reserved", cpus("0")), Has("reserved", cpus("0"))],
+    )
     assert ways.of(kinds[0]) == [(("isolated",), ("reserved",)), (("",), ("reserved",))]
 
 
 def test_no_way_is_left_where_statements_contradict_each_other() -> None:
     (kind,) = kinds_of(machine(1), [])
-    assert Ways(slots_of(["reserved"]), [Has("reserved", cpus("0")), Within("reserved", cpus("1"))]).of(kind) == []
+    assert (
+        Ways(
+            slots_of(["reserved"]), [Has("reserved", cpus("0")), Within("reserved", cpus("1"))]
+        ).of(kind)
+        == []
+    )
 
 
 def test_many_threads_and_whole_cores_are_few_ways() -> None:
@@ -84,5 +104,9 @@ def test_many_threads_and_whole_cores_are_few_ways() -> None:
 )
 def test_place(taken: Mapping[str, int], chosen: dict[str, str]) -> None:
     (kind,) = kinds_of(machine(4, 2), [])
-    slots = place(kind, [(tuple((name,) for name in way.split()), many) for way, many in taken.items()])
-    assert {name: str(CpuSet(cpu for cpu, slot in slots.items() if slot == (name,))) for name in chosen} == chosen
+    slots = place(
+        kind, [(tuple((name,) for name in way.split()), many) for way, many in taken.items()]
+    )
+    assert {
+        name: str(CpuSet(cpu for cpu, slot in slots.items() if slot == (name,))) for name in chosen
+    } == chosen

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model, solver, statements
 from cpuplan.solve.rules import problem_of
-from cpuplan.topology import Topology
 from tests.unit.solve.following import SEVERAL, UNTRIED, WITHOUT, follow
 from tests.unit.solve.problems import locate, machine, node_class
 from tests.unit.solve.test_exhaustive import DEVICES, problems
@@ -67,7 +67,8 @@ def test_what_is_proposed_gives_a_layout(node: NodeClass) -> None:
 def test_hundreds_of_proposals_give_layouts(node: NodeClass) -> None:
     assume(not model.feasible(problem_of(node)))
     check(node)
-    # Models of the solver are small to Python's collector, which leaves them where they are, and large in memory.
+    # Models of the solver are small to Python's collector, which leaves them where they are, and
+    # large in memory.
     gc.collect()
 
 
@@ -84,7 +85,11 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["raise reserved.count to 4", "raise shared.count to 6"],
     ),
     "what one takes the other has not": (
-        {"reserved": {"count": 3, "sockets": 0}, "shared": {"cores": 33, "sockets": 0}, "isolated": "rest"},
+        {
+            "reserved": {"count": 3, "sockets": 0},
+            "shared": {"cores": 33, "sockets": 0},
+            "isolated": "rest",
+        },
         ["lower shared.cores to 31", "lower reserved.count to 2"],
     ),
     "three conflicts": (
@@ -123,9 +128,18 @@ SMT8 = machine(8, 8, sockets=2, numa_nodes=2)
 @pytest.mark.parametrize(
     "pools",
     [
-        {"reserved": {"count": 3}, "shared": {"count": 5}, "offlined": {"count": 7}, "isolated": {"percent": 90}},
+        {
+            "reserved": {"count": 3},
+            "shared": {"count": 5},
+            "offlined": {"count": 7},
+            "isolated": {"percent": 90},
+        },
         {"reserved": {"cores": 90, "sockets": 0}, "shared": {"cores": 90, "sockets": 1}},
-        {"reserved": {"cores": 9, "numaNodes": 1}, "isolated": {"cores": 99, "numaNodes": 0}, "shared": {"count": 1}},
+        {
+            "reserved": {"cores": 9, "numaNodes": 1},
+            "isolated": {"cores": 99, "numaNodes": 0},
+            "shared": {"count": 1},
+        },
         {
             "reserved": {"percent": 60},
             "isolated": {"percent": 70},
@@ -133,7 +147,9 @@ SMT8 = machine(8, 8, sockets=2, numa_nodes=2)
         },
     ],
 )
-def test_remedies_of_several_conflicts_hold_together(topology: Topology, pools: dict[str, Any]) -> None:
+def test_remedies_of_several_conflicts_hold_together(
+    topology: Topology, pools: dict[str, Any]
+) -> None:
     node = node_class(topology, pools)
     assume_no_layout = not model.feasible(problem_of(node))
     if assume_no_layout:
@@ -143,7 +159,10 @@ def test_remedies_of_several_conflicts_hold_together(topology: Topology, pools: 
 HALF = machine(32, 2, sockets=2, numa_nodes=2)
 #: Lists that split cores: each pair of what is written and what is proposed.
 LISTS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "siblings in no list": ({"reserved": "0-1"}, ["list 0-1,32-33, or write wholeCores: false under reserved"]),
+    "siblings in no list": (
+        {"reserved": "0-1"},
+        ["list 0-1,32-33, or write wholeCores: false under reserved"],
+    ),
     "reserved is a number, and has nothing left": (
         {"reserved": {"cores": 2}, "isolated": "0-31", "shared": "rest"},
         ["list 16-31,48-63"],
@@ -180,18 +199,31 @@ def test_lists_that_are_proposed_overlap_nothing(name: str) -> None:
         for each in found:
             pool = each.message.split(" ")[0]
             remedy = each.remedy.split(", or ")[way]
-            follow(spec, remedy.replace("list ", f"list whole cores in {pool.replace('ed.', 'ed.partitions.')}.cpus: "))
+            follow(
+                spec,
+                remedy.replace(
+                    "list ", f"list whole cores in {pool.replace('ed.', 'ed.partitions.')}.cpus: "
+                ),
+            )
         changed = node_class(HALF, spec["pools"])
         assert errors(statements.check(changed, locate)) == []
         solver.solve(changed, locate)
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(["reserved", "shared", "isolated", ""]), min_size=12, max_size=12), st.booleans())
+@given(
+    st.lists(st.sampled_from(["reserved", "shared", "isolated", ""]), min_size=12, max_size=12),
+    st.booleans(),
+)
 def test_lists_are_proposed_where_there_are_some(owners: list[str], by_number: bool) -> None:
     topology = machine(6, 2)
-    named = {name: [cpu for cpu in range(12) if owners[cpu] == name] for name in ("reserved", "shared", "isolated")}
-    pools: dict[str, Any] = {name: {"cpus": str(CpuSet(cpus))} for name, cpus in named.items() if cpus}
+    named = {
+        name: [cpu for cpu in range(12) if owners[cpu] == name]
+        for name in ("reserved", "shared", "isolated")
+    }
+    pools: dict[str, Any] = {
+        name: {"cpus": str(CpuSet(cpus))} for name, cpus in named.items() if cpus
+    }
     if by_number or "reserved" not in pools:
         pools["reserved"] = {"cores": 1}
     node = node_class(topology, pools | {"offlined": "rest"})
@@ -199,7 +231,12 @@ def test_lists_are_proposed_where_there_are_some(owners: list[str], by_number: b
     listed = {each.message.split(" ")[0]: each.remedy.split(", or ")[0] for each in found}
     assume(listed and all(remedy.startswith("list ") for remedy in listed.values()))
     changed = {name: {"cpus": remedy.removeprefix("list ")} for name, remedy in listed.items()}
-    assert errors(statements.check(node_class(topology, pools | changed | {"offlined": "rest"}), locate)) == []
+    assert (
+        errors(
+            statements.check(node_class(topology, pools | changed | {"offlined": "rest"}), locate)
+        )
+        == []
+    )
 
 
 SMALL, ONE_SOCKET = machine(32, 2, sockets=2, numa_nodes=2), machine(64, 2)
@@ -223,7 +260,9 @@ SMALL, ONE_SOCKET = machine(32, 2, sockets=2, numa_nodes=2), machine(64, 2)
         ),
     ],
 )
-def test_other_machines_of_the_intent_keep_their_layouts(pools: dict[str, Any], other: Topology, expected: str) -> None:
+def test_other_machines_of_the_intent_keep_their_layouts(
+    pools: dict[str, Any], other: Topology, expected: str
+) -> None:
     node, kin = node_class(SERVER, pools), node_class(other, pools)
     with pytest.raises(CpuplanError) as caught:
         solver.solve(node, locate, kin=[kin])

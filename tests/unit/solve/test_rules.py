@@ -6,13 +6,13 @@ import pytest
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.inventory import Device
+from cpuplan.model.inventory import Device
+from cpuplan.model.topology import Topology
 from cpuplan.solve import solver
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import scopes_of
-from cpuplan.topology import Topology
 from tests.unit.solve.problems import locate, machine, node_class
 
 TWO_NODES = machine(16, 2, sockets=2, numa_nodes=4)
@@ -32,7 +32,10 @@ def amounts(topology: Topology, pool: dict[str, Any]) -> list[tuple[str, int, st
         ({"cores": 1, "per": "numaNode"}, [(f"NUMA node {node}", 1, "cores") for node in range(4)]),
         ({"percent": 10}, [("the machine", 4, "CPUs")]),  # 3.2 of 32
         ({"percent": 25, "per": "socket"}, [("socket 0", 4, "CPUs"), ("socket 1", 4, "CPUs")]),
-        ({"percent": 1, "per": "numaNode"}, [(f"NUMA node {node}", 2, "CPUs") for node in range(4)]),
+        (
+            {"percent": 1, "per": "numaNode"},
+            [(f"NUMA node {node}", 2, "CPUs") for node in range(4)],
+        ),
         ({"percent": 100}, [("the machine", 32, "CPUs")]),
     ],
 )
@@ -67,7 +70,9 @@ def test_a_share_stays_within_its_bounds(pool: dict[str, Any], expected: list[in
 def test_no_share_is_above_max(per: str, most: int) -> None:
     """16 CPUs, 50 %, max 3: at most 3."""
     topology = machine(16, sockets=2, numa_nodes=2, caches=4)
-    plan = solver.solve(node_class(topology, {"reserved": {"percent": 50, "max": most, "per": per}}), locate)
+    plan = solver.solve(
+        node_class(topology, {"reserved": {"percent": 50, "max": most, "per": per}}), locate
+    )
     cpus = plan.pool("reserved").cpus
     for scope in scopes_of(topology, per):
         assert len(cpus & scope.cpus) == min(most, len(scope.cpus) // 2)
@@ -81,13 +86,22 @@ FOUR_SOCKETS = machine(32, 2, sockets=4, numa_nodes=8, caches=8)
     [
         ({"cores": 2, "per": "socket", "sockets": [2, 3]}, {"socket": [0, 0, 2, 2]}),
         ({"cores": 1, "per": "numaNode", "sockets": "1"}, {"numaNode": [0, 0, 1, 1, 0, 0, 0, 0]}),
-        ({"cores": 1, "per": "numaNode", "numaNodes": "2,5"}, {"numaNode": [0, 0, 1, 0, 0, 1, 0, 0]}),
+        (
+            {"cores": 1, "per": "numaNode", "numaNodes": "2,5"},
+            {"numaNode": [0, 0, 1, 0, 0, 1, 0, 0]},
+        ),
         ({"cores": 3, "per": "socket", "numaNodes": "0"}, {"socket": [3, 0, 0, 0]}),
         ({"cores": 1, "per": "cache", "caches": [4, 8]}, {"cache": [0, 1, 1, 0, 0, 0, 0, 0]}),
         ({"cores": 1, "per": "cache", "sockets": 3}, {"cache": [0, 0, 0, 0, 0, 0, 1, 1]}),
         ({"percent": 25, "per": "socket", "sockets": "0,3"}, {"socket": [2, 0, 0, 2]}),
-        ({"min": 4, "max": 6, "per": "numaNode", "numaNodes": "1"}, {"numaNode": [0, 2, 0, 0, 0, 0, 0, 0]}),
-        ({"cores": 1, "per": "numaNode", "near": {"class": "gpu"}}, {"numaNode": [0, 0, 0, 1, 0, 0, 0, 0]}),
+        (
+            {"min": 4, "max": 6, "per": "numaNode", "numaNodes": "1"},
+            {"numaNode": [0, 2, 0, 0, 0, 0, 0, 0]},
+        ),
+        (
+            {"cores": 1, "per": "numaNode", "near": {"class": "gpu"}},
+            {"numaNode": [0, 0, 0, 1, 0, 0, 0, 0]},
+        ),
     ],
 )
 def test_a_size_of_each_part_is_for_the_parts_that_are_named(
@@ -102,7 +116,10 @@ def test_a_size_of_each_part_is_for_the_parts_that_are_named(
 
 
 def test_a_size_of_each_part_says_of_which() -> None:
-    pools = {"reserved": {"cores": 1, "per": "numaNode", "numaNodes": "2-3"}, "shared": {"min": 2, "per": "socket"}}
+    pools = {
+        "reserved": {"cores": 1, "per": "numaNode", "numaNodes": "2-3"},
+        "shared": {"min": 2, "per": "socket"},
+    }
     assert [text for text, _ in reasons(pools)][:2] == [
         "reserved takes 1 whole core of each of NUMA nodes 2-3",
         "shared takes at least 2 CPUs of each socket",
@@ -126,13 +143,16 @@ def test_percent_of_unlike_cores_is_rounded_to_what_some_cores_have() -> None:
 
 
 def test_numa_nodes_without_online_cpus_are_passed_over() -> None:
-    assert amounts(machine(4, numa_nodes=2, offline=CpuSet([2, 3])), {"cores": 1, "per": "numaNode"}) == [
-        ("NUMA node 0", 1, "cores")
-    ]
+    assert amounts(
+        machine(4, numa_nodes=2, offline=CpuSet([2, 3])), {"cores": 1, "per": "numaNode"}
+    ) == [("NUMA node 0", 1, "cores")]
 
 
 def reasons(pools: dict[str, Any], topology: Topology = TWO_NODES) -> list[tuple[str, str]]:
-    return [(rule.reason.text, rule.reason.origin) for rule in problem_of(node_class(topology, pools)).rules]
+    return [
+        (rule.reason.text, rule.reason.origin)
+        for rule in problem_of(node_class(topology, pools)).rules
+    ]
 
 
 def test_reasons_name_their_statements() -> None:
@@ -145,9 +165,15 @@ def test_reasons_name_their_statements() -> None:
         ("reserved takes 2 whole cores of each NUMA node", "Intent/ran:spec.pools.reserved.cores"),
         ("shared takes CPU 4, which is listed", "Intent/ran:spec.pools.shared.cpus"),
         ("isolated takes the rest, since no pool is said to", "rule rest"),
-        ("offlined takes 5% of the CPUs, rounded up to whole cores", "Intent/ran:spec.pools.offlined.percent"),
+        (
+            "offlined takes 5% of the CPUs, rounded up to whole cores",
+            "Intent/ran:spec.pools.offlined.percent",
+        ),
         ("reserved takes whole cores: siblings stay in one pool", "rule whole-cores"),
-        ("offlined takes whole cores: siblings stay in one pool", "Intent/ran:spec.pools.offlined.wholeCores"),
+        (
+            "offlined takes whole cores: siblings stay in one pool",
+            "Intent/ran:spec.pools.offlined.wholeCores",
+        ),
         (
             "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
             "rule cpu0-reserved",
@@ -160,7 +186,10 @@ def test_one_thread_per_core_needs_no_whole_cores() -> None:
     assert reasons({"reserved": "rest", "isolated": {"count": 3}}, machine(4)) == [
         ("reserved takes the rest", "Intent/ran:spec.pools.reserved.rest"),
         ("isolated takes 3 CPUs", "Intent/ran:spec.pools.isolated.count"),
-        ("reserved is not empty: the kubelet's static policy needs a CPU", "rule reserved-not-empty"),
+        (
+            "reserved is not empty: the kubelet's static policy needs a CPU",
+            "rule reserved-not-empty",
+        ),
         (
             "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
             "rule cpu0-reserved",
@@ -172,13 +201,25 @@ def test_one_thread_per_core_needs_no_whole_cores() -> None:
 @pytest.mark.parametrize(
     ("isolated", "sizes"),
     [
-        ({"rest": True, "sibling": "idle", "partitions": {"a": {"cores": 2}, "b": {"rest": True}}}, (2, 4)),
+        (
+            {
+                "rest": True,
+                "sibling": "idle",
+                "partitions": {"a": {"cores": 2}, "b": {"rest": True}},
+            },
+            (2, 4),
+        ),
         ({"rest": True, "sibling": "idle", "partitions": {"a": {"count": 3}}}, (3,)),
-        ({"cores": 6, "sibling": "shared", "partitions": {"a": {"cores": 2}, "b": {"cores": 3}}}, (2, 3)),
+        (
+            {"cores": 6, "sibling": "shared", "partitions": {"a": {"cores": 2}, "b": {"cores": 3}}},
+            (2, 3),
+        ),
         ({"rest": True, "sibling": "idle", "partitions": {"a": {"percent": 20}}}, (4,)),
     ],
 )
-def test_partitions_leave_siblings_as_isolated_does(isolated: dict[str, Any], sizes: tuple[int, ...]) -> None:
+def test_partitions_leave_siblings_as_isolated_does(
+    isolated: dict[str, Any], sizes: tuple[int, ...]
+) -> None:
     pools = {"reserved": {"cores": 2}, "isolated": isolated}
     if isolated["sibling"] == "shared":
         pools |= {"shared": {"min": 0}}
@@ -191,6 +232,9 @@ def test_partitions_leave_siblings_as_isolated_does(isolated: dict[str, Any], si
 
 def test_a_partition_that_asks_for_whole_cores_is_told_apart() -> None:
     parts = {"a": {"cores": 2, "wholeCores": True}}
-    pools = {"reserved": {"cores": 2}, "isolated": {"rest": True, "sibling": "idle", "partitions": parts}}
+    pools = {
+        "reserved": {"cores": 2},
+        "isolated": {"rest": True, "sibling": "idle", "partitions": parts},
+    }
     with pytest.raises(CpuplanError, match=r"isolated and isolated\.a do not fit"):
         solver.solve(node_class(machine(8, 2), pools), locate)

@@ -8,8 +8,8 @@ import pytest
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError
+from cpuplan.model.topology import Topology
 from cpuplan.solve import solver
-from cpuplan.topology import Topology
 from tests.unit.solve.problems import locate, machine, node_class
 
 SERVER = machine(16, 2, sockets=2, numa_nodes=2, caches=4)
@@ -26,7 +26,11 @@ PLAIN = machine(8, numa_nodes=2)
             {"reserved": {"cores": 1, "per": "numaNode"}},
             {"reserved": "0,8,16,24", "isolated": "1-7,9-15,17-23,25-31"},
         ),
-        (DELL, {"reserved": {"cores": 2}}, {"reserved": "0,4,16,20", "isolated": "1-3,5-15,17-19,21-31"}),
+        (
+            DELL,
+            {"reserved": {"cores": 2}},
+            {"reserved": "0,4,16,20", "isolated": "1-3,5-15,17-19,21-31"},
+        ),
         (
             SERVER,
             {"reserved": {"cores": 2}, "shared": {"cores": 7}},
@@ -47,11 +51,22 @@ PLAIN = machine(8, numa_nodes=2)
             {"reserved": {"cores": 1}, "isolated": "0-3,16-19", "shared": "rest"},
             {"reserved": "4,20", "shared": "5-15,21-31", "isolated": "0-3,16-19"},
         ),
-        (SERVER, {"reserved": "rest", "isolated": {"cores": 12}}, {"reserved": "0-3,16-19", "isolated": "4-15,20-31"}),
-        (SERVER, {"reserved": {"count": 3, "wholeCores": False}}, {"reserved": "0-1,16", "isolated": "2-15,17-31"}),
         (
             SERVER,
-            {"reserved": {"cpus": "0", "wholeCores": False}, "shared": {"count": 1, "wholeCores": False}},
+            {"reserved": "rest", "isolated": {"cores": 12}},
+            {"reserved": "0-3,16-19", "isolated": "4-15,20-31"},
+        ),
+        (
+            SERVER,
+            {"reserved": {"count": 3, "wholeCores": False}},
+            {"reserved": "0-1,16", "isolated": "2-15,17-31"},
+        ),
+        (
+            SERVER,
+            {
+                "reserved": {"cpus": "0", "wholeCores": False},
+                "shared": {"count": 1, "wholeCores": False},
+            },
             {"reserved": "0", "shared": "16", "isolated": "1-15,17-31"},
         ),
         (
@@ -59,7 +74,11 @@ PLAIN = machine(8, numa_nodes=2)
             {"reserved": {"percent": 10}, "shared": 3, "offlined": {"cores": 1, "per": "numaNode"}},
             {"reserved": "0", "shared": "3", "isolated": "1,4-6", "offlined": "2,7"},
         ),
-        (PLAIN, {"reserved": {"count": 1}, "shared": {"count": 0}}, {"reserved": "0", "shared": "", "isolated": "1-7"}),
+        (
+            PLAIN,
+            {"reserved": {"count": 1}, "shared": {"count": 0}},
+            {"reserved": "0", "shared": "", "isolated": "1-7"},
+        ),
     ],
 )
 def test_layouts(topology: Topology, pools: dict[str, Any], layout: dict[str, str]) -> None:
@@ -69,13 +88,22 @@ def test_layouts(topology: Topology, pools: dict[str, Any], layout: dict[str, st
 
 
 def explained(pools: dict[str, Any], layout: dict[str, str]) -> dict[str, list[tuple[str, str]]]:
-    plan = solver.explain(node_class(SERVER, pools), {name: CpuSet.parse(cpus) for name, cpus in layout.items()})
-    return {pool.name: [(reason.text, reason.origin) for reason in pool.because] for pool in plan.pools}
+    plan = solver.explain(
+        node_class(SERVER, pools), {name: CpuSet.parse(cpus) for name, cpus in layout.items()}
+    )
+    return {
+        pool.name: [(reason.text, reason.origin) for reason in pool.because] for pool in plan.pools
+    }
 
 
 def test_reasons_of_a_layout() -> None:
     pools = {"reserved": {"cores": 2}, "shared": "2-3,18-19", "offlined": {"cores": 2}}
-    layout = {"reserved": "0-1,16-17", "shared": "2-3,18-19", "isolated": "4-13,20-29", "offlined": "14-15,30-31"}
+    layout = {
+        "reserved": "0-1,16-17",
+        "shared": "2-3,18-19",
+        "isolated": "4-13,20-29",
+        "offlined": "14-15,30-31",
+    }
     assert explained(pools, layout) == {
         "reserved": [
             ("reserved takes 2 whole cores", "Intent/ran:spec.pools.reserved.cores"),
@@ -104,7 +132,9 @@ def test_reasons_of_a_layout() -> None:
 
 
 def test_an_old_layout_is_not_explained_by_goals_that_it_does_not_reach() -> None:
-    reasons = explained({"reserved": {"cores": 2}}, {"reserved": "0,8,16,24", "isolated": "1-7,9-15,17-23,25-31"})
+    reasons = explained(
+        {"reserved": {"cores": 2}}, {"reserved": "0,8,16,24", "isolated": "1-7,9-15,17-23,25-31"}
+    )
     assert "goal locality" not in [origin for _, origin in reasons["reserved"]]
 
 
@@ -114,7 +144,8 @@ def test_an_old_layout_is_not_explained_by_goals_that_it_does_not_reach() -> Non
         {"reserved": "0-1,16-17", "isolated": "2-15,18-30"},  # CPU 31 is in no pool
         {"reserved": "0-1,16-17", "isolated": "1-15,18-31"},  # CPU 1 is in two pools
         {"reserved": "0-1,16-17", "isolated": "2-15,18-32"},  # there is no CPU 32
-        {"reserved": "0-1,16-17", "isolated": "2-14,18-30", "shared": "15,31"},  # the intent has no such pool
+        # the intent has no such pool
+        {"reserved": "0-1,16-17", "isolated": "2-14,18-30", "shared": "15,31"},
         {"reserved": "0-2,16-18", "isolated": "3-15,19-31"},  # three cores
         {"reserved": "0-3", "isolated": "4-31"},  # four half cores
         {"reserved": "0-1,16-17"},
@@ -129,7 +160,8 @@ def test_verify_refuses(layout: dict[str, str]) -> None:
 def test_verify_accepts_another_layout_than_the_best() -> None:
     node = node_class(SERVER, {"reserved": {"cores": 2}})
     assert solver.verify(
-        node, {"reserved": CpuSet.parse("0,8,16,24"), "isolated": CpuSet.parse("1-7,9-15,17-23,25-31")}
+        node,
+        {"reserved": CpuSet.parse("0,8,16,24"), "isolated": CpuSet.parse("1-7,9-15,17-23,25-31")},
     )
 
 
@@ -139,7 +171,9 @@ def test_only_solving_imports_the_solver() -> None:
 
 
 def test_a_range_that_holds_nothing_is_no_range() -> None:
-    """More CPUs than there are, of a set that can have none: the solver takes such a sum for one that fits."""
+    """More CPUs than there are, of a set that can have none: the solver takes such a sum for one
+    that fits.
+    """
     qos = {"bestEffort": {"min": 2, "apart": {"reserved": "core"}}}
     rules = [{"disable": name, "because": "-"} for name in ("cpu0-reserved", "reserved-not-empty")]
     node = node_class(machine(1), {"reserved": "rest"}, "none", qos=qos, rules=rules)

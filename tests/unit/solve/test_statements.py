@@ -10,7 +10,9 @@ from tests.unit.solve.problems import locate, machine, node_class
 
 
 def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
-    """`code place: message` of each diagnostic, on 4 cores with 2 threads of which CPU 7 is offline."""
+    """`code place: message` of each diagnostic, on 4 cores with 2 threads of which CPU 7 is
+    offline.
+    """
     node = node_class(machine(4, 2, offline=CpuSet([7])), pools, policy)
     assert statements.check(node, lambda _: None) == [
         each._replace(position=None, labels=()) for each in statements.check(node, locate)
@@ -23,26 +25,44 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
     [
         ({"reserved": {"cores": 1}}, []),
         ({"reserved": "0,4", "isolated": "1-3,5-6"}, []),
-        ({"reserved": "0,4", "shared": "0,4"}, ["CP211: CPUs 0,4 are listed for reserved and for shared"]),
+        (
+            {"reserved": "0,4", "shared": "0,4"},
+            ["CP211: CPUs 0,4 are listed for reserved and for shared"],
+        ),
         (
             {"reserved": ""},
-            ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static", "CP214: CPU 0 is not in reserved"],
+            [
+                "CP212: pool reserved has no CPU, and cpuManagerPolicy is static",
+                "CP214: CPU 0 is not in reserved",
+            ],
         ),
-        ({"reserved": {"count": 0}}, ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"]),
-        ({"reserved": {"cores": 0}}, ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"]),
+        (
+            {"reserved": {"count": 0}},
+            ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"],
+        ),
+        (
+            {"reserved": {"cores": 0}},
+            ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"],
+        ),
         (
             {"reserved": "rest", "isolated": "rest", "offlined": "rest"},
             ["CP213: reserved, isolated and offlined take the rest, and only one pool can"],
         ),
         ({"reserved": "1,5"}, ["CP214: CPU 0 is not in reserved"]),
         ({"reserved": {"cores": 1}, "isolated": "0,4"}, ["CP214: CPU 0 is not in reserved"]),
-        ({"reserved": "0,4,8-9"}, ["CP350: reserved lists CPUs 8-9, and hardware icx has only CPUs 0-7"]),
+        (
+            {"reserved": "0,4,8-9"},
+            ["CP350: reserved lists CPUs 8-9, and hardware icx has only CPUs 0-7"],
+        ),
         (
             {"reserved": "0,4", "offlined": "7"},
             ["CP351: offlined lists CPU 7, and it is offline on the nodes of class ran-icx"],
         ),
         ({"reserved": "0"}, ["CP352: reserved lists CPU 0 without CPU 4 of the same core"]),
-        ({"reserved": "0-1"}, ["CP352: reserved lists CPUs 0-1 without CPUs 4-5 of the same cores"]),
+        (
+            {"reserved": "0-1"},
+            ["CP352: reserved lists CPUs 0-1 without CPUs 4-5 of the same cores"],
+        ),
         ({"reserved": {"cpus": "0", "wholeCores": False}}, []),
         ({"reserved": "0,3-4"}, []),  # CPU 7, the sibling of 3, is offline
         (
@@ -54,7 +74,10 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
             ["CP214: CPU 0 is not in reserved"],
         ),
         (
-            {"reserved": {"cores": 1}, "isolated": {"cpus": "0-2,4-6", "partitions": {"dpdk": "0,4"}}},
+            {
+                "reserved": {"cores": 1},
+                "isolated": {"cpus": "0-2,4-6", "partitions": {"dpdk": "0,4"}},
+            },
             ["CP214: CPU 0 is not in reserved"],
         ),
         (
@@ -73,7 +96,8 @@ def test_check(pools: dict[str, Any], messages: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "sibling"), [("isolated", "isolated"), ("offlined", "idle"), ("isolated", "bestEffort")]
+    ("name", "sibling"),
+    [("isolated", "isolated"), ("offlined", "idle"), ("isolated", "bestEffort")],
 )
 def test_siblings_that_no_other_pool_can_have(name: str, sibling: str) -> None:
     pools = {"reserved": {"cores": 1}, name: {"cores": 1, "sibling": sibling}}
@@ -82,12 +106,20 @@ def test_siblings_that_no_other_pool_can_have(name: str, sibling: str) -> None:
 
 
 def test_threads_of_isolated_cannot_be_its_partitions_alone() -> None:
-    pools = {"reserved": "rest", "isolated": {"sibling": "isolated.a", "partitions": {"a": {"cores": 1}}}}
+    pools = {
+        "reserved": "rest",
+        "isolated": {"sibling": "isolated.a", "partitions": {"a": {"cores": 1}}},
+    }
     assert [each[:5] for each in found(pools)] == ["CP216"]
 
 
 def test_everything_is_said_at_once() -> None:
-    codes = [each[:5] for each in found({"reserved": "1,9", "shared": "1,7", "isolated": "rest", "offlined": "rest"})]
+    codes = [
+        each[:5]
+        for each in found(
+            {"reserved": "1,9", "shared": "1,7", "isolated": "rest", "offlined": "rest"}
+        )
+    ]
     assert codes == ["CP213", "CP211", "CP350", "CP351", "CP352", "CP352", "CP214"]
 
 

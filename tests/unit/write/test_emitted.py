@@ -1,4 +1,6 @@
-"""Files are read again before they are written, compared with what they say, and checked against schemas."""
+"""Files are read again before they are written, compared with what they say, and checked against
+schemas.
+"""
 
 import json
 import subprocess
@@ -13,9 +15,9 @@ import yaml
 
 from cpuplan import backends, pipeline
 from cpuplan.backends import openshift
-from cpuplan.components import kubelet_schema
-from cpuplan.delivery import DeliverySpec
 from cpuplan.emit import to_yaml
+from cpuplan.kubelet.config import schema as kubelet_schema
+from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.write import emitted
 from tests import named_cases
@@ -37,7 +39,11 @@ OURS: dict[str, NodePlan] = {
     "profile": plan(regular(cores=8), shared="2", target={"mode": "performanceProfile"}, spec=FULL),
     "hosted": plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"}),
     "kubernetes": plan(
-        regular(cores=8), shared="2", platform="kubernetes", version="1.36", spec={"runtime": FULL["runtime"]}
+        regular(cores=8),
+        shared="2",
+        platform="kubernetes",
+        version="1.36",
+        spec={"runtime": FULL["runtime"]},
     ),
     "split": plan(target={"mixedHardware": "split"}),
 }
@@ -79,7 +85,13 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 def ways(value: Any, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The way to every value of a document but the whole."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, inner in items:
         yield (*way, key)
         yield from ways(inner, (*way, key))
@@ -100,7 +112,9 @@ def changed(value: Any, way: tuple[str | int, ...], key: str | None) -> Any:
 
 @pytest.mark.parametrize("node", OURS.values(), ids=OURS)
 def test_a_wrong_type_anywhere_is_found(node: NodePlan) -> None:
-    """Whatever a backend gets wrong: each value of each object, and each mapping with fields of its own."""
+    """Whatever a backend gets wrong: each value of each object, and each mapping with fields of its
+    own.
+    """
     tried = 0
     for path, data in tree(node).items():
         if not path.endswith((".yaml", "kubelet.conf.d/90-cpuplan.conf")):
@@ -115,7 +129,9 @@ def test_a_wrong_type_anywhere_is_found(node: NodePlan) -> None:
         for way in (("spec",), ("metadata",)):
             if isinstance(document.get(way[0]), dict):
                 wrong = to_yaml(changed(document, way, "unheardOf")).encode()
-                assert [one for one in emitted.check({path: wrong}) if "unheardOf" in one.message], (path, way)
+                assert [
+                    one for one in emitted.check({path: wrong}) if "unheardOf" in one.message
+                ], (path, way)
     assert tried > 50
 
 
@@ -133,9 +149,21 @@ def test_a_wrong_type_anywhere_is_found(node: NodePlan) -> None:
             "[crio.runtime]\ninfra_ctr_cpuset = 1\n",
             "at $.crio.runtime.infra_ctr_cpuset",
         ),
-        ("nodes/a/b/etc/crio/crio.conf.d/x", "[crio.runtime]\nshared_cpu_set = '1'\n", "shared_cpu_set"),
-        ("nodes/a/b/etc/kubernetes/kubelet.conf.d/x", "kind: KubeletConfiguration\nmaxPod: 1\n", "maxPod"),
-        ("nodes/a/b/etc/crio/crio.conf.d/x", '[crio.runtime]\nshared_cpuset = "1\\n"\n', "shared_cpuset"),
+        (
+            "nodes/a/b/etc/crio/crio.conf.d/x",
+            "[crio.runtime]\nshared_cpu_set = '1'\n",
+            "shared_cpu_set",
+        ),
+        (
+            "nodes/a/b/etc/kubernetes/kubelet.conf.d/x",
+            "kind: KubeletConfiguration\nmaxPod: 1\n",
+            "maxPod",
+        ),
+        (
+            "nodes/a/b/etc/crio/crio.conf.d/x",
+            '[crio.runtime]\nshared_cpuset = "1\\n"\n',
+            "shared_cpuset",
+        ),
         (".cpuplan/classes/a/b.json", "[]", "is not of type 'object'"),
     ],
 )
@@ -143,7 +171,9 @@ def test_what_nobody_could_read(path: str, text: str, words: str) -> None:
     assert any(words in one.message for one in emitted.check({path: text.encode()}))
 
 
-@pytest.mark.parametrize("text", ["name: 1e3", "name: 0x1f", "name: off", "name: 2026-01-01", "name: a: b", "name:  a"])
+@pytest.mark.parametrize(
+    "text", ["name: 1e3", "name: 0x1f", "name: off", "name: 2026-01-01", "name: a: b", "name:  a"]
+)
 def test_a_file_is_read_as_what_it_was_made_from(text: str) -> None:
     """Text that loses its quotes is a number, a date or nothing to some reader."""
     lines = "apiVersion: v1\nkind: Namespace\nmetadata:\n  annotations: {}\n  name: a\n"
@@ -170,16 +200,24 @@ def test_equal_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return problems(path, data)
 
     monkeypatch.setattr(emitted, "_problems", counted)
-    nodes = {f"clusters/a/expected/nrt/n-{number}.yaml": f"kind: X\nname: n-{number}\n".encode() for number in range(9)}
+    nodes = {
+        f"clusters/a/expected/nrt/n-{number}.yaml": f"kind: X\nname: n-{number}\n".encode()
+        for number in range(9)
+    }
     emitted.check(nodes)
     assert count == 1
 
 
 @pytest.mark.parametrize("arguments", [["compile"], ["compile", "--check"]])
 def test_nothing_wrong_is_written(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A backend that writes text where MachineConfig has a list: the object and the field are named."""
+    """A backend that writes text where MachineConfig has a list: the object and the field are
+    named.
+    """
     project = make_project(tmp_path / "project", REPOSITORY / "tests/cases/telco-du")
     (project / "intents/plan.lock.yaml").unlink(missing_ok=True)
     monkeypatch.setattr("cpuplan.components.kernel.arguments", lambda _settings: "quiet")
@@ -201,7 +239,9 @@ def test_jsonschema_is_loaded_for_what_is_new_only(tmp_path: Path) -> None:
     for comment, loaded in (("", "True"), ("# one\n", "False")):
         intent = project / "intents/main.yaml"
         intent.write_text(comment + intent.read_text())
-        done = subprocess.run([sys.executable, "-c", code, project], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, project], capture_output=True, text=True, check=True
+        )
         assert done.stdout.split() == ["0", loaded]
 
 

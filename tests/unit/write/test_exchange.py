@@ -1,7 +1,8 @@
 """Runs that are killed anywhere, and others who write in the folder at the worst moment.
 
-A forked child counts its audit events (every open, link, rename, mkdir, unlink, listing ...) and kills itself at the
-N-th, for every N: the disk is then as a kill between two system calls leaves it.
+A forked child counts its audit events (every open, link, rename, mkdir, unlink, listing ...) and
+kills itself at the N-th, for every N: the disk is then as a kill between two system calls leaves
+it.
 """
 
 import os
@@ -21,21 +22,28 @@ from tests.git_projects import git
 
 OLD = {"gone/a": b"old", "nodes/a": b"old", "nodes/b": b"same", "plan.json": b"{}"}
 NEW = {"added/a": b"new", "nodes/a": b"new", "nodes/b": b"same", "plan.json": b"[]"}
-#: A flag that renameat2(2) does not know: it fails with EINVAL, as on file systems without the exchange.
+#: A flag that renameat2(2) does not know: it fails with EINVAL, as on file systems without the
+#: exchange.
 UNKNOWN_FLAG = 1 << 10
 WATCHED = ("open", "os.", "shutil.", "ctypes.", "fcntl.")
 
 
 @pytest.fixture(params=["exchange", "renames"])
 def atomic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the file system can exchange two folders; without it, the run after a kill completes the renames."""
+    """Whether the file system can exchange two folders; without it, the run after a kill completes
+    the renames.
+    """
     if request.param == "renames":
         monkeypatch.setattr(exchange, "RENAME_EXCHANGE", UNKNOWN_FLAG)
     return bool(request.param == "exchange")
 
 
-def in_child(action: Callable[[], object], watch: Callable[[str, tuple[object, ...]], None]) -> bool:
-    """Run `action` in a forked process that tells `watch` its audit events; whether it came to its end."""
+def in_child(
+    action: Callable[[], object], watch: Callable[[str, tuple[object, ...]], None]
+) -> bool:
+    """Run `action` in a forked process that tells `watch` its audit events; whether it came to its
+    end.
+    """
     if (child := os.fork()) == 0:
         busy = False
 
@@ -73,7 +81,9 @@ def kill_at(number: int) -> Callable[[str, tuple[object, ...]], None]:
 
 
 def kill_points(prepare: Callable[[], object], action: Callable[[], object]) -> Iterator[int]:
-    """Prepare, run `action` killed at its first event; again with its second, and so on until it comes to its end."""
+    """Prepare, run `action` killed at its first event; again with its second, and so on until it
+    comes to its end.
+    """
     for number in count(1):
         prepare()
         if in_child(action, kill_at(number)):
@@ -95,7 +105,9 @@ def at_journal(act: Callable[[], object]) -> Callable[[str, tuple[object, ...]],
     return watch
 
 
-def then_kill_at(number: int, act: Callable[[], object]) -> Callable[[str, tuple[object, ...]], None]:
+def then_kill_at(
+    number: int, act: Callable[[], object]
+) -> Callable[[str, tuple[object, ...]], None]:
     """Act when the exchange is next, and kill at the N-th event from there on."""
     kill = kill_at(number)
     acted = False
@@ -116,12 +128,20 @@ def then_kill_at(number: int, act: Callable[[], object]) -> Callable[[str, tuple
 
 
 def content(root: Path) -> dict[str, object]:
-    """All below `root`, with mode; foreign files and folders (named `my...`) also with inode or time."""
+    """All below `root`, with mode; foreign files and folders (named `my...`) also with inode or
+    time.
+    """
     found: dict[str, object] = {}
     for path in root.rglob("*"):
         status = os.lstat(path)
-        data = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
-        identity = (0 if path.is_dir() else status.st_ino, status.st_mtime_ns) if path.name.startswith("my") else ()
+        data = (
+            os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+        )
+        identity = (
+            (0 if path.is_dir() else status.st_ino, status.st_mtime_ns)
+            if path.name.startswith("my")
+            else ()
+        )
         found[path.relative_to(root).as_posix()] = (data, status.st_mode, identity)
     return found
 
@@ -244,7 +264,18 @@ def test_late_changes_of_foreign_files_are_carried_over(tmp_path: Path, atomic: 
         ".cpuplan": "",
         ".cpuplan/manifest": (out / ".cpuplan/manifest").read_bytes(),
         ".cpuplan/written": (out / ".cpuplan/written").read_bytes(),
-        **dict.fromkeys(("added", "gone", "nodes", "my-folder", "my-folder/my-empty", "my-turn", "my-turn/deep"), ""),
+        **dict.fromkeys(
+            (
+                "added",
+                "gone",
+                "nodes",
+                "my-folder",
+                "my-folder/my-empty",
+                "my-turn",
+                "my-turn/deep",
+            ),
+            "",
+        ),
         "gone/my-new": b"late, in a folder that goes",
         "my-folder/my-link": "../plan.json",
         "my-new": b"late",
@@ -267,7 +298,10 @@ def test_late_changes_survive_a_kill(tmp_path: Path, atomic: bool) -> None:
         renew(out)
         done = in_child(lambda: write_tree(out, NEW), then_kill_at(number, act))
         write_tree(out, NEW)
-        assert [(out / name).read_text() for name in ("my-new", "nodes/my-notes")] == ["late", "late"], number
+        assert [(out / name).read_text() for name in ("my-new", "nodes/my-notes")] == [
+            "late",
+            "late",
+        ], number
         assert (out / "nodes/a").read_text() == "new"
         assert os.listdir(tmp_path) == ["out"], number
         if done:
@@ -276,9 +310,12 @@ def test_late_changes_survive_a_kill(tmp_path: Path, atomic: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "code"), [("added/a", "CP602"), ("added", "CP602"), ("plan.json", "CP603"), ("gone/a", "CP603")]
+    ("path", "code"),
+    [("added/a", "CP602"), ("added", "CP602"), ("plan.json", "CP603"), ("gone/a", "CP603")],
 )
-def test_late_changes_of_our_files_stop_the_run(tmp_path: Path, atomic: bool, path: str, code: str) -> None:
+def test_late_changes_of_our_files_stop_the_run(
+    tmp_path: Path, atomic: bool, path: str, code: str
+) -> None:
     out = tmp_path / "out"
     renew(out)
     before = content(out)
@@ -311,7 +348,9 @@ def test_files_that_keep_changing_stop_the_run(tmp_path: Path) -> None:
             os.utime(out / "plan.json", ns=(0, next(times)))
 
     def run() -> None:
-        with pytest.raises(CpuplanError, match=r"CP607: .*/out cannot be read or written: its files keep changing"):
+        with pytest.raises(
+            CpuplanError, match=r"CP607: .*/out cannot be read or written: its files keep changing"
+        ):
             write_tree(out, NEW)
 
     assert in_child(run, touch)
@@ -320,14 +359,17 @@ def test_files_that_keep_changing_stop_the_run(tmp_path: Path) -> None:
 
 
 def test_order_of_the_steps(tmp_path: Path) -> None:
-    """The tree is on disk before its journal says so; and the journal goes before the old tree, of which the next run
-    would otherwise think that others had deleted files."""
+    """The tree is on disk before its journal says so; and the journal goes before the old tree, of
+    which the next run would otherwise think that others had deleted files.
+    """
     renew(tmp_path / "out")
     record = tmp_path / "record"
 
     def watch(event: str, args: tuple[object, ...]) -> None:
         name = {"ctypes.dlsym": 1, "open": 0, "os.remove": 0}.get(event)
-        if name is not None and str(args[name]).endswith(("syncfs", "renameat2", "/journal", "/plan.json")):
+        if name is not None and str(args[name]).endswith(
+            ("syncfs", "renameat2", "/journal", "/plan.json")
+        ):
             with record.open("a") as file:
                 file.write(f"{event} {os.path.basename(str(args[name]))}\n")
 
@@ -352,9 +394,17 @@ def test_folder_deleted_meanwhile(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("event", "exchanged"),
-    [("os.mkdir", False), ("os.link", False), ("ctypes.dlsym", False), ("os.remove", True), ("os.rmdir", True)],
+    [
+        ("os.mkdir", False),
+        ("os.link", False),
+        ("ctypes.dlsym", False),
+        ("os.remove", True),
+        ("os.rmdir", True),
+    ],
 )
-def test_interrupted_run_cleans_up(tmp_path: Path, atomic: bool, event: str, exchanged: bool) -> None:
+def test_interrupted_run_cleans_up(
+    tmp_path: Path, atomic: bool, event: str, exchanged: bool
+) -> None:
     out = tmp_path / "out"
     renew(out)
     before = content(out)
@@ -377,13 +427,17 @@ def test_interrupted_run_cleans_up(tmp_path: Path, atomic: bool, event: str, exc
 
 
 def of_a_killed_run(out: Path, *, renames: bool) -> stage.Stage:
-    """The stage of a run that was killed between the exchange and its settlement; by renames: in their middle."""
+    """The stage of a run that was killed between the exchange and its settlement; by renames: in
+    their middle.
+    """
     made = stage.stage_of(out)
     stage.begin(made)
     shutil.copytree(out, made.tree)
     (made.tree / "planted").write_text("from the new tree")
     entries = {"nodes": tree.Entry(tree.FOLDER)}
-    stage.write_journal(made, stage.Journal(made.tree.stat().st_ino, out.stat().st_ino, entries, frozenset()))
+    stage.write_journal(
+        made, stage.Journal(made.tree.stat().st_ino, out.stat().st_ino, entries, frozenset())
+    )
     out.rename(made.old)
     if not renames:
         made.tree.rename(out)
@@ -404,8 +458,12 @@ def test_a_stage_of_this_machine_is_settled(tmp_path: Path, renames: bool) -> No
 
 @pytest.mark.parametrize("renames", [False, True])
 @pytest.mark.parametrize("with_out", [False, True])
-def test_a_stage_that_came_with_a_repository_is_not_touched(tmp_path: Path, renames: bool, with_out: bool) -> None:
-    """Git keeps no empty folders and no inodes: what it brings has no mark, whatever else is in it."""
+def test_a_stage_that_came_with_a_repository_is_not_touched(
+    tmp_path: Path, renames: bool, with_out: bool
+) -> None:
+    """Git keeps no empty folders and no inodes: what it brings has no mark, whatever else is in
+    it.
+    """
     there = tmp_path / "there"
     write_tree(there / "out", OLD)
     of_a_killed_run(there / "out", renames=renames)
@@ -464,7 +522,9 @@ def test_journals_that_are_none(tmp_path: Path, marked: bool) -> None:
         made = stage.stage_of(out)
         (stage.begin if marked else lambda each: each.folder.mkdir())(made)
         shutil.copytree(out, made.tree)
-        written = text.replace("NEW", str(out.stat().st_ino)).replace("OLD", str(made.tree.stat().st_ino))
+        written = text.replace("NEW", str(out.stat().st_ino)).replace(
+            "OLD", str(made.tree.stat().st_ino)
+        )
         made.journal.write_bytes(written.encode(errors="surrogatepass"))
         if marked:
             write_tree(out, NEW)
@@ -556,4 +616,7 @@ def test_what_a_killed_run_leaves_is_nothing_for_git(tmp_path: Path) -> None:
     made.tree.mkdir()
     (made.tree / "half").write_text("written")
     git(tmp_path, "init", "-q")
-    assert "cpuplan-stage" not in git(tmp_path, "status", "--porcelain", "--untracked-files=all").stdout
+    assert (
+        "cpuplan-stage"
+        not in git(tmp_path, "status", "--porcelain", "--untracked-files=all").stdout
+    )

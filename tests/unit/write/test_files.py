@@ -1,4 +1,6 @@
-"""What is written, kept, refused and reported; the instant of the exchange is in test_exchange.py."""
+"""What is written, kept, refused and reported; the instant of the exchange is in
+test_exchange.py.
+"""
 
 import fcntl
 import os
@@ -11,10 +13,21 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.load.inputs import LOCK_PATH, Inputs
-from cpuplan.write.files import Changes, Locked, compare_tree, write_compiled, write_file, write_tree
+from cpuplan.read.inputs import LOCK_PATH, Inputs
+from cpuplan.write.files import (
+    Changes,
+    Locked,
+    compare_tree,
+    write_compiled,
+    write_file,
+    write_tree,
+)
 
-FILES = {"nodes/a/kubelet.conf": b"reserved: 0-1\n", "nodes/b/kubelet.conf": b"reserved: 0\n", "plan.json": b"{}\n"}
+FILES = {
+    "nodes/a/kubelet.conf": b"reserved: 0-1\n",
+    "nodes/b/kubelet.conf": b"reserved: 0\n",
+    "plan.json": b"{}\n",
+}
 NOBODY = 65534
 
 
@@ -27,7 +40,9 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A folder that a user other than root can reach and write, for tests that give up root's powers."""
+    """A folder that a user other than root can reach and write, for tests that give up root's
+    powers.
+    """
     with tempfile.TemporaryDirectory() as folder:
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
@@ -40,12 +55,20 @@ def content(root: Path) -> dict[str, object]:
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if not name.startswith(".cpuplan"):
-            found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+            found[name] = (
+                os.readlink(path)
+                if path.is_symlink()
+                else path.read_bytes()
+                if path.is_file()
+                else None
+            )
     return found
 
 
 def state(root: Path) -> list[tuple[str, int, int, int]]:
-    """Path, inode, mode and time of everything below and including `root`: whether anything at all was written."""
+    """Path, inode, mode and time of everything below and including `root`: whether anything at all
+    was written.
+    """
     status = {str(path): os.lstat(path) for path in (root, *root.rglob("*"))}
     return sorted((path, s.st_ino, s.st_mode, s.st_mtime_ns) for path, s in status.items())
 
@@ -93,7 +116,11 @@ def test_first_run_writes_everything(tmp_path: Path) -> None:
 def test_only_differences_are_written(out: Path) -> None:
     kept = (out / "plan.json").stat()
     (out / "nodes/a/kubelet.conf").chmod(0o640)
-    files = {"nodes/a/kubelet.conf": b"new\n", "nodes/c/kubelet.conf": b"", "plan.json": FILES["plan.json"]}
+    files = {
+        "nodes/a/kubelet.conf": b"new\n",
+        "nodes/c/kubelet.conf": b"",
+        "plan.json": FILES["plan.json"],
+    }
     assert write_tree(out, files) == Changes(
         added=("nodes/c/kubelet.conf",),
         changed=("nodes/a/kubelet.conf",),
@@ -137,7 +164,11 @@ def test_files_and_folders_change_roles(out: Path) -> None:
         "nodes",
         "plan.json/x",
     )
-    assert content(out) == {"nodes": b"now a file", "plan.json": None, "plan.json/x": b"now in a folder"}
+    assert content(out) == {
+        "nodes": b"now a file",
+        "plan.json": None,
+        "plan.json/x": b"now in a folder",
+    }
 
 
 def test_foreign_things_stay_untouched(out: Path) -> None:
@@ -149,7 +180,9 @@ def test_foreign_things_stay_untouched(out: Path) -> None:
     (out / "mine/link").symlink_to("/nowhere")
     (out / "mine/up").symlink_to("..")
     os.mkfifo(out / "mine/pipe")
-    for number, name in enumerate(("README", "nodes/b/notes", "mine/empty", "mine/private", "mine/pipe", "mine")):
+    for number, name in enumerate(
+        ("README", "nodes/b/notes", "mine/empty", "mine/private", "mine/pipe", "mine")
+    ):
         os.utime(out / name, ns=(0, 10**18 + number))
     names = ("README", "nodes/b/notes", "mine/link", "mine/up", "mine/pipe")
     folders = ("mine", "mine/empty", "mine/private")
@@ -177,7 +210,11 @@ def test_mode_of_the_folder_is_kept(out: Path) -> None:
 def test_time_of_a_folder_tells_whether_its_names_changed(out: Path) -> None:
     for name in ("nodes/a", "nodes/b"):
         os.utime(out / name, ns=(1, 1))
-    write_tree(out, {path: data for path, data in FILES.items() if path != "nodes/a/kubelet.conf"} | {"nodes/a/x": b""})
+    write_tree(
+        out,
+        {path: data for path, data in FILES.items() if path != "nodes/a/kubelet.conf"}
+        | {"nodes/a/x": b""},
+    )
     assert (out / "nodes/a").stat().st_mtime_ns != 1
     assert (out / "nodes/b").stat().st_mtime_ns == 1
 
@@ -231,7 +268,10 @@ def test_foreign_file_is_never_overwritten(out: Path, force: bool) -> None:
     assert codes(lambda: write_tree(out, files, force=force)) == [
         ("CP602", f"{out}/flat is a file that cpuplan did not write, where a folder belongs"),
         ("CP602", f"{out}/folder is a folder that cpuplan did not write, where a file belongs"),
-        ("CP602", f"{out}/link is a symbolic link that cpuplan did not write, where a file belongs"),
+        (
+            "CP602",
+            f"{out}/link is a symbolic link that cpuplan did not write, where a file belongs",
+        ),
         ("CP602", f"{out}/new is a file that cpuplan did not write, where a file belongs"),
         ("CP602", f"{out}/nodes is a folder that cpuplan did not write, where a file belongs"),
     ]
@@ -252,7 +292,10 @@ def test_linked_parent_is_refused(out: Path, tmp_path: Path, force: bool) -> Non
     (out / "nodes").rename(elsewhere)
     (out / "nodes").symlink_to(elsewhere)
     assert codes(lambda: write_tree(out, FILES, force=force)) == [
-        ("CP602", f"{out}/nodes is a symbolic link that cpuplan did not write, where a folder belongs")
+        (
+            "CP602",
+            f"{out}/nodes is a symbolic link that cpuplan did not write, where a folder belongs",
+        )
     ]
     assert write_tree(out, {"plan.json": FILES["plan.json"]}) == Changes(unchanged=1)
     assert content(elsewhere) == {"a": None, "a/kubelet.conf": b"reserved: 0-1\n", "b": None} | {
@@ -290,7 +333,9 @@ def test_missing_file_is_written_again(out: Path) -> None:
     (out / "plan.json").unlink()
     assert write_tree(out, FILES) == Changes(added=("plan.json",), unchanged=2)
     (out / "nodes/a/kubelet.conf").unlink()
-    assert write_tree(out, {"plan.json": b"{}\n"}) == Changes(removed=("nodes/b/kubelet.conf",), unchanged=1)
+    assert write_tree(out, {"plan.json": b"{}\n"}) == Changes(
+        removed=("nodes/b/kubelet.conf",), unchanged=1
+    )
     assert content(out) == {"plan.json": b"{}\n"}
 
 
@@ -379,7 +424,9 @@ def test_permission_denied_leaves_the_old_tree(open_path: Path) -> None:
         ]
         (out / "plan.json").chmod(0o644)
         out.chmod(0o555)
-        assert codes(lambda: write_tree(out, {})) == [("CP607", f"{out} cannot be read or written: Permission denied")]
+        assert codes(lambda: write_tree(out, {})) == [
+            ("CP607", f"{out} cannot be read or written: Permission denied")
+        ]
         out.chmod(0o755)
         assert state(out) == before
         assert os.listdir(open_path) == ["out"]
@@ -388,7 +435,9 @@ def test_permission_denied_leaves_the_old_tree(open_path: Path) -> None:
 
 
 def test_full_disk_leaves_the_old_tree(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A limit on the size of files stands in for the disk's: write(2) fails in the same place, with EFBIG."""
+    """A limit on the size of files stands in for the disk's: write(2) fails in the same place, with
+    EFBIG.
+    """
     monkeypatch.chdir(out.parent)
     before = state(out)
 
@@ -417,7 +466,9 @@ def test_compare_names_everything_and_writes_nothing(out: Path) -> None:
         out, {"nodes/a/kubelet.conf": b"new", "nodes/c": b"", "plan.json": b"[]", "foreign": b"x"}
     )
     assert changes == Changes(
-        added=("nodes/c",), changed=("foreign", "nodes/a/kubelet.conf", "plan.json"), removed=("nodes/b/kubelet.conf",)
+        added=("nodes/c",),
+        changed=("foreign", "nodes/a/kubelet.conf", "plan.json"),
+        removed=("nodes/b/kubelet.conf",),
     )
     assert [(d.code, d.message) for d in diagnostics] == [
         ("CP602", f"{out}/foreign is a file that cpuplan did not write, where a file belongs"),
@@ -439,9 +490,13 @@ def test_compare_before_the_first_run(tmp_path: Path) -> None:
 def test_compare_names_the_manifest_when_only_that_differs(out: Path) -> None:
     manifest = out / ".cpuplan/manifest"
     manifest.write_text(manifest.read_text() + "gone\n")
-    assert [(d.code, d.message.split()[0]) for d in compare_tree(out, FILES)[1]] == [("CP609", str(manifest))]
+    assert [(d.code, d.message.split()[0]) for d in compare_tree(out, FILES)[1]] == [
+        ("CP609", str(manifest))
+    ]
     manifest.unlink()
-    assert [(d.code, d.message.split()[0]) for d in compare_tree(out, FILES)[1]] == [("CP608", str(manifest))]
+    assert [(d.code, d.message.split()[0]) for d in compare_tree(out, FILES)[1]] == [
+        ("CP608", str(manifest))
+    ]
     assert write_tree(out, FILES) == Changes(unchanged=3)
     assert compare_tree(out, FILES) == (Changes(unchanged=3), [])
 
@@ -488,7 +543,8 @@ def test_single_file_on_a_full_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"), [("pipe", "CP111"), ("outside", "CP110"), ("other", "CP611"), ("none", "CP611")]
+    ("kind", "code"),
+    [("pipe", "CP111"), ("outside", "CP110"), ("other", "CP611"), ("none", "CP611")],
 )
 def test_a_lock_that_was_replaced_meanwhile(tmp_path: Path, kind: str, code: str) -> None:
     """It is looked at as it was read: without waiting, and inside the project."""

@@ -1,8 +1,10 @@
-"""The canonical form: every value stays, a second run changes nothing, and what has none is said."""
+"""The canonical form: every value stays, a second run changes nothing, and what has none is
+said.
+"""
 
 import pytest
 
-from cpuplan.load import yaml
+from cpuplan.read import yaml
 from cpuplan.write import format  # noqa: A004
 from cpuplan.write.format import NotFormattable, canonical
 
@@ -40,7 +42,9 @@ def test_what_the_second_reader_refuses(text: str) -> None:
 
 
 def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ruamel takes a second and some megabytes for a few thousand values: what is too large is said before."""
+    """ruamel takes a second and some megabytes for a few thousand values: what is too large is said
+    before.
+    """
     monkeypatch.setattr(format, "_MAX_VALUES", 8)
     canonical("a: [1, 2, 3]\nb: 1\n")
     with pytest.raises(NotFormattable, match="more than 8 keys and values"):

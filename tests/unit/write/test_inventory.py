@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import documents, sysroot
+from cpuplan.importers import documents
 from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
-from cpuplan.importers.tar import TarTree
+from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.trees.tar import TarTree
 from cpuplan.write import inventory
 from cpuplan.write.inventory import Update
 from tests.machines import trees
@@ -23,7 +24,9 @@ def server(*devices: DeviceFacts, memory_kb: int = 1024 * 1024) -> Machine:
 
 def run(folder: Path, machines: dict[str, Machine], cluster: str | None = "lab") -> Update:
     """Import the machines by node name and write what changes."""
-    made = Imported(tuple(Node(name, machine, {}, cluster) for name, machine in sorted(machines.items())))
+    made = Imported(
+        tuple(Node(name, machine, {}, cluster) for name, machine in sorted(machines.items()))
+    )
     known, problems = inventory.read(folder)
     assert not problems
     update = inventory.update(known, documents.kinds_of(made), folder, "{kind}\n")
@@ -54,7 +57,9 @@ def test_first_import_and_again(tmp_path: Path) -> None:
 
 
 def test_edits_stay(tmp_path: Path) -> None:
-    """A renamed and moved document, comments everywhere, other order, style and fields: not a byte changes."""
+    """A renamed and moved document, comments everywhere, other order, style and fields: not a byte
+    changes.
+    """
     machines = {"w0": server(NIC, GPU), "w1": server(NIC, GPU)}
     run(tmp_path, machines)
     (tmp_path / "deep" / "er").mkdir(parents=True)
@@ -63,13 +68,21 @@ def test_edits_stay(tmp_path: Path) -> None:
         gold,
         (f"  name: {NAME}\n", "  # bought in 2024\n  name: gold # ours\n  labels: {room: a}\n"),
         ("  vendor: GenuineIntel\n", ""),
-        ("  hugePageSizes: [2Mi]\n", "  hugePageSizes: [ 2048Ki ]   # as text\n\n  vendor: 'GenuineIntel'\n"),
+        (
+            "  hugePageSizes: [2Mi]\n",
+            "  hugePageSizes: [ 2048Ki ]   # as text\n\n  vendor: 'GenuineIntel'\n",
+        ),
         ('cpus: "0-6:1/2", memory: 1Gi', 'memory: 1024Mi, cpus: "0,2,4,6"'),
         ("    sockets:\n", "    # the sockets\n    sockets:\n      # one\n"),
         ("driver: ice", "driver: ice, name: ens1f0"),
         ("  devices:\n", "\n\n  devices: # cards\n  # the first\n"),
     )
-    edit(tmp_path / "nodes-lab.yaml", (NAME, "gold"), ("name: lab", "name: my-lab"), ("  nodes:", "  # all\n  nodes:"))
+    edit(
+        tmp_path / "nodes-lab.yaml",
+        (NAME, "gold"),
+        ("name: lab", "name: my-lab"),
+        ("  nodes:", "  # all\n  nodes:"),
+    )
     (tmp_path / "notes.yaml").write_text("# nothing yet\n")
     assert run(tmp_path, machines) == Update({})
     assert run(tmp_path, machines, cluster=None) == Update({})
@@ -99,18 +112,25 @@ def test_one_of_many(tmp_path: Path) -> None:
     assert other.startswith(f"hardware-{NAME}-")
     assert len(update.files) == 2
     nodes = (tmp_path / "nodes-lab.yaml").read_text()
-    assert f'- {{name: "w[0-1]"}}\n  - {{name: w3}}\n  - {{name: w2, hardware: {other[9:-5]}}}\n' in nodes
+    assert (
+        f'- {{name: "w[0-1]"}}\n  - {{name: w3}}\n  - {{name: w2, hardware: {other[9:-5]}}}\n'
+        in nodes
+    )
     assert update.notes == (
         f"w2: not the Hardware {NAME} that other nodes have; it is called {other[9:-5]}",
         "cluster lab has nodes that were not read, and they stay as they are: w[0-1], w3",
     )
     assert run(tmp_path, {"w2": server(NIC, GPU)}).files == {}
     # When all of its nodes were read, a document changes.
-    assert names(run(tmp_path, {f"w{number}": server(NIC, GPU) for number in range(4)})) == ["nodes-lab.yaml"]
+    assert names(run(tmp_path, {f"w{number}": server(NIC, GPU) for number in range(4)})) == [
+        "nodes-lab.yaml"
+    ]
 
 
 def test_all_changed(tmp_path: Path) -> None:
-    """All nodes got a card, and one more memory: the document that they had is that of most of them."""
+    """All nodes got a card, and one more memory: the document that they had is that of most of
+    them.
+    """
     run(tmp_path, {f"w{number}": server(NIC) for number in range(4)})
     path = tmp_path / f"hardware-{NAME}.yaml"
     edit(path, (NAME, "gold"), ("model:", "# ours\n  model:"))
@@ -123,15 +143,23 @@ def test_all_changed(tmp_path: Path) -> None:
     assert "# ours" in text
     assert "0000:3b" in text
     assert "memory: 1Gi" in text
-    assert run(tmp_path, {"w3": large} | {f"w{number}": server(NIC, GPU) for number in range(3)}).files == {}
+    assert (
+        run(tmp_path, {"w3": large} | {f"w{number}": server(NIC, GPU) for number in range(3)}).files
+        == {}
+    )
 
 
 def test_new_and_lost_nodes(tmp_path: Path) -> None:
     run(tmp_path, {"w0": server(NIC), "w1": server(NIC)})
     update = run(tmp_path, {"w1": server(NIC), "w2": server(NIC), "db": server(NIC)})
     assert names(update) == ["nodes-lab.yaml"]
-    assert '  nodes:\n  - {name: "w[0-2]"}\n  - {name: db}\n' in (tmp_path / "nodes-lab.yaml").read_text()
-    assert update.notes == ("cluster lab has nodes that were not read, and they stay as they are: w0",)
+    assert (
+        '  nodes:\n  - {name: "w[0-2]"}\n  - {name: db}\n'
+        in (tmp_path / "nodes-lab.yaml").read_text()
+    )
+    assert update.notes == (
+        "cluster lab has nodes that were not read, and they stay as they are: w0",
+    )
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -144,8 +172,12 @@ def test_by_hand(tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text(text)
     update = run(tmp_path, {"w0": server(NIC)})
     assert names(update) == [f"hardware-{NAME}.yaml", "site.yaml"]
-    assert (tmp_path / "site.yaml").read_text() == text.replace("hardware: gold", f"hardware: {NAME}")
-    assert update.notes == ("Hardware gold is of no node any more: remove it if you do not need it",)
+    assert (tmp_path / "site.yaml").read_text() == text.replace(
+        "hardware: gold", f"hardware: {NAME}"
+    )
+    assert update.notes == (
+        "Hardware gold is of no node any more: remove it if you do not need it",
+    )
 
 
 def test_less_is_told(tmp_path: Path) -> None:
@@ -160,7 +192,9 @@ def test_less_is_told_of_one_of_many(tmp_path: Path) -> None:
     """Nor does it give a node a document of its own; that the two differ is said."""
     machine = server(NIC)
     run(tmp_path, {"w0": machine, "w1": machine})
-    guess = machine._replace(devices=(), huge_page_sizes=(), core_ids=dict.fromkeys(range(8), 7), kubelet=None)
+    guess = machine._replace(
+        devices=(), huge_page_sizes=(), core_ids=dict.fromkeys(range(8), 7), kubelet=None
+    )
     update = run(tmp_path, {"w1": guess})
     assert update.files == {}
     assert update.notes == (

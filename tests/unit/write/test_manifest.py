@@ -42,7 +42,10 @@ def test_both_sides_of_a_merge_are_read() -> None:
         (b"# cpuplan manifest 1\na\n", f"its first line is not `{HEAD[:-1]}`"),
         (f"{HEAD}../x\n".encode(), "'../x' is not a path inside the folder"),
         (f"{HEAD}/etc/x\n".encode(), "'/etc/x' is not a path inside the folder"),
-        (f"{HEAD}.cpuplan/manifest\n".encode(), "'.cpuplan/manifest' is not a path inside the folder"),
+        (
+            f"{HEAD}.cpuplan/manifest\n".encode(),
+            "'.cpuplan/manifest' is not a path inside the folder",
+        ),
     ],
 )
 def test_damaged_manifest_is_refused(text: bytes, problem: str) -> None:
@@ -86,7 +89,9 @@ def test_the_note_of_what_was_written_is_read_back() -> None:
     ],
 )
 def test_paths_that_no_backend_may_ask_for(paths: list[str]) -> None:
-    with pytest.raises(ValueError, match=r"not a path|where case is ignored|both a file and a folder"):
+    with pytest.raises(
+        ValueError, match=r"not a path|where case is ignored|both a file and a folder"
+    ):
         check_paths(paths)
 
 

@@ -16,9 +16,17 @@ GPU = {"address": "0000:3b:00.0", "class": "gpu"}
     ("old", "new", "expected"),
     [
         # what says the same stays as it is written
-        ({"topology": {"cores": [{"threads": ["0,1,2,3", "4-7"]}]}}, {"topology": {"cores": CORES}}, None),
+        (
+            {"topology": {"cores": [{"threads": ["0,1,2,3", "4-7"]}]}},
+            {"topology": {"cores": CORES}},
+            None,
+        ),
         ({"hugePageSizes": ["2048Ki", "1Gi"]}, {"hugePageSizes": Flow(["2Mi", "1Gi"])}, None),
-        ({"topology": {"cores": CORES, "offline": 8}}, {"topology": {"cores": CORES, "offline": "8"}}, None),
+        (
+            {"topology": {"cores": CORES, "offline": 8}},
+            {"topology": {"cores": CORES, "offline": "8"}},
+            None,
+        ),
         ({"model": "Xeon", "vendor": "Intel"}, {"vendor": "Intel", "model": "Xeon"}, None),
         # the kernel keeps some memory; a DIMM is more
         (
@@ -42,7 +50,12 @@ GPU = {"address": "0000:3b:00.0", "class": "gpu"}
         ({"devices": [GPU]}, {"devices": [NIC, GPU]}, {"devices": [NIC, GPU]}),
         (
             {"topology": {"cores": CORES, "caches": [{"level": 3, "per": "socket", "ids": "0-1"}]}},
-            {"topology": {"cores": CORES, "caches": [{"level": 2, "per": "core"}, {"level": 3, "cpus": ["0-7"]}]}},
+            {
+                "topology": {
+                    "cores": CORES,
+                    "caches": [{"level": 2, "per": "core"}, {"level": 3, "cpus": ["0-7"]}],
+                }
+            },
             {
                 "topology": {
                     "cores": CORES,
@@ -51,9 +64,17 @@ GPU = {"address": "0000:3b:00.0", "class": "gpu"}
             },
         ),
         # new keys come behind the ones that they follow in a new document
-        ({"devices": [], "vendor": "a"}, {"vendor": "a", "model": "b"}, {"devices": [], "vendor": "a", "model": "b"}),
+        (
+            {"devices": [], "vendor": "a"},
+            {"vendor": "a", "model": "b"},
+            {"devices": [], "vendor": "a", "model": "b"},
+        ),
         # of a hand-written machine, the topology takes the place
-        ({"regular": {"coresPerSocket": 4}}, {"topology": {"cores": CORES}}, {"topology": {"cores": CORES}}),
+        (
+            {"regular": {"coresPerSocket": 4}},
+            {"topology": {"cores": CORES}},
+            {"topology": {"cores": CORES}},
+        ),
     ],
 )
 def test_merge(old: dict[str, Any], new: dict[str, Any], expected: dict[str, Any] | None) -> None:
@@ -65,7 +86,12 @@ def test_merge(old: dict[str, Any], new: dict[str, Any], expected: dict[str, Any
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("offline", "8-9"), ("dies", [{"id": 0, "cpus": "0-7"}]), ("kubelet", {"sockets": 2}), ("clusters", ["0-3"])],
+    [
+        ("offline", "8-9"),
+        ("dies", [{"id": 0, "cpus": "0-7"}]),
+        ("kubelet", {"sockets": 2}),
+        ("clusters", ["0-3"]),
+    ],
 )
 def test_told_by_absence(key: str, value: Any) -> None:
     """The kernel's own files tell that there are none; other formats may not tell them."""
@@ -76,9 +102,14 @@ def test_told_by_absence(key: str, value: Any) -> None:
 
 
 def test_tells_less() -> None:
-    """Of the same CPUs, a format without memory and devices is not believed about the rest; it adds what is new."""
+    """Of the same CPUs, a format without memory and devices is not believed about the rest; it adds
+    what is new.
+    """
     node = {"id": 0, "cpus": "0-7", "memory": "1Gi"}
-    old = {"architecture": "aarch64", "topology": {"cores": CORES, "numaNodes": [node], "sockets": []}}
+    old = {
+        "architecture": "aarch64",
+        "topology": {"cores": CORES, "numaNodes": [node], "sockets": []},
+    }
     new = {
         "architecture": "x86_64",
         "model": "Kunpeng",
@@ -98,15 +129,23 @@ def test_tells_less() -> None:
 
 def test_other_cpus() -> None:
     """Groups of CPUs that are not there any more would make the document wrong."""
-    old = {"topology": {"cores": CORES, "caches": [{"level": 3, "cpus": ["0-7"]}]}, "devices": [NIC]}
+    old = {
+        "topology": {"cores": CORES, "caches": [{"level": 3, "cpus": ["0-7"]}]},
+        "devices": [NIC],
+    }
     new = {"topology": {"cores": [{"threads": ["0-1", "2-3"]}]}}
     assert merge_hardware(old, new, complete=False) == {**new, "devices": [NIC]}
 
 
 def test_software() -> None:
-    """Drivers and configured pages are no facts of hardware, and follow the machine all the same."""
+    """Drivers and configured pages are no facts of hardware, and follow the machine all the
+    same.
+    """
     node = {"id": 0, "cpus": "0-7"}
-    old = {"topology": {"cores": CORES, "numaNodes": [{**node, "hugePages": {"1Gi": 4}}]}, "devices": [NIC]}
+    old = {
+        "topology": {"cores": CORES, "numaNodes": [{**node, "hugePages": {"1Gi": 4}}]},
+        "devices": [NIC],
+    }
     new = {"topology": {"cores": CORES, "numaNodes": [node]}, "devices": [{**NIC, "driver": "ice"}]}
     assert same_facts(old, new, complete=True)
     merged = merge_hardware(old, new, complete=True)
@@ -121,8 +160,16 @@ def test_software() -> None:
         (["a"], ["c", "d"], [0, None]),
         ([NIC, GPU], [GPU, NIC], [1, None]),
         # groups of nodes, renamed; not so devices and what has ids
-        ([{"name": "w[0-2]"}, {"name": "x"}], [{"name": "w0"}, {"name": "w2"}, {"name": "x"}], [0, None, 1]),
-        ([{"name": "w[0-2]"}, {"name": "x"}], [{"name": "w0"}, {"name": "y"}, {"name": "z"}], [0, 1, None]),
+        (
+            [{"name": "w[0-2]"}, {"name": "x"}],
+            [{"name": "w0"}, {"name": "w2"}, {"name": "x"}],
+            [0, None, 1],
+        ),
+        (
+            [{"name": "w[0-2]"}, {"name": "x"}],
+            [{"name": "w0"}, {"name": "y"}, {"name": "z"}],
+            [0, 1, None],
+        ),
         ([NIC], [GPU], [None]),
         ([{"level": 2}, {"level": 2, "size": 1}], [{"level": 2}, {"level": 2}], [0, 1]),
     ],

@@ -16,7 +16,9 @@ def wanted(text: str) -> dict[str, Wanted]:
     for word in text.split():
         name, _, facts = word.partition("=")
         hardware, _, labels = facts.partition("/")
-        found[name] = Wanted(hardware, dict(label.split(":") for label in labels.split(",") if label))
+        found[name] = Wanted(
+            hardware, dict(label.split(":") for label in labels.split(",") if label)
+        )
     return found
 
 
@@ -33,7 +35,12 @@ W02 = {"name": "w[0-2]"}
         # nothing changed; nodes that were not read; labels by hand
         (spec(W02, hardware="gold"), "w0=gold w1=gold w2=gold", "", None),
         (spec(W02, hardware="gold"), "w1=gold", "", None),
-        (spec({**W02, "labels": {"by": "hand"}}, hardware="gold"), "w0=gold/by:hand w1=gold", "", None),
+        (
+            spec({**W02, "labels": {"by": "hand"}}, hardware="gold"),
+            "w0=gold/by:hand w1=gold",
+            "",
+            None,
+        ),
         (spec({"name": "w[5-"}, hardware="gold"), "w0=gold", "", None),
         # all of a document, all of a group, some of a group
         (
@@ -80,7 +87,12 @@ W02 = {"name": "w[0-2]"}
             spec({**W02, "labels": {"a": "2"}}, {"name": "x"}, hardware="gold"),
         ),
         # new nodes: in the range that they continue, else by themselves
-        (spec(W02, hardware="gold"), "w3=gold w4=gold", "w3 w4", spec({"name": "w[0-4]"}, hardware="gold")),
+        (
+            spec(W02, hardware="gold"),
+            "w3=gold w4=gold",
+            "w3 w4",
+            spec({"name": "w[0-4]"}, hardware="gold"),
+        ),
         (spec(W02, hardware="gold"), "w7=gold", "w7", spec(W02, {"name": "w7"}, hardware="gold")),
         (
             spec(W02, hardware="gold"),
@@ -98,14 +110,23 @@ W02 = {"name": "w[0-2]"}
             spec({**W02, "labels": {"a": "1"}}, hardware="gold"),
             "w3=gold/a:1 w5=gold/a:1",
             "w3 w5",
-            spec({"name": "w[0-3]", "labels": {"a": "1"}}, {"name": "w5", "labels": {"a": "1"}}, hardware="gold"),
+            spec(
+                {"name": "w[0-3]", "labels": {"a": "1"}},
+                {"name": "w5", "labels": {"a": "1"}},
+                hardware="gold",
+            ),
         ),
         # a label of all nodes that a new one has not; one by hand holds for new nodes too
         (
             spec(W02, hardware="gold", labels={"role": "w", "site": "a"}),
             "w0=gold/role:w m0=gold/role:m",
             "m0",
-            spec(W02, {"name": "m0", "labels": {"role": "m"}}, hardware="gold", labels={"role": "w", "site": "a"}),
+            spec(
+                W02,
+                {"name": "m0", "labels": {"role": "m"}},
+                hardware="gold",
+                labels={"role": "w", "site": "a"},
+            ),
         ),
         (
             spec(W02, hardware="gold", labels={"w": "", "site": "a"}),
@@ -120,7 +141,9 @@ W02 = {"name": "w[0-2]"}
         ),
     ],
 )
-def test_merge(old: dict[str, Any], facts: str, added: str, expected: dict[str, Any] | None) -> None:
+def test_merge(
+    old: dict[str, Any], facts: str, added: str, expected: dict[str, Any] | None
+) -> None:
     result = plain(merge_nodes(old, wanted(facts), added.split()))
     assert result == (old if expected is None else expected)
     assert list(result) == list(old if expected is None else expected)

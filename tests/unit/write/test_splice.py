@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuplan.emit import Flow, to_yaml
-from cpuplan.load import yaml
+from cpuplan.read import yaml
 from cpuplan.write.merge import plain
 from cpuplan.write.splice import splice
 
@@ -84,10 +84,19 @@ FIRST, SECOND, THIRD = (
         # scalars, in blocks and between brackets
         (lambda data: data["spec"].update(model="Xeon: 2"), replaced(("'Xeon'", '"Xeon: 2"'))),
         (lambda data: data["metadata"]["labels"].update(room="b, c"), replaced(('"a"', '"b, c"'))),
-        (lambda data: data["spec"]["devices"][0].update({"class": "gpu"}), replaced(("network", "gpu"))),
-        (lambda data: data["spec"]["devices"][2].update({"class": "gpu"}), replaced(("other", "gpu"))),
+        (
+            lambda data: data["spec"]["devices"][0].update({"class": "gpu"}),
+            replaced(("network", "gpu")),
+        ),
+        (
+            lambda data: data["spec"]["devices"][2].update({"class": "gpu"}),
+            replaced(("other", "gpu")),
+        ),
         # new keys
-        (lambda data: data["metadata"]["labels"].update(rack=3), replaced(('{room: "a"}', '{room: "a", rack: 3}'))),
+        (
+            lambda data: data["metadata"]["labels"].update(rack=3),
+            replaced(('{room: "a"}', '{room: "a", rack: 3}')),
+        ),
         (
             lambda data: put(data["spec"], "vendor", "AMD", "model"),
             replaced(("    text:", "    vendor: AMD\n    text:")),
@@ -112,8 +121,14 @@ FIRST, SECOND, THIRD = (
         (lambda data: data["spec"].pop("model"), replaced(("    model: 'Xeon'\n", ""))),
         (lambda data: data["metadata"].pop("name"), replaced(("name: gold, ", ""))),
         (lambda data: data["metadata"].pop("labels"), replaced((', labels: {room: "a"}', ""))),
-        (lambda data: data["spec"]["devices"][2].pop("class"), replaced(("class: other\n        ", ""))),
-        (lambda data: data["spec"].pop("text"), replaced(("    text: |\n        two\n        lines\n", ""))),
+        (
+            lambda data: data["spec"]["devices"][2].pop("class"),
+            replaced(("class: other\n        ", "")),
+        ),
+        (
+            lambda data: data["spec"].pop("text"),
+            replaced(("    text: |\n        two\n        lines\n", "")),
+        ),
         # items that go: the comments above the others stay
         (lambda data: data["spec"]["devices"].pop(0), replaced((f"      {FIRST} # left\n", ""))),
         (
@@ -126,15 +141,23 @@ FIRST, SECOND, THIRD = (
         (lambda data: data["spec"]["sizes"].append("4Ki"), replaced(("1Gi]", "1Gi, 4Ki]"))),
         (
             lambda data: data["spec"]["devices"].insert(2, {"address": "0:9", "class": "gpu"}),
-            replaced(("class: storage\n", 'class: storage\n      - address: "0:9"\n        class: gpu\n')),
+            replaced(
+                ("class: storage\n", 'class: storage\n      - address: "0:9"\n        class: gpu\n')
+            ),
         ),
         (
             lambda data: data["spec"]["devices"].insert(0, Flow({"address": "0:9"})),
             replaced((f"      {FIRST}", f'      - {{address: "0:9"}}\n      {FIRST}')),
         ),
         # another kind of value is written anew
-        (lambda data: data["spec"].update(text="one"), replaced(("|\n        two\n        lines", "one"))),
-        (lambda data: data["spec"].update(model=["a"]), replaced(("model: 'Xeon'", "model:\n    - a"))),
+        (
+            lambda data: data["spec"].update(text="one"),
+            replaced(("|\n        two\n        lines", "one")),
+        ),
+        (
+            lambda data: data["spec"].update(model=["a"]),
+            replaced(("model: 'Xeon'", "model:\n    - a")),
+        ),
         (lambda data: data["metadata"].update(name=["a"]), replaced(("name: gold", "name: [a]"))),
         (lambda data: data["spec"].update(sizes=[]), replaced(("[2Mi,\n      1Gi]", "[]"))),
     ],
@@ -163,13 +186,19 @@ def test_kinds_of_files(text: str, expected: str) -> None:
 
 
 def test_a_text_of_several_lines_stays_on_the_line_of_the_value_before() -> None:
-    assert changed("a:\n  b: 0\nc: 1\n", lambda data: data["a"].update(b="#\n")) == 'a:\n  b: "#\\n"\nc: 1\n'
+    assert (
+        changed("a:\n  b: 0\nc: 1\n", lambda data: data["a"].update(b="#\n"))
+        == 'a:\n  b: "#\\n"\nc: 1\n'
+    )
 
 
 def test_comment_between_dash_and_value() -> None:
     """Such an item is written anew with its list, which is rather lost than wrong."""
     text = "a:\n-  # odd\n  b: 1\n- b: 2 # two\nc: 3 # three\n"
-    assert changed(text, lambda data: data["a"][0].update(b=4)) == "a:\n- b: 4\n- b: 2 # two\nc: 3 # three\n"
+    assert (
+        changed(text, lambda data: data["a"][0].update(b=4))
+        == "a:\n- b: 4\n- b: 2 # two\nc: 3 # three\n"
+    )
 
 
 NAMES = st.sampled_from(["address", "b", "c", "on", "id", "x y"])
@@ -177,7 +206,9 @@ SCALARS = st.one_of(st.integers(0, 99), st.text("ab: #,'\"0-\n", max_size=5), st
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(NAMES, inner, max_size=4), st.lists(inner, max_size=3).map(Flow)
+        st.lists(inner, max_size=4),
+        st.dictionaries(NAMES, inner, max_size=4),
+        st.lists(inner, max_size=3).map(Flow),
     ),
     max_leaves=12,
 )
@@ -186,7 +217,9 @@ DOCUMENTS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=5)
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_any_change(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Whatever the data before and after: the text says what is wanted, but for the order of lists that were mixed."""
+    """Whatever the data before and after: the text says what is wanted, but for the order of lists
+    that were mixed.
+    """
     text = to_yaml({"kind": "Hardware", **old})
     data = read(text)
     wanted = {key: value for key, value in data.items() if key in new or key == "kind"} | new

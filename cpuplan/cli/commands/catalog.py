@@ -1,0 +1,47 @@
+"""`cpuplan catalog`: server models in use, to copy into inventories/ and edit."""
+
+from pathlib import Path
+
+import click
+
+from cpuplan.cli.new_files import write_new
+from cpuplan.cli.output import echo, settings
+from cpuplan.diagnostics import CpuplanError, diagnose
+
+_HINT = "look at the entry with `cpuplan show Hardware/{name}`, or overwrite the file with --force"
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Folder for the documents.  [default: inventories/]",
+)
+@click.option("--force", is_flag=True, help="Overwrite documents that are there already.")
+def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
+    """List the server models of the catalogue; with NAMEs, copy them into inventories/, yours to
+    edit.
+
+    Memory, huge pages and devices are yours to add: they differ from server to server.
+    """
+    from cpuplan.fleet import catalog
+
+    entries = catalog.read()
+    if not names:
+        from cpuplan.render.overview import catalogue
+
+        echo(catalogue(entries), nl=False)
+        return 0
+    known = {document.name: document for document in entries}
+    if wrong := [name for name in names if name not in known]:
+        from cpuplan.read.names import did_you_mean
+
+        raise CpuplanError(
+            [diagnose("CP254", name=name, hint=did_you_mean(name, known)) for name in wrong]
+        )
+    folder = output or settings().root / "inventories"
+    return write_new(
+        {folder / f"{name}.yaml": catalog.text(known[name]) for name in names}, _HINT, force=force
+    )

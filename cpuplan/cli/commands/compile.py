@@ -1,0 +1,201 @@
+"""`cpuplan compile`: solve the layouts and write out/, or say that it is stale."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from cpuplan.cli.output import (
+    fails,
+    filter_options,
+    format_option,
+    narrow_to,
+    note,
+    print_diagnostics,
+    settings,
+)
+from cpuplan.read import inputs
+from cpuplan.text import counted, joined
+from cpuplan.write import record
+
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
+    from cpuplan.pipeline import Compiled, Project
+
+
+class _Run(NamedTuple):
+    """One compilation: what was read and made."""
+
+    project: "Project"
+    compiled: "Compiled"
+    diagnostics: "tuple[Diagnostic, ...]"
+
+    @property
+    def out(self) -> Path:
+        return self.project.root / "out"
+
+
+@click.command()
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; exit code 3 if out/ or the lock is not what they should be.",
+)
+@click.option("--force", is_flag=True, help="Overwrite files of out/ that were edited by hand.")
+@click.option(
+    "--resolve",
+    is_flag=True,
+    help="Solve all layouts afresh instead of keeping locked ones, and say what is gained.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Warnings count as errors, but for waived ones: nothing is written then.",
+)
+@click.option(
+    "--allow-removal",
+    is_flag=True,
+    help="Let classes, pools and clusters go that were compiled before. Their layouts stay in the lock.",
+)
+@click.option(
+    "--prune", is_flag=True, help="Take the layouts of classes that are gone out of the lock."
+)
+@format_option
+@filter_options
+def command(
+    check: bool,
+    force: bool,
+    resolve: bool,
+    allow_removal: bool,
+    prune: bool,
+    strict: bool,
+    output_format: str,
+) -> int:
+    """Solve the layouts and write out/ and intents/plan.lock.yaml: whole, or not at all.
+
+    Files of out/ that cpuplan did not write are left alone.
+    """
+    if settings().is_narrowed and not check:
+        raise click.UsageError(
+            "compile always writes everything: --cluster and --node are for --check"
+        )
+    root = settings().root
+    if not check:
+        _finish(root / "out")
+    fast = not (check or force or resolve or prune)
+    if fast and (known := record.unchanged(inputs.read(root), root / "out")):
+        print_diagnostics(known.diagnostics, output_format, strict=strict)
+        note("nothing has changed: out/ is what the inputs give")
+        return 1 if fails(known.diagnostics, strict=strict) else 0
+    from cpuplan import pipeline
+    from cpuplan.diagnostics import errors
+
+    project = pipeline.load(root)
+    narrow_to(project)
+    compiled = pipeline.compile_project(
+        project, resolve=resolve, allow_removal=allow_removal, prune=prune, settle=not check
+    )
+    if errors(compiled.diagnostics):
+        print_diagnostics(compiled.diagnostics, output_format, strict=strict)
+        return 1
+    # What is in out/ now is about to change: this is the time to say it, and nothing that the
+    # record should repeat.
+    before = pipeline.check_state_files(project, compiled.plan)
+    run = _Run(project, compiled, (*compiled.diagnostics, *before))
+    if strict and fails(run.diagnostics, strict=True):
+        print_diagnostics(run.diagnostics, output_format, strict=True)
+        note("nothing is written: with --strict, warnings count as errors")
+        return 1
+    code = _check(run, output_format) if check else _write(run, output_format, force=force)
+    _tell_changes(run, resolve)
+    if code == 0:
+        _remember(run)
+    return code
+
+
+def _finish(out: Path) -> None:
+    """Finish what a killed run has begun, before its lock is read."""
+    from cpuplan.write.stage import stage_of
+
+    if stage_of(out).folder.is_dir():
+        from cpuplan.write.files import finish
+
+        finish(out)
+
+
+def _tell_changes(run: _Run, resolve: bool) -> None:
+    """Which CPUs are elsewhere than in the lock, and why; which nodes had a layout that says
+    nothing of the new one.
+    """
+    from cpuplan import changes
+
+    compiled, project = run.compiled, run.project
+    if not compiled.moves and resolve and project.lock:
+        note("solved afresh: no CPU moves")
+    found = changes.changes(project, compiled.plan) if project.lock or project.before else []
+    if not (found or compiled.moves):
+        return
+    from cpuplan.render import moves
+
+    for line in (*moves.lines(compiled.moves, project.locate), *moves.changes(found)):
+        note(line)
+
+
+def _remember(run: _Run) -> None:
+    """Note that this project is right, for the next run on this machine: with its lock as it is
+    now.
+    """
+    from cpuplan.write.manifest import tree_digest
+
+    compiled = run.compiled
+    now = run.project.inputs._replace(lock=compiled.lock.encode())
+    plan, tree = compiled.plan, tree_digest(compiled.files)
+    record.save(
+        now, record.Record(compiled.diagnostics, tree, plan.number_of_nodes, len(plan.nodes))
+    )
+
+
+def _write(run: _Run, output_format: str, *, force: bool) -> int:
+    from cpuplan.write.files import write_compiled
+
+    compiled = run.compiled
+    changes = write_compiled(
+        run.out, compiled.files, run.project.inputs, compiled.lock, force=force
+    )
+    print_diagnostics(run.diagnostics, output_format)
+    done = [
+        f"{len(paths)} {word}"
+        for word, paths in zip(changes._fields, changes, strict=True)
+        if isinstance(paths, tuple) and paths
+    ]
+    what = ", ".join(done) if done else "nothing changed"
+    plan = compiled.plan
+    note(
+        f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; out/: {what}"
+    )
+    if paused := [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]:
+        note(f"paused, so that out/ has what it had: {joined(paused)}")
+    return 0
+
+
+def _check(run: _Run, output_format: str) -> int:
+    from cpuplan.diagnostics import CpuplanError, diagnose
+    from cpuplan.fleet import lock
+    from cpuplan.source import Position
+    from cpuplan.write import emitted
+    from cpuplan.write.files import compare_tree
+
+    stale = []
+    if not lock.is_same(run.project.inputs.lock, run.compiled.lock):
+        stale.append(diagnose("CP620", Position(inputs.LOCK_PATH, 0, 0), path=inputs.LOCK_PATH))
+    changes, differences = compare_tree(run.out, run.compiled.files)
+    if wrong := emitted.check(
+        {path: run.compiled.files[path] for path in (*changes.added, *changes.changed)}
+    ):
+        raise CpuplanError(wrong)
+    stale += differences
+    print_diagnostics([*run.diagnostics, *stale], output_format)
+    if stale:
+        return 3
+    note("out/ is up to date")
+    return 0

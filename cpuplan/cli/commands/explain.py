@@ -1,0 +1,197 @@
+"""`cpuplan explain`: why a CPU, a pool or a setting is what it is, and what a diagnostic code or a
+rule means.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import echo, settings
+from cpuplan.diagnostics import CpuplanError, diagnose
+
+if TYPE_CHECKING:
+    from cpuplan.plan import NodePlan
+    from cpuplan.render.explain import Locate
+    from cpuplan.setting import Setting
+
+
+@click.command()
+@click.argument("subject", metavar="NODE|CODE|RULE")
+@click.argument("what", required=False, metavar="[CPU|POOL|SETTING]")
+@click.option(
+    "--no-alternatives",
+    "only_why",
+    is_flag=True,
+    help="Do not look for the next best layout, which takes the solver: answers in half the time or less.",
+)
+def command(subject: str, what: str | None, only_why: bool) -> int:
+    """Say why a CPU, a pool, partition or QoS set, or a setting of NODE is what it is, with the
+    file and line of every statement; or what CODE, or the built-in rule or goal RULE, means.
+
+    For CPUs the layout is solved once more with this choice forbidden. What that would cost is
+    shown as the goals that get worse, or as the statements for which there is no other layout.
+
+    \b
+    cpuplan explain worker-3 17
+    cpuplan explain worker-3 isolated.dpdk
+    cpuplan explain worker-3 reservedSystemCPUs
+    cpuplan explain worker-3 kernel.isolcpus      the setting, where there is a pool isolcpus too
+    cpuplan explain CP213
+    cpuplan explain cpu0-reserved
+    """
+    if what is not None:
+        return _explain_node(subject, what, only_why=only_why)
+    if re.fullmatch(r"(?i)CP\d{3}", subject):
+        return _explain_code(subject.upper())
+    return _explain_rule(subject)
+
+
+def _explain_code(code: str) -> int:
+    from cpuplan.codes import CODES
+    from cpuplan.render.explain import explain_code
+
+    if code not in CODES:
+        raise click.UsageError(f"there is no code {code}; docs/diagnostics.md lists them")
+    echo(explain_code(code), nl=False)
+    return 0
+
+
+def _explain_rule(name: str) -> int:
+    from difflib import get_close_matches
+
+    from cpuplan.defaults import DEFAULTS
+    from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+
+    defaults_by_name = dict.fromkeys(row.name for row in DEFAULTS)
+    known = (*EXPERT_RULES, *FIXED_RULES, *GOALS, *defaults_by_name)
+    if name not in known:
+        if near := get_close_matches(name, known, n=1):
+            raise click.UsageError(f"there is no rule {name}; did you mean {near[0]}?")
+        raise click.UsageError(
+            "which CPU? Write the node, and the number of a CPU, a pool or a setting: cpuplan explain worker-3 17"
+        )
+    from cpuplan.render.explain import explain_default, explain_rule
+
+    if name in (*EXPERT_RULES, *FIXED_RULES, *GOALS):
+        echo(explain_rule(name), nl=False)
+    if name in defaults_by_name:
+        echo(explain_default(name), nl=False)
+    return 0
+
+
+def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
+    from cpuplan.cli.nodes import find_node, load_plan
+
+    loaded = load_plan(settings().root)
+    if loaded is None:
+        return 1
+    project, plan = loaded
+    found, node = find_node(plan, subject, project)
+    one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
+    texts = list(one(found, node, what, project.locate, only_why=only_why))
+    echo("\n".join(texts), nl=False)
+    return 0
+
+
+def _cpu(
+    found: "NodePlan", node: str, what: str, locate: "Locate", *, only_why: bool
+) -> "Iterator[str]":
+    from cpuplan import components
+    from cpuplan.render.explain import explain_cpu
+    from cpuplan.setting import names_cpu
+    from cpuplan.solve import alternatives
+
+    cpu, present = int(what), found.topology.online | found.topology.offline
+    if cpu not in present:
+        raise CpuplanError([diagnose("CP252", node=node, cpu=cpu, cpus=present)])
+    named = [setting for setting in components.all_settings(found) if names_cpu(setting.value, cpu)]
+    other = None if only_why else alternatives.cpu_elsewhere(found, cpu)
+    yield explain_cpu(found, node, cpu, locate, named, [other] if other else [])
+
+
+def _named(
+    found: "NodePlan", node: str, what: str, locate: "Locate", *, only_why: bool
+) -> "Iterator[str]":
+    """A pool of the name, and settings: `isolcpus` may be both."""
+    from cpuplan import components
+
+    every = components.all_settings(found)
+    names = [each.name for each in (*found.pools, *found.sets)]
+    wanted = [
+        each
+        for each in every
+        if _is_meant(what, each.key) or _is_meant(what, f"{each.component}.{each.key}")
+    ]
+    if what in names:
+        yield _pool(found, node, what, locate, every, only_why=only_why)
+    for setting in wanted:
+        yield _setting(found, node, setting, locate, only_why=only_why)
+    if what not in names and not wanted:
+        from cpuplan.read.names import nearest
+
+        near = nearest(what, [*names, *(each.key for each in every)])
+        pools = f"its pools are {', '.join(names)}; `settings` in out/.cpuplan/classes/ has the keys of settings"
+        hint = _not_set(found, what) or (f"did you mean {near!r}?" if near else pools)
+        raise CpuplanError([diagnose("CP253", node=node, name=what, hint=hint)])
+
+
+def _is_meant(what: str, key: str) -> bool:
+    """A setting, or a mapping that it is in: `systemReserved` has `systemReserved.memory`."""
+    return key == what or key.startswith(f"{what}.")
+
+
+def _not_set(found: "NodePlan", what: str) -> str:
+    """How to have a setting that is a default elsewhere; empty for what is none."""
+    from cpuplan.defaults import DEFAULTS
+    from cpuplan.render.defaults import wish
+
+    platform = found.node_class.target.platform
+    for row in DEFAULTS:
+        keys = (
+            key.removesuffix(".*")
+            for each in row.settings
+            for key in (each, each.partition(" ")[2])
+        )
+        if what in keys and platform not in row.on and platform in row.possible:
+            return (
+                f"nobody asked for it, and it is no default of {platform}; to have it: {wish(row)}"
+            )
+    return ""
+
+
+def _pool(
+    found: "NodePlan",
+    node: str,
+    name: str,
+    locate: "Locate",
+    every: "list[Setting]",
+    *,
+    only_why: bool,
+) -> str:
+    from cpuplan.render.explain import explain_pool
+    from cpuplan.setting import cpu_sets
+    from cpuplan.solve import alternatives
+
+    cpus = found.pool(name).cpus
+    holding = [each for each in every if cpus and any(cpus <= one for one in cpu_sets(each.value))]
+    others = (
+        [alternatives.other_cpus(found, [name]), alternatives.other_part(found, name)]
+        if not only_why
+        else []
+    )
+    return explain_pool(found, node, name, locate, holding, [other for other in others if other])
+
+
+def _setting(
+    found: "NodePlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
+) -> str:
+    from cpuplan.render.explain import explain_setting
+    from cpuplan.setting import cpu_sets
+    from cpuplan.solve import alternatives
+
+    sets = list(cpu_sets(setting.value))
+    names = alternatives.sets_with(found, sets[0]) if len(sets) == 1 else ()
+    others = [alternatives.other_cpus(found, names)] if names and not only_why else []
+    return explain_setting(setting, node, locate, names, others)

@@ -1,0 +1,89 @@
+"""`cpuplan fmt`: inventories and intents in their canonical form."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import format_option, note, print_diagnostics, settings, shown_path
+from cpuplan.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cpuplan.diagnostics import Diagnostic
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; exit code 3 if a file is not in its canonical form.",
+)
+@format_option
+def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
+    """Put PATHS (all files of the project, if left out) in their canonical form: order of keys,
+    indentation, and a first line that tells editors the schema. Comments and values are kept.
+    Nothing is written if a file is not YAML. Each file is written whole or not at all, one after
+    the other: run it again after one that was stopped.
+    """
+    from cpuplan.read.files import LOCK_NAME, Inputs, input_files
+    from cpuplan.write.files import write_file
+
+    inputs = input_files(settings().root) if not paths else Inputs([*paths], [])
+    found = [path for path in inputs.files if paths or path.name != LOCK_NAME]
+    texts, problems = _texts(found)
+    if problems := [*inputs.diagnostics, *problems]:
+        print_diagnostics(problems, output_format)
+        return 1
+    changes: list[Diagnostic] = []
+    for path, (before, after) in texts.items():
+        if before == after:
+            continue
+        changes.append(_difference(path, before, after))
+        if not check:
+            write_file(path, after)
+            note(f"changed {path}")
+    print_diagnostics(changes if check else (), output_format)
+    note(f"{counted(len(found), 'file')}, {len(changes)} {'to change' if check else 'changed'}")
+    return 3 if check and changes else 0
+
+
+def _texts(paths: "Iterable[Path]") -> "tuple[dict[Path, tuple[str, str]], list[Diagnostic]]":
+    """The text of each file and its canonical form, and what is wrong with those that have none."""
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.files import Unreadable, read_regular
+    from cpuplan.read import yaml
+    from cpuplan.read.files import refusal
+    from cpuplan.write.format import NotFormattable, canonical
+
+    texts, problems = {}, []
+    for path in paths:
+        try:
+            data = read_regular(path)
+            _, found = yaml.decode(shown_path(path), data)
+            if not found:
+                before = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+                texts[path] = before, canonical(before)
+            problems += found
+        except Unreadable as error:
+            problems.append(refusal(shown_path(path), error))
+        except NotFormattable as error:
+            problems.append(diagnose("CP114", path=shown_path(path), problem=error))
+    return texts, problems
+
+
+def _difference(path: Path, before: str, after: str) -> "Diagnostic":
+    """CP297 at the first line that would be another one."""
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.source import Position
+
+    old = before.splitlines()
+    pairs = zip(old, after.splitlines(), strict=False)
+    line = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(old))
+    return diagnose(
+        "CP297",
+        Position(shown_path(path), max(line, 1), 1),
+        label="the first line that would change",
+    )

@@ -1,0 +1,215 @@
+"""`cpuplan import`: hardware that is there becomes inventory documents that people read and
+edit.
+"""
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli import streams
+from cpuplan.cli.new_files import HEADER
+from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
+from cpuplan.diagnostics import errors
+from cpuplan.text import counted
+
+if TYPE_CHECKING:
+    from cpuplan.importers.base import Imported
+    from cpuplan.write.inventory import Kinds, Update
+
+#: What becomes an Intent, not an inventory.
+PROFILES = "performanceprofile"
+
+
+@click.command("import")
+@click.argument("words", nargs=-1, required=True, metavar="[FORMAT] PATH...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Folder for the documents.  [default: inventories/]",
+)
+@click.option("--cluster", help="Name of the nodes' cluster, where the input does not tell.")
+@click.option(
+    "--release",
+    default="",
+    help="Of OpenShift, such as 4.20: for performanceprofile, if nothing tells it.",
+)
+@click.option(
+    "--name",
+    default="",
+    help="Name of the node that comes through a pipe, where the input does not tell.",
+)
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print the documents and write nothing.")
+@click.option(
+    "--diff",
+    "only_show",
+    is_flag=True,
+    help="Show what would change and write nothing; exit code 3 then.",
+)
+@click.option(
+    "--force", is_flag=True, help="Write files anew over those that are there: edits are lost."
+)
+def command(
+    words: tuple[str, ...],
+    output: Path | None,
+    cluster: str | None,
+    release: str,
+    name: str,
+    **how: bool,
+) -> int:
+    """Read hardware from each PATH and write Hardware and Nodes documents.
+
+    FORMAT is found by looking at each PATH, or one of: sysroot (a live host's root, a copy of its
+    /sys and /proc, or a tar archive of them), must-gather (of OpenShift, with node snapshots),
+    lscpu (what lscpu -J, -e or -p printed), hwloc (XML of lstopo), objects (NodeResourceTopology
+    and Node objects), machineinfo (of cAdvisor), ironic (introspection data). A folder of files is
+    read file by file. What several sources tell of a node is brought together by its name; what
+    none of them tells is listed and left open. A PATH may be a pipe: `-` (standard input), or what
+    the shell makes of <(command).
+
+    FORMAT performanceprofile writes an Intent for each PerformanceProfile of OpenShift's node
+    tuning operator, to intents/. Its release is that of --release, of a ClusterVersion beside it,
+    or of the project's other intents.
+
+    Documents that are there already are brought up to date: values change, and names, comments,
+    order and what was added by hand stay. The differences are shown. What could be read is written,
+    and nothing if a document that is there is wrong. Each file is written whole or not at all, one
+    after the other: import again after a run that was stopped.
+    """
+    from cpuplan import importers
+
+    kind, named = _parse(words, [*importers.IMPORTERS, PROFILES])
+    if how["only_show"] and (how["to_stdout"] or kind == PROFILES):
+        other = "--stdout" if how["to_stdout"] else PROFILES
+        raise click.UsageError(
+            f"--diff goes with hardware that is put into an inventory, not with {other}"
+        )
+    if name and not any(map(streams.is_stream, named)):
+        raise click.UsageError("--name goes with a pipe: what a file does not tell, its name does")
+    with streams.received(named, name) as paths:
+        if kind == PROFILES:
+            from cpuplan.cli.commands import import_profiles
+
+            folder = output or settings().root / "intents"
+            return import_profiles.run(
+                paths, folder, release=release, to_stdout=how["to_stdout"], force=how["force"]
+            )
+        if release:
+            raise click.UsageError(f"--release goes with {PROFILES}: hardware has no release")
+        imported = importers.run(kind, paths, cluster)
+        imported = imported._replace(
+            diagnostics=tuple(streams.told(imported.diagnostics, paths, named))
+        )
+        if not name and any(node.name == streams.NAMELESS for node in imported.nodes):
+            raise click.UsageError(
+                "what comes through the pipe does not tell the node's name: give it with --name"
+            )
+        return _finish(imported, output, **how)
+
+
+def _finish(
+    imported: "Imported", output: Path | None, *, to_stdout: bool, only_show: bool, force: bool
+) -> int:
+    """Say what was found, and print or write it."""
+    from cpuplan.importers import documents
+    from cpuplan.restore import nodes
+
+    imported = nodes.restore(imported, settings().root)
+    print_diagnostics(imported.diagnostics)
+    print_remarks(imported.remarks)
+    if not imported.nodes:
+        return 1
+    kinds = documents.kinds_of(imported)
+    print_remarks(documents.unlike(kinds))
+    if to_stdout:
+        print_remarks(documents.derived_clusters(imported.nodes))
+        texts = documents.texts_of(documents.documents_of(kinds), HEADER)
+        echo("---\n".join(texts.values()), nl=False)
+    else:
+        made = _update(kinds, output or settings().root / "inventories", force=force)
+        if errors(made.diagnostics):
+            print_diagnostics(made.diagnostics)
+            return 2 if made.diagnostics[0].code == "CP621" else 1
+        _show(made, imported, only_show=only_show)
+        if only_show:
+            return 3 if made.files else 0
+        _write(made)
+        print_remarks(_example())
+    return 1 if errors(imported.diagnostics) else 0
+
+
+def _parse(words: tuple[str, ...], known: Collection[str]) -> tuple[str | None, list[Path]]:
+    """The format and the paths; a first word that is a format and no file says which."""
+    names = list(words)
+    kind = names.pop(0) if names[0] in known else None
+    paths = list(map(Path, names))
+    if not paths:
+        raise click.UsageError(f"a path is missing: cpuplan import {kind} PATH...")
+    if kind is None and len(paths) > 1 and not _is_there(paths[0]):
+        raise click.UsageError(
+            f"{names[0]!r} is no file or folder, and no format; there are {', '.join(known)}"
+        )
+    if absent := [path for path in paths if not _is_there(path)]:
+        raise click.UsageError(f"there is no file or folder {str(absent[0])!r}")
+    return kind, paths
+
+
+def _is_there(path: Path) -> bool:
+    return str(path) == "-" or os.path.exists(path)
+
+
+def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":
+    """What the import makes of the inventory that `folder` belongs to."""
+    from cpuplan.write import inventory
+
+    if force:
+        return inventory.anew(kinds, folder, HEADER)
+    whole = settings().root / "inventories"
+    known, problems = inventory.read(
+        whole if folder.absolute().is_relative_to(whole.absolute()) else folder
+    )
+    if errors(problems):
+        return inventory.Update({}, (), tuple(problems))
+    return inventory.update(known, kinds, folder, HEADER)
+
+
+def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
+    from cpuplan.render.difference import unified
+
+    colour = use_colour()
+    for path, (before, after) in made.files.items():
+        if before is not None or only_show:
+            echo(unified(str(path), before, after, colour=colour), nl=False, colour=colour)
+    print_remarks(made.notes)
+    nothing = "" if made.files else "; the inventory says all of it already"
+    note(f"{counted(len(imported.nodes), 'node')} read{nothing}")
+
+
+def _example() -> list[str]:
+    """That the nodes which `cpuplan init` made up are still there, beside those of real
+    machines.
+    """
+    from cpuplan.cli import new_files
+    from cpuplan.cli.commands import init
+    from cpuplan.resources import resource
+
+    texts = {
+        target: resource("templates", source).read_text() for source, target in init.FILES.items()
+    }
+    made_up = [name for name in texts if name.startswith("inventories/")]
+    left = [name for name in made_up if new_files.holds(settings().root / name, texts[name])]
+    return [
+        f"{name} is still the example of `cpuplan init`, with nodes that nobody has: remove it"
+        for name in left
+    ]
+
+
+def _write(made: "Update") -> None:
+    from cpuplan.write.files import write_file
+
+    for path, (before, text) in made.files.items():
+        write_file(path, text)
+        note(f"{'wrote' if before is None else 'changed'} {path}")

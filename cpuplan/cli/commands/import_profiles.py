@@ -1,0 +1,104 @@
+"""`cpuplan import performanceprofile`: PerformanceProfiles of OpenShift's node tuning operator
+become Intents.
+"""
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+
+from cpuplan.cli import new_files
+from cpuplan.cli.output import echo, note, print_diagnostics, settings
+from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.text import counted, joined
+
+_HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
+
+
+def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force: bool) -> int:
+    """Write an Intent for each profile among `paths`, with the MachineConfigPools and other objects
+    beside them.
+
+    `release` is OpenShift's; empty where it is not given.
+    """
+    _check_release(release)
+    from cpuplan.emit import to_yaml
+    from cpuplan.profiles import project
+    from cpuplan.read.files import yaml_files
+
+    given = [yaml_files(path) for path in paths]
+    documents, found = project.read(
+        Path(),
+        [path for each in given for path in each.files],
+        cache(lambda: release or _release()),
+    )
+    diagnostics = [problem for each in given for problem in each.diagnostics]
+    # nothing to read: said of profiles below
+    diagnostics += [each for each in found if each.code != "CP109"]
+    profiles = [document for document in documents.of_kind("Intent") if document.written_as]
+    if not profiles and not errors(diagnostics):
+        diagnostics.append(diagnose("CP127", path=", ".join(map(str, paths))))
+    header = new_files.HEADER.format(kind="intent")
+    texts = {folder / f"{each.name}.yaml": to_yaml(each.source.data, header) for each in profiles}
+    blocked = [] if force or to_stdout else new_files.blocked(texts, _HINT)
+    print_diagnostics([*diagnostics, *blocked])
+    if errors(diagnostics):
+        return 1
+    if blocked:
+        return 2
+    if to_stdout:
+        echo("---\n".join(texts.values()), nl=False)
+        return 0
+    new_files.write(texts)
+    note(
+        f"{counted(len(texts), 'profile')} read; the profiles themselves are not needed here any more"
+    )
+    return 0
+
+
+def _check_release(release: str) -> None:
+    from cpuplan import versions
+
+    if release and release not in versions.OPENSHIFT:
+        raise CpuplanError([versions.unknown("openshift", release)])
+
+
+def _release() -> str:
+    """The release that the project's own targets have, if they have one; else the user is asked."""
+    found = sorted(set(_releases()))
+    if len(found) == 1:
+        note(
+            f"note: the profiles are taken for OpenShift {found[0]}, as the project's intents have it"
+        )
+        return found[0]
+    if sys.stdin.isatty():
+        from cpuplan import versions
+
+        answer: str = click.prompt(
+            "Release of OpenShift", type=click.Choice(list(versions.OPENSHIFT)), err=True
+        )
+        return answer
+    why = (
+        f"the project has targets of {joined(found)}"
+        if found
+        else "a PerformanceProfile does not tell it"
+    )
+    raise click.UsageError(
+        f"which release of OpenShift? {why}: say it with --release, such as --release 4.20"
+    )
+
+
+def _releases() -> Iterator[str]:
+    """Of the targets in the project's intents; what is wrong with these is not said here."""
+    from cpuplan.profiles import project
+    from cpuplan.read import files
+
+    root = settings().root
+    documents, _ = project.read(root, files.input_files(root).files)
+    for document in documents.of_kind("Intent"):
+        if not document.written_as:
+            yield from (
+                target.version for target in document.spec.targets if target.platform == "openshift"
+            )

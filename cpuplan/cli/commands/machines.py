@@ -1,0 +1,83 @@
+"""Finding the machines that a user wants drawn: hardware of the project, of the catalogue, or about
+to be imported.
+"""
+
+from pathlib import Path
+
+import click
+
+from cpuplan.cli.output import print_diagnostics, print_remarks
+from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.fleet import hardware
+from cpuplan.pipeline import Project
+from cpuplan.read.documents import Document, Documents
+from cpuplan.render.map.hardware import hardware_map
+from cpuplan.render.map.machine import Map
+
+#: Before a name that is a node's too; as in the origins of reasons.
+PREFIX = "Hardware/"
+
+
+def named(project: Project, name: str) -> Map | None:
+    """The map of hardware `name`, None if there is none. Raises CpuplanError if it is wrong."""
+    wanted = name.removeprefix(PREFIX)
+    document = project.documents.by_name.get(("Hardware", wanted))
+    if document is None and not project.documents.may_define("Hardware", wanted):
+        from cpuplan.fleet import catalog
+
+        document = catalog.find(wanted)
+    return _map(document) if document else None
+
+
+def imported(source: Path, name: str | None) -> list[Map]:
+    """The machines at `source`, or the one called `name` or of the node `name`. Raises CpuplanError
+    if it is none.
+    """
+    from cpuplan import importers
+    from cpuplan.importers import documents as importer_documents
+    from cpuplan.read import documents, yaml
+
+    found = importers.run(None, [source])
+    if not found.nodes:
+        raise CpuplanError(found.diagnostics)
+    print_diagnostics(found.diagnostics)
+    print_remarks(found.remarks)
+    sources = []
+    for path, text in importer_documents.render(found).items():
+        sources += yaml.parse(path, text)[0]
+    read, problems = documents.from_sources(sources)
+    if errors(problems):
+        raise CpuplanError(problems)
+    nodes = _nodes_of(read)
+    chosen = [
+        each
+        for each in read.of_kind("Hardware")
+        if name in (None, each.name, *nodes.get(each.name, ()))
+    ]
+    if not chosen:
+        raise click.UsageError(
+            f"{source} has no hardware or node {name!r}; there is {', '.join(nodes)}"
+        )
+    return [_map(document) for document in chosen]
+
+
+def _nodes_of(documents: Documents) -> dict[str, list[str]]:
+    """Node names by hardware."""
+    from cpuplan.model.document import expand_names
+
+    found: dict[str, list[str]] = {document.name: [] for document in documents.of_kind("Hardware")}
+    for document in documents.of_kind("Nodes"):
+        for group in document.spec.nodes:
+            found[group.hardware or document.spec.hardware] += expand_names(group.name)
+    return found
+
+
+def _map(document: Document) -> Map:
+    topology, problems = hardware.build(document.spec)
+    if topology is None:
+        found = [
+            diagnose(problem.code, document.at(*problem.field), **problem.values)
+            for problem in problems
+        ]
+        raise CpuplanError(found)
+    return hardware_map(document.name, document.spec, topology)

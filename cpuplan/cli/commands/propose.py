@@ -1,0 +1,181 @@
+"""`cpuplan propose`: an Intent for a pool of a must-gather, by numbers of CPUs."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cpuplan import naming
+from cpuplan.cli.new_files import HEADER, write_new
+from cpuplan.cli.output import echo, print_diagnostics, print_remarks, settings
+from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.profiles.propose import request as asked
+
+if TYPE_CHECKING:
+    from cpuplan.profiles.propose.dump import Dump
+    from cpuplan.profiles.propose.proposal import Proposal
+
+_HINT = (
+    "look at the new one with --stdout, then overwrite it with --force, or choose another --name"
+)
+
+
+def _choice(words: tuple[str, ...]) -> "click.Choice[str]":
+    return click.Choice(words, case_sensitive=False)
+
+
+@click.command()
+@click.argument(
+    "must_gather",
+    metavar="MUST-GATHER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+@click.option("--pool", help="The MachineConfigPool; on a hosted cluster the node pool.")
+@click.option("--reserved", type=int, metavar="CPUS", help="CPUs for the system.")
+@click.option(
+    "--split",
+    is_flag=True,
+    help="Reserve CPUs on every NUMA node, not on the first one that has room.",
+)
+@click.option(
+    "--offlined", type=int, default=0, metavar="CPUS", help="CPUs to switch off.  [default: 0]"
+)
+@click.option("--disable-smt", is_flag=True, help="One thread for each core: boot with nosmt.")
+@click.option("--rt-kernel", is_flag=True, help="The real-time kernel.")
+@click.option(
+    "--power", type=_choice(asked.POWER), default="default", help="Power that low latency may cost."
+)
+@click.option("--per-pod-power", is_flag=True, help="Pods may save power on their CPUs.")
+@click.option(
+    "--topology-policy",
+    type=_choice(asked.TOPOLOGY_POLICIES),
+    default="restricted",
+    help="Of the kubelet.",
+)
+@click.option(
+    "--user-level-networking",
+    is_flag=True,
+    help="As many queues of network devices as reserved CPUs.",
+)
+@click.option(
+    "--hardware-tuning",
+    type=click.IntRange(1),
+    nargs=2,
+    metavar="ISOLATED RESERVED",
+    help="Highest frequencies, kHz.",
+)
+@click.option("--name", default="", help="The Intent's.  [default: the pool's]")
+@click.option(
+    "--release", default="", help="Of OpenShift, such as 4.20, where the must-gather does not tell."
+)
+@click.option(
+    "--cluster", default="", help="The cluster's name, where the must-gather does not tell."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Folder for the Intent.  [default: intents/]",
+)
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print the Intent and write nothing.")
+@click.option("--force", is_flag=True, help="Overwrite an Intent that is there already.")
+@click.option(
+    "--list", "to_list", is_flag=True, help="List pools, nodes, NUMA nodes and cores instead."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --list: as JSON.")
+def command(must_gather: Path, output: Path | None, **options: Any) -> int:
+    """Propose an Intent for the nodes of a pool in MUST-GATHER: so many CPUs reserved, the rest for
+    pods.
+
+    Does what OpenShift's performance profile creator does, and says where it does better:
+    docs/openshift.md.
+    """
+    from cpuplan.profiles.propose.dump import Dump
+
+    if options["to_list"]:
+        return _list(Dump(must_gather), as_json=options["as_json"])
+    request = request_of(**options)
+    from cpuplan.profiles.propose.proposal import propose
+
+    proposal = propose(Dump(must_gather), request)
+    print_diagnostics(proposal.diagnostics)
+    print_remarks(proposal.remarks)
+    if proposal.intent is None:
+        return 1
+    text = render(proposal)
+    if options["to_stdout"]:
+        echo(text, nl=False)
+        return 0
+    folder = output or settings().root / "intents"
+    return write_new({folder / f"{request.name}.yaml": text}, _HINT, force=options["force"])
+
+
+def request_of(**options: Any) -> asked.Request:
+    """The request of the command's options. Raises UsageError for missing and contradicting ones,
+    CpuplanError.
+    """
+    if not options["pool"] or options["reserved"] is None:
+        missing = "--reserved" if options["pool"] else "--pool"
+        raise click.UsageError(f"{missing} is missing; --list shows what pools and nodes there are")
+    wanted = asked.Request(
+        pool=options["pool"],
+        reserved=options["reserved"],
+        offlined=options["offlined"],
+        split=options["split"],
+        disable_smt=options["disable_smt"],
+        real_time=options["rt_kernel"],
+        power=options["power"],
+        per_pod_power=options["per_pod_power"],
+        topology_policy=options["topology_policy"],
+        user_level_networking=options["user_level_networking"],
+        frequencies=options["hardware_tuning"],
+        name=options["name"] or options["pool"],
+        release=options["release"],
+        cluster=options["cluster"],
+    )
+    if wanted.release and not re.fullmatch(asked.RELEASE_PATTERN, wanted.release):
+        raise click.UsageError(f"--release is {wanted.release!r}; a release is written like 4.20")
+    if wanted.release:
+        from cpuplan import versions
+
+        if wanted.release not in versions.OPENSHIFT:
+            raise CpuplanError([versions.unknown("openshift", wanted.release)])
+    if problem := asked.contradiction(wanted):
+        raise click.UsageError(problem)
+    if problem := naming.problem_of(wanted.name):
+        raise CpuplanError(
+            [
+                diagnose(
+                    "CP207",
+                    name=wanted.name,
+                    problem=problem,
+                    instead=naming.instead_of(wanted.name),
+                )
+            ]
+        )
+    return wanted
+
+
+def render(proposal: "Proposal") -> str:
+    """The Intent as YAML; what explains it stands above."""
+    from cpuplan.emit import to_yaml
+
+    return to_yaml(
+        proposal.intent,
+        HEADER.format(kind="intent") + "".join(f"{line}\n" for line in proposal.comments),
+    )
+
+
+def _list(dump: "Dump", *, as_json: bool) -> int:
+    from cpuplan.profiles.propose import listing
+
+    found = listing.pools(dump)
+    echo(listing.to_json(found) if as_json else listing.to_text(found), nl=False)
+    problems = [
+        *dump.diagnostics,
+        *(one for nodes in found.values() for name in nodes for one in dump.problems(name)),
+    ]
+    print_diagnostics(problems)
+    print_remarks(dump.remarks)
+    return 1 if errors(problems) else 0

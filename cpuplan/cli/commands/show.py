@@ -1,0 +1,90 @@
+"""`cpuplan show`: the pools of a node, or a machine, drawn on sockets, NUMA nodes, caches and
+cores.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan import pipeline
+from cpuplan.cli.nodes import find_node, solve_plan
+from cpuplan.cli.output import echo, filter_options, narrow_to, screen_width, settings, use_colour
+
+if TYPE_CHECKING:
+    from cpuplan.render.map.machine import Map
+
+
+@click.command()
+@click.argument("name", required=False, metavar="[NODE|HARDWARE]")
+@click.option(
+    "--svg",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the picture to this SVG file.",
+)
+@filter_options
+@click.option(
+    "--import",
+    "source",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="Draw the machines that `cpuplan import PATH` would read.",
+)
+def command(name: str | None, svg: Path | None, source: Path | None) -> int:
+    """Draw the pools of NODE (a name, or cluster/name) on its sockets, NUMA nodes, caches and
+    cores.
+
+    With the name of HARDWARE (of the project, or of the catalogue): the machine as it was read or
+    written, with its memory, distances and devices. A node of the same name comes first;
+    Hardware/NAME is the hardware. Without a name: a line for each class of nodes.
+    """
+    if source:
+        from cpuplan.cli.commands import machines
+
+        return _print(machines.imported(source, name), svg)
+    project = pipeline.load(settings().root)
+    narrow_to(project)
+    if name and not any(name in each.nodes for each in project.classes):
+        from cpuplan.cli.commands import machines
+
+        if found := machines.named(project, name):
+            return _print([found], svg)
+    plan = solve_plan(project)
+    if plan is None:
+        return 1
+    if name is None:
+        from cpuplan.render.overview import overview
+
+        scope = settings().scope
+        echo(
+            overview(
+                [each for each in plan.nodes if scope is None or scope.wants(each.node_class)]
+            ),
+            nl=False,
+        )
+        return 0
+    from cpuplan.render.map.planmap import plan_map
+
+    hardware = [document.name for document in project.documents.of_kind("Hardware")]
+    of, node = find_node(plan, name, project, hardware)
+    return _print([plan_map(of, node, project.hardware_of(of.node_class))], svg)
+
+
+def _print(maps: "list[Map]", svg: Path | None) -> int:
+    if svg:
+        if len(maps) > 1:
+            raise click.UsageError(
+                f"a picture is of one machine: name one of {', '.join(each.title for each in maps)}"
+            )
+        from cpuplan.render.map.svg import draw_svg
+        from cpuplan.write.files import write_file
+
+        write_file(svg, draw_svg(maps[0]))
+        return 0
+    from cpuplan.render.map.show import draw
+
+    colour = use_colour()
+    width = screen_width()
+    text = "\n".join(draw(each, colour=colour, width=width) for each in maps)
+    echo(text, nl=False, colour=colour)
+    return 0

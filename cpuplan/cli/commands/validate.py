@@ -1,0 +1,96 @@
+"""`cpuplan validate`: everything that is wrong with the inventories and intents, in one run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import (
+    fails,
+    filter_options,
+    format_option,
+    narrow_to,
+    note,
+    print_diagnostics,
+    settings,
+)
+from cpuplan.read import inputs
+from cpuplan.text import counted
+from cpuplan.write import record
+
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@format_option
+@filter_options
+@click.option("--strict", is_flag=True, help="Warnings count as errors, but for waived ones.")
+@click.option(
+    "--target",
+    metavar="PLATFORM/VERSION",
+    help="What KubeletConfigurations are checked for, such as kubernetes/1.33 or openshift/4.20.  "
+    "[default: the project's target if it has only one, else the newest Kubernetes]",
+)
+def command(files: tuple[Path, ...], output_format: str, strict: bool, target: str | None) -> int:
+    """Say everything that is wrong with the inventories and intents, and whether every node has a
+    layout.
+
+    FILES (or folders of them) are read beside those of the project: intents, or PerformanceProfiles
+    of OpenShift's node tuning operator as they are, with the MachineConfigPool and Node objects of
+    their cluster. KubeletConfigurations are checked as the kubelet does at its start; where there
+    is no project, alone.
+
+    Exit code 0: nothing is wrong; 1: something is.
+    """
+    root = settings().root
+    if not (files or settings().is_narrowed) and (
+        known := record.unchanged(inputs.read(root), root / "out")
+    ):
+        text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
+        return _finish(known.diagnostics, output_format, text, strict=strict)
+    from cpuplan import pipeline
+    from cpuplan.cli.commands.kubelet_files import check_files, split
+    from cpuplan.diagnostics import errors
+    from cpuplan.read.files import input_files, yaml_files
+    from cpuplan.write.files import check_tree
+
+    given = [yaml_files(each) for each in files]
+    refused = [problem for each in given for problem in each.diagnostics]
+    configurations, others = split([path for each in given for path in each.files])
+    if configurations and not others and not any(input_files(root)):
+        found = [*refused, *check_files(configurations, target, ())]
+        return _finish(found, output_format, "valid for the kubelet", strict=strict)
+    project = pipeline.load(root, others)
+    narrow_to(project)
+    plan, found = pipeline.judge(project)
+    # What `compile` refuses to write over is nothing to call valid.
+    diagnostics = [*refused, *found, *check_tree(root / "out")]
+    if not errors(diagnostics):
+        diagnostics += pipeline.check_state_files(project, plan)
+    if configurations:
+        diagnostics += check_files(
+            configurations, target, [each.target for each in project.classes]
+        )
+    text = _valid(plan.number_of_nodes, len(plan.nodes))
+    if not (plan.nodes or project.documents.of_kind("Nodes")):
+        text = "valid, as far as can be told without an inventory"
+    return _finish(diagnostics, output_format, text, strict=strict)
+
+
+def _valid(nodes: int, classes: int) -> str:
+    if not nodes:
+        return "valid, but no intent selects a node: there is no layout to judge"
+    return f"valid: {counted(nodes, 'node')} in {counted(classes, 'class')}, each with a layout"
+
+
+def _finish(
+    diagnostics: "Sequence[Diagnostic]", output_format: str, text: str, *, strict: bool
+) -> int:
+    print_diagnostics(diagnostics, output_format, strict=strict)
+    if fails(diagnostics, strict=strict):
+        return 1
+    note(text)
+    return 0

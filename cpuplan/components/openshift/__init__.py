@@ -1,0 +1,1 @@
+"""Components that only nodes of OpenShift have."""

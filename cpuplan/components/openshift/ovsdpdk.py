@@ -1,0 +1,105 @@
+"""Open vSwitch with DPDK: its poll-mode threads spin on the CPUs of the pool isolcpus, and nothing
+else runs there.
+
+The kernel isolates them and the kubelet reserves them; here a cgroup of ovs-vswitchd gets them
+exclusively (cgroup v2, cpuset.cpus.exclusive), and irqbalance and irqaffinity= leave them out.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from cpuplan.components import kubelet
+from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.components.texts import template
+from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.diagnostics import Diagnostic, Reason, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
+from cpuplan.source import Position
+
+NAME = "ovsdpdk"
+CPUS_KEY = "OVS_DPDK_CPUS"
+UNIT = "ovs-dpdk-cpus-configure.service"
+SCRIPT_PATH = "/usr/local/bin/ovs-dpdk-cpus-configure.sh"
+_PARTITION = "partition"
+_COMMAND = re.compile(rf"^ExecStart={re.escape(SCRIPT_PATH)} (\S+) (\S+)$", re.MULTILINE)
+_STRICT = "strict-cpu-reservation"
+
+
+def cpus(plan: NodePlan) -> CpuSet:
+    """The CPUs of the poll-mode threads; none without DPDK."""
+    wanted = plan.node_class.target.platform == "openshift" and plan.spec.open_v_switch.dpdk
+    return plan.pool("isolcpus").cpus if wanted else EMPTY
+
+
+def reason(plan: NodePlan) -> Reason:
+    """Why they are told apart."""
+    return stated(
+        plan, "Open vSwitch's DPDK threads have these CPUs to themselves", "openVSwitch.dpdk"
+    )
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """What the unit is told: the CPUs, and whether the scheduler balances between them."""
+    if found := cpus(plan):
+        because = plan.pool("isolcpus").because
+        yield Setting(NAME, CPUS_KEY, found, (*because, reason(plan)))
+        balanced = plan.spec.open_v_switch.load_balancing
+        text = (
+            "the scheduler may move the threads"
+            if balanced
+            else "the scheduler does not move the threads"
+        )
+        kind = "member" if balanced else "isolated"
+        default = unasked(plan, "dpdk-balancing", NAME, _PARTITION)
+        yield Setting(
+            NAME, _PARTITION, kind, (stated_or(plan, text, "openVSwitch.loadBalancing", default),)
+        )
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The unit."""
+    values = {setting.key: str(setting.value) for setting in settings}
+    return (
+        template(f"units/{UNIT}.j2", cpus=values[CPUS_KEY], partition=values[_PARTITION])
+        if values
+        else ""
+    )
+
+
+def parse(text: str) -> Mapping[str, Value]:
+    """The same from the unit's text."""
+    match = _COMMAND.search(text)
+    return {CPUS_KEY: _cpus(match[1]), _PARTITION: match[2]} if match else {}
+
+
+def _cpus(text: str) -> Value:
+    try:
+        return CpuSet.parse(text)
+    except CpuSetError:
+        return text
+
+
+def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
+    """(mode, text) by absolute path; none without settings."""
+    return {SCRIPT_PATH: (0o700, template("bin/ovs-dpdk-cpus-configure.sh"))} if settings else {}
+
+
+def units(settings: Sequence[Setting]) -> dict[str, str]:
+    """The unit to enable; none without settings."""
+    return {UNIT: render(settings)} if settings else {}
+
+
+def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    """DPDK without CPUs, and pods that may run on its CPUs all the same (as the node tuning
+    operator's controller).
+    """
+    if not plan.spec.open_v_switch.dpdk:
+        return
+    position = locate(f"Intent/{plan.node_class.intent}:spec.openVSwitch.dpdk")
+    if not cpus(plan):
+        yield diagnose("CP556", position)
+        return
+    options = {option: value for option, (value, _) in kubelet.cpu_options(plan).items()}
+    if not plan.node_class.target.cpu_partitioning and options.get(_STRICT) != "true":
+        yield diagnose("CP557", position, option=_STRICT)

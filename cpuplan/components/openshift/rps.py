@@ -1,0 +1,80 @@
+"""Receive packet steering: which CPUs work on packets that a network device received (kernel:
+networking/scaling.rst).
+
+New devices get the default mask (net.core.rps_default_mask), also the virtual ones of pods.
+Physical devices have queues and interrupts of their own to be steered by, so that theirs is taken
+back by a unit, unless it is wanted.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.components.texts import template
+from cpuplan.cpuset import CpuSet
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
+
+NAME = "rps"
+SYSCTL_PATH = "/etc/sysctl.d/99-default-rps-mask.conf"
+SCRIPT_PATH = "/usr/local/bin/set-rps-mask.sh"
+RULES_PATH = "/etc/udev/rules.d/99-netdev-physical-rps.rules"
+UNIT = "update-rps@.service"
+_MASK = "net.core.rps_default_mask"
+_LINE = re.compile(rf"^\s*-?{re.escape(_MASK)}\s*=\s*(\S+)\s*$", re.MULTILINE)
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The default mask, and the unit for physical devices."""
+    net, reserved = plan.spec.net, plan.pool("reserved")
+    if plan.node_class.target.platform != "openshift" or not net.receive_packet_steering:
+        return
+    reason = stated(
+        plan, "received packets are worked on by the reserved CPUs", "net.receivePacketSteering"
+    )
+    yield Setting(NAME, _MASK, reserved.cpus, (*reserved.because, reason))
+    if not net.physical_device_rps:
+        default = unasked(plan, "physical-rps", NAME, UNIT)
+        own = stated_or(
+            plan, "physical devices have queues of their own", "net.physicalDeviceRps", default
+        )
+        yield Setting(NAME, UNIT, True, (reason, own))
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The sysctl.d(5) file; the unit has no place in it."""
+    return "".join(
+        f"{setting.key} = {setting.value.mask()}\n"
+        for setting in settings
+        if isinstance(setting.value, CpuSet)
+    )
+
+
+def parse(text: str) -> Mapping[str, Value]:
+    """The mask of a sysctl.d file as a set of CPUs."""
+    masks = _LINE.findall(text)
+    return {_MASK: CpuSet.parse_mask(masks[-1])} if masks else {}
+
+
+def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
+    """(mode, text) by absolute path; the script is there with the mask, since devices may be
+    steered by hand too.
+    """
+    if not settings:
+        return {}
+    found = {
+        SYSCTL_PATH: (0o644, render(settings)),
+        SCRIPT_PATH: (0o700, template("bin/set-rps-mask.sh")),
+    }
+    if any(setting.key == UNIT for setting in settings):
+        found[RULES_PATH] = (0o644, template("files/99-netdev-physical-rps.rules"))
+    return found
+
+
+def units(settings: Sequence[Setting]) -> dict[str, str]:
+    """The template unit that udev starts for a device; not to be enabled."""
+    return (
+        {UNIT: template("units/update-rps@.service")}
+        if any(setting.key == UNIT for setting in settings)
+        else {}
+    )

@@ -1,0 +1,48 @@
+"""What the release of a target lacks."""
+
+from collections.abc import Callable, Iterator
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.source import Position
+from cpuplan.versions import OPENSHIFT_FEATURES, kubernetes_version, ships, unknown
+
+
+def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+    """A release that the table does not have."""
+    target = plan.node_class.target
+    if kubernetes_version(target):
+        return []
+    position = locate(
+        f"Intent/{plan.node_class.intent}:spec.{plan.node_class.target_field('version')}"
+    )
+    return [unknown(target.platform, target.version, position)]
+
+
+def lacking(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    """What the intent asks for and the release's machine config operator or node tuning operator
+    does not know.
+    """
+    target, spec = plan.node_class.target, plan.spec
+    if target.platform != "openshift":
+        return
+    by_profile = target.mode == "performanceProfile"
+    page_size = "profile.kernel_page_size" if by_profile else "kernel.64k_pages"
+    rows = (
+        ("kernel.pageSize", spec.kernel.page_size == "64k", page_size),
+        (
+            "hardwareTuning",
+            by_profile and spec.hardware_tuning is not None,
+            "profile.hardware_tuning",
+        ),
+        (
+            "kubelet.dynamicResourceAllocation",
+            by_profile and spec.kubelet.dynamic_resource_allocation,
+            "profile.dynamic_resource_allocation",
+        ),
+    )
+    for field, is_wanted, feature in rows:
+        if is_wanted and not ships(target, feature):
+            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            since = OPENSHIFT_FEATURES[feature]
+            yield diagnose("CP554", position, field=field, since=since, version=target.version)

@@ -1,0 +1,75 @@
+"""Machines that nobody described: the CPUs that an intent lists, so that what needs no machine can
+be checked.
+"""
+
+from cpuplan.cpuset import CpuSet, union
+from cpuplan.model.intent import IntentSpec
+from cpuplan.model.pools import POOLS
+from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
+from cpuplan.plan import NodeClass, NodePlan, Pool
+from cpuplan.read.documents import Documents
+
+_MEMORY = 1024**7  # bytes
+#: NUMA nodes of ordinary machines, whose ids have no gaps; larger ids are also those of memory
+#: without CPUs.
+_ORDINARY_NODES = 8
+
+
+def plans(documents: Documents) -> list[NodePlan]:
+    """Profiles of which no inventory tells the machines, on machines that have just the CPUs that
+    they list.
+    """
+    profiles = [document for document in documents.of_kind("Intent") if document.written_as]
+    if not profiles or documents.of_kind("Nodes") or documents.may_define("Nodes"):
+        return []
+    return [plan(document.name, document.spec) for document in profiles]
+
+
+def plan(
+    name: str,
+    spec: IntentSpec,
+    *,
+    architecture: str = "",
+    vendor: str = "",
+    model: int | None = None,
+) -> NodePlan:
+    """The layout of an intent whose pools are lists: one socket without siblings, up to the highest
+    CPU that is listed.
+
+    NUMA node 0 has all CPUs; beside it there are the nodes for which huge pages or memory are
+    asked, each with more memory than anybody asks for, and those between them. An `architecture` of
+    no characters is not known.
+    """
+    lists: dict[str, CpuSet] = {
+        pool: value.cpus
+        for pool in POOLS
+        if (value := getattr(spec.pools, pool)) is not None and value.cpus is not None
+    }
+    node_class = NodeClass(
+        name=name,
+        intent=name,
+        spec=spec,
+        target=spec.targets[0],
+        cluster="cluster",
+        hardware="assumed",
+        topology=_topology(union(lists.values()), spec),
+        nodes=("node",),
+        cpu_vendor=vendor,
+        architecture=architecture,
+        cpu_model_number=model,
+    )
+    pools = (
+        Pool(pool, lists[pool], (node_class.reason("listed", f"pools.{pool}.cpus"),))
+        for pool in lists
+    )
+    return NodePlan(node_class, tuple(pools))
+
+
+def _topology(listed: CpuSet, spec: IntentSpec) -> Topology:
+    named = {page.numa_node or 0 for page in spec.huge_pages.pages}
+    named |= {entry.numa_node for entry in spec.kubelet.reserved_memory}
+    named |= set(range(max((node for node in named if node < _ORDINARY_NODES), default=0) + 1))
+    facts = [NumaNodeFacts(node, _MEMORY) for node in sorted(named)]
+    return Topology(
+        [Cpu(cpu, cpu, 0, 0, 0, 0, cpu) for cpu in range(listed.last + 1 if listed else 0)], facts
+    )

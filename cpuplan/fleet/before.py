@@ -1,0 +1,119 @@
+"""What was compiled before: the classes of `out/`, with their nodes, pools and settings."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cpuplan import apiversion
+from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.files import Unreadable, list_files, read_regular
+from cpuplan.read.files import refusal
+from cpuplan.source import Position
+
+#: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of unlike classes
+#: touch unlike files.
+CLASSES = ".cpuplan/classes"
+#: The files of `out/` that cpuplan owns, a path a line.
+MANIFEST = ".cpuplan/manifest"
+
+#: Of these files.
+VERSION = 2
+
+#: All classes in one file, as they were before.
+OLD_PLAN = ".cpuplan/plan.json"
+#: How `out/.gitattributes` begins.
+OURS = "# Written by cpuplan."
+_LISTED = re.compile(rf"^{re.escape(CLASSES)}/([^/\n]+)/([^/\n]+)\.json\r?$", re.MULTILINE)
+
+#: Cluster and class.
+Key = tuple[str, str]
+#: The classes, each as `backends.planfile` wrote it.
+Before = dict[Key, dict[str, Any]]
+
+
+def read(out: Path) -> Before:
+    """The classes of the plan in `out`; what is damaged is empty, for the next compilation writes
+    it anew.
+
+    Raises CpuplanError for one that a later cpuplan wrote (CP139), and for what may not be read: it
+    may be a class that is about to vanish.
+    """
+    found: Before = {}
+    listed = list_files(out / CLASSES, within=out, suffixes=(".json",))
+    if listed.problems:
+        raise CpuplanError(refusal(str(path), error) for path, error in listed.problems)
+    for path in listed.files:
+        if path.parents[1] == out / CLASSES:
+            found[path.parent.name, path.stem] = _class(path) or {}
+    return found or _of_old_form(out)
+
+
+def _of_old_form(out: Path) -> Before:
+    """The classes as they were written to one file, by the first form; none where it is damaged."""
+    try:
+        data = json.loads(read_regular(out / OLD_PLAN))
+        classes = [each for each in data["classes"] if isinstance(each, dict)]
+        return {(str(each["cluster"]), str(each["class"])): each for each in classes}
+    except (Unreadable, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def _class(path: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(read_regular(path))
+    except Unreadable as error:
+        raise CpuplanError([refusal(str(path), error)]) from None
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(data, dict) and apiversion.is_later_number(found := data.get("version"), VERSION):
+        place = Position(str(path), 1, 1)
+        raise CpuplanError(
+            [diagnose("CP139", place, what="a class in out/", found=found, expected=VERSION)]
+        )
+    if not isinstance(data, dict) or (data.get("cluster"), data.get("class")) != (
+        path.parent.name,
+        path.stem,
+    ):
+        return None
+    return data
+
+
+def lost(out: Path, compiled: Before) -> frozenset[Key] | None:
+    """The classes that were compiled to `out` and that it tells nothing of any more; None for all
+    of them.
+    """
+    if not compiled and not os.path.isfile(out / MANIFEST):
+        is_ours = os.path.lexists(out / ".cpuplan") or _text(out / ".gitattributes").startswith(
+            OURS
+        )
+        return None if is_ours else frozenset()
+    manifest = _text(out / MANIFEST)
+    listed = _LISTED.findall(manifest)
+    if not listed and not compiled and "\nclusters/" in manifest:
+        return None
+    return frozenset(key for key in (*listed, *compiled) if not compiled.get(key))
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_regular(path).decode(errors="replace")
+    except Unreadable:
+        return ""
+
+
+def members(before: Before) -> dict[Key, list[str]]:
+    """The nodes of each class."""
+    return {key: nodes(each) for key, each in before.items()}
+
+
+def nodes(compiled: dict[str, Any]) -> list[str]:
+    """The nodes of one class."""
+    return list(_texts(compiled.get("nodes")))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, str))

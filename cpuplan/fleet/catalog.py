@@ -1,0 +1,43 @@
+"""The catalogue: Hardware documents of server models in use. They ship with cpuplan and are copied
+into a project.
+
+A project never reads them: a release that corrects an entry must not change the plans of those who
+took it before.
+"""
+
+from pathlib import Path
+
+from cpuplan.read import documents, yaml
+from cpuplan.read.documents import Document
+from cpuplan.resources import resource
+from cpuplan.source import Source
+
+
+def read() -> list[Document]:
+    """All entries, ascending by name."""
+    sources: list[Source] = []
+    for path in sorted(_folder().glob("*.yaml")):
+        found, _ = yaml.decode(path.name, path.read_bytes())
+        sources += found
+    return documents.from_sources(sources)[0].of_kind("Hardware")
+
+
+def find(name: str) -> Document | None:
+    """The entry of this name."""
+    return next((entry for entry in read() if entry.name == name), None)
+
+
+def text(entry: Document) -> str:
+    """The entry as a file of its own: the comments of its family, which name the sources, then
+    itself as written.
+    """
+    chunks = (_folder() / entry.source.path).read_text().split("---\n")
+    first = chunks[0].splitlines(keepends=True)
+    comments = sum(1 for line in first if line.startswith("#"))
+    head, chunks[0] = "".join(first[:comments]), "".join(first[comments:])
+    own = next(chunk for chunk in chunks if f"\n  name: {entry.name}\n" in chunk)
+    return head.replace("../../schemas/", "../schemas/") + own
+
+
+def _folder() -> Path:
+    return resource("inventories", "catalog")

@@ -1,0 +1,115 @@
+"""Which intent claims which nodes."""
+
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.fleet.groups import Group
+from cpuplan.model.document import expand_names
+from cpuplan.model.intent import IntentSpec, Selector
+from cpuplan.read.documents import Document, Documents
+from cpuplan.text import counted
+
+
+class Claim(NamedTuple):
+    """Nodes of a group that exactly one intent selects."""
+
+    intent: Document
+    group: Group
+    names: tuple[str, ...]
+
+
+def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnostic]) -> list[Claim]:
+    """What intents select; nodes of two intents, of none, and selectors of nothing are added to
+    `diagnostics`.
+    """
+    claims = []
+    owner: dict[tuple[str, str], Document] = {}
+    for intent in documents.of_kind("Intent"):
+        spec: IntentSpec = intent.spec
+        found = False
+        for group in groups:
+            names = _selected(intent, spec.selector, group, diagnostics)
+            found = found or bool(names)
+            mine = tuple(
+                name for name in names if owner.setdefault((group.cluster, name), intent) is intent
+            )
+            if clash := [name for name in names if name not in mine]:
+                first = owner[group.cluster, clash[0]]
+                diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
+            if mine:
+                claims.append(Claim(intent, group, mine))
+        if found and spec.selector == Selector():
+            diagnostics.append(_everything(intent, groups))
+        # Names that could not be read (CP228) may be the ones that are selected.
+        if not found and all(group.names for group in groups) and not documents.may_define("Nodes"):
+            code = "CP225" if groups or not intent.written_as else "CP233"
+            diagnostics.append(diagnose(code, intent.at("selector"), intent=intent.name))
+    for group in groups if not documents.may_define("Intent") else ():
+        free = [name for name in group.names if (group.cluster, name) not in owner]
+        if free:
+            diagnostics.append(_unselected(group, free))
+    return claims
+
+
+def _everything(intent: Document, groups: list[Group]) -> Diagnostic:
+    nodes = counted(sum(len(group.names) for group in groups), "node")
+    clusters = counted(len({group.cluster for group in groups}), "cluster")
+    return diagnose(
+        "CP247", intent.at("selector"), intent=intent.name, nodes=nodes, clusters=clusters
+    )
+
+
+def selects(selector: Selector, group: Group) -> tuple[str, ...]:
+    """The nodes of `group` that fit everything in `selector`; all of them for an empty one."""
+    if selector.clusters and group.cluster not in selector.clusters:
+        return ()
+    if any(group.labels.get(key) != value for key, value in selector.match_labels.items()):
+        return ()
+    if not selector.nodes:
+        return group.names
+    wanted = {
+        name for pattern in selector.nodes if "*" not in pattern for name in expand_names(pattern)
+    }
+    globs = [pattern for pattern in selector.nodes if "*" in pattern]
+    return tuple(
+        name
+        for name in group.names
+        if name in wanted or any(fnmatchcase(name, glob) for glob in globs)
+    )
+
+
+def _selected(
+    intent: Document, selector: Selector, group: Group, diagnostics: list[Diagnostic]
+) -> tuple[str, ...]:
+    try:
+        return selects(selector, group)
+    except ValueError as error:
+        problem = diagnose(
+            "CP228", intent.at("selector", "nodes"), name=", ".join(selector.nodes), problem=error
+        )
+        if problem not in diagnostics:
+            diagnostics.append(problem)
+        return ()
+
+
+def _claimed_twice(intent: Document, first: Document, cluster: str, names: list[str]) -> Diagnostic:
+    return diagnose(
+        "CP220",
+        intent.at("selector"),
+        labels=[Label(first.at("selector"), f"{first.name} selects it here")],
+        node=names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)",
+        cluster=cluster,
+        first=first.name,
+        second=intent.name,
+    )
+
+
+def _unselected(group: Group, names: list[str]) -> Diagnostic:
+    shown = (
+        f"node {names[0]}" if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]})"
+    )
+    place = group.document.at("nodes", group.number, "name")
+    return diagnose(
+        "CP221", place, nodes=shown, cluster=group.cluster, they="it" if len(names) == 1 else "they"
+    )

@@ -1,0 +1,231 @@
+"""Documents to classes: which nodes there are, which intent claims each, and which of them are the
+same.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from cpuplan import naming
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet import claims, class_names, groups, hardware, targets
+from cpuplan.fleet.claims import Claim
+from cpuplan.fleet.groups import Group
+from cpuplan.model.intent import IntentSpec, Target
+from cpuplan.model.inventory import Device, HardwareSpec
+from cpuplan.model.pools import Pool
+from cpuplan.model.topology import Topology
+from cpuplan.plan import NodeClass
+from cpuplan.read.documents import Document, Documents
+from cpuplan.source import Position
+
+
+class Fleet(NamedTuple):
+    """The classes of a project, ascending by cluster and name."""
+
+    classes: tuple[NodeClass, ...]
+
+
+def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
+    """Expand names, check what documents say of each other, match selectors, group into classes."""
+    diagnostics: list[Diagnostic] = []
+    found = groups.build(documents, diagnostics)
+    topologies = _Topologies(documents, diagnostics)
+    for group in found:
+        topologies.of(group)
+    claimed = claims.build(documents, found, diagnostics)
+    classes = list(_classes(documents, claimed, topologies, diagnostics))
+    diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
+    diagnostics += class_names.check(documents, classes)
+    return Fleet(tuple(sorted(classes, key=lambda each: each.key))), diagnostics
+
+
+class _Topologies:
+    """Topologies by hardware and offline CPUs: built once, problems reported once."""
+
+    def __init__(self, documents: Documents, diagnostics: list[Diagnostic]) -> None:
+        self._documents = {document.name: document for document in documents.of_kind("Hardware")}
+        self._diagnostics = diagnostics
+        self._built: dict[tuple[str, CpuSet], Topology | None] = {}
+        for document in self._documents.values():
+            self._build(document, EMPTY)
+
+    def of(self, group: Group) -> Topology | None:
+        """The machine of a group's nodes; None if its documents are wrong."""
+        document = self._documents.get(group.hardware)
+        if document is None or not group.offline or (group.hardware, group.offline) in self._built:
+            return self._built.get((group.hardware, group.offline))
+        base = self._built[group.hardware, EMPTY]
+        present = base.online | base.offline if base else group.offline
+        if missing := group.offline - present:
+            place = group.document.at("nodes", group.number, "offline")
+            shown, known = cpus_text(missing), cpus_text(present)
+            self._diagnostics.append(
+                diagnose("CP231", place, cpus=shown, hardware=group.hardware, present=known)
+            )
+            self._built[group.hardware, group.offline] = None
+            return None
+        place = group.document.at("nodes", group.number, "offline")
+        # What is wrong with the hardware itself is said already, at the hardware.
+        return self._build(document, group.offline, place) if base else None
+
+    def _build(
+        self, document: Document, offline: CpuSet, place: Position | None = None
+    ) -> Topology | None:
+        """Build the machine of `document`; problems are reported at `place`, or in the document
+        itself.
+        """
+        key = (document.name, offline)
+        if key not in self._built:
+            spec: HardwareSpec = document.spec
+            self._built[key], problems = hardware.build(spec, offline)
+            for problem in problems:
+                where = place or document.at(*problem.field)
+                self._diagnostics.append(diagnose(problem.code, where, **problem.values))
+        return self._built[key]
+
+
+#: What nodes of one class have in common: intent, cluster, hardware, offline CPUs, devices of their
+#: own.
+_Key: TypeAlias = tuple[str, str, str, CpuSet, tuple[Device, ...]]
+
+
+def _devices_that_matter(spec: IntentSpec, group: Group) -> tuple[Device, ...]:
+    """The devices that only these nodes have, where a pool is to be near some device."""
+    said = [*_pools(spec), spec.qos.best_effort, spec.qos.other]
+    return group.devices if any(pool is not None and pool.near is not None for pool in said) else ()
+
+
+def _pools(spec: IntentSpec) -> list[Pool]:
+    """The pools that are said, and the partitions of isolated."""
+    pools = spec.pools
+    said = (pools.reserved, pools.shared, pools.isolated, pools.isolcpus, pools.offlined)
+    partitions = pools.isolated.partitions.values() if pools.isolated else ()
+    return [pool for pool in (*said, *partitions) if pool is not None]
+
+
+def _digest(devices: tuple[Device, ...]) -> str:
+    import hashlib
+
+    text = "".join(device.model_dump_json(exclude_none=True) for device in devices)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _never_up(spec: IntentSpec, topology: Topology) -> CpuSet:
+    """The threads that the argument nosmt keeps down, less those that a pool lists: the kernel
+    boots one of each core.
+
+    (kernel/cpu.c, cpu_bootable.) Of a list that has such CPUs the components say that they would
+    not come up.
+    """
+    if not any(argument.partition("=")[0] == "nosmt" for argument in spec.kernel.extra_arguments):
+        return EMPTY
+    listed = union(pool.cpus for pool in _pools(spec) if pool.cpus)
+    return topology.online - CpuSet(topology.cores) - listed
+
+
+def _unlabelled(
+    intent: Document, index: int, target: Target, alike: list[Claim]
+) -> Iterator[Diagnostic]:
+    """Nodes that are not in the pool of their class yet, as far as the inventory tells; and a name
+    that is no label.
+    """
+    pool = target.pool or ""
+    place = intent.at("targets", index, "mixedHardware")
+    if len(pool) > naming.LONGEST_LABEL:
+        problem = f"{pool} would be a pool's name of {len(pool)} characters, and labels have {naming.LONGEST_LABEL} at most"
+        yield diagnose("CP288", place, problem=problem)
+        return
+    label = targets.role(pool)
+    if names := sorted(
+        name for _, group, found in alike if label not in group.labels for name in found
+    ):
+        nodes = (
+            f"node {names[0]} has"
+            if len(names) == 1
+            else f"{len(names)} nodes ({names[0]} to {names[-1]}) have"
+        )
+        cluster = alike[0].group.cluster
+        yield diagnose(
+            "CP289", place, nodes=nodes, node=names[0], cluster=cluster, pool=pool, key=label
+        )
+
+
+def _classes(
+    documents: Documents,
+    claimed: list[Claim],
+    topologies: _Topologies,
+    diagnostics: list[Diagnostic],
+) -> Iterator[NodeClass]:
+    members: dict[_Key, list[Claim]] = {}
+    for claim in claimed:
+        intent, group, _ = claim
+        key = (
+            intent.name,
+            group.cluster,
+            group.hardware,
+            group.offline,
+            _devices_that_matter(intent.spec, group),
+        )
+        members.setdefault(key, []).append(claim)
+    without_target: set[tuple[str, str]] = set()
+    for key, alike in members.items():
+        intent, group, _ = alike[0]
+        found = targets.target_for(intent.spec, group.cluster)
+        if found is None and (intent.name, group.cluster) not in without_target:
+            without_target.add((intent.name, group.cluster))
+            place = intent.at("targets")
+            diagnostics.append(diagnose("CP226", place, intent=intent.name, cluster=group.cluster))
+        topology = _topology(intent.spec, group, topologies)
+        if found and topology:
+            hardware = documents.by_name["Hardware", group.hardware]
+            made = _class(alike, hardware, topology, found, key[-1], diagnostics)
+            if made:
+                yield made
+
+
+def _topology(spec: IntentSpec, group: Group, topologies: _Topologies) -> Topology | None:
+    """The machine as the intent boots it."""
+    topology = topologies.of(group)
+    if topology and (down := _never_up(spec, topology)):
+        return topologies.of(group._replace(offline=group.offline | down))
+    return topology
+
+
+def _class(
+    alike: list[Claim],
+    hardware: Document,
+    topology: Topology,
+    found: tuple[int, Target],
+    own: tuple[Device, ...],
+    diagnostics: list[Diagnostic],
+) -> NodeClass | None:
+    """The class of nodes that have the same; None where its name would be too long."""
+    intent, group, _ = alike[0]
+    index, target = found
+    spec: IntentSpec = intent.spec
+    facts: HardwareSpec = hardware.spec
+    suffix = class_names.offline_part(group.offline) + (f"-devices-{_digest(own)}" if own else "")
+    if targets.is_split(target):
+        spec = targets.split(spec, index, group.hardware + suffix)
+        target = spec.targets[index]
+        diagnostics += _unlabelled(intent, index, target, alike)
+    name = f"{intent.name}-{group.hardware}{suffix}"
+    if problem := class_names.too_long(name, intent, hardware):
+        diagnostics.append(problem)
+        return None
+    return NodeClass(
+        name=name,
+        intent=intent.name,
+        spec=spec,
+        target=target,
+        cluster=group.cluster,
+        hardware=group.hardware,
+        topology=topology,
+        nodes=tuple(sorted(node for claim in alike for node in claim.names)),
+        cpu_vendor=facts.vendor or "",
+        architecture=facts.architecture,
+        cpu_model_number=facts.model_number,
+        devices=(*facts.devices, *own),
+        written_as=intent.written_as,
+    )

@@ -1,0 +1,189 @@
+"""What the objects of an OpenShift cluster tell of it: pools, nodes, workload partitioning,
+release.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+#: The release whose operator is followed where nothing tells the cluster's: a profile does not.
+VERSION = "5.1"
+NODE_ROLE = "node-role.kubernetes.io/"
+#: The pools that every cluster has.
+BUILT_IN = ("master", "worker")
+#: Kinds that are read beside profiles.
+KINDS = ("MachineConfigPool", "MachineConfig", "Infrastructure", "ClusterVersion", "Node")
+#: Its presence in a MachineConfig of a single-node cluster meant workload partitioning before
+#: Infrastructure did.
+_PINNING = "/etc/kubernetes/openshift-workload-pinning"
+
+
+class Cluster(NamedTuple):
+    """What the cluster's objects tell of it. `pool` is the profile's MachineConfigPool, empty where
+    none is told.
+    """
+
+    version: str = VERSION
+    partitioned: bool = False
+    control_plane_topology: str = "HighlyAvailable"
+    pool: str = ""
+    pool_labels: Mapping[str, str] = {}
+    pools: tuple[str, ...] = ()
+    hosted: bool = False
+
+
+class ClusterNode(NamedTuple):
+    """A Node object of the cluster. `taints` are those with the effect NoSchedule: values by
+    key.
+    """
+
+    name: str
+    labels: dict[str, str]
+    architecture: str  # GOARCH; empty where it is not told
+    cpus: int  # capacity; 0 where it is not told
+    taints: Mapping[str, str] = {}
+
+
+class MachineConfigPool(NamedTuple):
+    """A pool: its labels, and the node selector as matchLabels and matchExpressions."""
+
+    name: str
+    labels: dict[str, str]
+    match_labels: dict[str, str]
+    match_expressions: tuple[Mapping[str, Any], ...] = ()
+    selects_nothing: bool = False  # a selector that is absent, not empty
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether the selector is there and empty: it would fit every node."""
+        return not (self.selects_nothing or self.match_labels or self.match_expressions)
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether the selector fits `labels` (apimachinery, metav1.LabelSelectorAsSelector)."""
+        if self.selects_nothing or not self.match_labels.items() <= labels.items():
+            return False
+        return all(_fits(expression, labels) for expression in self.match_expressions)
+
+
+def _fits(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = str(expression.get("key")), expression.get("values")
+    values = values if isinstance(values, list) else []
+    present = key in labels
+    match expression.get("operator"):
+        case "In":
+            return present and labels[key] in values
+        case "NotIn":
+            return not present or labels[key] not in values
+        case "Exists":
+            return present
+        case "DoesNotExist":
+            return not present
+        case _:
+            return False
+
+
+def _built_in(name: str) -> MachineConfigPool:
+    labels = {f"pools.operator.machineconfiguration.openshift.io/{name}": ""}
+    return MachineConfigPool(name, labels, {f"{NODE_ROLE}{name}": ""})
+
+
+def pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
+    """The pools among `objects`, and those that every cluster has."""
+    found = told_pools(objects)
+    names = {pool.name for pool in found}
+    return [*found, *(_built_in(name) for name in BUILT_IN if name not in names)]
+
+
+def told_pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
+    """The pools among `objects`, in their order."""
+    return [_pool(item) for item in objects if item.get("kind") == "MachineConfigPool"]
+
+
+def _pool(item: Mapping[str, Any]) -> MachineConfigPool:
+    metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
+    selector = spec.get("nodeSelector")
+    expressions = _mapping(selector).get("matchExpressions")
+    return MachineConfigPool(
+        str(metadata.get("name", "")),
+        _labels(metadata.get("labels")),
+        _labels(_mapping(selector).get("matchLabels")),
+        tuple(map(_mapping, expressions)) if isinstance(expressions, list) else (),
+        selects_nothing=selector is None,
+    )
+
+
+def matching(
+    found: Iterable[MachineConfigPool], labels: Mapping[str, str]
+) -> list[MachineConfigPool]:
+    """The pools whose node selectors fit a profile's: the operator wants exactly one."""
+    return [pool for pool in found if pool.selects(labels)]
+
+
+def newest() -> str:
+    """The release that is assumed."""
+    return VERSION
+
+
+def facts(objects: Iterable[Mapping[str, Any]], release: Callable[[], str] = newest) -> Cluster:
+    """The cluster's release, topology, and whether it was installed with workload partitioning.
+
+    `release` is asked for where no object tells one.
+    """
+    objects = list(objects)
+    status: Mapping[str, Any] = {}
+    version = ""
+    for item in objects:
+        name = _mapping(item.get("metadata")).get("name")
+        if item.get("kind") == "Infrastructure" and name == "cluster":
+            status = _mapping(item.get("status"))
+        if item.get("kind") == "ClusterVersion":
+            desired = str(_mapping(_mapping(item.get("status")).get("desired")).get("version", ""))
+            version = ".".join(desired.split(".")[:2]) or version
+    topology = str(status.get("controlPlaneTopology") or "HighlyAvailable")
+    legacy = topology == "SingleReplica" and any(map(_pins, objects))
+    return Cluster(
+        version or release(), status.get("cpuPartitioning") == "AllNodes" or legacy, topology
+    )
+
+
+def _pins(item: Mapping[str, Any]) -> bool:
+    config = _mapping(_mapping(item.get("spec")).get("config"))
+    files = _mapping(config.get("storage")).get("files")
+    return isinstance(files, list) and any(_mapping(file).get("path") == _PINNING for file in files)
+
+
+def nodes(objects: Iterable[Mapping[str, Any]]) -> Iterator[ClusterNode]:
+    """The nodes among `objects`, in their order."""
+    for item in objects:
+        if item.get("kind") == "Node":
+            metadata, status = _mapping(item.get("metadata")), _mapping(item.get("status"))
+            labels = _labels(metadata.get("labels"))
+            architecture = str(_mapping(status.get("nodeInfo")).get("architecture") or "")
+            cpus = _cpus(str(_mapping(status.get("capacity")).get("cpu", "")))
+            taints = _taints(_mapping(item.get("spec")).get("taints"))
+            yield ClusterNode(str(metadata.get("name", "")), labels, architecture, cpus, taints)
+
+
+def _cpus(capacity: str) -> int:
+    """The CPUs of a capacity: a whole number, also of thousands or thousandths; 0 for anything
+    else.
+    """
+    match = re.fullmatch(r"([0-9]{1,9})(000m|k)?", capacity)
+    return int(match[1]) * (1000 if match[2] == "k" else 1) if match else 0
+
+
+def _taints(value: Any) -> dict[str, str]:
+    found = map(_mapping, value) if isinstance(value, list) else ()
+    return {
+        str(one.get("key")): str(one.get("value") or "")
+        for one in found
+        if one.get("effect") == "NoSchedule"
+    }
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _labels(value: Any) -> dict[str, str]:
+    return {str(key): str(text) for key, text in _mapping(value).items()}

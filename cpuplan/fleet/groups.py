@@ -1,0 +1,117 @@
+"""Nodes documents to groups of nodes: names written out, each node once."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from cpuplan import naming
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.model.document import expand_names
+from cpuplan.model.inventory import Device, NodeGroup, NodesSpec
+from cpuplan.read.documents import Document, Documents
+from cpuplan.read.names import did_you_mean
+
+
+class Group(NamedTuple):
+    """Nodes of one group of a Nodes document: the same hardware, labels and facts."""
+
+    document: Document
+    number: int  # of the group in its document
+    cluster: str
+    names: tuple[str, ...]
+    hardware: str
+    labels: dict[str, str]
+    offline: CpuSet
+    devices: tuple[Device, ...]
+
+
+def build(documents: Documents, diagnostics: list[Diagnostic]) -> list[Group]:
+    """The groups of all Nodes documents; what is wrong with their names and hardware is added to
+    `diagnostics`.
+    """
+    groups = list(_groups(documents, diagnostics))
+    _check_unique(groups, diagnostics)
+    return groups
+
+
+def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Group]:
+    known = {document.name for document in documents.of_kind("Hardware")}
+    for document in documents.of_kind("Nodes"):
+        spec: NodesSpec = document.spec
+        for index, group in enumerate(spec.nodes):
+            names = _names(document, index, group, diagnostics)
+            named = group.hardware or spec.hardware
+            if named is None:
+                diagnostics.append(
+                    diagnose("CP223", document.at("nodes", index, "name"), name=group.name)
+                )
+            elif named not in known and not documents.may_define("Hardware", named):
+                place = (
+                    document.at("nodes", index, "hardware")
+                    if group.hardware
+                    else document.at("hardware")
+                )
+                diagnostics.append(
+                    diagnose("CP222", place, hardware=named, hint=_hardware_hint(named, known))
+                )
+            labels = {**spec.labels, **group.labels}
+            yield Group(
+                document,
+                index,
+                spec.cluster,
+                names,
+                named or "",
+                labels,
+                group.offline or EMPTY,
+                group.devices,
+            )
+
+
+def _hardware_hint(name: str, known: set[str]) -> str:
+    from cpuplan.fleet import catalog
+
+    if catalog.find(name):
+        return f"`cpuplan catalog {name}` copies it from the catalogue into inventories/"
+    return (
+        did_you_mean(name, known)
+        if known
+        else "define it in a Hardware document under inventories/"
+    )
+
+
+def _names(
+    document: Document, index: int, group: NodeGroup, diagnostics: list[Diagnostic]
+) -> tuple[str, ...]:
+    place = document.at("nodes", index, "name")
+    try:
+        names = tuple(expand_names(group.name))
+    except ValueError as error:
+        diagnostics.append(diagnose("CP228", place, name=group.name, problem=error))
+        return ()
+    for name in names:
+        if problem := naming.problem_of(name, naming.LONGEST_NODE):
+            diagnostics.append(
+                diagnose("CP228", place, name=group.name, problem=f"{name!r} {problem}")
+            )
+            return ()
+    return names
+
+
+def _check_unique(groups: Iterable[Group], diagnostics: list[Diagnostic]) -> None:
+    seen: dict[tuple[str, str], Group] = {}
+    for group in groups:
+        for name in group.names:
+            first = seen.setdefault((group.cluster, name), group)
+            if first is not group:
+                diagnostics.append(
+                    diagnose(
+                        "CP224",
+                        group.document.at("nodes", group.number, "name"),
+                        labels=[
+                            Label(first.document.at("nodes", first.number, "name"), "the first one")
+                        ],
+                        node=name,
+                        cluster=group.cluster,
+                    )
+                )
+                break

@@ -1,0 +1,28 @@
+"""The plan's file form, `intents/plan.lock.yaml`: solved layouts, kept until what they were solved
+from changes.
+
+It holds CPU lists only: reasons follow from the intent and the layout (`solve.solver.explain`), so
+that a plan read back is equal to the plan that was written, and a comment added to an intent does
+not touch the file.
+"""
+
+from cpuplan.fleet.before import Key
+from cpuplan.fleet.lock.entry import Lock, Locked, digest
+from cpuplan.fleet.lock.form import render, write
+from cpuplan.fleet.lock.reader import UNSETTLED, is_same, parse, read
+from cpuplan.fleet.lock.start import Start, Starts
+
+__all__ = [
+    "UNSETTLED",
+    "Key",
+    "Lock",
+    "Locked",
+    "Start",
+    "Starts",
+    "digest",
+    "is_same",
+    "parse",
+    "read",
+    "render",
+    "write",
+]

@@ -1,0 +1,73 @@
+"""Layouts to the text of the lock file.
+
+An entry is one line: Git merges lines, and a layout must come from one side whole. The lines
+between entries do not change, so that changes of neighbours are no conflict. The last line ends the
+YAML document, so that a file that was cut short is told from a shorter one.
+"""
+
+from collections.abc import Callable, Iterable
+
+from cpuplan import API_VERSION
+from cpuplan.emit import Flow, to_yaml
+from cpuplan.fleet.before import Key
+from cpuplan.fleet.lock.entry import Lock, Locked, digest
+from cpuplan.plan import NodePlan
+from cpuplan.source import Position
+
+HEADER = "Layouts as cpuplan solved them. Commit this file: with it, `compile` moves no CPU without need.\n"
+#: The last line of every lock.
+END = "..."
+_NOWHERE = Position("", 0, 0)
+
+
+def render(
+    plans: Iterable[NodePlan], before: Lock, left: Lock, *, solver: Callable[[], str]
+) -> str:
+    """The text of the lock file: the layouts of `plans`, and those of classes that are gone and may
+    come back (`left`).
+
+    `solver` tells the version that solved the layouts which are not those of `before`.
+    """
+    entries = {key: entry._replace(gone=True, others=()) for key, entry in left.items()}
+    for plan in plans:
+        key = plan.node_class.key
+        entries[key] = _entry(plan, before.get(key), solver)
+    return write(entries)
+
+
+def _entry(plan: NodePlan, before: Locked | None, solver: Callable[[], str]) -> Locked:
+    """The entry of a plan; a layout that was kept keeps the name of what solved it."""
+    pools = plan.layout
+    kept = (
+        next((each for each in (before, *before.others) if each.pools == pools), None)
+        if before
+        else None
+    )
+    by = kept.solver if kept else solver()
+    pool = plan.node_class.target.pool or ""
+    return Locked(digest(plan.node_class), pools, _NOWHERE, {}, pool=pool, solver=by)
+
+
+def write(entries: Lock) -> str:
+    """The text of a lock with these entries, ascending by cluster and class."""
+    head = to_yaml({"apiVersion": API_VERSION, "kind": "Plan"}, HEADER)
+    if not entries:
+        return f"{head}classes: []\n{END}\n"
+    lines = [
+        f"# {'/'.join(key)}\n{to_yaml([Flow(_data(key, entries[key]))])}\n"
+        for key in sorted(entries)
+    ]
+    return f"{head}classes:\n{''.join(lines)}{END}\n"
+
+
+def _data(key: Key, entry: Locked) -> dict[str, object]:
+    data: dict[str, object] = {"cluster": key[0], "class": key[1]}
+    if entry.pool:
+        data["pool"] = entry.pool
+    if entry.gone:
+        data["gone"] = True
+    data["pools"] = {name: str(cpus) for name, cpus in entry.pools.items()}
+    data["solvedFrom"] = entry.solved_from
+    if entry.solver:
+        data["solver"] = entry.solver
+    return data

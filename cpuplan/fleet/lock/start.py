@@ -1,0 +1,124 @@
+"""Which locked layout a class starts from: a layout belongs to its nodes, whatever class they are
+in.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.fleet import before
+from cpuplan.fleet.before import Before, Key
+from cpuplan.fleet.lock.entry import Lock, Locked, digest
+from cpuplan.plan import NodeClass
+from cpuplan.source import Position
+
+
+class Start(NamedTuple):
+    """A layout that a class may start from, and the class that had it."""
+
+    locked: Locked
+    key: Key
+    is_own: bool
+
+
+class Starts:
+    """The layouts that were locked, for the classes that there are now."""
+
+    def __init__(self, lock: Lock, compiled: Before, classes: Iterable[NodeClass]) -> None:
+        # After a merge the lock may lack an entry, and where it was deleted it lacks all: `out/`
+        # has the layouts too.
+        found = {key: _from_plan(key, each) for key, each in compiled.items() if key not in lock}
+        self.lock: dict[Key, Locked] = {key: entry for key, entry in found.items() if entry} | dict(
+            lock
+        )
+        self.current = {each.key for each in classes}
+        self._compiled = compiled
+
+    @cached_property
+    def members(self) -> dict[Key, list[str]]:
+        """The nodes of each class that was compiled before."""
+        return before.members(self._compiled)
+
+    @cached_property
+    def _classes_of(self) -> dict[Key, list[Key]]:
+        """The classes that a node was in, by cluster and name of the node; more than one after some
+        merges.
+        """
+        found: dict[Key, list[Key]] = {}
+        for key, names in self.members.items():
+            for name in names:
+                found.setdefault((key[0], name), []).append(key)
+        return found
+
+    def of(self, node_class: NodeClass) -> list[Start]:
+        """The layouts of one locked class, the first choice first; more than one in the middle of a
+        merge.
+
+        That class is the one of the same name, unless it had other nodes only; else the one that
+        had most of the nodes, on the same CPUs; else the one of the hardware without facts of its
+        own (CPUs that are offline on some nodes); else one that was solved from the same, so that
+        an intent was renamed; else one that has no nodes any more, on the same CPUs.
+        """
+        key = next(self._keys(node_class), None)
+        if key is None:
+            return []
+        entry, is_own = self.lock[key], key == node_class.key
+        found = [Start(each, key, is_own) for each in (entry, *entry.others)]
+        if entry.others:
+            wanted = digest(node_class)
+            found.sort(key=lambda start: start.locked.solved_from != wanted)
+        return found
+
+    def had(self, node_class: NodeClass) -> dict[Key, list[str]]:
+        """The nodes of the class by the class that they were in before."""
+        found: dict[Key, list[str]] = {}
+        for name in node_class.nodes:
+            for key in self._classes_of.get((node_class.cluster, name), ()):
+                found.setdefault(key, []).append(name)
+        return found
+
+    def _keys(self, node_class: NodeClass) -> Iterator[Key]:
+        lock, cluster = self.lock, node_class.cluster
+        if not lock:
+            return
+        had = {key: names for key, names in self.had(node_class).items() if key in lock}
+        most = sorted(had, key=lambda key: (-len(had[key]), key))
+        own = node_class.key
+        # Other nodes had this name, if names were exchanged: their layout is with them.
+        is_taken = (
+            own not in had
+            and self.members.get(own)
+            and any(_fits(lock[key], node_class) for key in most)
+        )
+        if own in lock and not is_taken:
+            yield own
+            return
+        yield from (key for key in most if _fits(lock[key], node_class))
+        if (kin := (cluster, f"{node_class.intent}-{node_class.hardware}")) in lock:
+            yield kin
+        here = [key for key in sorted(lock) if key[0] == cluster]
+        wanted = digest(node_class)
+        yield from (key for key in here if lock[key].solved_from == wanted)
+        left = [key for key in here if key not in self.current and not lock[key].gone]
+        left = [key for key in left if _fits(lock[key], node_class)]
+        yield from sorted(left, key=lambda key: not key[1].startswith(f"{node_class.intent}-"))
+
+
+def _fits(locked: Locked, node_class: NodeClass) -> bool:
+    """Whether a layout is one of a machine with the same CPUs, some of them offline perhaps."""
+    online = node_class.topology.online
+    return online <= locked.cpus <= online | node_class.topology.offline
+
+
+def _from_plan(key: Key, compiled: dict[str, object]) -> Locked | None:
+    """The layout of a class as `out/` has it."""
+    sets = [
+        each for each in (compiled.get("pools"), compiled.get("sets")) if isinstance(each, dict)
+    ]
+    try:
+        pools = {name: CpuSet.parse(one["cpus"]) for each in sets for name, one in each.items()}
+    except (CpuSetError, KeyError, TypeError):
+        return None
+    place = Position(f"out/{before.CLASSES}/{key[0]}/{key[1]}.json", 1, 1)
+    return Locked("", pools, place, {}, pool=str(compiled.get("pool", ""))) if pools else None

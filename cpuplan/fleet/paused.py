@@ -1,0 +1,148 @@
+"""Intents that are paused: what `out/` has of their classes stays, byte for byte, until they go on.
+
+Taking the files away would ask Argo CD to remove the objects, and tools that lay down files to
+remove those; writing what the inputs give would roll it out. The class's file in
+`out/.cpuplan/classes/` then lists what is kept, with the SHA-256 of each, for nothing else could
+tell an edit.
+"""
+
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.files import Unreadable, is_plain, read_regular
+from cpuplan.fleet import before
+from cpuplan.fleet.before import Before, Key
+from cpuplan.fleet.lock import Lock
+from cpuplan.plan import NodeClass, NodePlan, Plan
+from cpuplan.resources import resource
+from cpuplan.source import Position
+
+#: In a class's file: SHA-256 by path below `out/`.
+FIELD = "paused"
+#: The kinds of a class's own objects, as their files call them.
+_KINDS = (
+    "configmap",
+    "kubeletconfig",
+    "machineconfig",
+    "performanceprofile",
+    "runtimeclass",
+    "tuned",
+)
+#: The same of what the node tuning operator will make.
+_PREDICTED = ("kubeletconfig", "machineconfig-50-performance", "runtimeclass", "tuned")
+
+
+class Kept(NamedTuple):
+    """What stays of a class: its own file as it was, and its other files by path below `out/`."""
+
+    record: dict[str, Any]
+    files: dict[str, bytes]
+
+
+def keep(
+    out: Path, compiled: Before, lock: Lock, plan: Plan, locate: Callable[[str], Position | None]
+) -> dict[Key, Kept]:
+    """What stays of each paused class; an empty record where it was never compiled.
+
+    Raises CpuplanError: CP565 for files that are not as they were, CP566 where nothing tells what
+    they were.
+    """
+    kept: dict[Key, Kept] = {}
+    problems: list[Diagnostic] = []
+    for node in plan.nodes:
+        node_class = node.node_class
+        key = node_class.key
+        if not node.spec.paused:
+            continue
+        record = compiled.get(key)
+        if record is not None and not _is_whole(record):
+            record = None
+        place = locate(f"Intent/{node_class.intent}:spec.paused")
+        if record is None:
+            kept[key] = Kept({}, {})
+            if key in lock:
+                path = f"out/{before.CLASSES}/{key[0]}/{key[1]}.json"
+                problems.append(diagnose("CP566", place, intent=node_class.intent, path=path))
+            continue
+        files = {path: _read(out, path) for path in _paths(out, record, node)}
+        told = record.get(FIELD)
+        if isinstance(told, dict):
+            changed = [path for path in sorted(told) if _digest(files.get(path)) != told[path]]
+            problems += [
+                diagnose("CP565", place, path=f"out/{path}", intent=node_class.intent)
+                for path in changed
+            ]
+        kept[key] = Kept(record, {path: data for path, data in files.items() if data is not None})
+    if problems:
+        raise CpuplanError(problems)
+    return kept
+
+
+def _is_whole(record: dict[str, Any]) -> bool:
+    """Whether a class's file is one that cpuplan wrote: what a merge left of it cannot be written
+    again.
+    """
+    import json
+
+    import jsonschema
+
+    schema = json.loads(
+        resource("schemas", "emitted", "class.schema.json").read_text(encoding="utf-8")
+    )
+    return jsonschema.Draft7Validator(schema).is_valid(record)
+
+
+def noted(kept: Kept, current: dict[str, Any]) -> dict[str, Any]:
+    """The content of a class's file: as it was, or `current` where there was none, with what is
+    kept.
+    """
+    digests = {path: sha256(data).hexdigest() for path, data in kept.files.items()}
+    return {**(kept.record or current), FIELD: digests}
+
+
+def _paths(out: Path, record: dict[str, Any], node: NodePlan) -> list[str]:
+    """The paths that were kept before; at first, those of the class that stand there and that
+    cpuplan wrote.
+    """
+    told = record.get(FIELD)
+    if isinstance(told, dict):
+        return sorted(path for path in told if is_plain(path) and path[0] != ".")
+    owned = (_read(out, before.MANIFEST) or b"").decode(errors="replace").splitlines()
+    is_own = _own(record, node.node_class)
+    return [path for path in owned if is_plain(path) and is_own(path)]
+
+
+def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]:
+    """Whether a path is one of a class: of its objects, its nodes' files, and what is expected of
+    them.
+    """
+    cluster, node_files = (
+        f"clusters/{node_class.cluster}",
+        f"nodes/{node_class.cluster}/{node_class.name}",
+    )
+    pool = record.get("pool", node_class.target.pool)
+    names = {f"{node_files}.json", f"{cluster}/node-labels/{node_class.name}.json"}
+    names |= {f"{cluster}/expected/nrt/{name}.yaml" for name in before.nodes(record)}
+    names |= {f"{cluster}/manifests/00-machineconfigpool-{pool}.yaml"}
+    names |= {f"{cluster}/expected/operator/machineconfig-50-nto-{pool}.yaml"}
+    for profile in (node_class.profile, node_class.intent):
+        names |= {f"{cluster}/manifests/10-{kind}-{profile}.yaml" for kind in _KINDS}
+        names |= {f"{cluster}/expected/operator/{kind}-{profile}.yaml" for kind in _PREDICTED}
+    # The defaults of workload partitioning are the same for all intents of the cluster.
+    starts = f"{node_files}/", f"{cluster}/manifests/01-machineconfig-"
+    return lambda path: path in names or path.startswith(starts)
+
+
+def _read(out: Path, path: str) -> bytes | None:
+    try:
+        return read_regular(out / path, within=os.path.realpath(out))
+    except Unreadable:
+        return None
+
+
+def _digest(data: bytes | None) -> str:
+    return "" if data is None else sha256(data).hexdigest()

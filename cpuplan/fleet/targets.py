@@ -1,0 +1,212 @@
+"""Which target a cluster's nodes have, and whether it can carry what its intent says."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet.claims import Claim
+from cpuplan.fleet.cluster import NODE_ROLE
+from cpuplan.model.intent import IntentSpec, Target
+from cpuplan.plan import NodeClass
+from cpuplan.read.documents import Document, Documents
+from cpuplan.read.names import nearest
+from cpuplan.source import Position
+
+#: Keys of a target that only mean something to the machine config operator.
+_POOL_KEYS = (
+    "pool",
+    "mixed_hardware",
+    "node_selector",
+    "machine_config_label",
+    "machine_config_pool_selector",
+    "mode",
+)
+#: Keys of `kernel` that choose a kernel, which nobody but the machine config operator installs.
+_KERNEL_KEYS = ("real_time", "page_size")
+
+
+def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
+    """The first target that is for `cluster`, with its index."""
+    for index, target in enumerate(spec.targets):
+        if not target.clusters or cluster in target.clusters:
+            return index, target
+    return None
+
+
+def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic]:
+    """Targets that lack something or cannot carry something, and pools of unlike nodes (CP227,
+    CP229, CP230).
+    """
+    found: list[Diagnostic] = []
+    for intent in documents.of_kind("Intent"):
+        found += _check_targets(intent)
+    return found + list(_check_pools(documents, classes))
+
+
+def check_labels(claimed: Iterable[Claim]) -> Iterator[Diagnostic]:
+    """CP291: nodes whose labels, as the inventory has them, are not those by which their pool finds
+    its nodes.
+    """
+    outside: dict[tuple[str, int, str], list[Claim]] = {}
+    for claim in claimed:
+        found = target_for(claim.intent.spec, claim.group.cluster)
+        # Of nodes without a role the inventory tells nothing; split pools have CP289, and NodePools
+        # other labels.
+        if (
+            found
+            and _needs_labels(found[1])
+            and any(label.startswith(NODE_ROLE) for label in claim.group.labels)
+        ):
+            index, target = found
+            if not node_selector(target).items() <= claim.group.labels.items():
+                outside.setdefault((claim.intent.name, index, claim.group.cluster), []).append(
+                    claim
+                )
+    for (_, index, cluster), claims in outside.items():
+        yield _outside(claims, index, cluster)
+
+
+def _needs_labels(target: Target) -> bool:
+    hosted = target.control_plane_topology == "External"
+    return (
+        target.platform == "openshift"
+        and target.pool is not None
+        and not is_split(target)
+        and not hosted
+    )
+
+
+def node_selector(target: Target) -> dict[str, str]:
+    """The labels of the nodes of an OpenShift target's pool."""
+    return target.node_selector or {role(target.pool or ""): ""}
+
+
+def _outside(claims: Sequence[Claim], index: int, cluster: str) -> Diagnostic:
+    intent = claims[0].intent
+    target: Target = intent.spec.targets[index]
+    names = sorted(name for claim in claims for name in claim.names)
+    roles = {
+        label.removeprefix(NODE_ROLE)
+        for claim in claims
+        for label in claim.group.labels
+        if label.startswith(NODE_ROLE)
+    }
+    near = nearest(target.pool or "", roles - {target.pool})
+    labels = " ".join(f"{key}={value}" for key, value in node_selector(target).items())
+    return diagnose(
+        "CP291",
+        intent.at("targets", index, "pool"),
+        nodes=f"node {names[0]} has"
+        if len(names) == 1
+        else f"{len(names)} nodes ({names[0]} to {names[-1]}) have",
+        wanted=labels,
+        pool=target.pool,
+        cluster=cluster,
+        hint=f"did you mean {near!r}? Else " if near else "",
+        node=names[0],
+    )
+
+
+def _check_targets(intent: Document) -> Iterator[Diagnostic]:
+    spec: IntentSpec = intent.spec
+    for index, target in enumerate(spec.targets):
+        if target.platform == "openshift":
+            if target.pool is None:
+                yield diagnose("CP229", intent.at("targets", index))
+            if target.mixed_hardware == "split" and (problem := _unsplittable(target)):
+                yield diagnose(
+                    "CP288", intent.at("targets", index, "mixedHardware"), problem=problem
+                )
+            if target.control_plane_topology == "External" and target.mode != "performanceProfile":
+                yield diagnose("CP287", intent.at("targets", index, "mode"), mode=target.mode)
+            continue
+        for key in _POOL_KEYS:
+            if key in target.model_fields_set:
+                yield _no_effect(intent, target, ("targets", index, _camel(key)))
+    if all(target.platform == "kubernetes" for target in spec.targets):
+        for key in _KERNEL_KEYS:
+            if key in spec.kernel.model_fields_set:
+                yield _no_effect(intent, spec.targets[0], ("kernel", _camel(key)))
+
+
+def _unsplittable(target: Target) -> str:
+    """Why a target's pool cannot be split; empty if it can."""
+    if target.control_plane_topology == "External":
+        return "the nodes of a hosted cluster's NodePool stay in it"
+    if target.pool in ("master", "arbiter"):
+        return f"nodes of the pool {target.pool} can be in no other one"
+    labels = ("node_selector", "machine_config_label", "machine_config_pool_selector")
+    if given := [_camel(label) for label in labels if getattr(target, label)]:
+        return f"{given[0]} would be the same for each of its parts"
+    return ""
+
+
+def role(pool: str) -> str:
+    """The label of the nodes of a custom pool."""
+    return NODE_ROLE + pool
+
+
+def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:
+    """The spec whose target has the pool of one class of nodes."""
+    target = spec.targets[index]
+    own = target.model_copy(update={"pool": f"{target.pool}-{part}"})
+    return spec.model_copy(
+        update={"targets": (*spec.targets[:index], own, *spec.targets[index + 1 :])}
+    )
+
+
+def is_split(target: Target) -> bool:
+    """Does each class of its nodes get a pool of its own?"""
+    return target.mixed_hardware == "split" and bool(target.pool) and not _unsplittable(target)
+
+
+def _no_effect(intent: Document, target: Target, field: tuple[str | int, ...]) -> Diagnostic:
+    place = intent.source.key_at(("spec", *field))
+    return diagnose(
+        "CP230", place, field=".".join(map(str, ("spec", *field))), platform=target.platform
+    )
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+def _layout_facts(each: NodeClass) -> tuple[object, ...]:
+    """What makes two classes of one pool want other CPU lists or boot arguments; core ids and
+    devices do not.
+    """
+    cores, nodes = tuple(each.topology.cores.values()), tuple(each.topology.numa_nodes.items())
+    return each.intent, each.architecture, each.cpu_vendor, each.cpu_model_number, cores, nodes
+
+
+def _check_pools(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
+    """On OpenShift the pool decides what a node gets, so its classes are alike; `backends` compares
+    what they get.
+    """
+    pools: dict[tuple[str, str], list[NodeClass]] = {}
+    for each in classes:
+        if each.target.platform == "openshift" and each.target.pool:
+            pools.setdefault((each.cluster, each.target.pool), []).append(each)
+    for _, members in sorted(pools.items()):
+        if any(
+            each.target.mixed_hardware == "split" and not is_split(each.target) for each in members
+        ):
+            continue  # CP288
+        common = (
+            len({each.intent for each in members}) == 1
+            and members[0].target.mixed_hardware == "common"
+        )
+        if not common and len({_layout_facts(each) for each in members}) > 1:
+            yield unlike(members, documents.locate)
+
+
+def unlike(classes: Iterable[NodeClass], locate: Callable[[str], Position | None]) -> Diagnostic:
+    """CP227 for classes of one cluster and pool."""
+    members = sorted(classes, key=lambda each: each.name)
+    first = members[0]
+    index, _ = target_for(first.spec, first.cluster) or (0, None)
+    shown = ", ".join(
+        f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members
+    )
+    place = locate(f"Intent/{first.intent}:spec.targets.{index}.pool")
+    return diagnose("CP227", place, pool=first.target.pool, cluster=first.cluster, classes=shown)

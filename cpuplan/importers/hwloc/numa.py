@@ -1,0 +1,150 @@
+"""The NUMA nodes of a hwloc topology: their CPUs, memory, pages and distances."""
+
+import re
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.importers.base import NumaFacts
+from cpuplan.importers.hwloc.objects import Document, Object, Reader
+from cpuplan.importers.hwloc.xml import Element
+
+_LATENCY = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+#: hwloc_distances_kind_e: told by the system, and a latency.
+_FROM_SYSTEM = 1
+_MEANS_LATENCY = 4
+_MAX_NODE = 65535
+
+#: Distances by the numbers of two NUMA nodes.
+Matrix = dict[tuple[int, int], int]
+
+
+def numa_nodes(document: Document, reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
+    """The NUMA nodes, ascending. Each CPU is in one of them at most; those that are offline or
+    hidden count too.
+
+    hwloc gives a memory-only node the CPUs that it is near to, so a CPU can be in several: of those
+    it is in the node of ordinary memory (subtype DRAM), else in the smallest, and of equals in the
+    first. hwloc 1 shows nodes without memory too, and takes them out of the node sets.
+    """
+    found = {
+        each.number: each for each in reversed(document.of_type("NUMANode")) if _is_shown(each)
+    }
+    if not found:
+        machine = document.of_type("Machine")
+        return tuple(_facts(each, 0, present, None, reader) for each in machine[:1])
+    told = any(_memory(each, reader) is not None for each in found.values())
+    numbers = sorted(number for number in found if number is not None)
+    distances = _distances(document, numbers)
+    rest = present
+    nodes = []
+    for number in sorted(numbers, key=lambda number: _order(found[number])):
+        each = found[number]
+        cpus = each.cpus | reader.set(each.element, "complete_cpuset")
+        nodes.append(_facts(each, number, cpus & rest, 0 if told else None, reader))
+        rest -= cpus
+    return tuple(
+        node._replace(distances=distances.get(node.id, ()))
+        for node in sorted(nodes, key=lambda n: n.id)
+    )
+
+
+def lenders(document: Document, nodes: tuple[NumaFacts, ...]) -> list[int]:
+    """The nodes that hwloc shows with CPUs which are all in other nodes."""
+    shown = {each.number for each in document.of_type("NUMANode") if each.cpus}
+    return [node.id for node in nodes if node.id in shown and not node.cpus]
+
+
+def _is_shown(each: Object) -> bool:
+    return each.number is not None and (
+        each.number in each.nodes or "nodeset" not in each.element.attributes
+    )
+
+
+def _order(each: Object) -> tuple[int, int, int]:
+    index = each.number or 0
+    if each.subtype == "DRAM":
+        return 0, 0, index
+    return (2 if each.subtype else 1), len(each.cpus), index
+
+
+def _facts(
+    each: Object, number: int, cpus: CpuSet, memory: int | None, reader: Reader
+) -> NumaFacts:
+    found = _memory(each, reader)
+    return NumaFacts(
+        number, cpus, memory if found is None else found, (), _huge_pages(each.element, reader)
+    )
+
+
+def _memory(each: Object, reader: Reader) -> int | None:
+    """Bytes; hwloc leaves them out where there are none, or none are known."""
+    return reader.number(each.element, "local_memory")
+
+
+def _huge_pages(element: Element, reader: Reader) -> dict[int, int]:
+    """Pages by size in kB; the smallest size is that of ordinary pages."""
+    pages: dict[int, int] = {}
+    for page in element.named("page_type"):
+        size, count = reader.number(page, "size"), reader.number(page, "count")
+        if size and size % 1024 == 0 and count is not None:
+            pages[size // 1024] = count
+    return {size: pages[size] for size in sorted(pages)[1:]}
+
+
+def _distances(document: Document, numbers: list[int]) -> dict[int, tuple[int, ...]]:
+    """Rows by node, columns ascending by node; none unless there is a matrix of just these
+    nodes.
+    """
+    matrix = _matrix_1(document) if document.version == 1 else _matrix(document)
+    if {number for number, _ in matrix} != set(numbers):
+        return {}
+    return {row: tuple(matrix[row, column] for column in numbers) for row in numbers}
+
+
+def _matrix(document: Document) -> Matrix:
+    """Versions 2 and 3: `distances2` with the nodes' numbers; users may have added matrices of
+    their own.
+    """
+    found: list[tuple[bool, Matrix]] = []
+    for element in document.root.named("distances2"):
+        kind = element.attributes.get("kind", "")
+        bits = int(kind) if kind.isascii() and kind.isdecimal() and len(kind) < 9 else 0
+        if element.attributes.get("type") != "NUMANode" or not bits & _MEANS_LATENCY:
+            continue
+        nodes = _numbers(element, "indexes")
+        if element.attributes.get("indexing") == "gp":
+            by_gp = {
+                each.element.attributes.get("gp_index"): each.number
+                for each in document.of_type("NUMANode")
+            }
+            nodes = [by_gp.get(str(number)) or 0 for number in nodes]
+        matrix = _square(nodes, _numbers(element, "u64values"))
+        found.append((not bits & _FROM_SYSTEM, matrix))
+    return min(found, key=lambda item: item[0])[1] if found else {}
+
+
+def _matrix_1(document: Document) -> Matrix:
+    """Version 1: latencies relative to a base, between the objects of one depth, in order and
+    without their numbers.
+    """
+    nodes = [each.number or 0 for each in document.of_type("NUMANode")]
+    for each in document.objects:
+        for element in each.element.named("distances"):
+            values = [item.attributes.get("value", "") for item in element.named("latency")]
+            base = element.attributes.get("latency_base", "1")
+            if len(values) == len(nodes) ** 2 and all(map(_LATENCY.fullmatch, [base, *values])):
+                return _square(nodes, [round(float(base) * float(value)) for value in values])
+    return {}
+
+
+def _square(nodes: list[int], values: list[int]) -> Matrix:
+    if len(values) != len(nodes) ** 2:
+        return {}
+    pairs = ((row, column) for row in nodes for column in nodes)
+    return dict(zip(pairs, values, strict=True))
+
+
+def _numbers(element: Element, name: str) -> list[int]:
+    """The numbers in the text of all elements called `name`; [] if one of them is none."""
+    words = " ".join(child.text for child in element.named(name)).split()
+    known = all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words)
+    return [int(word) for word in words] if known else []

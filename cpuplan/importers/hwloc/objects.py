@@ -1,0 +1,177 @@
+"""The objects of a hwloc topology, alike for versions 1, 2 and 3 of the XML format.
+
+Version 1 calls a package Socket and every cache Cache, has NUMA nodes among the other objects, and
+says the subtype in an info named Type. Version 2 has subtypes, and NUMA nodes beside what they are
+near to ("Upgrading to the hwloc 2.0 API" in hwloc's manual). Version 3 moves the machine's infos to
+the topology.
+"""
+
+import re
+from typing import NamedTuple
+
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.hwloc.xml import Element, XmlError
+from cpuplan.source import Position
+
+_MAX_COMPLAINTS = 20
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_WORD = re.compile(r"0x[0-9a-f]{1,8}")
+#: A word of all higher bits, without end (hwloc_bitmap_snprintf).
+_INFINITE = "0xf...f"
+_ALL = (1 << MAX_CPU + 1) - 1
+_CACHE = re.compile(r"L([1-9])(i?)Cache")
+#: `cache_type`: hwloc_obj_cache_type_e.
+_CACHE_TYPES = {"0": "Unified", "1": "Data", "2": "Instruction"}
+_NEWEST = 3
+
+
+class Object(NamedTuple):
+    """One object, by the names of hwloc 2 and 3. Sets are empty where an object has none."""
+
+    type: str
+    subtype: str
+    number: int | None  # os_index: the kernel's number
+    cpus: CpuSet
+    near: CpuSet  # its own CPUs, or those of the object that it hangs on (devices have none)
+    nodes: CpuSet  # numbers of NUMA nodes
+    infos: dict[str, str]
+    level: int  # of a cache, else 0
+    parent: int  # its place in the list of objects, -1 for none
+    element: Element
+
+
+class Reader:
+    """Reads values out of attributes. Sets repeat, so each text is parsed once."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.diagnostics: list[Diagnostic] = []
+        self._sets: dict[str, CpuSet | None] = {}
+
+    def number(self, element: Element, key: str, largest: int = 10**15) -> int | None:
+        """A number; None where there is none, also for hwloc's "unknown", 2^32 - 1 or -1."""
+        text = element.attributes.get(key)
+        if text is None or text in ("", "-1", "4294967295"):
+            return None
+        if _NUMBER.fullmatch(text) and int(text) <= largest:
+            return int(text)
+        self.complain(element, text, f"`{key}` is no number up to {largest}")
+        return None
+
+    def set(self, element: Element, key: str) -> CpuSet:
+        """A bitmap: words of 32 bits, highest first, empty ones for 0: `0x0000ffff,,0x1`."""
+        text = element.attributes.get(key, "")
+        if text not in self._sets:
+            self._sets[text] = _parse_bitmap(text)
+            if self._sets[text] is None:
+                self.complain(element, text, f"`{key}` is no bitmap of numbers up to {MAX_CPU}")
+        return self._sets[text] or EMPTY
+
+    def complain(self, element: Element, text: str, problem: str) -> None:
+        if len(self.diagnostics) < _MAX_COMPLAINTS:
+            place = f"{self.path}:{element.line}"
+            self.diagnostics.append(diagnose("CP125", path=place, text=text[:40], problem=problem))
+
+
+class Document(NamedTuple):
+    """A topology. `objects` are in the order of the file, which is hwloc's logical order for each
+    type.
+    """
+
+    version: int
+    root: Element
+    objects: tuple[Object, ...]
+    infos: dict[str, str]  # the machine's
+
+    def of_type(self, *types: str) -> list[Object]:
+        """The objects of these types, in order."""
+        return [each for each in self.objects if each.type in types]
+
+
+def read(root: Element, reader: Reader) -> Document:
+    """The topology whose element is `root`. Raises XmlError where it is none."""
+    if root.name != "topology":
+        problem = f"its first element is <{root.name:.40}>, not <topology>"
+        raise XmlError(
+            diagnose(
+                "CP150", Position(reader.path, root.line, 1, 2), path=reader.path, problem=problem
+            )
+        )
+    major = root.attributes.get("version", "1").partition(".")[0]
+    version = int(major) if _NUMBER.fullmatch(major) else _NEWEST
+    objects = tuple(_objects(root, reader, version))
+    infos = _infos(root)
+    for each in objects:
+        if each.type == "Machine":
+            infos = {**each.infos, **infos}
+    return Document(version, root, objects, infos)
+
+
+def _objects(root: Element, reader: Reader, version: int) -> list[Object]:
+    """All objects in the order of the file."""
+    found: list[Object] = []
+    todo = [(element, -1) for element in reversed(root.named("object"))]
+    while todo:
+        element, parent = todo.pop()
+        found.append(
+            _object(element, reader, parent, found[parent].near if parent >= 0 else EMPTY, version)
+        )
+        here = len(found) - 1
+        todo += [(child, here) for child in reversed(element.named("object"))]
+    return found
+
+
+def _object(element: Element, reader: Reader, parent: int, near: CpuSet, version: int) -> Object:
+    name = element.attributes.get("type", "")
+    infos = _infos(element)
+    level = 0
+    match = _CACHE.fullmatch(name)
+    if match or name == "Cache":
+        level = int(match[1]) if match else reader.number(element, "depth", 9) or 0
+        name = "Cache"
+    cpus = reader.set(element, "cpuset")
+    return Object(
+        type="Package" if name == "Socket" else name,
+        subtype=element.attributes.get("subtype")
+        or (infos.get("Type", "") if version == 1 else ""),
+        number=reader.number(element, "os_index"),
+        cpus=cpus,
+        near=cpus if "cpuset" in element.attributes else near,
+        nodes=reader.set(element, "nodeset"),
+        infos=infos,
+        level=level,
+        parent=parent,
+        element=element,
+    )
+
+
+def cache_type(each: Object) -> str:
+    """Unified, Data or Instruction."""
+    return _CACHE_TYPES.get(each.element.attributes.get("cache_type", ""), "Unified")
+
+
+def _infos(element: Element) -> dict[str, str]:
+    """The infos of an element by name, with single blanks; the first of each name that says
+    something.
+    """
+    infos: dict[str, str] = {}
+    for info in element.named("info"):
+        value = " ".join(info.attributes.get("value", "").split())
+        if value:
+            infos.setdefault(info.attributes.get("name", ""), value)
+    return infos
+
+
+def _parse_bitmap(text: str) -> CpuSet | None:
+    bits = 0
+    words = text.split(",")
+    if words[0] == _INFINITE:
+        bits, words = _ALL, words[1:]
+    if len(words) > (MAX_CPU + 1) // 32:
+        return None
+    for word in words:
+        if word and not _WORD.fullmatch(word):
+            return None
+        bits = bits << 32 | int(word or "0", 16)
+    return CpuSet.from_bits(bits & _ALL)

@@ -1,0 +1,210 @@
+"""hwloc's XML, versions 1 to 3: what `lstopo machine.xml` writes. The machine is the one that hwloc
+sees.
+
+hwloc groups CPUs by masks and has rules of its own (https://hwloc.readthedocs.io, "Frequently Asked
+Questions"), so its packages, caches and NUMA nodes may differ from the kernel's. They are kept as
+they are written.
+"""
+
+import re
+from pathlib import Path
+
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.base import Imported, Machine, Node, node_name
+from cpuplan.importers.hwloc import cpus as hwloc_cpus
+from cpuplan.importers.hwloc import numa as hwloc_numa
+from cpuplan.importers.hwloc import pci as hwloc_pci
+from cpuplan.importers.hwloc import xml as hwloc_xml
+from cpuplan.importers.hwloc.objects import Document, Reader
+from cpuplan.importers.hwloc.objects import read as read_objects
+from cpuplan.importers.sysroot import cpuinfo
+from cpuplan.importers.trees import archive
+from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.naming import is_subdomain
+
+_ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
+#: What uname(1) calls 32-bit and big-endian kernels of an architecture.
+_RELATED = {"i386": "x86_64", "i586": "x86_64", "i686": "x86_64", "amd64": "x86_64", "ppc": "ppc64le",
+            "ppc64": "ppc64le", "s390": "s390x"}  # fmt: skip
+#: Words of model names, where uname's is not there; the first that fits.
+_MODELS = (
+    (re.compile(r"itanium|sparc", re.IGNORECASE), "other"),
+    (re.compile(r"\bpower[0-9]", re.IGNORECASE), "ppc64le"),
+    (re.compile(r"loongson", re.IGNORECASE), "loongarch64"),
+    (re.compile(r"intel|amd|zhaoxin|hygon|centaur|qemu virtual", re.IGNORECASE), "x86_64"),
+)
+_NEWEST = 3
+
+#: Whether something is told; if not, the remark, and the value in it.
+Remark = tuple[object, str, object]
+
+
+def read(path: Path) -> Imported:
+    """Read one machine. It is named after its host name where the file has it, else after the
+    file.
+    """
+    try:
+        data = archive.unpack(archive.read_file(path), str(path))
+        reader = Reader(str(path))
+        document = read_objects(hwloc_xml.parse(data, str(path)), reader)
+    except (ArchiveError, hwloc_xml.XmlError) as error:
+        return Imported((), (), (error.diagnostic,))
+    machine, remarks = _machine(document, reader)
+    if machine is None:
+        return Imported((), (), (*reader.diagnostics, diagnose("CP124", path=path)))
+    name = document.infos.get("HostName", "").lower()
+    if not is_subdomain(name) or name.startswith("localhost"):
+        name = node_name(path)
+        remarks.append(f"there is no host name: the node is called {name}, after the file")
+    return _imported(name, machine, remarks, reader.diagnostics)
+
+
+def _imported(
+    name: str, machine: Machine, remarks: list[str], diagnostics: list[Diagnostic]
+) -> Imported:
+    node = Node(name, machine, {}, partial=True)
+    return Imported((node,), tuple(f"node {name}: {each}" for each in remarks), tuple(diagnostics))
+
+
+def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[str]]:
+    """The machine's facts, and remarks on what the file does not tell."""
+    online, offline = _cpus(document, reader)
+    if not online:
+        return None, []
+    packages = document.of_type("Package")
+    infos = {
+        key: value for each in reversed(packages) for key, value in each.infos.items()
+    } | document.infos
+    kinds = hwloc_cpus.kinds(document, reader, online)
+    architecture = _architecture(infos)
+    implementer = cpuinfo.to_number(infos.get("CPUImplementer", "")) or 0
+    nodes = hwloc_numa.numa_nodes(document, reader, online | offline)
+    machine = Machine(
+        architecture=architecture,
+        vendor=infos.get("CPUVendor") or cpuinfo.ARM_VENDORS.get(implementer),
+        model=infos.get("CPUModel"),
+        model_number=cpuinfo.to_number(infos.get("CPUModelNumber", ""))
+        if architecture == "x86_64"
+        else None,
+        online=online,
+        offline=offline,
+        siblings=hwloc_cpus.cores(document, online),
+        core_ids=hwloc_cpus.core_ids(document, online),
+        sockets=hwloc_cpus.sockets(document, online),
+        dies=hwloc_cpus.dies(document, online),
+        clusters=hwloc_cpus.clusters(document, online),
+        core_types=hwloc_cpus.core_types(kinds),
+        caches=hwloc_cpus.caches(document, reader, online),
+        numa_nodes=nodes,
+        huge_page_sizes=tuple(sorted({size for node in nodes for size in node.huge_pages})),
+        devices=hwloc_pci.devices(document, nodes),
+        boot_arguments=None,
+    )
+    remarks = (
+        *_cpu_remarks(document, machine, kinds),
+        *_hidden_remarks(document, reader, machine),
+        *_other_remarks(document, machine),
+    )
+    return machine, [text.format(value) for known, text, value in remarks if not known]
+
+
+def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
+    """The CPUs that are shown, and those that are known to be there and are offline.
+
+    A set of hwloc 1, `online_cpuset`, tells offline CPUs from those that a cgroup hid. hwloc 2 and
+    3 only tell that there are more CPUs (`complete_cpuset`) than they show.
+    """
+    found = []
+    for each in document.of_type("PU"):
+        if each.number is None or each.number > MAX_CPU:
+            reader.complain(
+                each.element, str(each.number), f"the `os_index` of a PU is no CPU up to {MAX_CPU}"
+            )
+        else:
+            found.append(each.number)
+    shown = CpuSet(found)
+    machines = [each.element for each in document.of_type("Machine")]
+    present = shown | union(reader.set(element, "complete_cpuset") for element in machines)
+    told = union(reader.set(element, "online_cpuset") for element in machines)
+    online = shown & told or shown
+    return online, present - online - (told - shown)
+
+
+def _architecture(infos: dict[str, str]) -> str:
+    """The architecture as uname(1) tells it, or as the CPU's implementer or model name do; "" if
+    none is told.
+    """
+    told = infos.get("Architecture", "").lower()
+    if told:
+        name = _RELATED.get(told, told)
+        return name if name in _ARCHITECTURES else "other"
+    if "CPUImplementer" in infos:
+        return "aarch64"
+    model = f"{infos.get('CPUVendor', '')} {infos.get('CPUModel', '')}"
+    return next((name for words, name in _MODELS if words.search(model)), "")
+
+
+def _cpu_remarks(
+    document: Document, machine: Machine, kinds: list[hwloc_cpus.Kind]
+) -> tuple[Remark, ...]:
+    packages = document.of_type("Package")
+    numbered = len(packages) < 2 or hwloc_cpus.is_numbered(packages)
+    unlike = len(kinds) if len(kinds) > 1 and not machine.core_types else 0
+    return (
+        (document.of_type("Core"), "cores are not told: each CPU is taken for a core", ""),
+        (numbered, "packages have no numbers, or share them: they are numbered in order", ""),
+        (not unlike, "{} kinds of CPUs differ in frequency only: they are taken for one", unlike),
+    )
+
+
+def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tuple[Remark, ...]:
+    """What a cgroup hid from hwloc, or may have hidden. A file that shows CPUs which are not
+    allowed shows all.
+    """
+    machines = [each.element for each in document.of_type("Machine")]
+    allowed = union(reader.set(element, "allowed_cpuset") for element in machines)
+    told = union(reader.set(element, "online_cpuset") for element in machines)
+    hidden = told - machine.online - machine.offline
+    confined = document.infos.get("LinuxCgroup", "/") != "/"
+    unsure = (
+        machine.offline
+        if confined and not hidden and (not allowed or machine.online <= allowed)
+        else EMPTY
+    )
+    return (
+        (
+            not hidden,
+            "a cgroup hid CPUs {}: they are left out, lstopo --disallowed shows them",
+            hidden,
+        ),
+        (
+            not unsure,
+            "CPUs {} are offline, or a cgroup hid them: lstopo --disallowed tells",
+            unsure,
+        ),
+    )
+
+
+def _other_remarks(document: Document, machine: Machine) -> tuple[Remark, ...]:
+    nodes = machine.numa_nodes
+    lenders = ", ".join(map(str, hwloc_numa.lenders(document, nodes)))
+    homeless = machine.online - union(node.cpus for node in nodes)
+    return (
+        (
+            document.version <= _NEWEST,
+            "version {} of the format is newer than this importer",
+            document.version,
+        ),
+        (
+            not lenders,
+            "NUMA nodes {} have CPUs of others: they are taken for memory-only nodes",
+            lenders,
+        ),
+        (not homeless, "CPUs {} are in no NUMA node", homeless),
+        (
+            not machine.devices,
+            "drivers, SR-IOV, and the NUMA node of devices near to all CPUs are not told",
+            "",
+        ),
+    )

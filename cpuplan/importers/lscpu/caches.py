@@ -1,0 +1,95 @@
+"""The caches of lscpu's tables: which CPUs share which, and what their numbers and the summary's
+totals say.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.importers.base import CacheFacts
+from cpuplan.importers.lscpu.summary import Summary, cache_size
+from cpuplan.importers.lscpu.table import CacheKind, Row, Table
+
+_THREADS = (1, 2, 4, 8)
+_MIN_LEVEL = 2  # documents have no first-level caches: they are one core's
+
+
+def of(
+    table: Table,
+    rows: Sequence[Row],
+    siblings: Sequence[CpuSet],
+    summary: Summary | None,
+    *,
+    tells_ids: bool,
+) -> tuple[CacheFacts, ...]:
+    """The caches of level 2 and up, by level, type and lowest CPU.
+
+    lscpu prints the kernel's id of a cache, and numbers that count from 0 if there is none. On x86
+    there is one since Linux 4.11 (`tells_ids`); elsewhere only numbers that do not count are ids
+    for sure.
+    """
+    shared = _shared(rows)
+    tells_ids = tells_ids or not all(
+        list(numbers) == list(range(len(numbers))) for numbers in shared.values()
+    )
+    alike = (
+        not table.incomplete
+        and len({row.model for row in rows}) == 1
+        and len(set(map(len, siblings))) == 1
+    )
+    online = CpuSet(row.cpu for row in rows)
+    found = []
+    for kind in sorted(shared):
+        groups = {number: CpuSet(cpus) for number, cpus in shared[kind].items()}
+        size = _size(kind, groups.values(), online, summary) if alike and summary else None
+        if kind[0] >= _MIN_LEVEL:
+            found += [
+                CacheFacts(*kind, size, number if tells_ids else None, cpus)
+                for number, cpus in groups.items()
+            ]
+    return tuple(sorted(found, key=lambda cache: (cache.level, cache.type, cache.cpus.first)))
+
+
+def _shared(rows: Iterable[Row]) -> dict[CacheKind, dict[int, list[int]]]:
+    """CPUs by number of each kind of cache, numbers in the order of their CPUs."""
+    shared: dict[CacheKind, dict[int, list[int]]] = {}
+    for row in rows:
+        for kind, number in row.caches.items():
+            shared.setdefault(kind, {}).setdefault(number, []).append(row.cpu)
+    return shared
+
+
+def _size(
+    kind: CacheKind, groups: Iterable[CpuSet], online: CpuSet, summary: Summary
+) -> int | None:
+    """The size of each cache of a kind that has equally many CPUs everywhere; caches of unlike CPUs
+    differ.
+    """
+    counts = [len(cpus) for cpus in groups]
+    if (
+        kind not in summary.caches
+        or len(summary.kinds) > 1
+        or len(set(counts)) > 1
+        or sum(counts) != len(online)
+    ):
+        return None
+    return cache_size(summary.caches[kind], len(counts))
+
+
+def doubtful(rows: Iterable[Row], siblings: Iterable[CpuSet]) -> dict[str, list[CpuSet]]:
+    """Cores that must be several, by what shows it.
+
+    Threads of a core share its caches; AMD's compute units, whose CPUs have data caches of their
+    own, share the others.
+    """
+    found: dict[str, list[CpuSet]] = {}
+    caches = {
+        row.cpu: {(kind, number) for kind, number in row.caches.items() if kind[0] <= _MIN_LEVEL}
+        for row in rows
+    }
+    for cpus in siblings:
+        sets = [caches[cpu] for cpu in cpus]
+        if len(cpus) > 1 and all(sets) and not set.intersection(*sets):
+            found.setdefault("they have no first- or second-level cache in common", []).append(cpus)
+        elif len(cpus) not in _THREADS:
+            found.setdefault("no core has as many threads", []).append(cpus)
+    return found

@@ -1,0 +1,306 @@
+"""A table of lscpu, its summary, or both, as the facts of a machine; what they do not tell stays
+open and is listed.
+"""
+
+import re
+from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple
+
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.importers import numbering
+from cpuplan.importers.base import Machine, NumaFacts
+from cpuplan.importers.lscpu import caches as lscpu_caches
+from cpuplan.importers.lscpu.summary import Summary
+from cpuplan.importers.lscpu.table import Row, Table
+
+#: uname(1) to what documents know; a 32-bit or big-endian kernel runs on the same machines.
+_ARCHITECTURES = {
+    **{name: name for name in ("x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64")},
+    "i386": "x86_64", "i586": "x86_64", "i686": "x86_64", "ppc64": "ppc64le",
+}  # fmt: skip
+#: Architectures by the CPU models that lscpu names; it has names of its own for Arm's parts.
+_MODELS = {
+    "x86_64": re.compile(r"intel|amd|xeon|epyc|opteron|zhaoxin|hygon", re.IGNORECASE),
+    "aarch64": re.compile(
+        r"cortex|neoverse|kunpeng|thunderx|ampere|icestorm|firestorm|grace", re.IGNORECASE
+    ),
+    "ppc64le": re.compile(r"power[0-9]", re.IGNORECASE),
+}
+_LAST_KIND = 9  # documents name kinds of cores kind0 to kind9
+
+
+class Found(NamedTuple):
+    """A machine, remarks on what was not told, and siblings that cannot be, by what shows it."""
+
+    machine: Machine
+    remarks: list[str]
+    doubtful: dict[str, list[CpuSet]]
+
+
+def disagreement(table: Table, summary: Summary) -> str | None:
+    """What the two say of CPUs that cannot both be true of one machine; None if they agree."""
+    rows = CpuSet(row.cpu for row in table.rows)
+    known = summary.online | summary.offline
+    if not summary.online <= rows <= known:
+        return f"it knows {cpus_text(known)}, and the other one {cpus_text(rows)}"
+    told = CpuSet(row.cpu for row in table.rows if row.online is not None)
+    online = CpuSet(row.cpu for row in table.rows if row.online)
+    if online != summary.online & told:
+        return f"{cpus_text(summary.online)} are online in it, and {cpus_text(online)} in the other one"
+    return None
+
+
+def from_table(table: Table, summary: Summary | None) -> Found:
+    """The machine of a table's rows; a summary adds model, architecture, NUMA nodes without CPUs
+    and sizes.
+    """
+    online = _online(table, summary)
+    rows = [row for row in table.rows if row.cpu in online]
+    present = CpuSet(row.cpu for row in table.rows) | (summary.offline if summary else EMPTY)
+    models = _models(rows)
+    # One thread in the cores of every kind: whatever their numbers, no two CPUs are siblings.
+    single = summary is not None and {kind.threads_per_core for kind in summary.kinds} == {1}
+    siblings = tuple(CpuSet((cpu,)) for cpu in online) if single else _siblings(rows)
+    known = _architecture(summary) or _architecture_of(rows)
+    architecture = known or "x86_64"
+    machine = Machine(
+        architecture=architecture,
+        vendor=summary.vendor if summary else None,
+        model=models[0] if models else summary.kinds[0].model if summary else None,
+        model_number=_model_number(architecture, summary),
+        online=online,
+        offline=present - online,
+        siblings=siblings,
+        core_ids={}
+        if _counted(rows)
+        else {row.cpu: row.core for row in rows if row.core is not None},
+        sockets={row.cpu: row.socket for row in rows if row.socket is not None},
+        dies={},
+        clusters=_groups(
+            (row, (row.model, row.cluster)) for row in rows if row.cluster is not None
+        ),
+        core_types=_core_types(rows, models),
+        caches=lscpu_caches.of(table, rows, siblings, summary, tells_ids=known == "x86_64"),
+        numa_nodes=_numa_nodes(_listed_nodes(table, summary), present),
+        huge_page_sizes=(),
+        devices=(),
+        boot_arguments=None,
+    )
+    remarks = [*_table_remarks(table, machine, rows, summary), *_remarks(machine, summary)]
+    return Found(machine, remarks, lscpu_caches.doubtful(rows, siblings))
+
+
+def from_summary(summary: Summary) -> Found:
+    """The machine of a summary. Raises numbering.UntoldError where it does not tell siblings or
+    sockets.
+    """
+    architecture = _architecture(summary) or "x86_64"
+    present = summary.online | summary.offline
+    numa_nodes = _numa_nodes(_listed_nodes(None, summary), present)
+    groups = _numbered(summary, architecture, numa_nodes)
+    tells_sockets = summary.kinds[0].sockets is not None
+    machine = Machine(
+        architecture=architecture,
+        vendor=summary.vendor,
+        model=summary.kinds[0].model,
+        model_number=_model_number(architecture, summary),
+        online=summary.online,
+        offline=summary.offline,
+        siblings=groups.siblings,
+        core_ids={},
+        sockets=groups.sockets if tells_sockets else {},
+        dies={},
+        clusters=(),
+        core_types={},
+        caches=(),
+        numa_nodes=numa_nodes,
+        huge_page_sizes=(),
+        devices=(),
+        boot_arguments=None,
+    )
+    remarks = [
+        f"which CPUs belong together is not told; it is assumed that {rule}"
+        for rule in groups.rules
+    ]
+    if any(kind.threads_per_core is None for kind in summary.kinds):
+        remarks.append("cores are not told: each CPU is taken for a core")
+    if len(summary.kinds) > 1:
+        remarks.append(
+            f"there are {len(summary.kinds)} kinds of cores, and which CPUs are of which is not told"
+        )
+    if summary.caches:
+        remarks.append(
+            "only the total size of caches is told, not which CPUs share one: they are left open"
+        )
+    return Found(machine, [*remarks, *_remarks(machine, summary)], {})
+
+
+def _numbered(
+    summary: Summary, architecture: str, numa_nodes: Iterable[NumaFacts]
+) -> numbering.Groups:
+    """Siblings and sockets by the counts. Kinds of CPUs can only be told apart where nothing
+    depends on it.
+    """
+    kinds = summary.kinds
+    threads = max(kind.threads_per_core or 1 for kind in kinds)
+    sockets = max(kind.sockets or 1 for kind in kinds)
+    if len(kinds) > 1 and (threads > 1 or sockets > 1):
+        raise numbering.UntoldError("siblings" if threads > 1 else "sockets")
+    nodes = {
+        node.id: node.cpus & summary.online for node in numa_nodes if node.cpus & summary.online
+    }
+    per_socket = kinds[0].cores_per_socket or 0
+    return numbering.groups(
+        numbering.Counts(architecture, summary.online, threads, per_socket, sockets, nodes)
+    )
+
+
+def _online(table: Table, summary: Summary | None) -> CpuSet:
+    """CPUs that are online: by the column, by the summary, else those with a core or socket if any
+    CPU has one.
+    """
+    told = CpuSet(row.cpu for row in table.rows if row.online)
+    untold = CpuSet(row.cpu for row in table.rows if row.online is None)
+    placed = CpuSet(row.cpu for row in table.rows if row.core is not None or row.socket is not None)
+    return told | untold & (summary.online if summary else placed or untold)
+
+
+def _models(rows: Iterable[Row]) -> list[str]:
+    """Names of the CPU models in the order of their CPUs."""
+    return list(dict.fromkeys(row.model for row in rows if row.model))
+
+
+def _core_types(rows: Iterable[Row], models: list[str]) -> dict[int, str]:
+    if len(models) < 2:
+        return {}
+    return {row.cpu: f"kind{min(models.index(row.model), _LAST_KIND)}" for row in rows if row.model}
+
+
+def _siblings(rows: Iterable[Row]) -> tuple[CpuSet, ...]:
+    """The cores. The kernel's ids repeat in each socket (`-y`), and lscpu's numbers for each kind
+    of CPU.
+    """
+    return _groups((row, row.cpu if row.core is None else (*_place(row), row.core)) for row in rows)
+
+
+def _place(row: Row) -> tuple[Hashable, ...]:
+    """Where a core number is unique, whichever numbers they are."""
+    return row.model, row.drawer, row.book, row.socket, row.node
+
+
+def _groups(keyed: Iterable[tuple[Row, Hashable]]) -> tuple[CpuSet, ...]:
+    groups: dict[Hashable, list[int]] = {}
+    for row, key in keyed:
+        groups.setdefault(key, []).append(row.cpu)
+    return tuple(sorted(map(CpuSet, groups.values()), key=lambda cpus: cpus.first))
+
+
+def _counted(rows: Iterable[Row]) -> bool:
+    """Whether cores have lscpu's own numbers: those of each kind of CPU count from 0 on, over all
+    sockets.
+    """
+    places: dict[str | None, dict[int, tuple[Hashable, ...]]] = {}
+    for row in rows:
+        if row.core is not None:
+            known = places.setdefault(row.model, {})
+            if known.setdefault(row.core, _place(row)) != _place(row):
+                return False
+    return all(list(known) == list(range(len(known))) for known in places.values())
+
+
+def _architecture(summary: Summary | None) -> str | None:
+    if summary is None or summary.architecture is None:
+        return None
+    return _ARCHITECTURES.get(summary.architecture, "other")
+
+
+def _architecture_of(rows: list[Row]) -> str | None:
+    """By the model's name; only s390 has books."""
+    names = " ".join(_models(rows))
+    found = (architecture for architecture, model in _MODELS.items() if model.search(names))
+    return "s390x" if any(row.book is not None for row in rows) else next(found, None)
+
+
+def _model_number(architecture: str, summary: Summary | None) -> int | None:
+    number = summary.kinds[0].model_number if summary else ""
+    return int(number) if architecture == "x86_64" and re.fullmatch(r"[0-9]{1,9}", number) else None
+
+
+def _listed_nodes(table: Table | None, summary: Summary | None) -> dict[int, CpuSet] | None:
+    """CPUs by NUMA node; {} where the kernel has no nodes, None where nobody was asked."""
+    if summary is not None and summary.tells_numa:
+        return summary.numa_nodes
+    if table is None or "node" not in table.columns:
+        return None if summary is None else {}
+    nodes: dict[int, CpuSet] = {}
+    for row in table.rows:
+        if row.node is not None:
+            nodes[row.node] = nodes.get(row.node, EMPTY) | CpuSet((row.cpu,))
+    return dict(sorted(nodes.items()))
+
+
+def _numa_nodes(listed: dict[int, CpuSet] | None, present: CpuSet) -> tuple[NumaFacts, ...]:
+    """The nodes, ascending. A CPU that several claim belongs to the lowest; a kernel without NUMA
+    has one node.
+    """
+    if listed is None:
+        return ()
+    nodes = []
+    rest = present
+    for number, cpus in (listed or {0: present}).items():
+        nodes.append(NumaFacts(number, cpus & rest, None, (), {}))
+        rest -= cpus
+    return tuple(nodes)
+
+
+def _table_remarks(
+    table: Table, machine: Machine, rows: list[Row], summary: Summary | None
+) -> Iterator[str]:
+    """What this table leaves open or to guess."""
+    coreless = CpuSet(row.cpu for row in rows if row.core is None)
+    if coreless:
+        told = (
+            "cores are" if coreless == machine.online else f"the cores of {cpus_text(coreless)} are"
+        )
+        yield f"{told} not told: each CPU is taken for a core"
+    guessed = CpuSet(row.cpu for row in table.rows if row.online is None) & machine.offline
+    if guessed and summary is None:
+        yield f"{cpus_text(guessed)}: no core is told, so they count as offline"
+    if machine.core_ids:
+        yield "cores have the kernel's ids: CPUs of one core_id in one socket and NUMA node are taken for siblings"
+    if machine.caches and all(cache.id is None for cache in machine.caches):
+        yield "whether the numbers of caches are the kernel's ids is not told: they are left open"
+    if machine.core_types:
+        yield "kinds of cores are numbered in the order of their CPUs: which of them is faster is not told"
+    if incomplete := CpuSet(table.incomplete) & machine.online:
+        yield f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so theirs are left open"
+    if not machine.offline and summary is None and "online" not in table.columns:
+        yield "offline CPUs are not told"
+    if summary is None and "node" in table.columns:
+        yield "NUMA nodes without CPUs are not told"
+
+
+def _remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
+    """What neither a table nor a summary told, and what was assumed for it."""
+    sized = all(cache.size is not None for cache in machine.caches)
+    listed = summary.numa_nodes.values() if summary else ()
+    claimed_twice = CpuSet(cpu for cpu in union(listed) if sum(cpu in cpus for cpus in listed) > 1)
+    told = (
+        (
+            _architecture(summary),
+            "the architecture is not told: {} is assumed",
+            machine.architecture,
+        ),
+        (machine.model or machine.architecture != "x86_64", "the CPU model is not told", ""),
+        (machine.sockets, "sockets are not told: one is assumed", ""),
+        (machine.caches or (summary and summary.caches), "caches are not told", ""),
+        (sized, "the sizes of caches are not told, or not those of each", ""),
+        (machine.numa_nodes, "NUMA nodes are not told: one is assumed", ""),
+        (
+            not claimed_twice,
+            "CPUs {} are in several NUMA nodes: the lowest is taken",
+            claimed_twice,
+        ),
+        (False, "memory, huge pages, dies, PCI devices and boot arguments are not told", ""),
+    )
+    return (text.format(value) for known, text, value in told if not known)

@@ -1,0 +1,152 @@
+"""What lscpu(1) prints: tables of CPUs (`-p`, `-e`, `-J -e`) and summaries (plain, `-J`); one of
+each makes one node.
+
+The groups are those that lscpu sees. It numbers sockets, cores and caches by the kernel's masks,
+anew for each kind of CPU; `-y` prints the kernel's ids instead.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers import numbering
+from cpuplan.importers.base import Imported, Node, node_name
+from cpuplan.importers.data import whole
+from cpuplan.importers.lscpu import machine as lscpu_machine
+from cpuplan.importers.lscpu import summary as lscpu_summary
+from cpuplan.importers.lscpu import table as lscpu_table
+from cpuplan.importers.lscpu.summary import Summary
+from cpuplan.importers.lscpu.table import RowError, Table
+from cpuplan.importers.trees.archive import ArchiveError, damaged, read_file, too_large, unpack
+
+#: 8,192 CPUs with all columns as JSON have 5 MiB.
+MAX_TEXT = 8 * 1024 * 1024
+_SHOWN_GROUPS = 3
+
+
+class _Parts(NamedTuple):
+    """The files of one node that were read: the first of each kind, with its path."""
+
+    tables: list[tuple[Path, Table]]
+    summaries: list[tuple[Path, Summary]]
+    diagnostics: list[Diagnostic]
+
+
+def read(path: Path) -> Imported:
+    """Read the node of one file."""
+    return read_parts((path,))
+
+
+def read_parts(paths: Sequence[Path]) -> Imported:
+    """Read a node from its files: a summary for the model, a table for the CPUs, or one of them
+    alone.
+    """
+    name = node_name(paths[0])
+    parts = _parts(paths, name)
+    diagnostics = [*parts.diagnostics]
+    try:
+        found = _machine(parts, name, diagnostics)
+    except numbering.UntoldError as error:
+        diagnostics.append(diagnose("CP136", path=parts.summaries[0][0], what=error.what))
+        found = None
+    if found is None:
+        return Imported((), (), tuple(diagnostics))
+    diagnostics += _doubts((parts.tables or parts.summaries)[0][0], found.doubtful)
+    remarks = [*found.remarks, f"there is no host name: the node is called {name}, after the file"]
+    node = Node(name, found.machine, {})
+    return Imported(
+        (node,), tuple(f"node {name}: {remark}" for remark in remarks), tuple(diagnostics)
+    )
+
+
+def _machine(parts: _Parts, name: str, diagnostics: list[Diagnostic]) -> lscpu_machine.Found | None:
+    """The machine, or None if no file could be used. Raises UntoldError where there is a summary
+    alone.
+    """
+    summary = next((summary for _, summary in parts.summaries), None)
+    if not parts.tables:
+        return None if summary is None else lscpu_machine.from_summary(summary)
+    first, table = parts.tables[0]
+    if summary is not None and (problem := lscpu_machine.disagreement(table, summary)):
+        path = parts.summaries[0][0]
+        diagnostics.append(diagnose("CP137", path=path, first=first, node=name, problem=problem))
+        summary = None
+    return lscpu_machine.from_table(table, summary)
+
+
+def _doubts(path: Path, doubtful: dict[str, list[CpuSet]]) -> Iterator[Diagnostic]:
+    for problem, groups in doubtful.items():
+        shown = "; ".join(map(str, groups[:_SHOWN_GROUPS]))
+        more = (
+            f"; and {len(groups) - _SHOWN_GROUPS} groups more"
+            if len(groups) > _SHOWN_GROUPS
+            else ""
+        )
+        yield diagnose("CP138", path=path, groups=shown + more, problem=problem)
+
+
+def _parts(paths: Sequence[Path], name: str) -> _Parts:
+    """What is in the files. Of two tables or two summaries of one node, the first counts."""
+    parts = _Parts([], [], [])
+    for path in paths:
+        try:
+            part = _parse(_text(path), str(path))
+        except ArchiveError as error:
+            parts.diagnostics.append(error.diagnostic)
+            continue
+        except RowError as error:
+            place = f"{path}: {error.place}"
+            parts.diagnostics.append(
+                diagnose("CP135", path=place, text=error.text, problem=error.problem)
+            )
+            continue
+        known: list[Any] = parts.tables if isinstance(part, Table) else parts.summaries
+        if not (part.rows if isinstance(part, Table) else part.online):
+            parts.diagnostics.append(diagnose("CP124", path=path))
+        elif known:
+            parts.diagnostics.append(diagnose("CP126", path=path, node=name, first=known[0][0]))
+        else:
+            known.append((path, part))
+    return parts
+
+
+def _text(path: Path) -> str:
+    """The text of the file, unpacked. Raises ArchiveError."""
+    data = unpack(read_file(path), str(path))
+    if len(data) > MAX_TEXT:
+        raise too_large(str(path), MAX_TEXT, "bytes of text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise damaged(str(path), f"byte {error.start} is no text in UTF-8") from None
+
+
+def _parse(text: str, name: str) -> Table | Summary:
+    """Raises RowError for contents that cannot be, ArchiveError for JSON that is none or that holds
+    neither.
+    """
+    start = text.lstrip()
+    if start.startswith("{"):
+        return _parse_json(text, name)
+    if start.startswith("#"):
+        return lscpu_table.from_parsable(text)
+    if ":" not in start.partition("\n")[0] or start[:4].upper() == "CPU ":
+        return lscpu_table.from_extended(text)
+    return lscpu_summary.from_text(text)
+
+
+def _parse_json(text: str, name: str) -> Table | Summary:
+    import json
+
+    try:
+        data = whole(json.loads(text), text)
+    except (ValueError, RecursionError) as error:
+        problem = str(error).partition(";")[0]
+        raise damaged(name, f"it is no whole JSON ({problem})") from None
+    if "cpus" in data:
+        return lscpu_table.from_json(data["cpus"])
+    if "lscpu" in data:
+        return lscpu_summary.from_json(data["lscpu"])
+    raise damaged(name, "it has neither `lscpu` nor `cpus`, which lscpu -J prints")

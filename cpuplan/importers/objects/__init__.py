@@ -1,0 +1,1 @@
+"""Objects of a cluster, and other JSON that describes a machine."""

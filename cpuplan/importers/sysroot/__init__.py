@@ -1,0 +1,1 @@
+"""/sys and /proc of a machine."""

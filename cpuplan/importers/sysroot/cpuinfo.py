@@ -1,0 +1,98 @@
+"""/proc/cpuinfo: model and architecture, and where there is no sysfs, the CPUs (proc_cpuinfo(5);
+arch/*/kernel).
+"""
+
+from typing import NamedTuple
+
+from cpuplan.cpuset import MAX_CPU
+
+_MAX_LINE = 4096  # the longest ones, the flags, have 2,000 characters
+# the kernel's names have 48 on x86 (CPUID leaves 0x80000002 to 4), no more elsewhere
+_MAX_MODEL = 128
+#: MIDR implementers (arch/arm64/include/asm/cputype.h), as lscpu names them.
+ARM_VENDORS = {
+    0x41: "ARM", 0x42: "Broadcom", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon", 0x4E: "NVIDIA",
+    0x50: "APM", 0x51: "Qualcomm", 0x61: "Apple", 0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
+}  # fmt: skip
+
+
+class CpuInfo(NamedTuple):
+    """What the first processor's lines say. `architecture` is None where they do not tell."""
+
+    architecture: str | None
+    vendor: str | None
+    model: str | None
+    model_number: int | None
+
+
+class Processor(NamedTuple):
+    """One processor: what its kernel prints of x86 topology."""
+
+    cpu: int
+    socket: int | None
+    core_id: int | None
+
+
+def parse(text: str) -> CpuInfo:
+    """The model, from the lines of the first processor; s390 and POWER have it in lines of their
+    own.
+    """
+    first = _fields(text, 64)
+    architecture = _architecture(first)
+    vendor = first.get("vendor_id") or first.get("mvendorid")
+    if "CPU implementer" in first:
+        vendor = ARM_VENDORS.get(to_number(first["CPU implementer"]) or 0)
+    model = first.get("model name") or first.get("Model Name")
+    if model is None and architecture in ("ppc64le", "other"):
+        model = first.get("cpu") or first.get("family")
+    number = to_number(first.get("model", "")) if architecture == "x86_64" else None
+    shown = " ".join(model.split())[:_MAX_MODEL] if model else None
+    return CpuInfo(architecture, vendor[:_MAX_MODEL] if vendor else None, shown, number)
+
+
+def processors(text: str) -> list[Processor]:
+    """All processors of an x86 cpuinfo, ascending."""
+    found = {}
+    for block in text.split("\n\n", MAX_CPU + 1)[: MAX_CPU + 1]:
+        fields = _fields(block, 64)
+        cpu = to_number(fields.get("processor", ""))
+        if cpu is not None:
+            found[cpu] = Processor(
+                cpu, to_number(fields.get("physical id", "")), to_number(fields.get("core id", ""))
+            )
+    return [found[cpu] for cpu in sorted(found)]
+
+
+def _architecture(fields: dict[str, str]) -> str | None:
+    """As uname(1) says it; `other` for what Kubernetes does not run on (Itanium, SPARC)."""
+    signs = {
+        "x86_64": "flags" in fields and "vendor_id" in fields,
+        "other": fields.get("arch") == "IA-64" or "type" in fields,
+        "aarch64": "CPU implementer" in fields,
+        "s390x": fields.get("vendor_id") == "IBM/S390",
+        "riscv64": fields.get("isa", "").startswith("rv64"),
+        "loongarch64": "Loongson" in fields.get("CPU Family", ""),
+        "ppc64le": fields.get("cpu", "").startswith(("POWER", "PPC")),
+    }
+    return next((name for name, found in signs.items() if found), None)
+
+
+def _fields(text: str, lines: int) -> dict[str, str]:
+    """The `key : value` pairs of the first lines, the first value of each key."""
+    fields: dict[str, str] = {}
+    for line in text.split("\n", lines)[:lines]:
+        key, colon, value = line[:_MAX_LINE].partition(":")
+        if colon and value.strip():
+            fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def to_number(text: str) -> int | None:
+    """The number in decimal or with 0x; None for what is none, or is wider than any number of the
+    kernel.
+    """
+    try:
+        number = int(text, 0)
+    except ValueError:
+        return None
+    return number if abs(number) < 1 << 32 else None

@@ -1,0 +1,72 @@
+"""/sys/devices/system/node: NUMA nodes, their memory and huge pages
+(Documentation/ABI/stable/sysfs-devices-node).
+"""
+
+import re
+
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.importers.base import NumaFacts
+from cpuplan.importers.values import DECIMAL, Reader
+
+NODES = "sys/devices/system/node"
+MAX_NODE = 1023  # the kernel's NODES_SHIFT is at most 10
+# the kernel's are bytes (ACPI, "System Locality Information Table")
+_DISTANCE = re.compile(r"[0-9]{1,3}")
+
+
+def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
+    """The NUMA nodes that the kernel lists; a CPU that several claim (broken firmware) belongs to
+    the lowest.
+    """
+    nodes = []
+    rest = cpus
+    for number in reader.numbered(NODES, "node", MAX_NODE):
+        folder = f"{NODES}/node{number}"
+        members = reader.set(f"{folder}/cpulist", f"{folder}/cpumap")
+        # links are the last resort: dumps often have none, or point all of them at the node itself
+        if members is None:
+            members = CpuSet(reader.numbered(folder, "cpu", MAX_CPU))
+        row = (reader.text(f"{folder}/distance") or "").split()
+        distances = (
+            tuple(map(int, row))
+            if len(row) <= MAX_NODE + 1 and all(map(_DISTANCE.fullmatch, row))
+            else ()
+        )
+        pages = _huge_pages(reader, f"{folder}/hugepages")
+        nodes.append(NumaFacts(number, members & rest, _memory(reader, folder), distances, pages))
+        rest -= members
+    return tuple(nodes)
+
+
+def claimed_twice(reader: Reader) -> CpuSet:
+    """CPUs that more than one NUMA node lists."""
+    seen = twice = EMPTY
+    for number in reader.numbered(NODES, "node", MAX_NODE):
+        members = (
+            reader.set(f"{NODES}/node{number}/cpulist", f"{NODES}/node{number}/cpumap") or EMPTY
+        )
+        twice |= seen & members
+        seen |= members
+    return twice
+
+
+def _memory(reader: Reader, folder: str) -> int | None:
+    """`Node 0 MemTotal: 131484584 kB` in bytes."""
+    match = re.search(r"MemTotal:\s*(\d{1,15}) kB", reader.text(f"{folder}/meminfo") or "")
+    return int(match[1]) * 1024 if match else None
+
+
+def _huge_pages(reader: Reader, folder: str) -> dict[int, int]:
+    """Configured pages by size in kB."""
+    pages = {}
+    for name in reader.tree.names(folder):
+        size = name.removeprefix("hugepages-").removesuffix("kB")
+        count = reader.number(f"{folder}/{name}/nr_hugepages") if DECIMAL.fullmatch(size) else None
+        if count is not None and count >= 0 and int(size):
+            pages[int(size)] = count
+    return dict(sorted(pages.items()))
+
+
+def huge_pages(reader: Reader) -> dict[int, int]:
+    """The machine's configured pages by size in kB; needs no NUMA."""
+    return _huge_pages(reader, "sys/kernel/mm/hugepages")

@@ -1,0 +1,86 @@
+"""/sys/bus/pci: the functions that matter for placing CPUs
+(Documentation/ABI/testing/sysfs-bus-pci).
+"""
+
+import re
+
+from cpuplan.importers.base import DeviceFacts, Tree
+from cpuplan.importers.values import Reader
+
+_DEVICES = "sys/bus/pci/devices"
+ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ID = re.compile(r"0x[0-9a-fA-F]{4,8}")
+#: Base classes (pci.ids, "List of known device classes"): storage, network, display, processors,
+#: wireless, crypto, accelerators, coprocessors. Bridges, system peripherals and performance
+#: counters are left out.
+CLASSES = frozenset({0x01, 0x02, 0x03, 0x0B, 0x0D, 0x10, 0x12, 0x40})
+
+
+def devices(reader: Reader) -> tuple[DeviceFacts, ...]:
+    """The functions of interesting classes, by address. A virtual function is on its physical
+    function's NUMA node.
+    """
+    tree = reader.tree
+    interfaces = _interfaces(tree)
+    found: dict[str, DeviceFacts] = {}
+    for address in filter(ADDRESS.fullmatch, tree.names(_DEVICES)):
+        pci_class = reader.number(f"{_DEVICES}/{address}/class")
+        if pci_class is not None and pci_class >> 16 in CLASSES:
+            found[address] = _device(reader, address, pci_class, interfaces.get(address, ()))
+    for address, device in found.items():
+        owner = found.get(device.physical_function or "")
+        if owner and device.numa_node is None:
+            found[address] = device._replace(numa_node=owner.numa_node)
+    return tuple(found.values())
+
+
+def _device(
+    reader: Reader, address: str, pci_class: int, interfaces: tuple[str, ...]
+) -> DeviceFacts:
+    tree, folder = reader.tree, f"{_DEVICES}/{address}"
+    node = reader.number(f"{folder}/numa_node")
+    return DeviceFacts(
+        address=address,
+        pci_class=pci_class,
+        vendor=_id(reader, f"{folder}/vendor"),
+        device=_id(reader, f"{folder}/device"),
+        numa_node=None if node is None or node < 0 else node,
+        driver=_last(tree.link(f"{folder}/driver")),
+        interfaces=interfaces or tuple(tree.names(f"{folder}/net")),
+        total_functions=_count(reader, f"{folder}/sriov_totalvfs"),
+        functions=_count(reader, f"{folder}/sriov_numvfs"),
+        physical_function=_last(tree.link(f"{folder}/physfn")),
+    )
+
+
+def _interfaces(tree: Tree) -> dict[str, tuple[str, ...]]:
+    """Network interfaces by PCI address, from their links
+    `../../devices/pci.../0000:31:00.0/net/ens1f0`.
+
+    Snapshots have these links and not the folders that they lead to.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name in tree.names("sys/class/net"):
+        parts = (tree.link(f"sys/class/net/{name}") or "").split("/")
+        if len(parts) > 2 and parts[-2] == "net" and ":" in parts[-3]:
+            found[parts[-3]] = (*found.get(parts[-3], ()), name)
+    return found
+
+
+def _id(reader: Reader, path: str) -> str | None:
+    """`0x8086`, as the kernel writes it."""
+    text = (reader.text(path) or "").strip()
+    if text and not _ID.fullmatch(text):
+        reader.complain(path, text, "it is no id such as 0x8086")
+        return None
+    return text or None
+
+
+def _count(reader: Reader, path: str) -> int | None:
+    """A number of virtual functions; the field has 16 bits (PCIe, "SR-IOV Extended Capability")."""
+    number = reader.number(path)
+    return None if number is None else min(max(number, 0), 0xFFFF)
+
+
+def _last(target: str | None) -> str | None:
+    return target.rstrip("/").rpartition("/")[2] if target else None

@@ -1,0 +1,255 @@
+"""A system root: /sys and /proc of a live host, a copied folder, or a tar archive (also of ghw and
+gather-sysinfo).
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
+from cpuplan.importers.sysroot import cpuinfo, kubelet_files, marks, pci, sysfs
+from cpuplan.importers.sysroot import numa as sysfs_numa
+from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.importers.trees.folder import FolderTree, system_root
+from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.values import MAX_VALUE, Reader
+from cpuplan.naming import is_subdomain
+
+_UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
+
+
+def read(path: Path) -> Imported:
+    """Read one machine. It is named after its host name where that is in the tree, else after the
+    path.
+    """
+    try:
+        tree: Tree = (
+            FolderTree(system_root(path) or path, str(path))
+            if os.path.isdir(path)
+            else TarTree.open(path)
+        )
+    except ArchiveError as error:
+        return Imported((), (), (error.diagnostic,))
+    machine, remarks, diagnostics = read_machine(tree)
+    if machine is None:
+        return Imported((), (), tuple(diagnostics))
+    name = _host_name(tree)
+    if not name:
+        name = node_name(path)
+        remarks = [*remarks, f"there is no host name: the node is called {name}, after the file"]
+    return Imported((Node(name, machine, {}),), tuple(remarks), tuple(diagnostics))
+
+
+def _host_name(tree: Tree) -> str | None:
+    for path in ("proc/sys/kernel/hostname", "etc/hostname"):
+        name = (tree.read(path, MAX_VALUE) or "").strip().lower()
+        if is_subdomain(name):
+            return name
+    return None
+
+
+def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic]]:
+    """The machine's facts, remarks on what the tree does not tell, and what is wrong with it."""
+    reader = Reader(tree)
+    try:
+        machine, remarks = _read(reader)
+    except ArchiveError as error:
+        return None, [], [*tree.refused.diagnostics(), *reader.diagnostics, error.diagnostic]
+    diagnostics = [*tree.refused.diagnostics(), *reader.diagnostics]
+    if machine is None:
+        diagnostics.append(diagnose("CP124", path=tree.name))
+    return machine, remarks, diagnostics
+
+
+def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
+    tree = reader.tree
+    present, online = sysfs.present_and_online(reader)
+    text = tree.read("proc/cpuinfo") or ""
+    info = cpuinfo.parse(text) if text else _UNKNOWN
+    if not online and text:
+        machine = _from_cpuinfo(reader, info, text)
+        files = kubelet_files.unread(machine) if machine else None
+    else:
+        machine = _from_sysfs(reader, info, present, online, text) if online else None
+        files = kubelet_files.read(reader, machine, text) if machine else None
+    if machine is None:
+        return None, []
+    if any(node.memory is None for node in machine.numa_nodes):
+        machine = _with_machineinfo(tree, machine)
+    machine = machine._replace(kubelet=files, marks=marks.read(reader, machine))
+    return machine, _remarks(reader, machine, info)
+
+
+def _from_sysfs(
+    reader: Reader, info: cpuinfo.CpuInfo, present: CpuSet, online: CpuSet, cpuinfo_text: str
+) -> Machine:
+    architecture = info.architecture or _guess_architecture(reader, online)
+    core_ids = sysfs.labels(reader, online, "core_id")
+    sockets = sysfs.labels(reader, online, "physical_package_id")
+    dies = sysfs.labels(reader, online, "die_id")
+    if not core_ids and not sockets:  # a dump without `topology` folders
+        core_ids, sockets = _ids(
+            one for one in cpuinfo.processors(cpuinfo_text) if one.cpu in online
+        )
+    cores = sysfs.siblings(reader, online)
+    if architecture == "x86_64" and not sysfs.tells_siblings(reader, online.first):
+        cores = _cores_by_ids(online, sockets, dies, core_ids)
+    return Machine(
+        architecture=architecture,
+        vendor=info.vendor,
+        model=info.model,
+        model_number=info.model_number,
+        online=online,
+        offline=present - online,
+        siblings=cores,
+        core_ids=core_ids,
+        sockets=sockets,
+        dies=dies,
+        clusters=sysfs.clusters(reader, online),
+        core_types=sysfs.core_types(reader, online),
+        caches=sysfs.caches(reader, online, cores),
+        numa_nodes=_numa_nodes(reader, present),
+        huge_page_sizes=_huge_page_sizes(reader),
+        devices=pci.devices(reader),
+        boot_arguments=_boot_arguments(reader),
+    )
+
+
+def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
+    """Memory from cAdvisor's view beside: gather-sysinfo collected that before it collected meminfo
+    of NUMA nodes.
+    """
+    text = tree.read("machineinfo.json")
+    if text is None:
+        return machine
+    from cpuplan.importers import data, join
+    from cpuplan.importers.objects import machineinfo
+
+    try:
+        documents = data.parse(text)
+    except data.DataError:
+        return machine
+    found = machineinfo.machine_of(
+        data.mapping(documents[0] if documents else None), data.Complaints(tree.name)
+    )
+    nodes = () if found is None or found.online != machine.online else found.numa_nodes
+    return machine._replace(numa_nodes=join.filled(machine.numa_nodes, nodes))
+
+
+def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:
+    """A machine whose sysfs was not collected: x86 prints package and core ids, and a core is a
+    pair of them.
+    """
+    processors = [
+        processor for processor in cpuinfo.processors(text) if 0 <= processor.cpu <= MAX_CPU
+    ]
+    cpus = CpuSet(processor.cpu for processor in processors)
+    if not cpus:
+        return None
+    core_ids, sockets = _ids(processors)
+    return Machine(
+        architecture=info.architecture or "x86_64",
+        vendor=info.vendor,
+        model=info.model,
+        model_number=info.model_number,
+        online=cpus,
+        offline=EMPTY,
+        siblings=_cores_by_ids(cpus, sockets, {}, core_ids),
+        core_ids=core_ids,
+        sockets=sockets,
+        dies={},
+        clusters=(),
+        core_types={},
+        caches=(),
+        numa_nodes=_numa_nodes(reader, cpus),
+        huge_page_sizes=_huge_page_sizes(reader),
+        devices=pci.devices(reader),
+        boot_arguments=_boot_arguments(reader),
+    )
+
+
+def _ids(processors: Iterable[cpuinfo.Processor]) -> tuple[dict[int, int], dict[int, int]]:
+    """Core ids and sockets by CPU, as x86 prints them."""
+    known = list(processors)
+    core_ids = {one.cpu: one.core_id for one in known if one.core_id is not None}
+    return core_ids, {one.cpu: one.socket for one in known if one.socket is not None}
+
+
+def _cores_by_ids(
+    cpus: CpuSet, sockets: Mapping[int, int], dies: Mapping[int, int], core_ids: Mapping[int, int]
+) -> tuple[CpuSet, ...]:
+    """The cores of an x86 machine by socket, die and core id; a CPU of which one is not told is a
+    core by itself.
+    """
+    cores: dict[tuple[int, int, int], CpuSet] = {}
+    for cpu in cpus:
+        known = cpu in sockets and cpu in core_ids
+        key = (sockets[cpu], dies.get(cpu, 0), core_ids[cpu]) if known else (-1, -1, cpu)
+        cores[key] = cores.get(key, EMPTY) | CpuSet((cpu,))
+    return tuple(sorted(cores.values(), key=lambda siblings: siblings.first))
+
+
+def _numa_nodes(reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
+    """The NUMA nodes. A kernel without NUMA has one, and its memory is the machine's."""
+    nodes = sysfs_numa.numa_nodes(reader, present)
+    if len(nodes) > 1 or (nodes and nodes[0].memory is not None):
+        return nodes
+    match = re.search(
+        r"^MemTotal:\s*(\d{1,15}) kB", reader.text("proc/meminfo") or "", re.MULTILINE
+    )
+    memory = int(match[1]) * 1024 if match else None
+    if nodes:
+        return (nodes[0]._replace(memory=memory),)
+    return (NumaFacts(0, present, memory, (), sysfs_numa.huge_pages(reader)),)
+
+
+def _huge_page_sizes(reader: Reader) -> tuple[int, ...]:
+    """Sizes in kB that the kernel has pools for."""
+    return tuple(sysfs_numa.huge_pages(reader)) or tuple(
+        sorted({size for node in sysfs_numa.numa_nodes(reader, EMPTY) for size in node.huge_pages})
+    )
+
+
+def _boot_arguments(reader: Reader) -> str | None:
+    return (reader.text("proc/cmdline") or "").strip() or None
+
+
+def _guess_architecture(reader: Reader, online: CpuSet) -> str:
+    if reader.text(f"{sysfs.CPUS}/cpu{online.first}/regs/identification/midr_el1") is not None:
+        return "aarch64"
+    return "x86_64"
+
+
+def _remarks(reader: Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[str]:
+    """What the tree does not tell, and what was assumed for it."""
+    tree = reader.tree
+    tells_online = reader.text(f"{sysfs.CPUS}/online") or reader.text(f"{sysfs.CPUS}/offline")
+    twice = sysfs_numa.claimed_twice(reader)
+    told = (
+        (info.architecture, "the architecture is not told: {} is assumed", machine.architecture),
+        (info.model or machine.architecture != "x86_64", "the CPU model is not told", ""),
+        (
+            tells_online is not None,
+            "offline CPUs are not listed: only those that say so count as offline",
+            "",
+        ),
+        (machine.core_ids, "cores are not told: each CPU is taken for a core", ""),
+        (machine.sockets, "sockets are not told: one is assumed", ""),
+        (machine.caches, "caches are not told", ""),
+        (
+            tree.names(sysfs_numa.NODES),
+            "there are no NUMA nodes: all CPUs are taken for node 0",
+            "",
+        ),
+        (
+            all(node.memory is not None for node in machine.numa_nodes),
+            "the memory of NUMA nodes is not told",
+            "",
+        ),
+        (tree.names("sys/bus/pci/devices"), "PCI devices are not told", ""),
+        (not twice, "CPUs {} are in several NUMA nodes: the lowest is taken", twice),
+    )
+    return [text.format(value) for known, text, value in told if not known]

@@ -1,0 +1,1 @@
+"""File trees that others made: folders, archives, must-gathers."""

@@ -1,0 +1,312 @@
+"""A tar archive as a Tree, read in memory.
+
+The headers are read here because the standard library's tarfile builds an object for each member: a
+gather-sysinfo snapshot has up to 19,000, of which a few hundred are wanted. Formats: POSIX.1-1988
+and -2001 (ustar, pax), GNU and V7.
+"""
+
+import struct
+from pathlib import Path
+
+from cpuplan.importers.base import MAX_FILE, Refused
+from cpuplan.importers.trees.archive import damaged, read_file, too_large, unpack
+from cpuplan.importers.trees.links import LeavesTreeError, Links
+
+#: 4,096 CPUs have 222,000 files. Every header counts, also those that only bring a long name.
+MAX_MEMBERS = 300_000
+MAX_FOLDERS = 100_000
+_MAX_NAME = 1024  # characters; the longest path in /sys, a device behind ten PCI bridges, has 300
+_MAX_RECORDS = 2_000_000
+_BLOCK = 512
+#: name, size, checksum, type, link target, magic, prefix (pax, "ustar Interchange Format").
+_HEADER = struct.Struct("100s24x12s12x8sc100s6s82x155s12x")
+_MAX_EXTENSION = 1024 * 1024  # an extended header, which may hold attributes of some 64 KiB
+_MAX_EXTENSIONS = 64 * 1024 * 1024  # all of them
+_FILES = (b"0", b"\0", b"7")
+_SPECIAL = (b"3", b"4", b"6")
+_MARKERS = ("sys/devices/system/cpu/", "proc/cpuinfo")
+
+
+class TarTree:
+    """The files of an archive, plain or compressed by gzip, xz or bzip2; `name` is what messages
+    call it.
+
+    The root is the folder that holds `sys/` and `proc/`, at any depth. Raises ArchiveError for an
+    archive that is damaged, cut short or too large.
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self.name = name
+        self.refused = Refused(name)
+        self._files: dict[str, tuple[int, int]] = {}  # where a member's bytes lie: start and size
+        self._symlinks: dict[str, str] = {}
+        self._folders: set[str] = set()
+        # link-free paths of folders, None for what is refused
+        self._real: dict[str, str | None] = {}
+        self._links = Links()
+        self._extensions = self._records = 0
+        self._data = unpack(data, name)
+        self._index(plain=self._data is data)
+        self._prefix = self._find_root()
+        self._children = self._list_folders()
+
+    @classmethod
+    def open(cls, path: Path) -> "TarTree":
+        """Read the archive at `path`."""
+        return cls(read_file(path), str(path))
+
+    def read(self, path: str, limit: int = MAX_FILE) -> str | None:
+        data = self.read_bytes(path, limit)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def read_bytes(self, path: str, limit: int = MAX_FILE) -> bytes | None:
+        inside = self._resolve(path)
+        place = None if inside is None else self._files.get(self._prefix + inside)
+        if place is None:
+            return None
+        if place[1] > limit:
+            self.refused.add_large(limit, path)
+            return None
+        return self._data[place[0] : place[0] + place[1]]
+
+    def names(self, path: str) -> list[str]:
+        inside = self._folder(path)
+        return (
+            []
+            if inside is None
+            else sorted(self._children.get((self._prefix + inside).rstrip("/"), ()))
+        )
+
+    def link(self, path: str) -> str | None:
+        folder, _, name = path.rpartition("/")
+        inside = self._folder(folder)
+        return None if inside is None else self._target(f"{inside}/{name}" if inside else name)
+
+    def _target(self, inside: str) -> str | None:
+        return self._symlinks.get(self._prefix + inside)
+
+    def _folder(self, path: str) -> str | None:
+        """The link-free path of a folder; remembered, since nearly all files share their folders
+        with others.
+        """
+        if path not in self._real:
+            self._real[path] = self._resolve(path) if path else ""
+        return self._real[path]
+
+    def _resolve(self, path: str) -> str | None:
+        """The link-free path; None if it leads out of the archive."""
+        folder, _, name = path.rpartition("/")
+        above = self._folder(folder)
+        if above is None:
+            return None
+        inside = f"{above}/{name}" if above else name
+        if self._target(inside) is None and name not in (".", ".."):
+            return inside
+        try:
+            return self._links.resolve(inside, self._target)
+        except LeavesTreeError as reason:
+            self.refused.add(str(reason), path)
+            return None
+
+    def _list_folders(self) -> dict[str, set[str]]:
+        """What is in each folder, also in those that are no members of their own."""
+        children: dict[str, set[str]] = {"": set()}
+        for path in (*self._files, *self._symlinks, *self._folders):
+            known, rest = False, path
+            while rest and not known:
+                rest, _, name = rest.rpartition("/")
+                known = rest in children
+                children.setdefault(rest, set()).add(name)
+            if len(children) > MAX_FOLDERS:
+                raise too_large(self.name, MAX_FOLDERS, "folders")
+        return children
+
+    def _index(self, *, plain: bool) -> None:
+        """Note where each member's bytes lie. Of two members of one name, the later counts, as when
+        unpacking.
+
+        Compression tells whether an archive is whole; of a plain one, only the checksums of its
+        headers and the empty block at its end do.
+        """
+        data, end = self._data, len(self._data)
+        at = members = 0
+        name = target = ""  # of the next member, where they are too long for its header
+        last = ""
+        while at + _BLOCK <= end and (data[at] or data.count(0, at, at + _BLOCK) < _BLOCK):
+            short_name, kind, size, short_target = self._header(at, last, plain)
+            body = at + _BLOCK * (1 + self._sparse_blocks(at, kind))
+            at = body + size + -size % _BLOCK
+            if body + size > end:
+                raise damaged(
+                    self.name,
+                    f"it is cut short in {_clip(name or short_name)}, which has {size:,} bytes",
+                )
+            members += 1
+            if members > MAX_MEMBERS:
+                raise too_large(self.name, MAX_MEMBERS, "members")
+            if kind in b"LKx":
+                name, target = self._extend(kind, body, size, name, target)
+            elif kind != b"g":
+                last = name or short_name
+                self._add(last, kind, target or short_target, body, size)
+                name = target = ""
+        if members == 0:
+            raise damaged(self.name, "it is no tar archive")
+        if plain and at + _BLOCK > end:
+            raise damaged(self.name, f"it is cut short after {_clip(last)}")
+
+    def _header(self, at: int, last: str, plain: bool) -> tuple[str, bytes, int, str]:
+        """Name, type, size and link target of the member whose header is at `at`, after the member
+        `last`.
+        """
+        raw_name, raw_size, checksum, kind, raw_target, magic, prefix = _HEADER.unpack_from(
+            self._data, at
+        )
+        name: str = raw_name.partition(b"\0")[0].decode("utf-8", "replace")
+        if magic == b"ustar\0" and prefix[0]:
+            name = f"{_text(prefix)}/{name}"
+        size = 0
+        if kind not in b"125":  # links and folders have no bytes, whatever the size field says
+            # GNU tar writes sizes from 8 GiB on in base 256: the first bit says so.
+            size = int.from_bytes(raw_size[1:]) if raw_size[0] & 0x80 else _octal(raw_size)
+        if size < 0 or not name or (plain and not self._is_sum(at, _octal(checksum))):
+            where = f"the header after {_clip(last)}, at byte {at:,}, is damaged"
+            raise damaged(self.name, where if at else "it is no tar archive")
+        return name, kind, size, _text(raw_target) if kind in b"12" else ""
+
+    def _is_sum(self, at: int, checksum: int) -> bool:
+        """Whether the bytes of a header, with blanks in place of its checksum, add up to it."""
+        data = self._data
+        return sum(data[at : at + 148]) + 8 * 0x20 + sum(data[at + 156 : at + _BLOCK]) == checksum
+
+    def _sparse_blocks(self, at: int, kind: bytes) -> int:
+        """How many blocks of GNU tar's map of a sparse file follow the header at `at`; each tells
+        of the next.
+        """
+        if kind != b"S":
+            return 0
+        blocks, more = 0, at + 482
+        while more < len(self._data) and self._data[more]:
+            blocks += 1
+            more = at + blocks * _BLOCK + 504
+        return blocks
+
+    def _extend(self, kind: bytes, at: int, size: int, name: str, target: str) -> tuple[str, str]:
+        """Long name and target for the next member, of GNU tar (L, K) or pax (x)."""
+        self._extensions += size
+        if self._extensions > _MAX_EXTENSIONS:
+            raise too_large(self.name, _MAX_EXTENSIONS, "bytes of long names and extended headers")
+        if kind in b"LK":
+            # Of a name that is too long, as much as shows that it is: a character has four bytes at
+            # most.
+            text = _text(self._data[at : at + min(size, 4 * _MAX_NAME + 4)])
+            return (text, target) if kind == b"L" else (name, text)
+        if size > _MAX_EXTENSION:
+            raise damaged(
+                self.name, f"an extended header of {size:,} bytes, at byte {at:,}, is no header"
+            )
+        records = self._pax_records(self._data[at : at + size])
+        return records.get("path", name), records.get("linkpath", target)
+
+    def _pax_records(self, body: bytes) -> dict[str, str]:
+        """Extended header records, `<length> <key>=<value>\\n` each (pax, "pax Extended
+        Header").
+        """
+        records = {}
+        at = 0
+        while at < len(body):
+            self._records += 1
+            if self._records > _MAX_RECORDS:
+                raise too_large(self.name, _MAX_RECORDS, "records in extended headers")
+            digits = body[at : body.find(b" ", at, at + 8)]
+            length = int(digits) if digits.isdigit() else 0
+            if not 0 < length <= len(body) - at:
+                raise damaged(
+                    self.name,
+                    f"an extended header is damaged at {_clip(_text(body[at : at + 40]))!r}",
+                )
+            key, _, value = body[at + len(digits) + 1 : at + length - 1].partition(b"=")
+            records[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+            at += length
+        return records
+
+    def _add(self, name: str, kind: bytes, target: str, start: int, size: int) -> None:
+        path = _inside(name)
+        if path is None:
+            long = len(name) > _MAX_NAME
+            self.refused.add(
+                "a name that is too long" if long else "a name that leads out of it", name
+            )
+        elif not path:
+            pass
+        elif kind in _FILES and name[-1] != "/":
+            self._symlinks.pop(path, None)
+            self._files[path] = (start, size)
+        elif kind == b"5" or kind in _FILES:
+            self._folders.add(path)
+        elif kind == b"2":
+            self._files.pop(path, None)
+            self._symlinks[path] = target
+        elif kind == b"1":
+            self._add_hard_link(path, _inside(target))
+        else:
+            what = {b"S": "a sparse file", **dict.fromkeys(_SPECIAL, "a device or pipe")}.get(kind)
+            self.refused.add(what or f"a member of type {kind!r}", name)
+
+    def _add_hard_link(self, path: str, other: str | None) -> None:
+        """A second name of a member that came before (pax, "typeflag 1")."""
+        if other is None:
+            self.refused.add("a hard link that leads out of it", path)
+        elif other in self._files:
+            self._symlinks.pop(path, None)
+            self._files[path] = self._files[other]
+        elif other in self._symlinks:
+            self._files.pop(path, None)
+            self._symlinks[path] = self._symlinks[other]
+        else:
+            self.refused.add("a hard link to what is not in it", path)
+
+    def _find_root(self) -> str:
+        """What stands before `sys/` and `proc/` in the names of members: `hwloc-gather-topology`
+        adds a folder.
+        """
+        found = [
+            path[: path.index(marker)]
+            for path in self._files
+            for marker in _MARKERS
+            if marker in path
+        ]
+        return min(
+            (start for start in found if not start or start.endswith("/")), key=len, default=""
+        )
+
+
+def _text(data: bytes) -> str:
+    """Text up to the first NUL."""
+    return data.partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def _octal(digits: bytes) -> int:
+    """A number field; -1 for what is none."""
+    try:
+        return int(digits.strip(b" \0") or b"0", 8)
+    except ValueError:
+        return -1
+
+
+def _clip(name: str) -> str:
+    return name if len(name) <= 80 else f"{name[:80]}..."
+
+
+def _inside(name: str) -> str | None:
+    """A member's name without `.` and doubled slashes; None if it is absolute, goes up or is too
+    long.
+    """
+    if len(name) > _MAX_NAME:
+        return None
+    if "/." not in name and "//" not in name and name[:1] not in (".", "/"):
+        return name.rstrip("/")
+    if name.startswith("/"):
+        return None
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    return None if ".." in parts else "/".join(parts)

@@ -1,0 +1,83 @@
+"""Sets as the bits of integers: CPUs in the kubelet's lists (utils/cpuset), NUMA nodes in its masks
+(bitmask).
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from itertools import combinations
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.go.text import atoi, quote
+
+#: The kubelet lists every CPU of a range: no machine has the memory for more than this.
+_MOST = 1 << 24
+
+
+def bits_of(members: Iterable[int]) -> int:
+    """The set of `members`."""
+    bits = 0
+    for member in members:
+        bits |= 1 << member
+    return bits
+
+
+def members(bits: int) -> list[int]:
+    """The members, ascending."""
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
+
+
+def to_text(bits: int) -> str:
+    """`0-3,8`, as the kubelet prints CPU sets."""
+    return str(CpuSet.from_bits(bits))
+
+
+def parse_cpus(text: str) -> int:
+    """cpuset.Parse: unlike CpuSet.parse it takes CPUs twice, in any order and with a plus sign.
+
+    KubeletError with the text of the kubelet.
+    """
+    bits = 0
+    for item in text.split(",") if text else ():
+        first, dash, rest = item.partition("-")
+        start = end = atoi(first)
+        if dash:
+            end = atoi(rest)
+        if start > end:
+            raise KubeletError(f"invalid range {quote(item)} ({start} > {end})")
+        if end > _MOST:
+            raise PanicError("runtime: out of memory")
+        bits |= (1 << end + 1) - (1 << start)
+    return bits
+
+
+@cache
+def masks_over(nodes: tuple[int, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """(mask, its nodes) over NUMA nodes: smaller ones first, then in the order given
+    (bitmask.IterateBitMasks).
+    """
+    return tuple(
+        (sum([1 << node for node in chosen]), chosen)
+        for size in range(1, len(nodes) + 1)
+        for chosen in combinations(nodes, size)
+    )
+
+
+def mask_text(mask: int) -> str:
+    """The binary form of a mask, an even number of digits wide unless the highest bit stands alone
+    (bitMask.String).
+    """
+    for shift in range(62, 0, -2):
+        if mask > 1 << shift:
+            return f"{mask:0{shift + 2}b}"
+    return f"{mask:02b}"
+
+
+def narrower(mask: int, other: int) -> bool:
+    """Fewer nodes or, of as many, the smaller number (bitmask.IsNarrowerThan)."""
+    return (mask.bit_count(), mask) < (other.bit_count(), other)

@@ -1,0 +1,1 @@
+"""KubeletConfiguration: fields, decoding, defaults, validation."""

@@ -1,0 +1,258 @@
+"""Reading KubeletConfigurations as the kubelet does: YAML, strictly to warn, leniently to go on;
+drop-ins; defaults.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from cpuplan.bounded import CONSTRUCTION_ERRORS, check_yaml
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.config.fields import API_VERSION, KIND, STRUCTS, unknown
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.go.durations import duration_text, parse_duration
+from cpuplan.kubelet.go.json import kind_of
+from cpuplan.kubelet.go.text import quote
+
+#: Python refuses to write more than 4,300 decimal digits.
+_MOST_BITS = 10_000
+_INTEGERS = {"int32": (-(1 << 31), (1 << 31) - 1), "int64": (-(1 << 63), (1 << 63) - 1)}
+_INTEGERS["v1.VerbosityLevel"] = (0, (1 << 32) - 1)
+_KINDS = {
+    "string": "string",
+    "bool": "bool",
+    "float64": "number",
+    **dict.fromkeys(_INTEGERS, "number"),
+}
+_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+Config = dict[str, Any]
+
+
+class Decoded(NamedTuple):
+    """The fields of a file, and those that the strict decoder refuses: the kubelet warns of these
+    and goes on.
+    """
+
+    config: Config
+    strict_errors: list[str]
+
+
+class DecodeError(KubeletError):
+    """A file that stops the kubelet, with what the strict decoder had found before."""
+
+    def __init__(self, message: str, strict_errors: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.strict_errors = list(strict_errors)
+
+
+def decode(text: str) -> Decoded:
+    """The configuration file; DecodeError with the kubelet's text."""
+    data, duplicates = _load(text)
+    api_version, kind = _type_of(data, text)
+    if api_version != API_VERSION or kind not in (KIND, "CredentialProviderConfig"):
+        scheme = 'in scheme "pkg/kubelet/apis/config/scheme/scheme.go:33"'
+        what = f"no kind {quote(kind)} is registered for version {quote(api_version)}"
+        raise DecodeError(f"failed to decode: {what} {scheme}")
+    strict = [
+        *duplicates,
+        *(f"unknown field {quote(name)}" for name in sorted(unknown(data, kind, ""))),
+    ]
+    if kind != KIND:
+        what = f"{api_version}, Kind={kind}"
+        raise DecodeError(
+            f"failed to cast object to KubeletConfiguration, unexpected type: {what}", strict
+        )
+    try:
+        return Decoded(convert(data, any_case=False), strict)
+    except KubeletError as error:
+        raise DecodeError(f"failed to decode: {error}") from None
+
+
+def decode_drop_in(text: str) -> Config:
+    """A drop-in, still to be merged: only its version and kind are checked."""
+    data: Config = _load(text)[0]
+    try:
+        api_version, kind = _type_of(data, text)
+    except KubeletError as error:
+        raise KubeletError(str(error).removeprefix("failed to decode: ")) from None
+    if (api_version, kind) != (API_VERSION, KIND):
+        group, _, version = api_version.rpartition("/")
+        raise KubeletError(f"unknown apiVersion/kind: {group}/{version}, Kind={kind}")
+    return data
+
+
+def merge(config: Any, patch: Any) -> Any:
+    """A JSON merge patch (RFC 7386): maps merge, lists replace, null deletes."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(config) if isinstance(config, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+def _load(text: str) -> tuple[Any, list[str]]:
+    """The first document, and the keys that are there twice."""
+    import yaml
+
+    duplicates: list[str] = []
+
+    class Loader(yaml.SafeLoader):
+        """YAML 1.1 without dates; the last of equal keys counts."""
+
+    def construct_mapping(loader: Loader, node: yaml.MappingNode) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = loader.construct_object(key_node, deep=True)
+            name = key if isinstance(key, str) else json.dumps(key, default=str)
+            if name in found:
+                line = key_node.start_mark.line + 1
+                duplicates.append(f"line {line}: key {quote(name)} already set in map")
+            found[name] = loader.construct_object(value_node, deep=True)
+        return found
+
+    Loader.yaml_implicit_resolvers = {
+        first: [
+            (tag, pattern) for tag, pattern in resolvers if not tag.endswith(("timestamp", "value"))
+        ]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
+    try:
+        check_yaml(text, Loader)
+        for document in yaml.load_all(text, Loader):
+            return document, duplicates
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        if "'\\t' that cannot start any token" in problem:
+            problem = "found a tab character that violates indentation"
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise DecodeError(f"failed to decode: yaml: {line}{problem}") from None
+    except CONSTRUCTION_ERRORS as error:
+        raise DecodeError(f"failed to decode: yaml: {error}") from None
+    return None, duplicates
+
+
+def _type_of(data: Any, text: str) -> tuple[str, str]:
+    """(apiVersion, kind)."""
+    if data is not None and not isinstance(data, dict):
+        found = f"json: cannot unmarshal {kind_of(data)} into Go value of type {_META}"
+        raise DecodeError(f"failed to decode: couldn't get version/kind; json parse error: {found}")
+    fields = data or {}
+    for name, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not fields.get(name):
+            raise DecodeError(f"failed to decode: Object '{shown}' is missing in '{text}'")
+    return str(fields["apiVersion"]), str(fields["kind"])
+
+
+def convert(data: Any, *, any_case: bool) -> Config:
+    """The known fields in the types that they must have; KubeletError for the first that has not.
+
+    Go's own decoder, which reads what drop-ins give, takes fields in `any_case`; the API
+    machinery's does not.
+    """
+    converted: Config = _convert_struct(data, KIND, (), any_case)
+    return converted
+
+
+def _convert_struct(value: Any, struct: str, path: tuple[str, ...], any_case: bool) -> Any:
+    if not isinstance(value, dict):
+        raise _mismatch(value, struct, path, f"v1beta1.{struct}")
+    fields = STRUCTS[struct]
+    spelt = {name.lower(): name for name in fields} if any_case else {name: name for name in fields}
+    converted = {}
+    for key in sorted(value) if any_case else value:
+        name = spelt.get(key.lower() if any_case else key)
+        if name is not None and (value[key] is not None or fields[name] == "metav1.Duration"):
+            converted[name] = _convert(value[key], fields[name], struct, (*path, name), any_case)
+    return converted
+
+
+def _convert(value: Any, go_type: str, struct: str, path: tuple[str, ...], any_case: bool) -> Any:
+    go_type = go_type.removeprefix("*")
+    if go_type == "any":
+        return value
+    if go_type in STRUCTS:
+        return _convert_struct(value, go_type, path, any_case)
+    if go_type.startswith("[]"):
+        if not isinstance(value, list):
+            raise _mismatch(value, struct, path, go_type)
+        return [_convert(one, go_type[2:], struct, path, any_case) for one in value]
+    if go_type.startswith("map[string]"):
+        if not isinstance(value, dict):
+            raise _mismatch(value, struct, path, go_type)
+        inner = go_type.removeprefix("map[string]")
+        # Go's errors tell the fields on the way, and no keys of maps (encoding/json, decode.go:
+        # errorContext).
+        return {
+            key: _convert(one, inner, struct, path, any_case)
+            for key, one in value.items()
+            if one is not None
+        }
+    return _convert_scalar(value, go_type, struct, path)
+
+
+def _convert_scalar(value: Any, go_type: str, struct: str, path: tuple[str, ...]) -> Any:
+    if go_type == "metav1.Duration":
+        if value is not None and not isinstance(value, str):
+            raise _mismatch(value, struct, path, "string")
+        return parse_duration(value or "")
+    if go_type == "Quantity":
+        return quantity.parse(str(value))
+    if kind_of(value) != _KINDS[go_type]:
+        raise _mismatch(value, struct, path, go_type)
+    if go_type in _INTEGERS:
+        lowest, highest = _INTEGERS[go_type]
+        if not isinstance(value, int) or not lowest <= value <= highest:
+            raise _mismatch(value, struct, path, go_type, number=True)
+    return value
+
+
+def encode(config: Config) -> Config:
+    """The JSON of a configuration, without what is empty: that is why drop-ins bring defaults
+    back.
+    """
+    encoded: Config = _encode(config, KIND)
+    return encoded
+
+
+def _encode(value: Any, go_type: str) -> Any:
+    go_type = go_type.removeprefix("*").removeprefix("[]")
+    if isinstance(value, list):
+        return [_encode(one, go_type) for one in value]
+    if go_type in STRUCTS:
+        fields = STRUCTS[go_type]
+        inner = {name: _encode(one, fields[name]) for name, one in value.items()}
+        return {
+            name: one
+            for name, one in inner.items()
+            if one not in ("", [], {}) and (one or fields[name][0] == "*")
+        }
+    if isinstance(value, dict):
+        return {
+            key: _encode(one, go_type.removeprefix("map[string]")) for key, one in value.items()
+        }
+    if go_type == "metav1.Duration":
+        return duration_text(value)
+    return str(value) if go_type == "Quantity" else value
+
+
+def _number(value: Any) -> str:
+    """A number as JSON has it; one of thousands of digits in hexadecimal, which Python writes
+    without a limit.
+    """
+    huge = isinstance(value, int) and value.bit_length() > _MOST_BITS
+    return hex(value) if huge else json.dumps(value)
+
+
+def _mismatch(
+    value: Any, struct: str, path: Iterable[str], go_type: str, *, number: bool = False
+) -> KubeletError:
+    found = f"number {_number(value)}" if number else kind_of(value)
+    where = f"Go struct field {struct}.{'.'.join(path)} of type {go_type}"
+    return KubeletError(f"json: cannot unmarshal {found} into {where}")

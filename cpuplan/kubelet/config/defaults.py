@@ -1,0 +1,74 @@
+"""What a KubeletConfiguration says where its file is silent
+(pkg/kubelet/apis/config/v1beta1/defaults.go).
+"""
+
+from typing import Any
+
+from cpuplan.kubelet.go.durations import MILLISECOND, MINUTE, SECOND
+from cpuplan.kubelet.nodeallocatable import DEFAULT_EVICTION_HARD, MAX_PODS
+from cpuplan.kubelet.releases import behaviour
+from cpuplan.kubelet.releases.features import Gates
+
+#: Used for absent fields.
+ABSENT: dict[str, Any] = {
+    "cgroupsPerQOS": True,
+    "containerLogMaxFiles": 5,
+    "containerLogMaxWorkers": 1,
+    "containerLogMonitorInterval": 10 * SECOND,
+    "cpuCFSQuota": True,
+    "cpuCFSQuotaPeriod": 100 * MILLISECOND,
+    "enableSystemLogHandler": True,
+    "enableSystemLogQuery": False,
+    "enforceNodeAllocatable": ["pods"],
+    "eventRecordQPS": 50,
+    "failSwapOn": True,
+    "healthzPort": 10248,
+    "imageGCHighThresholdPercent": 85,
+    "imageGCLowThresholdPercent": 80,
+    "iptablesDropBit": 15,
+    "iptablesMasqueradeBit": 14,
+    "kubeAPIQPS": 50,
+    "memorySwap": {},
+    "memoryThrottlingFactor": 0.9,
+    "nodeStatusMaxImages": 50,
+    "oomScoreAdj": -999,
+    "registryPullQPS": 5,
+    "serializeImagePulls": True,
+}
+#: Used for absent fields and for zero, the empty text and the empty duration.
+EMPTY: dict[str, Any] = {
+    "cpuManagerPolicy": "none",
+    "cpuManagerReconcilePeriod": 10 * SECOND,
+    "eventBurst": 100,
+    "hairpinMode": "promiscuous-bridge",
+    "imageMinimumGCAge": 2 * MINUTE,
+    "imagePullCredentialsVerificationPolicy": "NeverVerifyPreloadedImages",
+    "kubeAPIBurst": 100,
+    "maxOpenFiles": 1_000_000,
+    "maxPods": MAX_PODS,
+    "memoryManagerPolicy": "None",
+    "nodeLeaseDurationSeconds": 40,
+    "podLogsDir": "/var/log/pods",
+    "port": 10250,
+    "registryBurst": 10,
+    "topologyManagerPolicy": "none",
+    "topologyManagerScope": "container",
+}
+
+
+def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
+    """The effective fields."""
+    full = {
+        **ABSENT,
+        "failCgroupV1": behaviour.has(gates.version, "config.fail_cgroup_v1"),
+        **config,
+    }
+    full.update({name: value for name, value in EMPTY.items() if not config.get(name)})
+    pulls = config.get("maxParallelImagePulls")
+    if "serializeImagePulls" not in config and pulls is not None and pulls > 1:
+        full["serializeImagePulls"] = False
+    if "evictionHard" not in config:
+        full["evictionHard"] = DEFAULT_EVICTION_HARD
+    elif config.get("mergeDefaultEvictionSettings"):
+        full["evictionHard"] = {**DEFAULT_EVICTION_HARD, **config["evictionHard"]}
+    return full

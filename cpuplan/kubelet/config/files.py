@@ -1,0 +1,79 @@
+"""A KubeletConfiguration file with its drop-ins, as far as a kubelet comes with it
+(cmd/kubelet/app/server.go).
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from cpuplan.kubelet.config.decoding import convert, decode, decode_drop_in, encode, merge
+from cpuplan.kubelet.config.defaults import set_defaults
+from cpuplan.kubelet.config.validation import validate
+from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.releases.features import LATEST, Gates, set_gates
+from cpuplan.versions import Version
+
+
+class Loaded(NamedTuple):
+    """The effective fields, what the kubelet warns of, and what it refuses."""
+
+    config: dict[str, Any]
+    strict_errors: list[str]
+    errors: list[str]
+
+
+class StageError(KubeletError):
+    """Files that cannot be read or merged: `decode` or `dropin`."""
+
+    def __init__(self, stage: str, error: KubeletError) -> None:
+        super().__init__(str(error))
+        self.stage = stage
+
+
+def load(
+    text: str,
+    drop_ins: Sequence[str] = (),
+    version: Version = LATEST,
+    *,
+    unknown_gates_only_warn: bool = False,
+    cgroup_v1: bool = False,
+) -> Loaded:
+    """Decode, merge, default and validate.
+
+    StageError for files that cannot be read. PanicError for feature gates that are unknown, locked
+    or lack another: the kubelet crashes while defaulting. OpenShift's kubelet only warns of unknown
+    ones.
+    """
+    try:
+        decoded = decode(text)
+    except KubeletError as error:
+        raise StageError("decode", error) from error
+    config = decoded.config
+    gates = _gates(config, version, unknown_gates_only_warn)
+    if drop_ins:
+        config = _merge(set_defaults(config, gates), drop_ins)
+        gates = _gates(config, version, unknown_gates_only_warn)
+    config = set_defaults(config, gates)
+    return Loaded(config, decoded.strict_errors, validate(config, gates, cgroup_v1=cgroup_v1))
+
+
+def _gates(config: dict[str, Any], version: Version, unknown_only_warns: bool) -> Gates:
+    try:
+        return set_gates(
+            config.get("featureGates", {}), version, unknown_only_warns=unknown_only_warns
+        )
+    except KubeletError as error:
+        text = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error"
+        raise PanicError(f"{text}: {error}") from None
+
+
+def _merge(config: dict[str, Any], drop_ins: Sequence[str]) -> dict[str, Any]:
+    """Drop-ins over the defaulted file, in order; what they say is only decoded when all are
+    merged.
+    """
+    merged = encode(config)
+    try:
+        for text in drop_ins:
+            merged = merge(merged, decode_drop_in(text))
+        return convert(merged, any_case=True)
+    except KubeletError as error:
+        raise StageError("dropin", error) from error

@@ -1,0 +1,56 @@
+"""CPUs for a pod as a whole, and for its containers out of these (policy_static.go, AllocatePod;
+KEP-5526).
+"""
+
+from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
+from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.errors import AdmissionError, KubeletError
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.pods.qos import (
+    guaranteed_cpus,
+    pod_guaranteed_cpus,
+    validate_pod_scope_resources,
+)
+from cpuplan.kubelet.topology.hints import TopologyHint
+
+
+def allocate_pod(policy: StaticPolicy, state: CPUState, pod: Pod, affinity: TopologyHint) -> None:
+    """One set for the pod, divided among its containers; those without CPUs of their own share what
+    is left.
+
+    KubeletError refuses the pod; the shared pool has then lost the set, or not, as in the kubelet.
+    """
+    count = pod_guaranteed_cpus(pod, policy.gates)
+    if count == 0:
+        return
+    try:
+        validate_pod_scope_resources(pod, policy.gates)
+    except KubeletError as error:
+        raise AdmissionError("EmptyPodSharedPoolError", str(error)) from None
+    policy.enforce_smt_alignment(state, count)
+    bubble = policy.allocate_cpus(state, count, affinity.affinity, 0)
+    state.pod_entries[pod.uid] = bubble
+    assigned = _partition(policy, pod, bubble)
+    for name, cpus in assigned.items():
+        state.set_cpus(pod.uid, name, cpus)
+
+
+def _partition(policy: StaticPolicy, pod: Pod, bubble: int) -> dict[str, int]:
+    """The CPUs of each container: init containers may use all but what sidecars before them
+    have.
+    """
+    assigned: dict[str, int] = {}
+    left = bubble
+    for container in pod.init_containers:
+        count = guaranteed_cpus(pod, container, policy.gates)
+        if count:
+            assigned[container.name] = policy.take_by_topology(left, count)
+            if container.is_restartable:
+                left &= ~assigned[container.name]
+        elif not container.is_restartable:
+            assigned[container.name] = left
+    for container in pod.containers:
+        if count := guaranteed_cpus(pod, container, policy.gates):
+            assigned[container.name] = policy.take_by_topology(left, count)
+            left &= ~assigned[container.name]
+    return {container.name: assigned.get(container.name, left) for container in pod.all_containers}

@@ -1,0 +1,1 @@
+"""The dynamic policy, which is cpuplan's own."""

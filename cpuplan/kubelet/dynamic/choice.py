@@ -1,0 +1,89 @@
+"""Which CPUs, once it is settled how many of which part of the machine: the kubelet's allocator
+chooses.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
+from cpuplan.kubelet.dynamic.repacking import Cells, Item, Shares
+from cpuplan.kubelet.errors import HangError, KubeletError
+
+K = TypeVar("K")
+
+
+def units(policy: StaticPolicy, usable: int) -> list[int]:
+    """The CPUs or (full-pcpus-only) the whole cores within a set, each as a set. Cores of another
+    size than most are left out: on such machines room may be missed.
+    """
+    if not policy.options.full_pcpus_only:
+        return [1 << row.cpu for row in policy.topology.rows if usable >> row.cpu & 1]
+    size = unit_size(policy)
+    return [
+        core
+        for core in policy.topology.cores.values()
+        if not core & ~usable and core.bit_count() == size
+    ]
+
+
+def unit_size(policy: StaticPolicy) -> int:
+    """How many CPUs a container has a multiple of: one, or (full-pcpus-only) those of most
+    cores.
+    """
+    sizes = [core.bit_count() for core in policy.topology.cores.values()]
+    return (
+        max(sizes, key=lambda size: (sizes.count(size), size))
+        if policy.options.full_pcpus_only
+        else 1
+    )
+
+
+def choose(
+    policy: StaticPolicy, items: Mapping[K, Item], cells: Cells, shares: Iterable[Shares]
+) -> dict[K, int]:
+    """The sets of `items` for their shares: first what is kept of each set, then what is got, in
+    order.
+    """
+    size = cells[0][0].bit_count() if cells else 1
+    free = [sum(cell) for cell in cells]
+    sets: dict[K, int] = dict.fromkeys(items, 0)
+
+    def give(key: K, number: int, cpus: int) -> None:
+        sets[key] |= cpus
+        free[number] &= ~cpus
+
+    parts = list(zip(items.items(), shares, strict=True))
+    for (key, item), found in parts:
+        for number, (kept, _) in enumerate(found):
+            whole = sum(unit for unit in cells[number] if not unit & ~item.old)
+            give(key, number, take(policy, whole, kept * size))
+    for (key, _), found in parts:
+        for number, (_, got) in enumerate(found):
+            give(key, number, take(policy, free[number], got * size))
+    return sets
+
+
+def take(policy: StaticPolicy, cpus: int, count: int) -> int:
+    """The kubelet's choice of `count` of `cpus`, but for where its averages go wrong: then the
+    lowest cores.
+    """
+    if cpus.bit_count() == count:
+        return cpus
+    try:
+        taken = policy.take_by_topology(cpus, count)
+    except (KubeletError, HangError):
+        taken = 0
+    is_whole = not policy.options.full_pcpus_only or policy.topology.siblings_of(taken) == taken
+    if taken.bit_count() == count and not taken & ~cpus and is_whole:
+        return taken
+    return _take_lowest(policy, cpus, count)
+
+
+def _take_lowest(policy: StaticPolicy, cpus: int, count: int) -> int:
+    taken = 0
+    for core in policy.topology.cores.values():
+        inside = core & cpus
+        while inside and taken.bit_count() < count:
+            taken |= inside & -inside
+            inside &= inside - 1
+    return taken

@@ -1,0 +1,328 @@
+"""The dynamic policy, cpuplan's own: no kubelet has it. The CPU Manager's design of 2017 names it
+and leaves it open.
+
+Exclusive sets may be re-packed as pods come and go. A pod gets what the static policy gives it;
+only where that refuses it are others moved, as few CPUs as can be, under the same constraints:
+reserved CPUs, whole cores with full-pcpus-only, the NUMA nodes (or sockets) that the topology
+manager's policy asks for. Where the static policy hands out parts of cores in spite of
+full-pcpus-only, or CPUs of others, this one does not. When a pod goes, containers that best-effort
+had to admit across NUMA nodes are moved together, if there is room.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from cpuplan.kubelet.cpu.cpumanager import Reserved, new_static_policy
+from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.cpu.topology import CPUTopology
+from cpuplan.kubelet.dynamic.choice import choose, take, unit_size, units
+from cpuplan.kubelet.dynamic.regions import Regions
+from cpuplan.kubelet.dynamic.repacking import LIMIT, Item, cut, repack
+from cpuplan.kubelet.dynamic.updates import Sets, Update, order_updates
+from cpuplan.kubelet.errors import AdmissionError, HangError, KubeletError
+from cpuplan.kubelet.managers import CPUManager
+from cpuplan.kubelet.pods.pod import Container, Pod
+from cpuplan.kubelet.pods.qos import guaranteed_cpus
+from cpuplan.kubelet.releases.features import Gates
+from cpuplan.kubelet.topology.scopes import TopologyManager
+from cpuplan.kubelet.topology.topologymanager import (
+    BEST_EFFORT,
+    CONTAINER,
+    NONE,
+    POD,
+    NUMAInfo,
+    Policy,
+    new_policy,
+)
+
+NAME = "dynamic"
+#: (pod UID, container name).
+Key = tuple[str, str]
+#: The regions of a container.
+RegionsOf = Callable[[Pod, Container], tuple[int, ...]]
+#: Stands for all containers in the shared pool.
+SHARED_POOL: Key = ("", "")
+
+
+class Admission(NamedTuple):
+    """The CPUs of an admitted pod's containers (those without CPUs of their own: the shared pool),
+    and what the containers before it see change. Without `is_exact` fewer CPUs might have been
+    moved.
+    """
+
+    cpus: Mapping[str, int]
+    updates: tuple[Update[Key], ...]
+    is_exact: bool = True
+
+
+class DynamicPolicy:
+    """A CPU manager with this policy, beside a topology manager without devices or memory."""
+
+    def __init__(
+        self,
+        topology: CPUTopology,
+        reserved: Reserved,
+        options: Mapping[str, str],
+        *,
+        topology_policy: Policy | None = None,
+        scope: str = CONTAINER,
+        gates: Gates | None = None,
+        limit: int = LIMIT,
+    ) -> None:
+        """Options are those of the static policy; KubeletError for those with which it would not
+        start.
+        """
+        self.gates = gates or Gates()
+        self.topology, self.limit = topology, limit
+        self.alignment = topology_policy or new_policy(NONE, NUMAInfo((), {}), {})
+        self.static = new_static_policy(
+            topology, reserved, options, self.gates, topology_policy=self.alignment.name
+        )
+        self.scope = scope
+        self._regions = Regions(self.static, self.alignment.name, scope)
+        self.active: list[Pod] = []
+        self._starting: list[Pod] = []
+        self.cpus = CPUManager(self.static, self.gates, lambda: [*self.active, *self._starting])
+        self.static.start(self.cpus.state)
+        self._everything = self.cpus.state.default
+        self._manager = TopologyManager(self.alignment, scope, (self.cpus,), self.gates)
+        #: Whether the last admission or removal was searched through: a pod refused without had
+        #: perhaps room.
+        self.is_exact = True
+
+    @property
+    def state(self) -> CPUState:
+        return self.cpus.state
+
+    def admit(self, pod: Pod) -> Admission:
+        """Room for a pod, by the static policy's choice or else by the least movement of others.
+
+        KubeletError refuses it, with the static policy's reason, and leaves everything as it was.
+        """
+        before = self._sets()
+        saved = CPUState(self.state.default, self.state.entries)
+        self.is_exact = True
+        self._starting = [pod]
+        try:
+            try:
+                self._manager.admit(pod)
+                self._check(pod, before)
+                assigned = dict(self.state.entries.get(pod.uid, {}))
+            except (KubeletError, HangError) as refused:
+                self.cpus.state = saved
+                assigned = self._make_room(pod)
+                if not assigned:
+                    raise (
+                        refused if isinstance(refused, KubeletError) else KubeletError(str(refused))
+                    ) from None
+        finally:
+            self._starting = []
+        self.active.append(pod)
+        self._settle(pod)
+        names = [container.name for container in pod.all_containers]
+        own = {name: assigned.get(name, self.state.default) for name in names}
+        return Admission(own, self._updates(before, without=pod.uid), self.is_exact)
+
+    def remove(self, uid: str) -> tuple[Update[Key], ...]:
+        """A pod is gone; what the others see change."""
+        before = {key: cpus for key, cpus in self._sets().items() if key[0] != uid}
+        self.is_exact = True
+        self.active = [pod for pod in self.active if pod.uid != uid]
+        self._manager.forget(uid)
+        self.state.delete_pod(uid)
+        self._recount()
+        if self.alignment.name == BEST_EFFORT:
+            self._mend()
+        return self._updates(before, without=uid)
+
+    def _check(self, pod: Pod, before: Sets[Key]) -> None:
+        """AdmissionError where the static policy gave what it should not: parts of cores, or CPUs
+        of others.
+        """
+        taken = self._everything & ~before[SHARED_POOL] | self.static.reserved
+        for container in self._exclusive(pod, with_init=True):
+            cpus = self.state.cpus_of(pod.uid, container.name) or 0
+            count = guaranteed_cpus(pod, container, self.gates)
+            if cpus & taken or cpus.bit_count() != count:
+                raise KubeletError(f"no {count} CPUs are free")
+            if self.static.options.full_pcpus_only and self.topology.siblings_of(cpus) != cpus:
+                text = f"SMT Alignment Error: no {count} CPUs are free in whole cores"
+                raise AdmissionError("SMTAlignmentError", text)
+
+    def _exclusive(self, pod: Pod, *, with_init: bool = False) -> list[Container]:
+        """The containers of a pod that have CPUs of their own as long as it runs."""
+        if self.static.ignores(pod):
+            return []
+        return [
+            container
+            for container in pod.all_containers
+            if guaranteed_cpus(pod, container, self.gates)
+            and (with_init or not container.is_plain_init)
+        ]
+
+    def _sets(self) -> dict[Key, int]:
+        """What every container with CPUs of its own has, and the shared pool."""
+        entries = self.state.entries.items()
+        return {**{(uid, name): cpus for uid, found in entries for name, cpus in found.items()},
+                SHARED_POOL: self.state.default}  # fmt: skip
+
+    def _recount(self) -> None:
+        taken = 0
+        for containers in self.state.entries.values():
+            for cpus in containers.values():
+                taken |= cpus
+        self.state.default = self._everything & ~taken
+
+    def _settle(self, pod: Pod) -> None:
+        """Plain init containers are over when the next pod comes; what only they used stays theirs,
+        as in the kubelet, and is not moved.
+        """
+        running = 0
+        for container in self._exclusive(pod):
+            running |= self.state.cpus_of(pod.uid, container.name) or 0
+        for container in pod.init_containers:
+            cpus = self.state.cpus_of(pod.uid, container.name)
+            if cpus is not None and container.is_plain_init:
+                self.state.delete(pod.uid, container.name)
+                if cpus & ~running:
+                    self.state.set_cpus(pod.uid, container.name, cpus & ~running)
+                running |= cpus
+        self._recount()
+
+    def _updates(self, before: Sets[Key], *, without: str) -> tuple[Update[Key], ...]:
+        """What containers other than those of one pod see; the shared pool's once for each
+        container in it.
+        """
+        after = {key: cpus for key, cpus in self._sets().items() if key in before}
+        shared = [
+            (pod.uid, container.name)
+            for pod in self.active
+            for container in pod.all_containers
+            if pod.uid != without
+            and not container.is_plain_init
+            and container not in self._exclusive(pod)
+        ]
+        found: list[Update[Key]] = []
+        for update in order_updates({key: before[key] for key in after}, after):
+            keys = shared if update.key == SHARED_POOL else [update.key]
+            found += [update._replace(key=key) for key in keys]
+        return tuple(found)
+
+    def _make_room(self, pod: Pod) -> dict[str, int]:
+        """The sets of a new pod, others being moved; empty when no movement helps.
+
+        Its plain init containers use what its other containers have, or else get CPUs as if they
+        ran with them.
+        """
+        counts = [
+            guaranteed_cpus(pod, container, self.gates)
+            for container in self._exclusive(pod, with_init=True)
+        ]
+        if not counts or any(count % unit_size(self.static) for count in counts):
+            return {}
+        for with_init in (False, True):
+            items = self._items(self._regions.allowed) | self._new_items(pod, with_init=with_init)
+            sets = self._repack(items)
+            if sets is None:
+                continue
+            own = {name: cpus for (uid, name), cpus in sets.items() if uid == pod.uid}
+            init = {} if with_init else self._init_sets(pod, own)
+            if init is not None:
+                self._apply(sets)
+                return {**own, **init}
+        return {}
+
+    def _new_items(self, pod: Pod, *, with_init: bool) -> dict[Key, Item]:
+        return {
+            (pod.uid, container.name): self._item(pod, container, 0, self._regions.allowed)
+            for container in self._exclusive(pod, with_init=with_init)
+        }
+
+    def _init_sets(self, pod: Pod, own: Mapping[str, int]) -> dict[str, int] | None:
+        """CPUs of the pod's other containers for its plain init containers; None when they are too
+        few.
+        """
+        sidecars = {container.name for container in pod.init_containers}
+        usable = sum(cpus for name, cpus in own.items() if name not in sidecars)
+        found = {}
+        for container in pod.init_containers:
+            count = guaranteed_cpus(pod, container, self.gates)
+            if not count or not container.is_plain_init:
+                continue
+            regions = [region & usable for region in self._regions.allowed(pod, container)]
+            room = next((cpus for cpus in regions if cpus.bit_count() >= count), None)
+            if room is None:
+                return None
+            found[container.name] = take(self.static, room, count)
+        return found
+
+    def _items(self, regions: RegionsOf) -> dict[Key, Item]:
+        """What may be moved."""
+        return {
+            (pod.uid, container.name): self._item(pod, container, cpus, regions)
+            for pod in self.active
+            for container in self._exclusive(pod)
+            if (cpus := self.state.cpus_of(pod.uid, container.name)) is not None
+        }
+
+    def _item(self, pod: Pod, container: Container, old: int, regions: RegionsOf) -> Item:
+        group, count = (
+            self._regions.group(pod, container),
+            guaranteed_cpus(pod, container, self.gates),
+        )
+        return Item(group, count, old, regions(pod, container))
+
+    def _repack(self, items: Mapping[Key, Item]) -> dict[Key, int] | None:
+        cells = cut(list(items.values()), self._units(items))
+        layout = repack(list(items.values()), cells, limit=self.limit)
+        self.is_exact = self.is_exact and layout.is_exact
+        if layout.shares is None:
+            return None
+        return choose(self.static, items, cells, layout.shares)
+
+    def _units(self, items: Mapping[Key, Item]) -> list[int]:
+        """The CPUs or (full-pcpus-only) whole cores that can be given to `items`: not what init
+        containers left.
+        """
+        usable = self.static.allocatable
+        for key, cpus in self._sets().items():
+            if key != SHARED_POOL and key not in items:
+                usable &= ~cpus
+        return units(self.static, usable)
+
+    def _apply(self, sets: Mapping[Key, int]) -> None:
+        for (uid, name), cpus in sets.items():
+            self.state.set_cpus(uid, name, cpus)
+        self._recount()
+
+    def _mend(self) -> None:
+        """Move together, one after the other, what is not within a preferred region, without
+        driving others apart.
+        """
+        for pod in self.active:
+            for container in self._exclusive(pod):
+                if self._is_aligned(pod, container):
+                    continue
+                items = self._items_to_mend(self._regions.group(pod, container))
+                if all(item.regions for item in items.values()) and (sets := self._repack(items)):
+                    self._apply(sets)
+
+    def _items_to_mend(self, wanted: str) -> dict[Key, Item]:
+        """All that may be moved; in preferred regions what is mended, and what is within one
+        now.
+        """
+
+        def regions(pod: Pod, container: Container) -> tuple[int, ...]:
+            if self._regions.group(pod, container) == wanted or self._is_aligned(pod, container):
+                return self._regions.preferred(pod, container)
+            return (self.static.allocatable,)
+
+        return self._items(regions)
+
+    def _is_aligned(self, pod: Pod, container: Container) -> bool:
+        """Whether a container, or in the scope of pods its pod, is within a preferred region."""
+        cpus = self.state.cpus_of(pod.uid, container.name) or 0
+        if self.scope == POD:
+            for other in self._exclusive(pod):
+                cpus |= self.state.cpus_of(pod.uid, other.name) or 0
+        return any(not cpus & ~region for region in self._regions.preferred(pod, container))

@@ -1,0 +1,304 @@
+"""Re-packing exclusive sets so that new ones find room, with the fewest CPUs moved.
+
+A container takes whole units (CPUs, or cores) within one of its regions. Where every container's
+region is settled, the least movement is a minimum-cost flow from containers to cells, the parts
+into which the regions cut the machine; the settling is an iterative deepening search by the
+movement that it costs at least.
+"""
+
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
+
+#: The work, in steps of some microseconds, after which least movement is not proven any more and
+#: the first room that is found is taken: about a second.
+LIMIT = 50_000
+#: How many edges of a flow are as much work as a step.
+_EDGES_PER_STEP = 10
+
+
+class Item(NamedTuple):
+    """A container: how many CPUs it takes, those it has now (none: it is new), and who shares its
+    choice of region.
+
+    Items with the same `group` are in the same region, by its place in the list; their lists are
+    equal.
+    """
+
+    group: str
+    size: int
+    old: int
+    regions: tuple[int, ...]
+
+
+#: How many units an item keeps and gets, of each cell.
+Shares = tuple[tuple[int, int], ...]
+
+
+class Layout(NamedTuple):
+    """The shares of every item, in order. Without `is_exact` another layout may move less or, for
+    None, may exist.
+    """
+
+    shares: tuple[Shares, ...] | None
+    is_exact: bool = True
+
+
+#: Units by cell, a part of the machine that no region divides. A unit is a set of CPUs; all are of
+#: one size.
+Cells = tuple[tuple[int, ...], ...]
+
+
+class _LimitError(Exception):
+    """The search has taken too many steps."""
+
+
+def cut(items: Sequence[Item], units: Sequence[int]) -> Cells:
+    """The cells of `units`: those that are in the same regions."""
+    regions = sorted({region for item in items for region in item.regions})
+    cells: dict[tuple[bool, ...], list[int]] = {}
+    for unit in units:
+        cells.setdefault(tuple(not unit & ~region for region in regions), []).append(unit)
+    return tuple(map(tuple, cells.values()))
+
+
+def within(cells: Cells, cpus: int) -> tuple[int, ...]:
+    """How many units of each cell a set has whole."""
+    return tuple(sum(not unit & ~cpus for unit in cell) for cell in cells)
+
+
+def repack(items: Sequence[Item], cells: Cells, *, limit: int = LIMIT) -> Layout:
+    """The layout with the fewest CPUs moved, or none."""
+    search = _Search(items, cells, limit)
+    try:
+        return Layout(search.run())
+    except _LimitError:
+        return Layout(search.first_fit(), is_exact=False)
+
+
+class _Search:
+    def __init__(self, items: Sequence[Item], cells: Cells, limit: int) -> None:
+        self.items, self.cells, self.limit = items, cells, limit
+        self.capacity = tuple(map(len, cells))
+        size = cells[0][0].bit_count() if cells else 1
+        self.demand = [item.size // size for item in items]
+        self.kept = [within(cells, item.old) for item in items]
+        groups: dict[str, list[int]] = {}
+        for index, item in enumerate(items):
+            groups.setdefault(item.group, []).append(index)
+        # The largest first: they have the fewest choices.
+        self.groups = sorted(
+            groups.values(), key=lambda members: -sum(self.demand[index] for index in members)
+        )
+        self.choices = [self._choices(members) for members in self.groups]
+        self.is_disjoint = all(len(cells) == 1 for choices in self.choices for _, cells in choices)
+        least = [choices[0][0] if choices else 0 for choices in self.choices]
+        self.later = [sum(least[number + 1 :]) for number in range(len(least))]
+        self.steps = 0
+        self._failed: dict[tuple[int, tuple[int, ...]], float] = {}
+
+    def _choices(self, members: list[int]) -> list[tuple[int, tuple[int, ...]]]:
+        """(units moved at least, cells) for each region that a group can be in, the least movement
+        first.
+        """
+        found = []
+        for region in self.items[members[0]].regions:
+            cells = tuple(
+                number for number, units in enumerate(self.cells) if not units[0] & ~region
+            )
+            if cells:
+                found.append((sum(self._least(index, cells) for index in members), cells))
+        return sorted(found, key=lambda choice: choice[0])
+
+    def _least(self, index: int, cells: tuple[int, ...]) -> int:
+        if not self.items[index].old:
+            return 0
+        kept = sum(self.kept[index][cell] for cell in cells)
+        return max(0, self.demand[index] - kept)
+
+    def run(self) -> tuple[Shares, ...] | None:
+        """IDA*: with each round the movement allowed grows to the least that the round before was
+        cut off at.
+        """
+        if sum(self.demand) > sum(self.capacity) or not all(self.choices):
+            return None
+        allowed: float = sum(choices[0][0] for choices in self.choices)
+        while allowed < inf:
+            self._cut_off: float = inf
+            self._failed.clear()
+            if found := self._settle(0, [], 0, allowed, self.capacity):
+                return found
+            allowed = self._cut_off
+        return None
+
+    def _settle(
+        self,
+        number: int,
+        settled: list[tuple[int, ...]],
+        moved: int,
+        allowed: float,
+        free: tuple[int, ...],
+    ) -> tuple[Shares, ...] | None:
+        """Settle the groups from `number` on, each of those before in its cells."""
+        self.steps += 1
+        if self.steps > self.limit:
+            raise _LimitError
+        if number == len(self.groups):
+            return self._finish(settled, allowed)
+        if self.is_disjoint and self._failed.get((number, free), -1) >= allowed - moved:
+            return None
+        later = self.later[number]
+        for least, cells in self.choices[number]:
+            if moved + least + later > allowed:
+                self._cut_off = min(self._cut_off, moved + least + later)
+                break
+            left = self._occupy(number, cells, free)
+            if left is None or (not self.is_disjoint and self._flow([*settled, cells]) is None):
+                continue
+            if found := self._settle(number + 1, [*settled, cells], moved + least, allowed, left):
+                return found
+        if self.is_disjoint:
+            self._failed[number, free] = allowed - moved
+        return None
+
+    def _occupy(
+        self, number: int, cells: tuple[int, ...], free: tuple[int, ...]
+    ) -> tuple[int, ...] | None:
+        """What is left of each cell; None when there is no room. Where regions overlap only the
+        flow can tell.
+        """
+        if not self.is_disjoint:
+            return free
+        cell, needed = cells[0], sum(self.demand[index] for index in self.groups[number])
+        if free[cell] < needed:
+            return None
+        return (*free[:cell], free[cell] - needed, *free[cell + 1 :])
+
+    def _finish(self, settled: list[tuple[int, ...]], allowed: float) -> tuple[Shares, ...] | None:
+        flow = self._flow(settled)
+        if flow is None:
+            return None
+        moved, shares = flow
+        if moved > allowed:
+            self._cut_off = min(self._cut_off, moved)
+            return None
+        return shares
+
+    def _flow(self, settled: list[tuple[int, ...]]) -> tuple[int, tuple[Shares, ...]] | None:
+        """The units moved at least, and who has what, with the first groups settled; None without
+        room for them.
+        """
+        flow = _Flow(len(self.items), self.capacity)
+        self.steps += len(self.items) * len(self.capacity) // _EDGES_PER_STEP
+        wanted = 0
+        for members, cells in zip(self.groups, settled, strict=False):
+            for index in members:
+                own, is_new = self.kept[index], not self.items[index].old
+                flow.add_item(
+                    index, self.demand[index], [(cell, own[cell]) for cell in cells], is_new=is_new
+                )
+                wanted += self.demand[index]
+        if flow.run() < wanted:
+            return None
+        return flow.cost, tuple(
+            flow.shares(index, self.kept[index]) for index in range(len(self.items))
+        )
+
+    def first_fit(self) -> tuple[Shares, ...] | None:
+        """The largest groups first, each where it moves least and there is room: no promise of
+        least movement.
+        """
+        settled: list[tuple[int, ...]] = []
+        free = self.capacity
+        for number, choices in enumerate(self.choices):
+            for _, cells in choices:
+                left = self._occupy(number, cells, free)
+                if left is not None and (
+                    self.is_disjoint or self._flow([*settled, cells]) is not None
+                ):
+                    settled.append(cells)
+                    free = left
+                    break
+            else:
+                return None
+        found = self._flow(settled)
+        return None if found is None else found[1]
+
+
+class _Flow:
+    """A minimum-cost flow from a source by items and cells to a sink: successive shortest paths."""
+
+    def __init__(self, items: int, capacity: Sequence[int]) -> None:
+        self.source, self.sink, self.first_cell = (
+            items + len(capacity),
+            items + len(capacity) + 1,
+            items,
+        )
+        self.graph: list[list[int]] = [[] for _ in range(items + len(capacity) + 2)]
+        self.ends: list[int] = []
+        self.room: list[int] = []
+        self.costs: list[int] = []
+        self.cost = 0
+        for cell, units in enumerate(capacity):
+            self._add(items + cell, self.sink, units, 0)
+
+    def _add(self, start: int, end: int, room: int, cost: int) -> None:
+        for here, there, left, price in ((start, end, room, cost), (end, start, 0, -cost)):
+            self.graph[here].append(len(self.ends))
+            self.ends.append(there)
+            self.room.append(left)
+            self.costs.append(price)
+
+    def add_item(
+        self, item: int, demand: int, cells: list[tuple[int, int]], *, is_new: bool
+    ) -> None:
+        """An item that may have units of some cells, of each so many for nothing that it has
+        already.
+        """
+        self._add(self.source, item, demand, 0)
+        for cell, own in cells:
+            if own:
+                self._add(item, self.first_cell + cell, own, 0)
+            self._add(item, self.first_cell + cell, demand, 0 if is_new else 1)
+
+    def run(self) -> int:
+        """The units that flow, at the least cost."""
+        total = 0
+        while (path := self._shortest_path()) is not None:
+            units = min(self.room[edge] for edge in path)
+            for edge in path:
+                self.room[edge] -= units
+                self.room[edge ^ 1] += units
+                self.cost += units * self.costs[edge]
+            total += units
+        return total
+
+    def _shortest_path(self) -> list[int] | None:
+        """Bellman and Ford's, with a queue."""
+        distance: list[float] = [inf] * len(self.graph)
+        before = [-1] * len(self.graph)
+        distance[self.source] = 0
+        queue = [self.source]
+        for node in queue:
+            for edge in self.graph[node]:
+                end, length = self.ends[edge], distance[node] + self.costs[edge]
+                if self.room[edge] and length < distance[end]:
+                    distance[end], before[end] = length, edge
+                    queue.append(end)
+        if distance[self.sink] == inf:
+            return None
+        path, node = [], self.sink
+        while node != self.source:
+            path.append(before[node])
+            node = self.ends[before[node] ^ 1]
+        return path
+
+    def shares(self, item: int, own: Sequence[int]) -> Shares:
+        """What an item has of each cell: (units kept, units got)."""
+        units = [0] * len(own)
+        for edge in self.graph[item]:
+            if edge % 2 == 0 and self.ends[edge] >= self.first_cell:
+                units[self.ends[edge] - self.first_cell] += self.room[edge ^ 1]
+        return tuple(
+            (min(count, mine), max(0, count - mine)) for count, mine in zip(units, own, strict=True)
+        )

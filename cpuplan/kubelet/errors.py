@@ -1,0 +1,40 @@
+"""How a kubelet refuses, and how it fails without meaning to."""
+
+
+class KubeletError(Exception):
+    """An error that the kubelet returns; the message is its exact text."""
+
+
+class AdmissionError(KubeletError):
+    """An error that names its own reason for the pod's status
+    (pkg/kubelet/cm/admission/errors.go).
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class PanicError(Exception):
+    """The kubelet crashes: a Go run-time panic, with its text."""
+
+
+class HangError(Exception):
+    """The kubelet loops for ever."""
+
+
+NIL_DEREFERENCE = "runtime error: invalid memory address or nil pointer dereference"
+
+
+def out_of_range(index: int, length: int) -> PanicError:
+    """What reading behind the end of a Go slice does."""
+    return PanicError(f"runtime error: index out of range [{index}] with length {length}")
+
+
+def refusal(error: KubeletError) -> tuple[str, str]:
+    """(reason, message) for the pod's status, of an error during allocation
+    (admission.GetPodAdmitResult).
+    """
+    if isinstance(error, AdmissionError):
+        return error.reason, str(error)
+    return "UnexpectedAdmissionError", f"Allocate failed due to {error}, which is unexpected"

@@ -1,0 +1,1 @@
+"""What Go does with text, JSON and durations."""

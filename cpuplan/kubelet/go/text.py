@@ -1,0 +1,58 @@
+"""How Go reads and quotes text, for inputs and messages that must come out as the kubelet has
+them.
+"""
+
+import re
+
+from cpuplan.kubelet.errors import KubeletError
+
+TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_ESCAPES = {
+    "\a": r"\a",
+    "\b": r"\b",
+    "\f": r"\f",
+    "\n": r"\n",
+    "\r": r"\r",
+    "\t": r"\t",
+    "\v": r"\v",
+}
+_ESCAPES |= {"\\": r"\\", '"': r"\""}
+_INT64_DIGITS = 19
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def quote(text: str) -> str:
+    """strconv.Quote: double quotes, escapes for what cannot be printed."""
+    return '"' + "".join(_ESCAPES.get(char) or _printable(char) for char in text) + '"'
+
+
+def _printable(char: str) -> str:
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def parse_bool(text: str) -> bool:
+    """strconv.ParseBool; KubeletError with its text."""
+    if text in TRUE:
+        return True
+    if text in FALSE:
+        return False
+    raise KubeletError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
+
+
+def atoi(text: str) -> int:
+    """strconv.Atoi: decimal ASCII digits with an optional sign, 64 bits; KubeletError with its
+    text.
+    """
+    if not _INTEGER.fullmatch(text):
+        raise KubeletError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    number = int(digits[: _INT64_DIGITS + 1]) * (-1 if text[0] == "-" else 1)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise KubeletError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
+    return number

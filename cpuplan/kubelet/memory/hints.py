@@ -1,0 +1,181 @@
+"""Which groups of NUMA nodes can give memory (pkg/kubelet/cm/memorymanager/policy_static.go,
+calculateHints).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cpuplan.kubelet.bits import masks_over, members, narrower
+from cpuplan.kubelet.errors import NIL_DEREFERENCE, KubeletError, PanicError
+from cpuplan.kubelet.memory.state import Blocks, Machine, MemoryTable
+from cpuplan.kubelet.pods.pod import MEMORY
+from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
+
+#: Sizes are 64 bits without a sign: sums wrap, and what would be negative is huge.
+UINT64 = (1 << 64) - 1
+#: Bytes by type of memory.
+Sizes = Mapping[str, int]
+#: Bytes by mask of NUMA nodes and type.
+Reusable = Mapping[int, Sizes]
+
+
+def table_of(machine: Machine, node: int, kind: str) -> MemoryTable:
+    """PanicError for a type of memory that a node lacks: the kubelet follows a nil pointer."""
+    state = machine.get(node)
+    table = state.memory.get(kind) if state else None
+    if table is None:
+        raise PanicError(NIL_DEREFERENCE)
+    return table
+
+
+def calculate_hints(
+    machine: Machine, requested: Sizes, reusable: Reusable
+) -> dict[str, list[TopologyHint]]:
+    """The same hints for each type; none at all (which the topology manager takes for "any") when
+    nothing fits.
+
+    A node is used alone or in one group, as long as blocks are on it.
+    """
+    nodes = tuple(sorted(machine))
+    tables = {kind: {node: table_of(machine, node, kind) for node in nodes} for kind in requested}
+    allocatable = {
+        kind: {node: table.allocatable for node, table in found.items()}
+        for kind, found in tables.items()
+    }
+    free = {
+        kind: {node: table.free for node, table in found.items()} for kind, found in tables.items()
+    }
+    grouped = sum([1 << node for node in nodes if len(machine[node].cells) > 1])
+    smallest, masks = len(machine), []
+    for mask, chosen in masks_over(nodes):
+        if not _suffices(allocatable, chosen, requested, {}):
+            continue
+        smallest = min(smallest, len(chosen))
+        if len(chosen) == 1 and mask & grouped:
+            continue
+        if not violates_allocations(machine, chosen) and _suffices(
+            free, chosen, requested, reusable.get(mask, {})
+        ):
+            masks.append(mask)
+    hints = [TopologyHint(mask, mask.bit_count() == smallest) for mask in masks]
+    return {kind: list(hints) for kind in requested} if hints else {}
+
+
+def _suffices(
+    sizes: Mapping[str, Mapping[int, int]], nodes: Iterable[int], requested: Sizes, more: Sizes
+) -> bool:
+    """Whether the nodes have what is requested of each type, with something `more` for all of
+    them.
+    """
+    for kind, size in requested.items():
+        if (sum(map(sizes[kind].__getitem__, nodes)) + more.get(kind, 0)) & UINT64 < size:
+            return False
+    return True
+
+
+def violates_allocations(machine: Machine, nodes: Sequence[int]) -> bool:
+    """Whether a group of several nodes touches one in use with others
+    (isAffinityViolatingNUMAAllocations).
+    """
+    if len(nodes) == 1:
+        return False
+    for node in nodes:
+        state = machine[node]
+        if state.assignments > 0 and (len(state.cells) == 1 or sorted(state.cells) != list(nodes)):
+            return True
+    return False
+
+
+def satisfies(machine: Machine, mask: int, requested: Sizes) -> bool:
+    """Whether the free memory of the nodes is enough (isAffinitySatisfyRequest)."""
+    return all(
+        sum(table_of(machine, node, kind).free for node in members(mask)) & UINT64 >= size
+        for kind, size in requested.items()
+    )
+
+
+def default_hint(machine: Machine, requested: Sizes, reusable: Reusable) -> TopologyHint:
+    """The best hint of the manager's own, where the topology manager has none."""
+    hints = calculate_hints(machine, requested, reusable)
+    if not hints:
+        reason = "no NUMA nodes with enough memory is available"
+        raise KubeletError(f"[memorymanager] failed to get the default NUMA affinity, {reason}")
+    return _best(hints.get(MEMORY, ()))
+
+
+def extended_hint(
+    machine: Machine, requested: Sizes, reusable: Reusable, mask: int
+) -> TopologyHint:
+    """The best of the manager's own hints that has all nodes of `mask`
+    (extendTopologyManagerHint).
+    """
+    hints = calculate_hints(machine, requested, reusable).get(MEMORY, [])
+    wider = [hint for hint in hints if hint.affinity is not None and not mask & ~hint.affinity]
+    if not wider:
+        raise KubeletError(
+            "[memorymanager] failed to find NUMA nodes to extend the current topology hint"
+        )
+    return _best(wider)
+
+
+def _best(hints: Iterable[TopologyHint]) -> TopologyHint:
+    best: TopologyHint | None = None
+    for hint in hints:
+        if (
+            best is None
+            or (hint.preferred and not best.preferred)
+            or (
+                hint.preferred == best.preferred
+                and narrower(hint.affinity or 0, best.affinity or 0)
+            )
+        ):
+            best = hint
+    if best is None:
+        raise PanicError(NIL_DEREFERENCE)
+    return best
+
+
+def choose_affinity(
+    machine: Machine,
+    requested: Sizes,
+    reusable: Reusable,
+    given: TopologyHint,
+    *,
+    keep_groups: bool,
+) -> int:
+    """The nodes to take memory from, starting from the topology manager's hint; KubeletError
+    refuses the pod.
+
+    With `keep_groups` groups of nodes must not overlap.
+    """
+    best = given
+    if best.affinity is None:
+        best = default_hint(machine, requested, reusable)
+        if given.preferred and not best.preferred:
+            raise KubeletError("[memorymanager] failed to find the default preferred hint")
+    mask = best.affinity or 0
+    if not satisfies(machine, mask, requested):
+        extended = extended_hint(machine, requested, reusable, mask)
+        if best.preferred and not extended.preferred:
+            raise KubeletError("[memorymanager] failed to find the extended preferred hint")
+        mask = extended.affinity or 0
+    if keep_groups and violates_allocations(machine, members(mask)):
+        raise KubeletError("[memorymanager] preferred hint violates NUMA node allocation")
+    return mask
+
+
+def regenerate_hints(blocks: Blocks, requested: Sizes) -> ProviderHints | None:
+    """Hints from memory that a container has already; None (any) when that is not what it
+    requests.
+    """
+    if len(blocks) != len(requested):
+        return None
+    hints: dict[str, list[TopologyHint] | None] = {}
+    for block in blocks:
+        if requested.get(block.type) != block.size:
+            return None
+        found = hints.setdefault(block.type, [])
+        if found is not None:
+            found.append(
+                TopologyHint(sum(1 << node for node in set(block.numa_affinity)), preferred=True)
+            )
+    return {kind: hints.get(kind, []) for kind in requested}

@@ -1,0 +1,197 @@
+"""What a node has, keeps for itself and offers (pkg/kubelet/cm/node_container_manager_linux.go,
+cmd/kubelet/app).
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.bits import parse_cpus, to_text
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.eviction import SIGNALS
+from cpuplan.kubelet.go.text import quote
+from cpuplan.kubelet.memory.memorymanager import NodeMemory, hugepage_name
+from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
+from cpuplan.kubelet.quantity import BINARY, ZERO, Quantity
+
+Resources = dict[str, Quantity]
+
+#: What systemReserved and kubeReserved can name.
+RESERVABLE = (CPU, MEMORY, "ephemeral-storage", "pid")
+#: evictionHard where the configuration has none
+#: (pkg/kubelet/apis/config/v1beta1/defaults_linux.go).
+DEFAULT_EVICTION_HARD = {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+}
+MEMORY_AVAILABLE = "memory.available"
+#: maxPods where the configuration has none.
+MAX_PODS = 110
+
+
+class Reservations(NamedTuple):
+    """systemReserved, kubeReserved, and the memory that hard eviction keeps free."""
+
+    system: Resources
+    kube: Resources
+    eviction: Resources
+
+    def total(self, capacity: Mapping[str, Quantity]) -> Resources:
+        """What pods cannot have of each resource of the node (GetNodeAllocatableReservation)."""
+        total = {}
+        for name in capacity:
+            parts = (reserved.get(name, ZERO) for reserved in self)
+            amount = ZERO
+            for part in parts:
+                amount = amount.plus(part)
+            if amount.nano:
+                total[name] = amount
+        return total
+
+
+def node_capacity(
+    cpus: int, nodes: tuple[NodeMemory, ...], memory: int | None = None, pods: int = MAX_PODS
+) -> Resources:
+    """CPUs, memory (of all NUMA nodes, unless given), huge pages, pods."""
+    total = sum(node.memory for node in nodes) if memory is None else memory
+    capacity = {
+        CPU: quantity.of(cpus),
+        MEMORY: quantity.of(total, BINARY),
+        "pods": quantity.of(pods),
+    }
+    for node in nodes:
+        for size, count in node.hugepages:
+            amount = quantity.of(size * count * 1024, BINARY)
+            name = hugepage_name(size)
+            capacity[name] = capacity[name].plus(amount) if name in capacity else amount
+    return capacity
+
+
+def node_allocatable(
+    capacity: Mapping[str, Quantity], reserved: Mapping[str, Quantity]
+) -> Resources:
+    """What the node's status offers: all huge pages come out of the memory."""
+    allocatable = {
+        name: amount.minus(reserved[name]) if name in reserved else amount
+        for name, amount in capacity.items()
+    }
+    for name, amount in capacity.items():
+        if name.startswith(HUGEPAGES):
+            allocatable[MEMORY] = allocatable[MEMORY].minus(amount)
+    return {
+        name: Quantity(max(amount.nano, 0), amount.format) for name, amount in allocatable.items()
+    }
+
+
+def parse_reserved(given: Mapping[str, str]) -> Resources:
+    """systemReserved or kubeReserved; KubeletError for what cannot be reserved."""
+    parsed = {}
+    for name, text in sorted(given.items()):
+        if name not in RESERVABLE:
+            raise KubeletError(f"cannot reserve {quote(name)} resource")
+        try:
+            amount = quantity.parse(text)
+        except KubeletError as error:
+            raise KubeletError(
+                f"failed to parse quantity {quote(text)} for {quote(name)} resource: {error}"
+            ) from None
+        if amount.nano < 0:
+            raise KubeletError(f"resource quantity for {quote(name)} cannot be negative: {text}")
+        parsed[name] = amount
+    return parsed
+
+
+def parse_eviction(given: Mapping[str, str], capacity: Mapping[str, Quantity]) -> Resources:
+    """The memory that evictionHard keeps free."""
+    found: Resources = {}
+    for signal, text in sorted(given.items()):
+        if signal not in SIGNALS:
+            raise KubeletError(f"unsupported eviction signal {signal}")
+        amount = _threshold(signal, text, capacity.get(MEMORY, ZERO))
+        if signal == MEMORY_AVAILABLE and amount:
+            found[MEMORY] = amount
+    return found
+
+
+def _threshold(signal: str, text: str, capacity: Quantity) -> Quantity | None:
+    """A share of `capacity` or an amount; none for 0% and 100%."""
+    if not text.endswith("%"):
+        amount = quantity.parse(text)
+        if amount.nano <= 0:
+            raise KubeletError(f"eviction threshold {signal} must be positive: {amount}")
+        return amount
+    if text in ("0%", "100%"):
+        return None
+    try:
+        share = _float32(_float32(float(text[:-1])) / 100)
+    except (ValueError, OverflowError):
+        raise KubeletError(
+            f"strconv.ParseFloat: parsing {quote(text[:-1])}: invalid syntax"
+        ) from None
+    if not 0 <= share <= 1:
+        bound = "must be >= 0%" if share < 0 else "must be <= 100%"
+        raise KubeletError(f"eviction percentage threshold {signal} {bound}: {text}")
+    return quantity.of(int(capacity.value * share), BINARY)
+
+
+def _float32(number: float) -> float:
+    """The nearest number that Go's float32 holds."""
+    import struct
+
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
+
+
+def reserve_cpus(text: str, online: int, system: dict[str, str], kube: dict[str, str]) -> int:
+    """reservedSystemCPUs: it replaces the CPUs in the other two; KubeletError for CPUs that are not
+    online.
+    """
+    cpus = parse_cpus(text)
+    if cpus & ~online:
+        raise KubeletError(
+            f"reserved-cpus: {to_text(cpus)} is not a subset of online-cpus: {to_text(online)}"
+        )
+    if cpus:
+        kube.pop(CPU, None)
+        system[CPU] = str(cpus.bit_count())
+    return cpus
+
+
+def system_reserved_memory(
+    nodes: tuple[NodeMemory, ...],
+    given: Mapping[int, Mapping[str, Quantity]],
+    reserved: Mapping[str, Quantity],
+) -> dict[int, dict[str, int]]:
+    """reservedMemory by node, in bytes; KubeletError unless it adds up to the reservations of the
+    node.
+
+    Huge pages cannot be in these: an entry for them passes validation, and the kubelet never starts
+    (kubelet bug).
+    """
+    known = {node.id for node in nodes}
+    total: Resources = {}
+    for node, limits in given.items():
+        if node not in known:
+            where = f"a NUMA node {node} that does not exist on this machine"
+            raise KubeletError(f"the reserved memory configuration references {where}")
+        for kind, amount in limits.items():
+            total[kind] = total.get(kind, ZERO).plus(amount)
+    wanted = {
+        kind: amount
+        for kind, amount in reserved.items()
+        if kind == MEMORY or kind.startswith(HUGEPAGES)
+    }
+    for kind in sorted({**total, **wanted}):
+        found, right = total.get(kind, ZERO), wanted.get(kind, ZERO)
+        if found.nano != right.nano:
+            values = f"value {quote(str(right))} determined by Node Allocatable feature"
+            raise KubeletError(
+                f"the total amount {quote(str(found))} of type {quote(kind)} is not equal to the {values}"
+            )
+    return {
+        node: {kind: amount.value for kind, amount in limits.items()}
+        for node, limits in given.items()
+    }

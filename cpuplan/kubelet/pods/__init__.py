@@ -1,0 +1,1 @@
+"""Pods: what they ask for, their defaults and QoS classes."""

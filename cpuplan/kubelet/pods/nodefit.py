@@ -1,0 +1,55 @@
+"""Does a pod fit on the node? The scheduler's rule, checked again by the kubelet after the topology
+manager (pkg/kubelet/lifecycle/predicate.go, pkg/scheduler/framework/plugins/noderesources/fit.go).
+"""
+
+from collections.abc import Iterable, Mapping
+
+from cpuplan.kubelet.errors import AdmissionError
+from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, aggregate, is_pod_level, sum_of
+from cpuplan.kubelet.quantity import ZERO, Quantity
+from cpuplan.kubelet.releases.features import Gates
+
+EPHEMERAL_STORAGE = "ephemeral-storage"
+#: The order in which resources are checked; others follow.
+_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE)
+
+
+def pod_requests(pod: Pod, gates: Gates) -> dict[str, Quantity]:
+    """All that a pod needs at once: of its own where it says so, and its overhead (resource helper,
+    PodRequests).
+    """
+    requests = aggregate(pod, "requests")
+    if gates.enabled("PodLevelResources"):
+        requests.update(
+            {name: amount for name, amount in (pod.requests or {}).items() if is_pod_level(name)}
+        )
+    return sum_of((requests, pod.overhead))
+
+
+def check_fit(
+    pod: Pod, others: Iterable[Pod], allocatable: Mapping[str, Quantity], gates: Gates
+) -> None:
+    """AdmissionError for the first resource of which too little is left (CPUs in thousandths,
+    others in units).
+    """
+    running = list(others)
+    pods = allocatable.get("pods", ZERO).value
+    if len(running) + 1 > pods:
+        raise _out_of("pods", 1, len(running), pods)
+    requested = pod_requests(pod, gates)
+    used = sum_of(pod_requests(other, gates) for other in running)
+    for name in [*_FIRST, *sorted(name for name in requested if name not in _FIRST)]:
+        amount, taken = _count(name, requested), _count(name, used)
+        is_known = name in _FIRST or name in allocatable or name.startswith(HUGEPAGES)
+        if is_known and 0 < amount > _count(name, allocatable) - taken:
+            raise _out_of(name, amount, taken, _count(name, allocatable))
+
+
+def _count(name: str, resources: Mapping[str, Quantity]) -> int:
+    amount = resources.get(name, ZERO)
+    return amount.milli if name == CPU else amount.value
+
+
+def _out_of(name: str, requested: int, used: int, capacity: int) -> AdmissionError:
+    text = f"{name}, requested: {requested}, used: {used}, capacity: {capacity}"
+    return AdmissionError(f"OutOf{name}", f"Node didn't have enough resource: {text}")

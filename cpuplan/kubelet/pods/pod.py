@@ -1,0 +1,153 @@
+"""Pods as the managers read them."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.quantity import Quantity
+
+CPU, MEMORY, HUGEPAGES = "cpu", "memory", "hugepages-"
+Resources = Mapping[str, Quantity]
+Manifest = Mapping[str, Any]
+
+
+class Container(NamedTuple):
+    """A container; plain init containers run one after the other, restartable ones (sidecars) for
+    the pod's life.
+    """
+
+    name: str
+    requests: Resources
+    limits: Resources
+    is_init: bool = False
+    is_restartable: bool = False
+
+    @property
+    def is_plain_init(self) -> bool:
+        return self.is_init and not self.is_restartable
+
+
+class Pod(NamedTuple):
+    """A pod; `requests` and `limits` are its own (spec.resources), None without that field."""
+
+    uid: str
+    init_containers: tuple[Container, ...]
+    containers: tuple[Container, ...]
+    requests: Resources | None = None
+    limits: Resources | None = None
+    overhead: Resources = MappingProxyType({})
+    name: str = ""
+    namespace: str = ""
+    given_qos: str = ""  # status.qosClass
+    annotations: Mapping[str, str] = MappingProxyType({})
+    priority: int = 0
+
+    @property
+    def all_containers(self) -> tuple[Container, ...]:
+        """Init containers, then the others."""
+        return self.init_containers + self.containers
+
+    @property
+    def has_own_resources(self) -> bool:
+        """Whether pod-level resources count (IsPodLevelResourcesSet)."""
+        return any(map(is_pod_level, [*(self.requests or {}), *(self.limits or {})]))
+
+    def without_sidecars(self) -> "Pod":
+        """The pod with plain init containers only, as those see it who do not know restartable
+        ones.
+        """
+        if not any(container.is_restartable for container in self.init_containers):
+            return self
+        plain = tuple(
+            container._replace(is_restartable=False) for container in self.init_containers
+        )
+        return self._replace(init_containers=plain)
+
+
+def is_memory(resource: str) -> bool:
+    """Whether the memory manager looks after a resource."""
+    return resource == MEMORY or resource.startswith(HUGEPAGES)
+
+
+def is_pod_level(resource: str) -> bool:
+    """Whether a pod can have so much of it of its own (IsSupportedPodLevelResource)."""
+    return resource == CPU or is_memory(resource)
+
+
+def read_pod(manifest: Manifest) -> Pod:
+    """A v1 Pod; KubeletError for a quantity that is none."""
+    metadata, spec = manifest.get("metadata") or {}, manifest["spec"]
+    own = spec.get("resources")
+    return Pod(
+        uid=metadata.get("uid", ""),
+        init_containers=tuple(
+            _read_container(given, is_init=True) for given in spec.get("initContainers") or ()
+        ),
+        containers=tuple(
+            _read_container(given, is_init=False) for given in spec.get("containers") or ()
+        ),
+        requests=None if own is None else read_resources(own.get("requests")),
+        limits=None if own is None else read_resources(own.get("limits")),
+        overhead=read_resources(spec.get("overhead")),
+        name=metadata.get("name", ""),
+        namespace=metadata.get("namespace", ""),
+        given_qos=(manifest.get("status") or {}).get("qosClass", ""),
+        annotations=metadata.get("annotations") or {},
+        priority=spec.get("priority") or 0,
+    )
+
+
+def _read_container(given: Manifest, *, is_init: bool) -> Container:
+    resources = given.get("resources") or {}
+    return Container(
+        name=given["name"],
+        requests=read_resources(resources.get("requests")),
+        limits=read_resources(resources.get("limits")),
+        is_init=is_init,
+        is_restartable=is_init and given.get("restartPolicy") == "Always",
+    )
+
+
+def read_resources(given: Mapping[str, Any] | None) -> dict[str, Quantity]:
+    """A ResourceList."""
+    return {name: quantity.parse(str(text)) for name, text in (given or {}).items()}
+
+
+def sum_of(lists: Iterable[Resources]) -> dict[str, Quantity]:
+    """All resources of all lists."""
+    total: dict[str, Quantity] = {}
+    for resources in lists:
+        for name, amount in resources.items():
+            total[name] = total[name].plus(amount) if name in total else amount
+    return total
+
+
+def larger_of(first: Resources, second: Resources) -> dict[str, Quantity]:
+    """The larger amount of each resource; the first of equal ones."""
+    larger = dict(first)
+    for name, amount in second.items():
+        if name not in larger or amount.nano > larger[name].nano:
+            larger[name] = amount
+    return larger
+
+
+def aggregate(pod: Pod, column: str) -> dict[str, Quantity]:
+    """What the containers need at once of `requests` or `limits` (component-helpers/resource,
+    AggregateContainer...).
+
+    Plain init containers run beside the sidecars that were started before them.
+    """
+    total = sum_of(getattr(container, column) for container in pod.containers)
+    sidecars: dict[str, Quantity] = {}
+    init: dict[str, Quantity] = {}
+    for container in pod.init_containers:
+        needed = getattr(container, column)
+        if container.is_restartable:
+            sidecars = sum_of((sidecars, needed))
+            needed = sidecars
+            total = sum_of((total, getattr(container, column)))
+        else:
+            needed = sum_of((needed, sidecars))
+        init = larger_of(init, needed)
+    return larger_of(total, init)

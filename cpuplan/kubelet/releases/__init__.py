@@ -1,0 +1,1 @@
+"""What changed with which release: gates, options, behaviour."""

@@ -1,0 +1,70 @@
+"""What a kubelet has given out at one moment, to try a pod and go back, and to know a moment
+again.
+"""
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.memory.state import MemoryState
+from cpuplan.kubelet.node import Kubelet
+from cpuplan.kubelet.pods.pod import Pod
+
+
+class Snapshot(NamedTuple):
+    """The states of the managers, and the pods that run."""
+
+    cpus: CPUState
+    memory: MemoryState
+    active: tuple[Pod, ...]
+
+
+def take(kubelet: Kubelet) -> Snapshot:
+    """The moment between two pods: nothing stale, nothing to reuse."""
+    kubelet.cpus.remove_stale_state()
+    kubelet.memory.remove_stale_state()
+    return Snapshot(
+        _copy_cpus(kubelet.cpus.state), _copy_memory(kubelet.memory.state), tuple(kubelet.active)
+    )
+
+
+def restore(kubelet: Kubelet, moment: Snapshot) -> None:
+    """Go back to it. What init containers left to reuse goes: it is only for the pod that came
+    last.
+    """
+    if kubelet.cpus.policy:
+        kubelet.cpus.policy.cpus_to_reuse = {}
+    if kubelet.memory.policy:
+        kubelet.memory.policy.reusable = {}
+    kubelet.cpus.state, kubelet.memory.state = _copy_cpus(moment.cpus), _copy_memory(moment.memory)
+    kubelet.active = list(moment.active)
+
+
+def key(kubelet: Kubelet) -> Hashable:
+    """What the next pod's fate depends on beside the resources that are requested: moments of one
+    key are alike.
+
+    Who has which CPUs is not in it, only which are left: nobody gives any back.
+    """
+    machine = tuple(
+        (
+            node,
+            kept.assignments,
+            kept.cells,
+            tuple((kind, table.free) for kind, table in sorted(kept.memory.items())),
+        )
+        for node, kept in sorted(kubelet.memory.state.machine.items())
+    )
+    return kubelet.cpus.state.default, machine
+
+
+def _copy_cpus(state: CPUState) -> CPUState:
+    return CPUState(state.default, state.entries, state.pod_entries)
+
+
+def _copy_memory(state: MemoryState) -> MemoryState:
+    copied = MemoryState()
+    copied.machine = {node: kept.copy() for node, kept in state.machine.items()}
+    copied.entries = {pod: dict(containers) for pod, containers in state.entries.items()}
+    copied.pod_entries = dict(state.pod_entries)
+    return copied

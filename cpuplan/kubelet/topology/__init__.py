@@ -1,0 +1,1 @@
+"""The topology manager (pkg/kubelet/cm/topologymanager)."""

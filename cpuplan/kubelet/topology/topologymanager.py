@@ -1,0 +1,244 @@
+"""Merging the hints of all providers (pkg/kubelet/cm/topologymanager: policy.go, numa_info.go,
+topology_manager.go).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from cpuplan.kubelet.bits import bits_of, members
+from cpuplan.kubelet.errors import KubeletError, out_of_range
+from cpuplan.kubelet.releases.features import Gates
+from cpuplan.kubelet.releases.policyoptions import TopologyOptions, topology_options
+from cpuplan.kubelet.topology.hints import NO_AFFINITY, ProviderHints, TopologyHint
+
+NONE, BEST_EFFORT, RESTRICTED, SINGLE = "none", "best-effort", "restricted", "single-numa-node"
+POLICIES = (BEST_EFFORT, RESTRICTED, SINGLE)
+CONTAINER, POD = "container", "pod"
+
+
+class NUMAInfo(NamedTuple):
+    """The NUMA nodes, those without CPUs included, and their distance rows; a row is read by node
+    id.
+    """
+
+    nodes: tuple[int, ...]
+    distances: Mapping[int, Sequence[int]]
+
+    def average_distance(self, mask: int) -> float:
+        """The mean over all ordered pairs of nodes; PanicError when a row is too short or missing
+        (sparse ids).
+        """
+        nodes = members(mask)
+        total = 0
+        for node in nodes:
+            row = self.distances.get(node, ())
+            for other in nodes:
+                if other >= len(row):
+                    raise out_of_range(other, len(row))
+                total += row[other]
+        return total / len(nodes) ** 2
+
+    def is_complete(self) -> bool:
+        """Whether no mask over the nodes can make `average_distance` panic."""
+        highest = max(self.nodes, default=-1)
+        return all(len(self.distances.get(node, ())) > highest for node in self.nodes)
+
+
+class Policy:
+    """A policy of the topology manager on a machine."""
+
+    def __init__(self, name: str, numa: NUMAInfo, options: TopologyOptions) -> None:
+        self.name, self.numa = name, numa
+        self.all = bits_of(numa.nodes)
+        self._by_distance = options.prefer_closest_numa_nodes and name != SINGLE
+        self._can_panic = self._by_distance and not numa.is_complete()
+        self._averages: dict[int, float] = {}
+
+    def merge(self, providers: Iterable[ProviderHints | None]) -> TopologyHint:
+        """The best hint that combines one hint of each resource."""
+        if self.name == NONE:
+            return NO_AFFINITY
+        lists = [hints for provider in providers for hints in _filter_provider(provider)]
+        if self.name == SINGLE:
+            lists = [[hint for hint in hints if _is_single(hint)] for hints in lists]
+        best = self._fold(lists) if self._can_panic else self._best(lists)
+        if best is None:
+            best = TopologyHint(self.all, preferred=False)
+        if self.name == SINGLE and best.affinity == self.all:
+            return TopologyHint(None, best.preferred)
+        return best
+
+    def admits(self, hint: TopologyHint) -> bool:
+        return hint.preferred or self.name in (NONE, BEST_EFFORT)
+
+    def _best(self, lists: Sequence[Sequence[TopologyHint]]) -> TopologyHint | None:
+        """What `_fold` finds, from the sets of masks alone: its order of combinations cannot
+        matter.
+        """
+        if masks := self._preferred_masks(lists):
+            return TopologyHint(min(masks, key=self._fitness), preferred=True)
+        merged = {self.all}
+        for hints in lists:
+            merged = self._meet(
+                merged, {self.all if hint.affinity is None else hint.affinity for hint in hints}
+            )
+        if not merged:
+            return None
+        wanted = best_non_preferred_count(lists)
+
+        def order(mask: int) -> tuple[float, ...]:
+            size = mask.bit_count()
+            if size == wanted:
+                return 0, *self._fitness(mask)
+            return (1, -size, *self._fitness(mask)) if size < wanted else (2, *self._fitness(mask))
+
+        return TopologyHint(min(merged, key=order), preferred=False)
+
+    def _meet(self, masks: set[int], others: set[int]) -> set[int]:
+        """What two masks have in common, for all pairs; the widest first, since they soon give
+        everything there is.
+        """
+        met: set[int] = set()
+        for mask in sorted(masks, reverse=True):
+            met.update([mask & other for other in others])
+            met.discard(0)
+            if len(met) == (1 << len(self.numa.nodes)) - 1:
+                break
+        return met
+
+    def _preferred_masks(self, lists: Sequence[Sequence[TopologyHint]]) -> set[int]:
+        """Masks that every list prefers, where preferring any node is preferring each."""
+        preferred = [{hint.affinity for hint in hints if hint.preferred} for hints in lists]
+        found = {
+            mask
+            for masks in preferred
+            for mask in masks
+            if all(mask in other or None in other for other in preferred)
+        }
+        if not lists:
+            found = {None}
+        return {self.all if mask is None else mask & self.all for mask in found} - {0}
+
+    def _fitness(self, mask: int) -> tuple[float, ...]:
+        """The smaller the fitter: narrower, then (prefer-closest-numa-nodes) closer together, then
+        lower nodes.
+        """
+        if not self._by_distance:
+            return mask.bit_count(), mask
+        average = self._averages.get(mask)
+        if average is None:
+            average = self._averages[mask] = self.numa.average_distance(mask)
+        return mask.bit_count(), average, mask
+
+    def _fold(self, lists: Sequence[Sequence[TopologyHint]]) -> TopologyHint | None:
+        """Combination after combination against the best so far, as the kubelet goes: to know if it
+        panics.
+        """
+        wanted = best_non_preferred_count(lists)
+        best: TopologyHint | None = None
+        for combination in product(*lists):
+            candidate = _merge_permutation(self.all, combination)
+            if candidate.affinity:
+                best = self._compare(best, candidate, wanted)
+        return best
+
+    def _compare(
+        self, best: TopologyHint | None, candidate: TopologyHint, wanted: int
+    ) -> TopologyHint:
+        """HintMerger.compare: the better of the best so far and a candidate."""
+        if best is None:
+            return candidate
+        if best.preferred != candidate.preferred:
+            return best if best.preferred else candidate
+        if best.preferred:
+            return self._fitter(best, candidate)
+        size, other = (best.affinity or 0).bit_count(), (candidate.affinity or 0).bit_count()
+        if size > wanted:
+            return self._fitter(best, candidate)
+        if size == wanted:
+            return self._fitter(best, candidate) if other == wanted else best
+        if other > wanted:
+            return best
+        if other == wanted or other > size:
+            return candidate
+        return self._fitter(best, candidate) if other == size else best
+
+    def _fitter(self, best: TopologyHint, candidate: TopologyHint) -> TopologyHint:
+        mask, other = best.affinity or 0, candidate.affinity or 0
+        if mask == other:
+            return best
+        if mask.bit_count() != other.bit_count():
+            return min(best, candidate, key=lambda hint: (hint.affinity or 0).bit_count())
+        return candidate if self._fitness(other) < self._fitness(mask) else best
+
+
+def new_policy(
+    name: str,
+    numa: NUMAInfo,
+    options: Mapping[str, str],
+    *,
+    scope: str = CONTAINER,
+    gates: Gates | None = None,
+) -> Policy:
+    """The policy of that name (topologymanager.NewManager); KubeletError when the kubelet would not
+    start with it.
+
+    The policy none looks at nothing else.
+    """
+    if name == NONE:
+        return Policy(name, numa, TopologyOptions())
+    chosen = topology_options(options, gates or Gates())
+    if chosen.prefer_closest_numa_nodes and not all(
+        numa.distances.get(node) for node in numa.nodes
+    ):
+        raise KubeletError(
+            "cannot discover NUMA topology: error getting NUMA distances from cadvisor"
+        )
+    if len(numa.nodes) > chosen.max_allowable_numa_nodes:
+        raise KubeletError(
+            f"unsupported on machines with more than {chosen.max_allowable_numa_nodes} NUMA Nodes"
+        )
+    if name not in POLICIES:
+        raise KubeletError(f'unknown policy: "{name}"')
+    if scope not in (CONTAINER, POD):
+        raise KubeletError(f'unknown scope: "{scope}"')
+    return Policy(name, numa, chosen)
+
+
+def best_non_preferred_count(lists: Iterable[Iterable[TopologyHint]]) -> int:
+    """The widest of the narrowest masks of each list: what a hint that is not preferred should be
+    as wide as.
+    """
+    narrowest = (
+        min((hint.affinity.bit_count() for hint in hints if hint.affinity is not None), default=0)
+        for hints in lists
+    )
+    return max(narrowest, default=0)
+
+
+def _filter_provider(provider: ProviderHints | None) -> list[list[TopologyHint]]:
+    """A list of hints for each resource; a provider that says nothing takes any node."""
+    if not provider:
+        return [[TopologyHint(None, preferred=True)]]
+    return [
+        [TopologyHint(None, preferred=True)]
+        if hints is None
+        else hints or [TopologyHint(None, preferred=False)]
+        for hints in provider.values()
+    ]
+
+
+def _is_single(hint: TopologyHint) -> bool:
+    return hint.preferred and (hint.affinity is None or hint.affinity.bit_count() == 1)
+
+
+def _merge_permutation(everything: int, hints: Iterable[TopologyHint]) -> TopologyHint:
+    """One hint of each list, merged: preferred if all are, and all name the same nodes."""
+    masks, preferred, merged = set(), True, everything
+    for hint in hints:
+        preferred = preferred and hint.preferred
+        if hint.affinity is not None:
+            masks.add(hint.affinity)
+            merged &= hint.affinity
+    return TopologyHint(merged, preferred and len(masks) <= 1)

@@ -1,0 +1,45 @@
+"""The document of how `out/` reaches the clusters: Delivery (pydantic; at most one in a
+project).
+"""
+
+from typing import Annotated
+
+from cpuplan.model import Field, Model
+from cpuplan.model.document import Name
+
+#: Neither `.` nor `..`.
+_FOLDER = r"\.*[A-Za-z0-9_-][A-Za-z0-9._-]*"
+
+
+class DeliverySpec(Model):
+    """Where Argo CD finds the compiled files."""
+
+    repository: Annotated[
+        str,
+        Field(
+            pattern=r"^(https://|ssh://|git@)[^\s]+$",
+            form="a URL without blanks that begins with https://, ssh:// or git@",
+            examples=["https://git.example.com/platform/cpus.git"],
+        ),
+    ] = Field(description="URL of the Git repository")
+    revision: Annotated[str, Field(pattern=r"^[^\s]+$", form="a branch or tag, without blanks")] = (
+        Field(default="main", description="branch or tag")
+    )
+    path: Annotated[
+        str,
+        Field(
+            pattern=rf"^({_FOLDER}(/{_FOLDER})*)?$",
+            form="folders below the repository's root, such as sites/north: letters, digits, dots, dashes, underscores",
+        ),
+    ] = Field(
+        default="", description="folder of the project in the repository; its root if left out"
+    )
+    project: Name = Field(
+        default="cpuplan", description="of Argo CD: the AppProject of the Applications"
+    )
+    namespace: Name = Field(
+        default="argocd", description="of Argo CD; openshift-gitops on OpenShift"
+    )
+    automated: bool = Field(
+        default=True, description="sync by itself; false: a person starts each sync"
+    )

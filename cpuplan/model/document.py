@@ -1,0 +1,168 @@
+"""What all input documents share: their envelope, and the types of their fields."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated
+
+from cpuplan import naming
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.model import Before, Field, JsonForm, ReadBy, problem
+from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
+
+
+def list_pattern(item: str) -> str:
+    """The pattern of items with commas between them."""
+    return f"^{item}(,{item})*$"
+
+
+#: A CPU or a range of them.
+RANGE = "[0-9]+(-[0-9]+)?"
+_STRIDE = "[0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?"
+
+
+def _list_of(
+    parse: Callable[[str], CpuSet], pattern: str, example: str, *, bare_numbers: bool = True
+) -> ReadBy:
+    """The type of a CPU list: what `parse` takes, or a bare number, which is an integer only to
+    YAML.
+    """
+    types = (str, int) if bare_numbers else (str,)
+    forms = [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}]
+
+    def read(value: object) -> CpuSet:
+        if isinstance(value, CpuSet):
+            return value
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise problem("cpu_list_type", "a CPU list is text such as 0-3,8")
+        try:
+            return parse(str(value))
+        except CpuSetError as error:
+            raise problem(
+                "cpu_list", "{item} {problem}", {"item": error.item, "problem": error.problem}
+            ) from None
+
+    return ReadBy(read, {"anyOf": forms[: len(types)], "examples": [example]})
+
+
+#: A list that every reader down the line takes: `0-3,8`.
+CpuList = Annotated[CpuSet, _list_of(CpuSet.parse, list_pattern(RANGE), "0-1,32-33")]
+#: A list as the kernel prints or takes it, strides too: what inventories hold.
+KernelList = Annotated[CpuSet, _list_of(CpuSet.parse_kernel, list_pattern(_STRIDE), "0-110:1/2")]
+#: A list as the kubelet reads its own and PerformanceProfiles are written: text in any order,
+#: repeats allowed.
+KubeletList = Annotated[
+    CpuSet, _list_of(CpuSet.parse_kubelet, list_pattern(RANGE), "0-1,32-33", bare_numbers=False)
+]
+
+
+def _numbers_as_text(value: object) -> object:
+    """`[0, 2]` says the same as `0,2`."""
+    numbers = value if isinstance(value, list | tuple) else ()
+    if numbers and all(type(each) is int and each >= 0 for each in numbers):
+        return ",".join(map(str, numbers))
+    return value
+
+
+#: Numbers of NUMA nodes, sockets, dies or caches, in the same form, or as a list of numbers.
+NumberList = Annotated[
+    CpuSet,
+    _list_of(CpuSet.parse, list_pattern(RANGE), "0-1"),
+    Before(_numbers_as_text),
+    JsonForm(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": list_pattern(RANGE)},
+                {"type": "integer", "minimum": 0},
+                {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
+            ],
+            "examples": ["0-1"],
+        }
+    ),
+]
+
+
+def _name(longest: int, *, dots: bool = True) -> ReadBy:
+    """The type of a name of at most `longest` characters; `naming` has the rule."""
+
+    def read(value: object) -> str:
+        if not isinstance(value, str):
+            raise problem("string_type", "a name is text")
+        if found := naming.problem_of(value, longest, dots=dots):
+            instead = naming.instead_of(value, longest, dots=dots)
+            raise problem("name", "{problem}", {"problem": found, "instead": instead})
+        return value
+
+    return ReadBy(read, name_form(longest, dots=dots))
+
+
+def name_form(longest: int, *, dots: bool = True) -> dict[str, object]:
+    """The JSON Schema of a name."""
+    pattern = naming.NAME_PATTERN if dots else naming.LABEL_PATTERN
+    return {"type": "string", "pattern": pattern, "maxLength": longest}
+
+
+#: Of clusters, namespaces, partitions and runtime handlers: no dots.
+Name = Annotated[str, _name(naming.LONGEST_LABEL, dots=False)]
+#: Of documents.
+DocumentName = Annotated[str, _name(naming.LONGEST_NAME)]
+#: Of MachineConfigPools, which labels of objects hold, too.
+PoolName = Annotated[str, _name(naming.LONGEST_LABEL)]
+Quantity = Annotated[
+    str,
+    Field(
+        pattern=QUANTITY_PATTERN,
+        form="an amount with or without a unit, such as 16Gi",
+        examples=["16Gi"],
+    ),
+]
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+#: Lists arrive from YAML as lists and are kept as tuples.
+Listed = Before(_as_tuple)
+
+
+def _as_list(value: object) -> object:
+    return (value,) if isinstance(value, str) else _as_tuple(value)
+
+
+#: A single item may stand without its list.
+OneOrMore = Before(_as_list)
+
+#: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that
+#: kinds differ (Arm).
+CoreType = Annotated[
+    str,
+    Field(
+        pattern=r"^(performance|efficient|lowPower|kind[0-9])$",
+        form="performance, efficient, lowPower, or kind0 to kind9",
+        examples=["performance", "efficient", "kind0"],
+    ),
+]
+
+_NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
+
+
+def expand_names(pattern: str) -> list[str]:
+    """Expand `worker-[00-11]` into its names, zeros kept; several ranges multiply, the last one
+    fastest.
+
+    Raises ValueError for a range that runs backwards, or for more than 100,000 names.
+    """
+    names = [""]
+    at = 0
+    for match in _NODE_RANGE.finditer(pattern):
+        first, last = int(match[1]), int(match[2])
+        if last < first:
+            raise ValueError(f"the range {match[0]} runs backwards")
+        if len(names) * (last - first + 1) > 100_000:
+            raise ValueError("it stands for more than 100,000 names")
+        numbers = [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
+        names = [
+            name + pattern[at : match.start()] + number for name in names for number in numbers
+        ]
+        at = match.end()
+    return [name + pattern[at:] for name in names]

@@ -1,0 +1,126 @@
+"""The document of what CPUs are for: Intent (pydantic; unknown keys are refused)."""
+
+from typing import Annotated, Literal
+
+from cpuplan.model import Field, Model
+from cpuplan.model.document import Listed, Name, PoolName
+from cpuplan.model.pools import GOAL_ORDER, Defaults, Objective, Pools, QosSets, Rules, Workloads
+from cpuplan.model.tuning import (
+    HardwareTuning,
+    HugePagesSpec,
+    Isolation,
+    Kernel,
+    Kubelet,
+    Net,
+    OpenVSwitch,
+    Runtime,
+    WorkloadHints,
+)
+
+Release = Annotated[
+    str,
+    Field(
+        pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$",
+        form="two numbers with a dot, such as 4.20 or 1.33",
+        examples=["4.20", "1.33"],
+    ),
+]
+
+
+class Selector(Model):
+    """Which nodes: those that fit everything that is written here."""
+
+    clusters: Annotated[tuple[Name, ...], Listed] = Field(
+        default=(), description="nodes of these; of all if left out"
+    )
+    nodes: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="node names; ranges and * allowed"
+    )
+    match_labels: dict[str, str] = Field(
+        default={}, description="nodes with all of these labels in the inventory"
+    )
+
+
+class Target(Model):
+    """What the files are made for."""
+
+    platform: Literal["openshift", "kubernetes"] = Field(description="what the nodes run")
+    version: Release = Field(description="its release, as text with two numbers")
+    mode: Literal["mco", "performanceProfile"] = Field(
+        default="mco",
+        description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the PerformanceProfile that the "
+        "node tuning operator makes them from",
+    )
+    clusters: Annotated[tuple[Name, ...], Listed] = Field(
+        default=(), description="only in these clusters; all if left out"
+    )
+    pool: PoolName | None = Field(default=None, description="openshift: the MachineConfigPool")
+    mixed_hardware: Literal["split", "common"] | None = Field(
+        default=None,
+        description="openshift, for nodes of unlike hardware. split: a pool for each, <pool>-<hardware>; common: one "
+        "layout that is right on all; left out: an error",
+    )
+    node_selector: dict[str, str] = Field(
+        default={}, description="openshift: labels of the pool's nodes"
+    )
+    machine_config_label: dict[str, str] = Field(
+        default={}, description="openshift: label of the MachineConfig"
+    )
+    machine_config_pool_selector: dict[str, str] = Field(
+        default={}, description="openshift: labels of the MachineConfigPool"
+    )
+    runtime: Literal["crio"] = Field(default="crio", description="container runtime")
+    cpu_partitioning: bool = Field(
+        default=False,
+        description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
+    )
+    pinned_pools: Annotated[tuple[PoolName, ...], Listed] = Field(
+        default=(), description="openshift: further pools of a cluster with workload partitioning"
+    )
+    control_plane_topology: Literal[
+        "HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"
+    ] = Field(
+        default="HighlyAvailable",
+        description="openshift: as in the Infrastructure object. External: a hosted cluster, whose pool is a NodePool",
+    )
+
+
+class IntentSpec(Model):
+    """One purpose: nodes, what they run on, and what their CPUs are for."""
+
+    selector: Selector
+    targets: Annotated[tuple[Target, ...], Listed, Field(min_length=1)] = Field(
+        description="what files are made for; of several, the first that lists a node's cluster"
+    )
+    pools: Pools
+    qos: QosSets = Field(default_factory=QosSets.model_construct)
+    workloads: Workloads = Field(
+        default=(), description="pods with exclusive CPUs that each node must have room for"
+    )
+    rules: Rules = Field(
+        default=(), description="built-in rules that are disabled or enabled; see docs/layout.md"
+    )
+    objective: Objective = Field(
+        default=GOAL_ORDER, description="what makes a layout better, most important first"
+    )
+    # Made when they are needed: an instance made here would build its model's validators at every
+    # start.
+    isolation: Isolation = Field(default_factory=Isolation.model_construct)
+    kubelet: Kubelet = Field(default_factory=Kubelet.model_construct)
+    huge_pages: HugePagesSpec = Field(default_factory=HugePagesSpec.model_construct)
+    kernel: Kernel = Field(default_factory=Kernel.model_construct)
+    workload_hints: WorkloadHints = Field(default_factory=WorkloadHints.model_construct)
+    runtime: Runtime = Field(default_factory=Runtime.model_construct)
+    net: Net = Field(default_factory=Net.model_construct)
+    open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
+    hardware_tuning: HardwareTuning | None = Field(
+        default=None, description="openshift: TuneD sets them"
+    )
+    defaults: Defaults = Field(
+        default=(),
+        description="settings that nobody asked for, left out or put in by name; see docs/defaults.md",
+    )
+    paused: bool = Field(
+        default=False,
+        description="what was compiled of these nodes stays as it is in out/, until this is false again",
+    )

@@ -1,0 +1,305 @@
+"""The documents of what hardware there is: Hardware and Nodes (pydantic; unknown keys are
+refused).
+"""
+
+from typing import Annotated, Literal
+
+from cpuplan.model import Field, Model
+from cpuplan.model.document import (
+    CoreType,
+    DocumentName,
+    KernelList,
+    Listed,
+    Name,
+    Quantity,
+    list_pattern,
+)
+
+#: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
+#: -1 is what some kernels say of cores that they know no number of.
+Sequence = Annotated[
+    str,
+    Field(
+        pattern=list_pattern("(-1|[0-9]{1,20}(-[0-9]{1,20})?)"),
+        form="numbers and ranges with commas and no blanks, such as 0-27,0-27",
+        examples=["0-27,0-27"],
+    ),
+]
+_PciAddress = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$",
+        form="a PCI address in lower case, such as 0000:17:00.0",
+    ),
+]
+
+
+class Numbering(Model):
+    """How the firmware numbers CPUs (facts of the kernel's numbering by platform are in
+    docs/inventory.md).
+    """
+
+    threads: Literal["separate", "adjacent"] = Field(
+        default="separate",
+        description="separate: first threads of all cores, then second ones. adjacent: the threads of a core together",
+    )
+    cores: Literal["blocks", "interleaved"] = Field(
+        default="blocks",
+        description="blocks: socket after socket. interleaved: CPU by CPU over the NUMA nodes (Dell's default)",
+    )
+
+
+class Distances(Model):
+    """How far NUMA nodes are from each other (ACPI SLIT); 10 to itself."""
+
+    within_socket: Annotated[int, Field(ge=10, le=254)] | None = Field(
+        default=None, description="to the other nodes of the socket, where it has several"
+    )
+    between_sockets: Annotated[int, Field(ge=10, le=254)] | None = Field(
+        default=None, description="to the nodes of other sockets, where there are several"
+    )
+
+
+class Regular(Model):
+    """A machine whose sockets are all alike, in a few numbers."""
+
+    sockets: Annotated[int, Field(ge=1, le=64)] = Field(default=1, description="physical packages")
+    cores_per_socket: Annotated[int, Field(ge=1, le=4096)] = Field(
+        description="cores, not threads, of each socket"
+    )
+    threads_per_core: Annotated[int, Field(ge=1, le=8)] = Field(
+        default=1, description="2 with SMT (Hyper-Threading) on"
+    )
+    dies_per_socket: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="dies that the kernel tells apart"
+    )
+    numa_nodes_per_socket: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="more than 1 with sub-NUMA clustering or NPS"
+    )
+    caches_per_socket: Annotated[int, Field(ge=0)] = Field(
+        default=1,
+        description="last-level caches (L3) of a socket; 0 where the kernel tells of none",
+    )
+    cache_size: Quantity | None = Field(default=None, description="size of each last-level cache")
+    cores_per_cluster: Annotated[int, Field(ge=1)] = Field(
+        default=1,
+        description="cores that share an L2 cache or snoop filter; 1 where each is by itself",
+    )
+    core_ids: Sequence | None = Field(
+        default=None,
+        description="the kernel's core_id of each core of a socket, in order; 0, 1, ... if left out",
+    )
+    memory_per_numa_node: Quantity | None = Field(
+        default=None, description="memory of each NUMA node with CPUs"
+    )
+    memory_only_nodes: Annotated[tuple[Quantity, ...], Listed] = Field(
+        default=(),
+        description="memory of each NUMA node without CPUs (HBM, GPU memory), numbered after those with CPUs",
+    )
+    distances: Distances | None = None
+    numbering: Numbering = Field(default_factory=Numbering.model_construct)
+
+
+class Cores(Model):
+    """Cores of one kind. The n-th CPUs of the lists in `threads` are the siblings of the n-th
+    core.
+    """
+
+    type: CoreType | None = Field(default=None, description="on machines whose cores differ")
+    threads: Annotated[tuple[KernelList, ...], Listed, Field(min_length=1)] = Field(
+        description="the first CPU of every core, then the second ones, and so on: lists of one length"
+    )
+    ids: Annotated[tuple[Sequence, ...], Listed] = Field(
+        default=(),
+        description="the kernel's core_id of each core: one sequence, or one for each list of `threads` where siblings "
+        "have unlike ones; 0, 1, ... within each socket if left out",
+    )
+
+
+class Group(Model):
+    """A socket or die: the kernel's label, and its CPUs."""
+
+    id: Annotated[int, Field(ge=-1, description="-1 where the kernel knows none")]
+    cpus: KernelList = Field(description="the CPUs of the group")
+
+
+class NumaNode(Model):
+    """A NUMA node. One without CPUs is a memory-only node (CXL, HBM, GPU memory)."""
+
+    id: Annotated[int, Field(ge=0)] = Field(description="the kernel's number")
+    cpus: KernelList | None = Field(default=None, description="its CPUs; left out for memory only")
+    memory: Quantity | None = Field(default=None, description="its memory as the kernel counts it")
+    huge_pages: dict[Quantity, int] = Field(
+        default={}, description="pages configured when the inventory was read, by size"
+    )
+    distances: Annotated[tuple[int, ...], Listed] = Field(
+        default=(),
+        description="to every NUMA node that was online when the kernel was asked, in order",
+    )
+
+
+class Cache(Model):
+    """All caches of one level, type and size."""
+
+    level: Annotated[int, Field(ge=1, le=9)] = Field(description="1 for L1, and so on")
+    type: Literal["Unified", "Data", "Instruction"] = Field(
+        default="Unified", description="what it holds"
+    )
+    size: Quantity | None = Field(default=None, description="size of each of them")
+    per: Literal["core", "cluster", "die", "socket", "numaNode"] | None = Field(
+        default=None, description="one for each of these; instead of `cpus`"
+    )
+    cpus: Annotated[tuple[KernelList, ...], Listed] = Field(
+        default=(), description="the CPUs that share each of them"
+    )
+    ids: Sequence | None = Field(
+        default=None,
+        description="the kernel's ids, in the order of the lowest CPU; the kubelet needs them to tell caches apart",
+    )
+
+
+class KubeletFiles(Model):
+    """What the kubelet reads in the kernel's files that does not follow from the groups of the
+    topology.
+    """
+
+    no_numa_nodes: bool = Field(
+        default=False,
+        description="the kernel lists no NUMA nodes: the kubelet takes sockets for them",
+    )
+    numa_nodes: Annotated[tuple[Group, ...], Listed] = Field(
+        default=(),
+        description="NUMA nodes by their links to CPUs, where those say otherwise than the nodes' lists",
+    )
+    unlabelled: KernelList | None = Field(
+        default=None,
+        description="CPUs of which the kernel tells no core_id or physical_package_id (on s390x, book_id or "
+        "drawer_id): the kubelet does not see them",
+    )
+    unread_caches: KernelList | None = Field(
+        default=None,
+        description="CPUs with a cache whose id or size the kernel does not tell: the kubelet then reads none",
+    )
+    sockets: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="physical ids in /proc/cpuinfo, where they are not as many as the sockets",
+    )
+    books: Annotated[tuple[Group, ...], Listed] = Field(
+        default=(), description="s390x; one book if left out"
+    )
+    drawers: Annotated[tuple[Group, ...], Listed] = Field(
+        default=(), description="s390x; one drawer if left out"
+    )
+
+
+class Layout(Model):
+    """An irregular machine, or one that was read: groups of CPUs as the kernel tells them."""
+
+    offline: KernelList | None = Field(
+        default=None, description="CPUs that are present and were offline"
+    )
+    cores: Annotated[tuple[Cores, ...], Listed, Field(min_length=1)] = Field(
+        description="all cores: an entry for each kind, and for each number of threads"
+    )
+    sockets: Annotated[tuple[Group, ...], Listed] = Field(
+        default=(), description="one socket, 0, if left out"
+    )
+    dies: Annotated[tuple[Group, ...], Listed] = Field(
+        default=(), description="one die, 0, in each socket if left out"
+    )
+    clusters: Annotated[tuple[KernelList, ...], Listed] = Field(
+        default=(),
+        description="cores that share an L2 cache or snoop filter; each core by itself if left out",
+    )
+    numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = Field(
+        default=(), description="one NUMA node, 0, if left out"
+    )
+    caches: Annotated[tuple[Cache, ...], Listed] = Field(
+        default=(),
+        description="the caches; of the last level, at least, if layouts or pods go by it",
+    )
+    kubelet: KubeletFiles | None = Field(
+        default=None,
+        description="what the kubelet sees otherwise; written by `cpuplan import`, seldom there",
+    )
+
+
+class Device(Model):
+    """A PCI device that matters for placing CPUs."""
+
+    address: _PciAddress = Field(
+        description="PCI address: domain, bus, device and function", examples=["0000:17:00.0"]
+    )
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field(
+        default="other", alias="class", description="what it is for, by its PCI class"
+    )
+    vendor: str | None = Field(default=None, description="PCI vendor id or name")
+    device: str | None = Field(default=None, description="PCI device id or name")
+    driver: str | None = Field(default=None, description="kernel driver", examples=["ice"])
+    name: str | None = Field(default=None, description="the network interface, where it has one")
+    numa_node: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="the NUMA node that it is at; left out where the kernel tells none",
+    )
+    functions: int | None = Field(
+        default=None, description="SR-IOV virtual functions that it can have"
+    )
+
+
+class HardwareSpec(Model):
+    """One server model: either `regular` or `topology`."""
+
+    architecture: Literal[
+        "x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64", "other"
+    ] = Field(default="x86_64", description="as `uname -m` prints it")
+    vendor: str | None = Field(
+        default=None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"]
+    )
+    model: str | None = Field(default=None, description="CPU model name")
+    model_number: int | None = Field(
+        default=None, description="`model` in /proc/cpuinfo: tells the generation of Intel CPUs"
+    )
+    regular: Regular | None = None
+    topology: Layout | None = None
+    huge_page_sizes: Annotated[tuple[Quantity, ...], Listed] = Field(
+        default=(), description="sizes that the kernel offers", examples=["1Gi"]
+    )
+    devices: Annotated[tuple[Device, ...], Listed] = Field(
+        default=(), description="PCI devices of every machine of this hardware"
+    )
+
+
+class NodeGroup(Model):
+    """Nodes of one hardware that share all facts."""
+
+    name: Annotated[
+        str,
+        Field(min_length=1, description="a node name, ranges allowed", examples=["worker-[00-11]"]),
+    ]
+    hardware: DocumentName | None = Field(default=None, description="name of a Hardware document")
+    labels: dict[str, str] = Field(
+        default={}, description="labels of the Node objects, beside those of the spec"
+    )
+    offline: KernelList | None = Field(
+        default=None, description="CPUs that are offline on these nodes only"
+    )
+    devices: Annotated[tuple[Device, ...], Listed] = Field(
+        default=(), description="PCI devices of these nodes, beside those of their hardware"
+    )
+
+
+class NodesSpec(Model):
+    """Nodes of one cluster; `hardware` and `labels` hold for all of them unless a group says
+    otherwise.
+    """
+
+    cluster: Name = Field(description="the cluster that the nodes are in")
+    hardware: DocumentName | None = Field(
+        default=None, description="name of a Hardware document, for all groups"
+    )
+    labels: dict[str, str] = Field(
+        default={}, description="labels of the Node objects of all groups"
+    )
+    nodes: Annotated[tuple[NodeGroup, ...], Listed, Field(min_length=1)] = Field(
+        description="the nodes, group by group"
+    )

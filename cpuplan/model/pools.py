@@ -1,0 +1,333 @@
+"""The language of layouts: pools and their partitions, the QoS sets, sizes, places, neighbours
+(pydantic).
+"""
+
+from typing import Annotated, Any, Literal
+
+from cpuplan.model import Before, Field, JsonForm, Model, problem
+from cpuplan.model.document import (
+    RANGE,
+    CoreType,
+    CpuList,
+    Listed,
+    Name,
+    NumberList,
+    OneOrMore,
+    list_pattern,
+)
+
+#: The pools, in the order in which they are solved, printed and explained.
+POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
+#: The sets of CPUs for pods of a QoS class, which lie over the pools and may overlap.
+QOS_SETS = ("bestEffort", "other")
+#: Pools that no pod runs on.
+HIDDEN = ("isolcpus", "offlined")
+SIZES = ("cpus", "count", "cores", "percent", "rest")
+#: What `sibling` calls a thread that nobody uses: it is switched off.
+IDLE = "idle"
+#: Before the name of a partition of the isolated pool.
+PARTITION = "isolated."
+
+Level = Literal["core", "cache", "numaNode", "socket"]
+#: A pool, a partition as `isolated.dpdk`, or a QoS set.
+SetName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-zA-Z][-a-zA-Z0-9.]*$",
+        form="the name of a pool, of a QoS set, or of a partition such as isolated.dpdk",
+        examples=["isolated.dpdk"],
+    ),
+]
+#: The names of `defaults.SWITCHES`.
+DefaultName = Literal[
+    "infra-containers",
+    "gomaxprocs",
+    "handler",
+    "latency",
+    "tuned",
+    "system-services",
+    "iommu",
+    "frequency-driver",
+    "cpu-frequencies",
+    "firmware-updates",
+    "transparent-hugepages",
+    "tcp-fastopen",
+    "dirty-pages",
+    "swappiness",
+    "timer-migration",
+    "avc-cache",
+    "tuned-scheduler",
+    "kernel-threads",
+    "time-stamps",
+    "irqbalance-start",
+    "cgroup-v1",
+    "scripts",
+    "ovs-slice",
+    "stalld-backend",
+    "tuned-first",
+]
+RuleName = Literal[
+    "cpu0-reserved",
+    "whole-cores",
+    "reserved-not-empty",
+    "reserved-on-every-numa-node",
+    "strict-cpu-reservation",
+    "memory-adds-up",
+    "numa-nodes-fit",
+]
+GoalName = Literal["fewest-moved", "fewest-split-cores", "locality", "balance", "most-isolated"]
+
+
+def _near_shorthand(value: object) -> object:
+    """`near: ens1f0` names a device."""
+    return {"device": value} if isinstance(value, str) else value
+
+
+class Near(Model):
+    """Devices: those that fit everything that is written here."""
+
+    device: str | None = Field(default=None, description="a network interface, or a PCI address")
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
+        default=None, alias="class", description="devices of this class"
+    )
+    driver: str | None = Field(
+        default=None, description="devices of this kernel driver", examples=["ice"]
+    )
+
+    def verify(self) -> None:
+        """Find what contradicts itself."""
+        if not self.model_fields_set:
+            raise problem("near_nothing", "names no device")
+
+    @classmethod
+    def short_forms(cls, schema: dict[str, Any]) -> dict[str, Any]:
+        """Editors must know the short form too."""
+        return {"anyOf": [schema, {"type": "string", "description": "a device's name or address"}]}
+
+
+_CORE_TYPES = JsonForm(
+    {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+        "examples": ["performance"],
+    }
+)
+
+
+def _pool_shorthand(value: object) -> object:
+    """`shared: "2,3"` is a CPU list, `isolated: rest` is what is left."""
+    if value == "rest":
+        return {"rest": True}
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return {"cpus": value}
+    return value
+
+
+class Pool(Model):
+    """How many CPUs, or which, and where. One of `cpus`, `count`, `cores`, `percent` and `rest`, or
+    `min` and `max`.
+    """
+
+    cpus: CpuList | None = Field(default=None, description="exactly these CPUs")
+    count: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="this many CPUs (hardware threads)"
+    )
+    cores: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="this many whole cores"
+    )
+    percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None,
+        description="this share of the online CPUs, rounded up to whole cores, or down where that would pass max",
+    )
+    rest: Literal[True] | None = Field(
+        default=None, description="all CPUs that no other pool takes"
+    )
+    min: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="at least this many CPUs; beside percent, rest or max, or by itself",
+    )
+    max: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="at most this many CPUs; likewise"
+    )
+    per: Literal["machine", "socket", "numaNode", "cache"] = Field(
+        default="machine",
+        description="what the size is for: each of these that the pool may be on; cache is the last-level cache",
+    )
+    numa_nodes: NumberList | None = Field(default=None, description="only on these NUMA nodes")
+    sockets: NumberList | None = Field(default=None, description="only on these sockets")
+    dies: NumberList | None = Field(
+        default=None, description="only on the dies of these numbers, in every socket"
+    )
+    caches: NumberList | None = Field(
+        default=None,
+        description="only on these last-level caches, each named by its lowest CPU, as `show` does",
+    )
+    near: Annotated[Near, Before(_near_shorthand)] | None = Field(
+        default=None,
+        description="only on the NUMA nodes of these devices; a text is a device's name or address",
+    )
+    core_types: Annotated[tuple[CoreType, ...], OneOrMore, _CORE_TYPES] | None = Field(
+        default=None, description="only on cores of these types", examples=["performance"]
+    )
+    never: CpuList | None = Field(default=None, description="none of these CPUs")
+    whole_cores: bool = Field(
+        default=True,
+        description="false: threads of a core may go to different pools; a pool that takes the rest then takes them",
+    )
+    sibling: SetName | None = Field(
+        default=None,
+        description="one thread of each core; the others go to this pool, or with `idle` are switched off (offlined)",
+    )
+    apart: dict[SetName, Level] = Field(
+        default={}, description="shares none of these with that pool", examples=["core"]
+    )
+    together: dict[SetName, Level] = Field(
+        default={}, description="is only on those of these where that pool is"
+    )
+
+    def verify(self) -> None:
+        """Find what contradicts itself."""
+        given = [name for name in SIZES if getattr(self, name) is not None]
+        ranged = self.min is not None or self.max is not None
+        if len(given) > 1 or not (given or ranged or self._may_lack_size()):
+            raise problem("pool_size", "{given}", {"given": " and ".join(given) or "none"})
+        if self.per != "machine" and (given[0] if given else "") in ("cpus", "rest") and not ranged:
+            raise problem("pool_per", "{size}", {"size": given[0]})
+        if ranged and given and given[0] in ("cpus", "count", "cores"):
+            raise problem("pool_range", "{size}", {"size": given[0]})
+        if (self.max is not None) and (self.min or 0) > self.max:
+            raise problem("pool_bounds", "{least}", {"least": self.min, "most": self.max})
+
+    def _may_lack_size(self) -> bool:
+        return False
+
+    @classmethod
+    def short_forms(cls, schema: dict[str, Any]) -> dict[str, Any]:
+        """Editors must know the short forms too."""
+        ranged: list[dict[str, Any]] = [{"required": ["min"]}, {"required": ["max"]}]
+        if "partitions" in schema["properties"]:
+            ranged.append({"required": ["partitions"]})
+        nothing_else = {"not": {"anyOf": [{"required": [name]} for name in SIZES]}, "anyOf": ranged}
+        mapping = {**schema, "oneOf": [*({"required": [name]} for name in SIZES), nothing_else]}
+        return {
+            "anyOf": [
+                mapping,
+                {"const": "rest"},
+                {"type": "integer", "minimum": 0},
+                {
+                    "type": "string",
+                    "pattern": list_pattern(RANGE),
+                    "description": "exactly these CPUs",
+                },
+            ]
+        }
+
+
+PoolSpec = Annotated[Pool, Before(_pool_shorthand)]
+
+
+class Isolated(Pool):
+    """A pool, or named parts of one. Without a size of its own it is its partitions, and the rest
+    if nobody else is.
+    """
+
+    partitions: dict[Name, PoolSpec] = Field(
+        default={},
+        description="named parts of the isolated pool, such as dpdk; elsewhere `isolated.dpdk`",
+    )
+
+    def _may_lack_size(self) -> bool:
+        return bool(self.partitions)
+
+
+class Pools(Model):
+    """Who gets which CPUs. Each online CPU is in exactly one pool; `isolated` takes the rest if
+    nobody else does.
+    """
+
+    reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
+    shared: PoolSpec | None = Field(
+        default=None, description="for containers that ask for shared CPUs beside exclusive ones"
+    )
+    isolated: Annotated[Isolated, Before(_pool_shorthand)] | None = Field(
+        default=None, description="for pods; exclusive CPUs come from here"
+    )
+    isolcpus: PoolSpec | None = Field(
+        default=None, description="isolated by the kernel and kept from the kubelet and its pods"
+    )
+    offlined: PoolSpec | None = Field(default=None, description="switched off to save power")
+
+
+class QosSets(Model):
+    """Where pods run by QoS class. They may overlap; together they have all CPUs of reserved,
+    shared, isolated.
+    """
+
+    best_effort: PoolSpec | None = Field(
+        default=None, description="for BestEffort pods; all CPUs if left out"
+    )
+    other: PoolSpec | None = Field(
+        default=None, description="for Burstable and Guaranteed pods; all CPUs if left out"
+    )
+
+
+class RuleSwitch(Model):
+    """A built-in rule switched off, or on, and the reason that whoever reads it later will ask
+    for.
+    """
+
+    disable: RuleName | None = Field(default=None, description="the rule that does not hold here")
+    enable: RuleName | None = Field(
+        default=None, description="the rule that holds here, though it is off by default"
+    )
+    because: Annotated[
+        str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])
+    ] = Field(description="why, for whoever reads it later")
+
+    def verify(self) -> None:
+        """Find what contradicts itself."""
+        if (self.disable is None) == (self.enable is None):
+            raise problem("rule_switch", "one of disable and enable")
+
+
+class DefaultSwitch(Model):
+    """A default switched off, or on where its platform has it off, and the reason."""
+
+    disable: DefaultName | None = Field(default=None, description="the default that is left out")
+    enable: DefaultName | None = Field(default=None, description="the default that is put in")
+    because: Annotated[str, Field(min_length=1, examples=["devices are given to pods by VFIO"])] = (
+        Field(description="why")
+    )
+
+    def verify(self) -> None:
+        """Find what contradicts itself."""
+        if (self.disable is None) == (self.enable is None):
+            raise problem("rule_switch", "one of disable and enable")
+
+
+class Workload(Model):
+    """Pods with exclusive CPUs that a node must have room for, by their sum; the simulator says
+    where each runs.
+    """
+
+    name: Name = Field(description="what messages call it")
+    cpus: Annotated[int, Field(ge=1)] = Field(description="exclusive CPUs of each pod")
+    pods: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="how many of them on each node"
+    )
+    pool: SetName = Field(
+        default="isolated", description="where their CPUs come from: isolated, or a partition of it"
+    )
+
+
+Rules = Annotated[tuple[RuleSwitch, ...], Listed]
+Defaults = Annotated[tuple[DefaultSwitch, ...], Listed]
+Workloads = Annotated[tuple[Workload, ...], Listed]
+#: The default order of goals; see docs/layout.md.
+GOAL_ORDER: tuple[GoalName, ...] = (
+    "fewest-moved",
+    "fewest-split-cores",
+    "locality",
+    "balance",
+    "most-isolated",
+)
+Objective = Annotated[tuple[GoalName, ...], Listed]

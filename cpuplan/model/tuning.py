@@ -1,0 +1,280 @@
+"""What an intent may set on its nodes beside the pools: kernel, kubelet, CRI-O, huge pages, network
+devices.
+"""
+
+from typing import Annotated, Any, Literal
+
+from cpuplan.model import Field, Model
+from cpuplan.model.document import Listed, Name, Quantity
+
+#: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to
+#: GRUB: these words go into boot loader files. None begins with a dash: what comes after `--` is
+#: for init.
+KernelArgument = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$",
+        form="one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read",
+    ),
+]
+HugePageSize = Annotated[
+    str,
+    Field(pattern=r"^[1-9][0-9]*(k|K|M|G)$", form="a size such as 2M or 1G", examples=["2M", "1G"]),
+]
+#: As udev prints it.
+PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
+#: What can be part of a device's name (kernel: dev_valid_name), and so no second line of a TuneD
+#: profile.
+INTERFACE = r"^[^\s/:\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
+Duration = Annotated[
+    str,
+    Field(
+        pattern=r"^([0-9]+(ms|s|m|h))+$",
+        form="a time with its unit, such as 5s or 1m30s",
+        examples=["5s"],
+    ),
+]
+_PciId = Annotated[
+    str,
+    Field(
+        pattern=PCI_ID,
+        form="0x and up to four hexadecimal digits, such as 0x8086",
+        examples=["0x8086"],
+    ),
+]
+_Interface = Annotated[
+    str, Field(pattern=INTERFACE, form="a device's name, without blanks, slashes and colons")
+]
+
+
+class Isolation(Model):
+    """What the kernel keeps away from the isolated pool."""
+
+    domain: bool = Field(
+        default=False,
+        description="isolcpus=domain: no load balancing. Pods without exclusive CPUs then pile up",
+    )
+    managed_irq: bool = Field(
+        default=True, description="isolcpus=managed_irq: interrupts of multi-queue devices"
+    )
+    nohz_full: bool = Field(
+        default=True, description="nohz_full=: no timer tick while one task runs"
+    )
+    rcu_nocbs: bool = Field(default=True, description="rcu_nocbs=: RCU callbacks run elsewhere")
+    irq_affinity: bool | None = Field(
+        default=None,
+        description="irqaffinity=: all other interrupts. Left out: yes on kubernetes, no on openshift (CRI-O does it)",
+    )
+    globally_disable_irq_load_balancing: bool = Field(
+        default=False,
+        description="openshift: irqbalance leaves the isolated CPUs alone at all times, not pod by pod",
+    )
+
+
+#: What may be set aside for daemons. CPUs are, by number, with the reserved pool: amounts of `cpu`
+#: change nothing then.
+Resource = Literal["cpu", "memory", "ephemeral-storage", "pid"]
+
+
+#: Policies of the topology manager that refuse what is not aligned. With them memory is too, as on
+#: OpenShift.
+ALIGNING = ("restricted", "single-numa-node")
+
+
+class ReservedMemory(Model):
+    """Memory that the memory manager leaves alone on a NUMA node."""
+
+    numa_node: Annotated[int, Field(ge=0)] = Field(description="the kernel's number")
+    memory: Quantity = Field(description="how much the memory manager leaves alone there")
+
+
+class Kubelet(Model):
+    """KubeletConfiguration, by its own names."""
+
+    cpu_manager_policy: Literal["static", "none"] = Field(
+        default="static",
+        description="static gives exclusive CPUs to Guaranteed pods that ask for whole ones",
+    )
+    cpu_manager_policy_options: dict[str, str] = Field(
+        default={},
+        description='of the static policy; values are text ("true"). On openshift see also docs/defaults.md',
+    )
+    cpu_manager_reconcile_period: Duration | None = Field(
+        default=None,
+        description="how often the kubelet sets containers' CPUs again. Left out: 5s on openshift",
+    )
+    topology_manager_policy: (
+        Literal["none", "best-effort", "restricted", "single-numa-node"] | None
+    ) = Field(
+        default=None,
+        description="how strictly a pod's CPUs, memory and devices are kept on one NUMA node. Left out: best-effort on "
+        "openshift, the kubelet's own (none) elsewhere",
+    )
+    topology_manager_scope: Literal["container", "pod"] | None = Field(
+        default=None,
+        description="what is aligned: each container by itself (the kubelet's default), or whole pods",
+    )
+    topology_manager_policy_options: dict[str, str] = Field(
+        default={}, description='options of the topology manager; values are text, such as "true"'
+    )
+    memory_manager_policy: Literal["None", "Static"] | None = Field(
+        default=None,
+        description="left out on openshift: Static where topologyManagerPolicy is restricted or single-numa-node; with "
+        "Static elsewhere, say the next three as the nodes have them",
+    )
+    kube_reserved: dict[Resource, str] | None = Field(
+        default=None,
+        description="set aside for kubelet and runtime. Left out: memory 500Mi on openshift",
+    )
+    system_reserved: dict[Resource, str] | None = Field(
+        default=None,
+        description="set aside for the system's daemons. Left out: memory 500Mi on openshift",
+    )
+    eviction_hard: dict[str, str] | None = Field(
+        default=None,
+        description="pods are evicted at once where less than this is left, by the kubelet's signals. Left out: the "
+        "kubelet's own thresholds, written out on openshift",
+    )
+    reserved_memory: Annotated[tuple[ReservedMemory, ...], Listed] = Field(
+        default=(), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
+    )
+    dynamic_resource_allocation: bool = Field(
+        default=False,
+        description="a DRA driver gives out CPUs and memory: the kubelet's own managers have the policy none",
+    )
+    configuration: dict[str, Any] = Field(
+        default={},
+        description="further fields of KubeletConfiguration, as they are; none that stands above by itself",
+    )
+
+
+class HugePages(Model):
+    """Huge pages of one size; on one NUMA node, or spread by the kernel over all."""
+
+    size: HugePageSize = Field(description="size of each page")
+    count: Annotated[int, Field(ge=0)] = Field(description="how many pages")
+    numa_node: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="on this NUMA node; spread over all if left out"
+    )
+
+
+class HugePagesSpec(Model):
+    """Huge pages set aside at boot."""
+
+    default_size: HugePageSize | None = Field(
+        default=None, description="what pods get that name no size"
+    )
+    pages: Annotated[tuple[HugePages, ...], Listed] = Field(
+        default=(), description="pages by size and place"
+    )
+
+
+class Kernel(Model):
+    """The kernel and its command line."""
+
+    real_time: bool = Field(default=False, description="openshift: kernelType realtime")
+    page_size: Literal["4k", "64k"] | None = Field(default=None, description="aarch64 on openshift")
+    extra_arguments: Annotated[tuple[KernelArgument, ...], Listed] = Field(
+        default=(), description="further boot arguments, one word each", examples=["audit=0"]
+    )
+
+
+class WorkloadHints(Model):
+    """What the workloads are like, by the names of PerformanceProfile."""
+
+    real_time: bool | None = Field(
+        default=None,
+        description="latency counts: boot arguments and sysctls against disturbance, for which checks and safety nets "
+        "are given up. Left out: yes on openshift, no elsewhere",
+    )
+    high_power_consumption: bool = Field(
+        default=False, description="no power saving that costs latency"
+    )
+    per_pod_power_management: bool = Field(
+        default=False, description="pods say how their CPUs save power"
+    )
+
+
+class Runtime(Model):
+    """CRI-O."""
+
+    handler: Name = Field(
+        default="high-performance",
+        description="name of the runtime handler whose pods may ask for CRI-O's CPU hooks; a RuntimeClass is for it. "
+        "Left out on kubernetes: only where there are shared CPUs, for nothing but sharing",
+    )
+    mixed_cpus: bool | None = Field(
+        default=None, description="left out: yes where there is a shared pool"
+    )
+    containers_limit: Annotated[int, Field(ge=0)] = Field(
+        default=256, description="containers of a node that may share"
+    )
+    shared_namespaces: Annotated[tuple[Name, ...], Listed] = Field(
+        default=(),
+        description="namespaces whose pods may ask for shared CPUs: written with the annotation that allows it",
+    )
+    annotate_pods: bool | None = Field(
+        default=None,
+        description="kubernetes: the API server adds the annotation by which CRI-O knows who shares "
+        "(MutatingAdmissionPolicy); false: pods bring it. Left out: yes from 1.32 on. OpenShift does it by itself",
+    )
+    exec_cpu_affinity: Literal["first", "none"] | None = Field(
+        default=None,
+        description="first: exec probes run on the container's first CPU; none: on all of them. Left out: first on "
+        "openshift, none elsewhere",
+    )
+
+
+class NetDevice(Model):
+    """Network devices that fit everything that is written here."""
+
+    interface_name: _Interface | None = Field(
+        default=None, description="* stands for any text; a leading ! for not"
+    )
+    vendor_id: _PciId | None = Field(
+        default=None, alias="vendorID", description="PCI vendor", examples=["0x8086"]
+    )
+    device_id: _PciId | None = Field(
+        default=None,
+        alias="deviceID",
+        description="PCI device, beside vendorID",
+        examples=["0x1593"],
+    )
+
+
+class Net(Model):
+    """Network devices, by the names of PerformanceProfile."""
+
+    user_level_networking: bool = Field(
+        default=False,
+        description="openshift: devices get as many queues as there are reserved CPUs",
+    )
+    devices: Annotated[tuple[NetDevice, ...], Listed] = Field(
+        default=(), description="only these; all if left out"
+    )
+    receive_packet_steering: bool = Field(
+        default=False,
+        description="openshift: received packets are worked on by the reserved CPUs (RPS), on virtual devices",
+    )
+    physical_device_rps: bool = Field(
+        default=False, description="openshift: on physical devices too"
+    )
+
+
+class OpenVSwitch(Model):
+    """Open vSwitch on the node."""
+
+    dpdk: bool = Field(
+        default=False,
+        description="openshift: its DPDK threads have the pool isolcpus to themselves",
+    )
+    load_balancing: bool = Field(
+        default=True, description="false: the scheduler does not move those threads"
+    )
+
+
+class HardwareTuning(Model):
+    """Highest CPU frequencies in kHz."""
+
+    isolated_cpu_freq: Annotated[int, Field(ge=1)] = Field(description="of isolated CPUs, in kHz")
+    reserved_cpu_freq: Annotated[int, Field(ge=1)] = Field(description="of reserved CPUs, in kHz")

@@ -1,0 +1,3 @@
+"""PerformanceProfiles: read as Intents, checked by the operator's rules, written from plans,
+proposed.
+"""

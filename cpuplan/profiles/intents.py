@@ -1,0 +1,250 @@
+"""PerformanceProfiles as Intents: what the node tuning operator is told, in cpuplan's words, at the
+profile's lines.
+
+The operator's defaults are written out where cpuplan's are others, so that the Intent gives the
+same outputs.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cpuplan import API_VERSION
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet.cluster import NODE_ROLE, Cluster
+from cpuplan.profiles import kubelet
+from cpuplan.profiles.api import ANNOTATION_PREFIX
+from cpuplan.profiles.model import PerformanceProfileSpec
+from cpuplan.profiles.retelling import Retelling
+from cpuplan.source import Field, Source
+
+ROLE = "machineconfiguration.openshift.io/role"
+_OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
+#: What the operator takes for yes: Go's ParseBool, or a list of its own. Other values are no, and
+#: it says nothing.
+_TRUE, _FALSE = ("1", "t", "T", "true", "TRUE", "True"), ("0", "f", "F", "false", "FALSE", "False")
+_SWITCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "enable-rps": (("true", "enable"), ("false", "disable"), ("net", "receivePacketSteering")),
+    "enable-physical-dev-rps": (("true",), ("false",), ("net", "physicalDeviceRps")),
+    "dra-resource-management": (_TRUE, _FALSE, ("kubelet", "dynamicResourceAllocation")),
+    "pause-reconcile": (("true",), ("false",), ("paused",)),
+}
+#: A word of the kernel command line; quotes keep blanks (kernel: lib/cmdline.c, next_arg).
+_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
+
+
+class Translation(NamedTuple):
+    """An Intent's data, and the field of the profile that each of its fields comes from."""
+
+    data: dict[str, Any]
+    places: dict[Field, Field]
+    diagnostics: list[Diagnostic]
+
+    def source(self, profile: Source) -> Source:
+        """The Intent as a document whose values stand where the profile has them."""
+        return profile.retold(self.data, self.places)
+
+
+def intent(
+    name: str, spec: PerformanceProfileSpec, source: Source, cluster: Cluster
+) -> Translation:
+    """The Intent of the profile `name`. Fields that the profile leaves out stay out, or are what
+    the operator takes.
+    """
+    made = Retelling(source)
+    _nodes(made, spec, cluster)
+    _cpus(made, spec)
+    _huge_pages(made, spec)
+    _kernel(made, spec)
+    _hints(made, spec)
+    _network(made, spec)
+    _annotations(made)
+    kubelet.add(made, spec)
+    data = {
+        "apiVersion": API_VERSION,
+        "kind": "Intent",
+        "metadata": {"name": name},
+        "spec": made.spec,
+    }
+    made.places["metadata", "name"] = ("metadata", "name")
+    return Translation(data, made.places, made.diagnostics)
+
+
+def _nodes(made: Retelling, spec: PerformanceProfileSpec, cluster: Cluster) -> None:
+    """The selector and the target. The operator takes the pool's role from the selector's key."""
+    nodes, named = spec.node_selector, role(spec.node_selector)
+    label = spec.machine_config_label or {}
+    if not label and named and cluster.pool not in ("", named):
+        label = {ROLE: named}
+    pool = spec.machine_config_pool_selector or cluster.pool_labels
+    target = {
+        "platform": "openshift",
+        "version": cluster.version,
+        "pool": cluster.pool or named or label.get(ROLE),
+        "nodeSelector": dict(nodes),
+        "machineConfigLabel": dict(label),
+        "machineConfigPoolSelector": dict(pool),
+    }
+    made.put("selector.matchLabels", dict(nodes), "nodeSelector")
+    made.put("targets", [{key: value for key, value in target.items() if value}], "nodeSelector")
+    made.places["spec", "targets", 0, "machineConfigLabel"] = ("spec", "machineConfigLabel")
+    made.places["spec", "targets", 0, "machineConfigPoolSelector"] = (
+        "spec",
+        "machineConfigPoolSelector",
+    )
+    if cluster.hosted:
+        made.spec["targets"][0]["controlPlaneTopology"] = "External"
+        made.spec["targets"][0]["mode"] = "performanceProfile"
+    elif cluster.partitioned:
+        topology: dict[str, Any] = {"cpuPartitioning": True}
+        # Of other topologies the operator asks nothing.
+        if cluster.control_plane_topology in ("HighlyAvailableArbiter", "SingleReplica"):
+            topology["controlPlaneTopology"] = cluster.control_plane_topology
+        if further := sorted(set(cluster.pools) - {"master", "worker", target["pool"]}):
+            topology["pinnedPools"] = further
+        made.spec["targets"][0].update(topology)
+
+
+def role(nodes: Mapping[str, str]) -> str | None:
+    """The name of the pool that a node selector stands for."""
+    keys = sorted(
+        (key for key in nodes if "/" in key), key=lambda key: (not key.startswith(NODE_ROLE), key)
+    )
+    return keys[0].partition("/")[2] if keys else None
+
+
+def _cpus(made: Retelling, spec: PerformanceProfileSpec) -> None:
+    """Pools and isolation. The operator takes no CPU that the profile does not name, so empty lists
+    stay.
+    """
+    cpu = spec.cpu
+    for name in ("reserved", "shared", "isolated", "offlined"):
+        cpus: CpuSet | None = getattr(cpu, name)
+        if cpus or name in ("reserved", "isolated"):
+            made.put(f"pools.{name}", {"cpus": str(cpus or ""), "wholeCores": False}, f"cpu.{name}")
+    if cpu.ovs_dpdk:
+        made.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
+        made.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
+        if made.annotations.get(ANNOTATION_PREFIX + _OVS_BALANCING) == "disable":
+            made.annotate(
+                ("openVSwitch", "loadBalancing"), False, ANNOTATION_PREFIX + _OVS_BALANCING
+            )
+    made.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
+    if spec.globally_disable_irq_load_balancing:
+        made.put(
+            "isolation.globallyDisableIrqLoadBalancing", True, "globallyDisableIrqLoadBalancing"
+        )
+
+
+def _huge_pages(made: Retelling, spec: PerformanceProfileSpec) -> None:
+    huge = spec.hugepages
+    if huge is None:
+        return
+    made.put(
+        "hugePages.defaultSize",
+        huge.default_hugepages_size or None,
+        "hugepages.defaultHugepagesSize",
+    )
+    if not huge.pages:
+        return
+    pages = [
+        {"size": page.size, "count": page.count}
+        | ({} if page.node is None else {"numaNode": page.node})
+        for page in huge.pages
+    ]
+    made.put("hugePages.pages", pages, "hugepages.pages")
+    for index in range(len(pages)):
+        origin = ("spec", "hugepages", "pages", index)
+        made.places["spec", "hugePages", "pages", index] = origin
+        for ours, theirs in (("size", "size"), ("count", "count"), ("numaNode", "node")):
+            made.places["spec", "hugePages", "pages", index, ours] = (*origin, theirs)
+
+
+def _kernel(made: Retelling, spec: PerformanceProfileSpec) -> None:
+    if spec.real_time_kernel:
+        made.put("kernel.realTime", spec.real_time_kernel.enabled, "realTimeKernel.enabled")
+    made.put("kernel.pageSize", spec.kernel_page_size or None, "kernelPageSize")
+    words: list[str] = []
+    for index, text in enumerate(spec.additional_kernel_args or ()):
+        for word in _WORD.findall(text):
+            if _is_reserved(spec, word):
+                made.put("isolation.irqAffinity", True, f"additionalKernelArgs.{index}")
+                continue
+            made.places["spec", "kernel", "extraArguments", len(words)] = (
+                "spec",
+                "additionalKernelArgs",
+                index,
+            )
+            words.append(word)
+    made.put("kernel.extraArguments", words or None, "additionalKernelArgs")
+
+
+def _is_reserved(spec: PerformanceProfileSpec, word: str) -> bool:
+    """Whether an argument sends interrupts to the reserved CPUs; with DPDK the operator chooses
+    others.
+    """
+    name, _, value = word.partition("=")
+    if name != "irqaffinity" or spec.cpu.ovs_dpdk:
+        return False
+    try:
+        return CpuSet.parse_kernel(value) == spec.cpu.reserved
+    except CpuSetError:
+        return False
+
+
+def _hints(made: Retelling, spec: PerformanceProfileSpec) -> None:
+    hints = spec.workload_hints
+    # An Intent mixes CPUs wherever there is a shared pool; the operator only where it is told to.
+    made.put("runtime.mixedCpus", bool(hints and hints.mixed_cpus), "workloadHints.mixedCpus")
+    if hints is None:
+        return
+    for name, value in (
+        ("realTime", hints.real_time),
+        ("highPowerConsumption", hints.high_power_consumption),
+        ("perPodPowerManagement", hints.per_pod_power_management),
+    ):
+        made.put(f"workloadHints.{name}", value, f"workloadHints.{name}")
+
+
+def _network(made: Retelling, spec: PerformanceProfileSpec) -> None:
+    net, tuning = spec.net, spec.hardware_tuning
+    if net and net.user_level_networking:
+        made.put("net.userLevelNetworking", True, "net.userLevelNetworking")
+        devices = [
+            device.model_dump(by_alias=True, exclude_none=True) for device in net.devices or ()
+        ]
+        made.put("net.devices", devices or None, "net.devices")
+    if tuning and tuning.isolated_cpu_freq and tuning.reserved_cpu_freq:
+        made.put(
+            "hardwareTuning.isolatedCpuFreq",
+            tuning.isolated_cpu_freq,
+            "hardwareTuning.isolatedCpuFreq",
+        )
+        made.put(
+            "hardwareTuning.reservedCpuFreq",
+            tuning.reserved_cpu_freq,
+            "hardwareTuning.reservedCpuFreq",
+        )
+
+
+def _annotations(made: Retelling) -> None:
+    """The operator's switches. Other annotations belong to whoever put them there."""
+    for name, (yes, no, path) in _SWITCHES.items():
+        if _is_yes(made, ANNOTATION_PREFIX + name, yes, no):
+            made.annotate(path, True, ANNOTATION_PREFIX + name)
+    if made.annotations.get(ANNOTATION_PREFIX + "exec-cpu-affinity") == "disable":
+        made.annotate(
+            ("runtime", "execCpuAffinity"), "none", ANNOTATION_PREFIX + "exec-cpu-affinity"
+        )
+
+
+def _is_yes(made: Retelling, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
+    value = made.annotations.get(annotation)
+    if value is not None and value not in (*yes, *no):
+        place = made.source.value_at(("metadata", "annotations", annotation))
+        field, expected = f"metadata.annotations.{annotation}", '"true" or "false"'
+        made.diagnostics.append(
+            diagnose("CP273", place, field=field, value=value or "empty", expected=expected)
+        )
+    return value in yes

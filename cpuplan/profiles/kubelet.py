@@ -1,0 +1,79 @@
+"""The kubelet of a PerformanceProfile: the snippet in its annotation, and what the operator writes
+over it.
+
+(pkg/performanceprofile/controller/performanceprofile/components/kubeletconfig of the node tuning
+operator.)
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.model.tuning import ALIGNING
+from cpuplan.profiles.api import SNIPPET
+from cpuplan.profiles.model import PerformanceProfileSpec
+from cpuplan.profiles.retelling import Retelling
+from cpuplan.profiles.snippet import Snippet
+from cpuplan.source import Position
+
+_FIELD = f"metadata.annotations.{SNIPPET}"
+_LEFT_TO_DRIVERS = dict.fromkeys(
+    ("cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy"),
+    "DRA drivers give out CPUs and memory",
+)
+
+
+def add(made: Retelling, spec: PerformanceProfileSpec) -> None:
+    """The snippet, then what the operator writes over it."""
+    policy = spec.numa.topology_policy if spec.numa else None
+    text = made.annotations.get(SNIPPET)
+    if text is not None:
+        place = made.source.value_at(("metadata", "annotations", SNIPPET))
+        drivers = bool(made.spec.get("kubelet", {}).get("dynamicResourceAllocation"))
+        overwritten = _LEFT_TO_DRIVERS if drivers else _overwritten(spec)
+        fields, problems = Snippet(place, _FIELD, overwritten, not drivers).fields(text)
+        made.diagnostics += problems
+        if not drivers:
+            made.diagnostics += _without_reservation(fields, policy, place)
+            _add_whole_cores(fields, policy)
+        if fields:
+            made.annotate(("kubelet",), {**made.spec.get("kubelet", {}), **fields}, SNIPPET)
+    if policy is not None:
+        # An empty policy reaches the KubeletConfiguration as it is, and the kubelet's default is
+        # none.
+        made.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
+        made.places["spec", "kubelet", "topologyManagerPolicy"] = ("spec", "numa", "topologyPolicy")
+
+
+def _without_reservation(
+    fields: dict[str, Any], policy: str | None, place: Position
+) -> Iterator[Diagnostic]:
+    """The Static memory manager where the operator reserves nothing for it: it does so by the
+    topology policy alone.
+    """
+    reserves = policy in ALIGNING and "reservedMemory" not in fields
+    static = policy in ALIGNING or fields.get("memoryManagerPolicy") == "Static"
+    if static and not reserves and not fields.get("reservedMemory"):
+        yield diagnose("CP278", place, field=_FIELD)
+
+
+def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
+    """The operator adds full-pcpus-only even to the option that no kubelet takes beside it; an
+    Intent does not.
+    """
+    options = fields.get("cpuManagerPolicyOptions", {})
+    if policy == "single-numa-node" and "distribute-cpus-across-cores" in options:
+        options.setdefault("full-pcpus-only", "true")
+
+
+def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
+    """Fields of a snippet that the operator writes over, and where it takes them from."""
+    found = {
+        "cpuManagerPolicy": "it is always static",
+        "cpuManagerReconcilePeriod": "it is always 5s",
+        "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
+        "reservedSystemCPUs": "it comes from spec.cpu.reserved",
+    }
+    if spec.numa and spec.numa.topology_policy in ALIGNING:
+        found["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
+    return found

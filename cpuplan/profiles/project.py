@@ -1,0 +1,82 @@
+"""Files to documents: all that a project's folder holds, PerformanceProfiles as the Intents that
+they stand for.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.read import documents, inputs, yaml
+from cpuplan.read.documents import Documents
+from cpuplan.read.files import FOLDERS, LOCK_NAME
+from cpuplan.source import Source
+
+#: The apiVersion of Kubernetes objects; see `profiles.reader`.
+_API_VERSION = re.compile(
+    r"v[0-9]+((alpha|beta)[0-9]+)?|[a-z0-9.-]+\.[a-z0-9.-]+/v[0-9]+((alpha|beta)[0-9]+)?|(apps|batch|policy|autoscaling)/v[0-9]+\w*"
+)
+
+
+def read(
+    root: Path, files: Iterable[Path], release: Callable[[], str] | None = None
+) -> tuple[Documents, list[Diagnostic]]:
+    """Read the documents of `files`; paths in diagnostics are relative to `root`.
+
+    Files below `root` must not be links that leave it. `release` is asked for that of
+    PerformanceProfiles, where no object beside them tells it; the newest one is assumed if it is
+    left out.
+    """
+    texts, refused = inputs.read_files(root, [path for path in files if path.name != LOCK_NAME])
+    return from_texts(texts, refused, release)
+
+
+def from_texts(
+    texts: Mapping[str, bytes],
+    refused: Sequence[Diagnostic] = (),
+    release: Callable[[], str] | None = None,
+) -> tuple[Documents, list[Diagnostic]]:
+    """The documents of files by name; `refused` says which further ones could not be read."""
+    diagnostics = [*refused]
+    sources: list[Source] = []
+    for name, data in texts.items():
+        found, problems = yaml.decode(name, data)
+        sources += found
+        diagnostics += problems
+    read_documents, problems = _documents(sources, release)
+    if diagnostics:
+        read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})
+    # A scalar that was refused as YAML is wrong as a value too: once is enough.
+    wrong = {diagnostic.position for diagnostic in diagnostics}
+    diagnostics += [problem for problem in problems if problem.position not in wrong]
+    if not sources and not diagnostics:
+        diagnostics.append(diagnose("CP109", path=" and ".join(f"{folder}/" for folder in FOLDERS)))
+    return read_documents, diagnostics
+
+
+def _documents(
+    sources: list[Source], release: Callable[[], str] | None
+) -> tuple[Documents, list[Diagnostic]]:
+    own = [source for source in sources if not _is_of_cluster(source)]
+    found, diagnostics = documents.from_sources(own)
+    if len(own) == len(sources):
+        return found, diagnostics
+    from cpuplan.profiles import reader as openshift
+
+    of_cluster = [source for source in sources if _is_of_cluster(source)]
+    profiles = openshift.read(of_cluster, release) if release else openshift.read(of_cluster)
+    together, problems = documents.by_name([*found.by_name.values(), *profiles.intents])
+    broken = found.broken | profiles.broken
+    return together._replace(broken=broken), [*diagnostics, *profiles.diagnostics, *problems]
+
+
+def _is_of_cluster(source: Source) -> bool:
+    """Whether a document is an object of a cluster, not of cpuplan, its apiVersion or kind misspelt
+    perhaps.
+    """
+    data: Any = source.data
+    version, kind = data.get("apiVersion"), data.get("kind")
+    if not isinstance(version, str) or not isinstance(kind, str) or kind in documents.KINDS:
+        return False
+    return bool(_API_VERSION.fullmatch(version)) and "cpuplan" not in version

@@ -1,0 +1,3 @@
+"""Intents from must-gathers: what OpenShift's performance profile creator is asked, answered as an
+Intent.
+"""

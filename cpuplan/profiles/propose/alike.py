@@ -1,0 +1,77 @@
+"""Whether one layout fits all nodes of a pool."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from cpuplan.cpuset import CpuSet, cpus_text
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.base import Machine
+from cpuplan.importers.documents import fold_names
+
+#: What a layout depends on: architecture, CPUs by NUMA node, cores. Not the kernel's core ids, nor
+#: memory or devices.
+Facts: TypeAlias = tuple[str, tuple[tuple[int, CpuSet], ...], tuple[CpuSet, ...]]
+
+
+def check(pool: str, machines: Sequence[tuple[str, Machine]]) -> Iterator[Diagnostic]:
+    """A diagnostic for each kind of nodes that is unlike the first one."""
+    kinds: dict[Facts, list[str]] = {}
+    for name, machine in machines:
+        kinds.setdefault(layout_facts(machine), []).append(name)
+    (first, alike), *others = kinds.items()
+    for facts, names in others:
+        found, wanted = next(_differences(facts, first))
+        yield diagnose(
+            "CP282", pool=pool, nodes=_names(names), found=found, first=_names(alike), wanted=wanted
+        )
+
+
+def models(machines: Iterable[Machine]) -> set[tuple[str | None, int | None]]:
+    """The CPU models (vendor, model number): boot arguments follow from them, and so documents keep
+    them apart.
+    """
+    return {(machine.vendor, machine.model_number) for machine in machines}
+
+
+def remarks(machines: Sequence[tuple[str, Machine]]) -> Iterator[str]:
+    """Nodes with another CPU model than the first node, and those whose cores have other ids."""
+    _, first = machines[0]
+    if names := [name for name, machine in machines if len(models((first, machine))) > 1]:
+        yield f"{_names(names)} and {machines[0][0]} have CPUs of different models; the layout is common to both"
+    if names := [name for name, machine in machines if machine.core_ids != first.core_ids]:
+        yield f"{_names(names)} and {machines[0][0]} number their cores in different ways; one list of CPUs fits both"
+
+
+def layout_facts(machine: Machine) -> Facts:
+    """What a layout depends on."""
+    nodes = tuple((node.id, node.cpus & machine.online) for node in machine.numa_nodes)
+    return machine.architecture, nodes, machine.siblings
+
+
+def _differences(one: Facts, other: Facts) -> Iterator[tuple[str, str]]:
+    """(what `one` has, what `other` has), most telling first."""
+    if one[0] != other[0]:
+        yield one[0], other[0]
+    nodes, others = dict(one[1]), dict(other[1])
+    if nodes.keys() != others.keys():
+        yield f"the NUMA nodes {_numbers(nodes)}", _numbers(others)
+    for node, cpus in nodes.items():
+        theirs = others.get(node, CpuSet())
+        mine, wanted = (
+            sum(core <= held for core in facts[2]) for held, facts in ((cpus, one), (theirs, other))
+        )
+        if mine != wanted:
+            yield f"{mine} cores on NUMA node {node}", str(wanted)
+        if cpus != theirs:
+            yield f"{cpus_text(cpus)} on NUMA node {node}", cpus_text(theirs)
+    core = next(core for core in one[2] if core not in other[2])
+    theirs = next((each for each in other[2] if each & core), CpuSet())
+    yield f"{cpus_text(core)} in one core", cpus_text(theirs)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(fold_names(names))
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))

@@ -1,0 +1,213 @@
+"""Which CPUs are reserved, offlined and isolated, when somebody says only how many.
+
+The order is the profile creator's, so that a layout which is right stays what it is: NUMA nodes by
+id, their cores by lowest CPU, sockets of one NUMA node in turns. Its counts are not: cores are the
+kernel's sibling sets here (it takes CPUs of one core_id in a NUMA node for siblings, also on two
+sockets), shares of NUMA nodes add up to what is asked for, and nodes without CPUs have none.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers.base import Machine
+
+
+class Wanted(NamedTuple):
+    """How many CPUs, and what matters for which. `save_power`: whole sockets are switched off
+    first.
+    """
+
+    reserved: int
+    offlined: int = 0
+    split: bool = False  # reserved CPUs from every NUMA node
+    disable_smt: bool = False  # nosmt: a core has one thread
+    save_power: bool = True
+
+
+class Choice(NamedTuple):
+    """A layout: every CPU that comes up is in one of the sets. `shares` are the reserved CPUs by
+    NUMA node.
+    """
+
+    reserved: CpuSet
+    isolated: CpuSet
+    offlined: CpuSet
+    shares: dict[int, CpuSet]
+
+
+def choose(machine: Machine, wanted: Wanted) -> Choice | Diagnostic:
+    """The layout of a machine, or why there is none."""
+    cores = _cores(machine, disable_smt=wanted.disable_smt)
+    cpus = union(cores)
+    problem = _problem(wanted, len(cpus)) or _core_problem(wanted, cores)
+    if problem:
+        return problem
+    nodes = _by_numa_node(machine, cores)
+    has_nodes = not (machine.kubelet and machine.kubelet.no_numa_nodes)
+    # else by number: what nosmt leaves, and where NUMA is not told
+    if has_nodes and cores == list(machine.siblings):
+        nodes = {node: _in_turns(machine, members) for node, members in nodes.items()}
+    reserved = (
+        _split(nodes, wanted.reserved) if wanted.split else _first(_all(nodes), wanted.reserved)
+    )
+    offlined = _offline(_by_socket(machine, cores), reserved, wanted)
+    shares = {node: held for node, members in nodes.items() if (held := union(members) & reserved)}
+    return Choice(reserved, cpus - reserved - offlined, offlined, shares)
+
+
+def _cores(machine: Machine, *, disable_smt: bool) -> list[CpuSet]:
+    """The cores as sets of CPUs that come up, ascending by lowest CPU. nosmt keeps all threads but
+    a core's first.
+    """
+    return [CpuSet((siblings.first,)) if disable_smt else siblings for siblings in machine.siblings]
+
+
+def _problem(wanted: Wanted, total: int) -> Diagnostic | None:
+    """Numbers that no machine of `total` CPUs has: isolated needs one too."""
+    if wanted.reserved < 1:
+        return diagnose(
+            "CP283",
+            problem=f"{wanted.reserved} CPUs for the system",
+            remedy="reserve at least 1 CPU",
+        )
+    if wanted.offlined < 0:
+        return diagnose(
+            "CP283", problem=f"{wanted.offlined} CPUs to switch off", remedy="ask for 0 or more"
+        )
+    if wanted.reserved + wanted.offlined >= total:
+        asked = f"{wanted.reserved} reserved and {wanted.offlined} offlined CPUs of {total} leave none for pods"
+        return diagnose("CP283", problem=asked, remedy=f"ask for at most {total - 1} together")
+    return None
+
+
+def _core_problem(wanted: Wanted, cores: Sequence[CpuSet]) -> Diagnostic | None:
+    """A number of reserved CPUs that no whole cores have together."""
+    sums = _sums(cores)[0]
+    if sums >> wanted.reserved & 1:
+        return None
+    total = sum(map(len, cores))
+    near = [count for count in range(1, total) if sums >> count & 1]
+    below = max((count for count in near if count < wanted.reserved), default=0)
+    above = min((count for count in near if count > wanted.reserved), default=0)
+    known = " or ".join(str(count) for count in (below, above) if count)
+    text = f"{wanted.reserved} reserved CPUs are no whole cores"
+    return diagnose(
+        "CP283",
+        problem=text,
+        remedy=f"reserve {known} CPUs: siblings of one core disturb each other",
+    )
+
+
+def _sums(cores: Sequence[CpuSet]) -> list[int]:
+    """For each place in `cores`: bit n is set when some of the cores from there on have n CPUs
+    together.
+    """
+    sums = [1]
+    for siblings in reversed(cores):
+        sums.append(sums[-1] | sums[-1] << len(siblings))
+    return sums[::-1]
+
+
+def _first(cores: Sequence[CpuSet], count: int) -> CpuSet:
+    """The first cores that have `count` CPUs together, earlier ones preferred. There must be
+    some.
+    """
+    sums = _sums(cores)
+    chosen = EMPTY
+    for place, siblings in enumerate(cores):
+        left = count - len(chosen) - len(siblings)
+        if left >= 0 and sums[place + 1] >> left & 1:
+            chosen |= siblings
+    return chosen
+
+
+def _split(nodes: dict[int, list[CpuSet]], count: int) -> CpuSet:
+    """As many cores from each NUMA node; one more from the first ones where that does not come out
+    even.
+
+    What a small node lacks comes from those after it, and, if these are full, from those before.
+    """
+    chosen = EMPTY
+    for target, cores in zip(_targets(nodes, count), nodes.values(), strict=True):
+        for siblings in cores:
+            if len(chosen) + len(siblings) <= target:
+                chosen |= siblings
+    rest = [siblings for siblings in _all(nodes) if not siblings <= chosen]
+    missing = count - len(chosen)
+    if _sums(rest)[0] >> missing & 1:
+        return chosen | _first(rest, missing)
+    return _first(_all(nodes), count)  # cores of unlike widths: what is taken cannot be completed
+
+
+def _targets(nodes: dict[int, list[CpuSet]], count: int) -> list[int]:
+    """How many CPUs the NUMA nodes up to each one should have together."""
+    widths = {len(siblings) for siblings in _all(nodes)}
+    width = max(widths) if count % max(widths) == 0 else 1
+    share, more = divmod(count // width, len(nodes))
+    return [width * (share * number + min(number, more)) for number in range(1, len(nodes) + 1)]
+
+
+def _offline(sockets: Sequence[Sequence[CpuSet]], reserved: CpuSet, wanted: Wanted) -> CpuSet:
+    """CPUs to switch off: sockets without a reserved CPU, then second threads, then whatever is
+    left.
+
+    A socket that sleeps as a whole saves most. A core that keeps its first thread loses little of
+    its throughput. Cores of a socket that share a core id stand together in `sockets`, and count as
+    threads of one for the creator.
+    """
+    chosen: list[int] = []
+    if wanted.save_power:
+        for socket in sockets:
+            if not union(socket) & reserved and len(union(socket)) <= wanted.offlined - len(chosen):
+                chosen += (cpu for threads in socket for cpu in threads)
+    cpus = [cpu for socket in sockets for threads in socket for cpu in threads]
+    firsts = CpuSet(threads.first for socket in sockets for threads in socket)
+    candidates = dict.fromkeys([*chosen, *(cpu for cpu in cpus if cpu not in firsts), *cpus])
+    return CpuSet([cpu for cpu in candidates if cpu not in reserved][: wanted.offlined])
+
+
+def _by_numa_node(machine: Machine, cores: Sequence[CpuSet]) -> dict[int, list[CpuSet]]:
+    """Cores by NUMA node that has some, ascending by id. A machine without NUMA is one node, 0."""
+    node_of = {cpu: node.id for node in machine.numa_nodes for cpu in node.cpus}
+    found: dict[int, list[CpuSet]] = {}
+    for siblings in cores:
+        found.setdefault(node_of.get(siblings.first, 0), []).append(siblings)
+    return dict(sorted(found.items()))
+
+
+def _in_turns(machine: Machine, cores: Sequence[CpuSet]) -> list[CpuSet]:
+    """Cores of a NUMA node in the order of their core ids' first CPUs.
+
+    Core ids repeat where a node has several sockets (AMD's NPS0): the sockets take turns then, as
+    the creator has it.
+    """
+    lowest: dict[int, int] = {}
+    for siblings in cores:
+        lowest.setdefault(_core_id(machine, siblings), siblings.first)
+    return sorted(cores, key=lambda siblings: (lowest[_core_id(machine, siblings)], siblings.first))
+
+
+def _core_id(machine: Machine, siblings: CpuSet) -> int:
+    """The kernel's id; where it knows none, one that no other core has."""
+    known = machine.core_ids.get(siblings.first, -1)
+    return known if known >= 0 else siblings.first - MAX_CPU - 1
+
+
+def _by_socket(machine: Machine, cores: Iterable[CpuSet]) -> list[list[CpuSet]]:
+    """The CPUs of each core id by socket, ascending by both: this is the order in which the creator
+    switches off.
+    """
+    found: dict[int, dict[int, CpuSet]] = {}
+    for siblings in cores:
+        socket = found.setdefault(machine.sockets.get(siblings.first, 0), {})
+        core_id = _core_id(machine, siblings)
+        socket[core_id] = socket.get(core_id, EMPTY) | siblings
+    return [
+        [found[socket][core_id] for core_id in sorted(found[socket])] for socket in sorted(found)
+    ]
+
+
+def _all(nodes: dict[int, list[CpuSet]]) -> list[CpuSet]:
+    return [siblings for cores in nodes.values() for siblings in cores]

@@ -1,0 +1,166 @@
+"""A must-gather as a cluster: its pools and nodes, and the machine of a node when it is asked
+for.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet import cluster
+from cpuplan.fleet.cluster import ClusterNode, MachineConfigPool
+from cpuplan.importers import data, must_gather
+from cpuplan.importers.base import Machine
+from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.naming import is_subdomain
+from cpuplan.profiles.propose import alike
+
+#: On a hosted cluster each node says in this label which node pool it is of (openshift/hypershift,
+#: api NodePoolLabel).
+NODE_POOL = "hypershift.openshift.io/nodePool"
+_POOLS = "cluster-scoped-resources/machineconfiguration.openshift.io/machineconfigpools"
+_VERSIONS = (
+    "cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml",
+    "cluster-scoped-resources/config.openshift.io/clusterversions.yaml",
+)
+
+
+class Dump:
+    """What a must-gather tells of a cluster. Snapshots of nodes are unpacked one by one, in memory.
+
+    Several images in one must-gather tell of one cluster: an object that two of them have must be
+    the same in both.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.diagnostics: list[Diagnostic] = []
+        self.remarks: list[str] = []
+        self.name: str | None = None
+        self._machines: dict[str, tuple[Machine | None, list[Diagnostic]]] = {}
+        self._objects: dict[tuple[str, str], dict[str, Any]] = {}
+        self._trees = (
+            [FolderTree(image) for image in must_gather.images(path)] if path.is_dir() else []
+        )
+        for tree in self._trees:
+            self._read(tree)
+        if not self._trees:
+            self.diagnostics.append(diagnose("CP124", path=path))
+        objects = list(self._objects.values())
+        self.pools: list[MachineConfigPool] = sorted(
+            cluster.told_pools(objects), key=lambda pool: pool.name
+        )
+        self.nodes: list[ClusterNode] = sorted(cluster.nodes(objects), key=lambda node: node.name)
+        if self._trees and not self.nodes:
+            self.remarks.append(
+                f"there are no Node objects ({must_gather.NODES}): they tell which nodes a pool has"
+            )
+        self.facts = cluster.facts(objects)
+        self.release = self.facts.version if "ClusterVersion" in self._kinds() else None
+        self.hosted = self._is_hosted()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no image of a must-gather at all, which is among the diagnostics."""
+        return not self._trees
+
+    def machine(self, name: str) -> Machine | None:
+        """The machine of a node; None, with an error among its `problems`, if the snapshot is
+        missing or damaged.
+        """
+        return self._node(name)[0]
+
+    def problems(self, name: str) -> list[Diagnostic]:
+        """What is wrong with a node's snapshot."""
+        return self._node(name)[1]
+
+    def _node(self, name: str) -> tuple[Machine | None, list[Diagnostic]]:
+        if name not in self._machines:
+            self._machines[name] = self._read_machine(name)
+        return self._machines[name]
+
+    def _read_machine(self, name: str) -> tuple[Machine | None, list[Diagnostic]]:
+        """From the first image that has a whole snapshot; others must tell of the same CPUs."""
+        problems: list[Diagnostic] = []
+        first: Machine | None = None
+        for tree in self._trees if is_subdomain(name) else ():
+            found: list[Diagnostic] = []
+            node = must_gather.read_node(tree, name, None, [], found)
+            if first is None and node is not None:
+                first, problems = node.machine, found
+            elif first is None:
+                problems += found
+            elif node is not None and alike.layout_facts(node.machine) != alike.layout_facts(first):
+                path = f"{tree.name}/{must_gather.snapshot_path(name)}"
+                problems.append(diagnose("CP286", path=path, kind="the CPUs of", name=name))
+        return first, problems or ([] if first else [diagnose("CP285", node=name, path=self.path)])
+
+    def _read(self, tree: FolderTree) -> None:
+        self.name = self.name or must_gather.cluster_name(tree)
+        for path in _paths(tree):
+            for item in _items(self._load(tree, path)):
+                self._add(item, f"{tree.name}/{path}")
+
+    def _load(self, tree: FolderTree, path: str) -> dict[str, Any]:
+        """The object in a file; {} if there is none. One that is damaged is an error: any node may
+        be in that pool.
+        """
+        text = tree.read(path)
+        try:
+            documents = data.parse(text) if text else []
+        except data.DataError as error:
+            self.diagnostics.append(diagnose("CP121", path=f"{tree.name}/{path}", problem=error))
+            return {}
+        return data.mapping(documents[0] if documents else None)
+
+    def _add(self, item: dict[str, Any], path: str) -> None:
+        name = data.mapping(item.get("metadata")).get("name")
+        kind = item.get("kind")
+        if not isinstance(kind, str) or not isinstance(name, str):
+            return
+        if not is_subdomain(name):
+            problem = f"no {kind} has such a name"
+            self.diagnostics.append(
+                diagnose("CP125", path=path, text=data.clip(name), problem=problem)
+            )
+            return
+        first = self._objects.setdefault((kind, name), item)
+        if _meaning(first) != _meaning(item):
+            self.diagnostics.append(diagnose("CP286", path=path, kind=kind, name=name))
+
+    def _kinds(self) -> set[str]:
+        return {kind for kind, _ in self._objects}
+
+    def _is_hosted(self) -> bool:
+        """Whether the control plane is elsewhere: then there are node pools in the place of
+        MachineConfigPools.
+        """
+        if ("Infrastructure", "cluster") in self._objects:
+            return self.facts.control_plane_topology == "External"
+        if self._trees:
+            self.remarks.append(
+                "there is no Infrastructure object: pools tell whether the control plane is elsewhere"
+            )
+        return not self.pools and any(NODE_POOL in node.labels for node in self.nodes)
+
+
+def _paths(tree: FolderTree) -> Iterator[str]:
+    yield from must_gather.INFRASTRUCTURES
+    yield from _VERSIONS
+    for folder in (_POOLS, must_gather.NODES):
+        yield from (f"{folder}/{name}" for name in tree.names(folder) if name.endswith(".yaml"))
+
+
+def _items(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The object, or those of a list, which need not say their kind."""
+    kind = str(found.get("kind", ""))
+    if not kind.endswith("List"):
+        return [found]
+    return [{"kind": kind.removesuffix("List"), **item} for item in data.items(found.get("items"))]
+
+
+def _meaning(item: dict[str, Any]) -> object:
+    """What of an object is looked at here: counters and times differ from one minute to the
+    next.
+    """
+    return cluster.told_pools([item]), list(cluster.nodes([item])), cluster.facts([item])

@@ -1,0 +1,65 @@
+"""Pools, nodes and their CPUs, to choose numbers by: `propose --list`."""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from cpuplan.emit import to_json as data_to_json
+from cpuplan.importers.base import Machine
+from cpuplan.profiles.propose.dump import Dump
+from cpuplan.profiles.propose.members import members, pool_names
+
+#: Nodes by pool, and machines by node; None where a snapshot cannot be read.
+Listing: TypeAlias = dict[str, dict[str, Machine | None]]
+
+
+def pools(dump: Dump) -> Listing:
+    """Every pool with all of its nodes, ascending by name."""
+    return {
+        name: {node.name: dump.machine(node.name) for node in members(dump, name).nodes}
+        for name in pool_names(dump)
+    }
+
+
+def to_json(found: Listing) -> str:
+    """NUMA nodes by the kernel's ids; CPU lists, and cores as the CPUs of each."""
+    return data_to_json({pool: _nodes(nodes) for pool, nodes in found.items()})
+
+
+def _nodes(nodes: dict[str, Machine | None]) -> dict[str, Any]:
+    return {name: machine and _machine(machine) for name, machine in nodes.items()}
+
+
+def _machine(machine: Machine) -> dict[str, Any]:
+    return {
+        "online": str(machine.online),
+        "offline": str(machine.offline),
+        "numaNodes": {
+            str(node.id): {
+                "cpus": str(node.cpus & machine.online),
+                "cores": [str(core) for core in machine.siblings if core <= node.cpus],
+            }
+            for node in machine.numa_nodes
+        },
+    }
+
+
+def to_text(found: Listing) -> str:
+    """A line for each pool, node and NUMA node."""
+    return "".join(f"{line}\n" for line in _lines(found))
+
+
+def _lines(found: Listing) -> Iterator[str]:
+    for pool, nodes in found.items():
+        yield f"pool {pool}: {len(nodes)} node{'' if len(nodes) == 1 else 's'}"
+        for name, machine in nodes.items():
+            if machine is None:
+                yield f"  {name}: not readable"
+                continue
+            smt = "SMT" if len(machine.siblings) < len(machine.online) else "no SMT"
+            offline = f", offline: {machine.offline}" if machine.offline else ""
+            yield f"  {name}: {len(machine.online)} CPUs, {len(machine.siblings)} cores, {smt}{offline}"
+            for node in machine.numa_nodes:
+                cores = " ".join(f"({core})" for core in machine.siblings if core <= node.cpus)
+                yield f"    NUMA node {node.id}: {node.cpus & machine.online or 'no CPUs'}"
+                if cores and smt == "SMT":
+                    yield f"      cores {cores}"

@@ -1,0 +1,80 @@
+"""Which nodes a pool has, as the machine config operator and the profile creator see it.
+
+Rules: openshift/machine-config-operator pkg/controller/node (pools of a node), and the creator's
+own for taints.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cpuplan.fleet.cluster import ClusterNode, MachineConfigPool
+from cpuplan.profiles.propose.dump import NODE_POOL, Dump
+from cpuplan.text import joined
+
+
+class Members(NamedTuple):
+    """The nodes of a pool, ascending by name, and remarks on nodes that its selector fits and that
+    it has not.
+    """
+
+    nodes: tuple[ClusterNode, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def pool_names(dump: Dump) -> list[str]:
+    """The pools of the cluster: node pools where it is hosted."""
+    if dump.hosted:
+        return sorted({node.labels[NODE_POOL] for node in dump.nodes if NODE_POOL in node.labels})
+    return [pool.name for pool in dump.pools]
+
+
+def members(dump: Dump, name: str) -> Members:
+    """The nodes of the pool `name`, which there is."""
+    if dump.hosted:
+        return Members(tuple(node for node in dump.nodes if node.labels.get(NODE_POOL) == name))
+    pool = next(each for each in dump.pools if each.name == name)
+    found: list[ClusterNode] = []
+    remarks: list[str] = []
+    for node in dump.nodes:
+        problem = _why_not(node, pool, dump.pools)
+        if problem is None:
+            found.append(node)
+        elif pool.selects(node.labels):
+            remarks.append(f"node {node.name} is not in pool {name}: {problem}")
+    return Members(tuple(found), tuple(remarks))
+
+
+def _why_not(
+    node: ClusterNode, pool: MachineConfigPool, pools: Sequence[MachineConfigPool]
+) -> str | None:
+    """Why a node is not a pool's; None if it is."""
+    if node.labels.get("kubernetes.io/os") == "windows":
+        return "it runs Windows"
+    fitting = [each.name for each in pools if not each.selects_all and each.selects(node.labels)]
+    custom = [name for name in fitting if name not in ("master", "worker")]
+    if len(custom) > 1:
+        return f"it fits several custom pools, {joined(custom)}"
+    if custom and "master" in fitting:
+        return f"a control plane node cannot be in the custom pool {custom[0]}"
+    # A custom pool is made of workers, so both selectors fit its nodes; a master may be a worker
+    # too.
+    owner = next(iter(custom or [name for name in ("master", "worker") if name in fitting]), None)
+    if owner != pool.name:
+        return f"it is in pool {owner}"
+    if any(pool.selects({key: value}) for key, value in node.taints.items()):
+        return "its taint keeps pods away"
+    return None
+
+
+def own_label(pool: MachineConfigPool, pools: Sequence[MachineConfigPool]) -> dict[str, str]:
+    """A label that only this pool has, by which a KubeletConfig finds it; empty where there is
+    none.
+
+    One whose key ends with the pool's name, if there are several, else the first.
+    """
+    others = [each.labels for each in pools if each.name != pool.name]
+    own = sorted(
+        item for item in pool.labels.items() if all(item not in labels.items() for labels in others)
+    )
+    named = [item for item in own if item[0].endswith(pool.name)]
+    return dict([*named, *own][:1])

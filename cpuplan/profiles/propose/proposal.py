@@ -1,0 +1,145 @@
+"""A must-gather and a request to an Intent, in order: the pool, its nodes, their machine, the CPUs,
+the document.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from cpuplan.diagnostics import Diagnostic, diagnose, errors
+from cpuplan.fleet.cluster import ClusterNode
+from cpuplan.importers.base import Machine
+from cpuplan.profiles.propose import alike, document
+from cpuplan.profiles.propose.choice import Choice, Wanted, choose
+from cpuplan.profiles.propose.dump import Dump
+from cpuplan.profiles.propose.members import members, own_label, pool_names
+from cpuplan.profiles.propose.request import Request
+
+
+class Proposal(NamedTuple):
+    """An Intent (None with errors), the layout in it, and what there is to say of both."""
+
+    intent: dict[str, Any] | None
+    choice: Choice | None = None
+    comments: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def propose(dump: Dump, request: Request) -> Proposal:
+    """The Intent for a pool's nodes. Options that exclude each other are the caller's
+    (`request.contradiction`).
+    """
+    if problem := _unknown_pool(dump, request.pool):
+        return Proposal(
+            None,
+            None,
+            (),
+            tuple(dump.remarks),
+            (*dump.diagnostics, *([] if dump.is_empty else [problem])),
+        )
+    found = members(dump, request.pool)
+    remarks = [*dump.remarks, *found.remarks]
+    machines = [
+        (node.name, machine) for node in found.nodes if (machine := dump.machine(node.name))
+    ]
+    problems = [
+        *dump.diagnostics,
+        *(problem for node in found.nodes for problem in dump.problems(node.name)),
+    ]
+    if not found.nodes:
+        problems.append(diagnose("CP281", pool=request.pool, path=dump.path))
+    if len(machines) < len(found.nodes) or not found.nodes:
+        return Proposal(None, None, (), tuple(remarks), tuple(problems))
+    problems += alike.check(request.pool, machines)
+    problems += _check_label(dump, request.pool)
+    choice = choose(machines[0][1], _wanted(request))
+    if isinstance(choice, Diagnostic):
+        problems.append(choice)
+    if isinstance(choice, Diagnostic) or errors(problems):
+        return Proposal(None, None, (), tuple(remarks), tuple(problems))
+    if not (dump.release or request.release):
+        remarks.append(
+            f"the must-gather does not tell OpenShift's release: {dump.facts.version} is taken (--release)"
+        )
+    remarks += _guesses(machines[0][1])
+    remarks += alike.remarks(machines)
+    remarks += _share_remarks(request, choice)
+    comments = _comments(request, choice, machines[0][1], found.nodes)
+    intent = document.intent(
+        dump, request, found.nodes, [machine for _, machine in machines], choice
+    )
+    return Proposal(intent, choice, comments, tuple(remarks), tuple(problems))
+
+
+def _wanted(request: Request) -> Wanted:
+    # Sockets that sleep answer late: with ultra-low latency, CPUs of all sockets stay.
+    save_power = request.power != "ultra-low-latency"
+    return Wanted(
+        request.reserved, request.offlined, request.split, request.disable_smt, save_power
+    )
+
+
+def _unknown_pool(dump: Dump, name: str) -> Diagnostic | None:
+    known = pool_names(dump)
+    if name in known:
+        return None
+    near = get_close_matches(name, known, n=1)
+    told = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    return diagnose(
+        "CP280", path=dump.path, kind="node pool" if dump.hosted else "pool", pool=name, hint=told
+    )
+
+
+def _check_label(dump: Dump, name: str) -> list[Diagnostic]:
+    """On a hosted cluster the node pool refers to the profile; elsewhere a label of the pool finds
+    it.
+    """
+    pool = next((each for each in dump.pools if each.name == name), None)
+    return (
+        [diagnose("CP284", pool=name)]
+        if pool and not dump.hosted and not own_label(pool, dump.pools)
+        else []
+    )
+
+
+def _guesses(machine: Machine) -> Iterable[str]:
+    """What the layout depends on and the snapshot does not tell."""
+    if not machine.core_ids:
+        yield "the snapshot does not tell cores: each CPU is taken for one"
+    if machine.kubelet and machine.kubelet.no_numa_nodes:
+        yield "the snapshot does not tell NUMA nodes: all CPUs are taken for node 0"
+
+
+def _share_remarks(request: Request, choice: Choice) -> Iterable[str]:
+    counts = {node: len(cpus) for node, cpus in choice.shares.items()}
+    if request.split and len(set(counts.values())) > 1:
+        told = ", ".join(f"{count} on node {node}" for node, count in counts.items())
+        yield f"{request.reserved} reserved CPUs cannot be split evenly over the NUMA nodes in whole cores: {told}"
+
+
+def _comments(
+    request: Request, choice: Choice, machine: Machine, nodes: tuple[ClusterNode, ...]
+) -> tuple[str, ...]:
+    """Why the CPUs are where they are: lines for the head of the document."""
+    count = len(nodes)
+    shares = "; ".join(f"NUMA node {node}: {cpus}" for node, cpus in choice.shares.items())
+    how = "split over the NUMA nodes" if request.split else "from the lowest NUMA node on"
+    told = [
+        f"Proposed for pool {request.pool} ({count} node{'s' if count > 1 else ''} like {nodes[0].name})",
+        f"reserved: {request.reserved} CPUs in whole cores, {how} ({shares})",
+    ]
+    if choice.offlined:
+        sockets = (
+            "" if request.power == "ultra-low-latency" else "sockets without reserved CPUs, then "
+        )
+        told.append(
+            f"offlined: {request.offlined} CPUs: {sockets}second threads of cores, then first ones"
+        )
+    if (nodes_count := len(machine.numa_nodes)) > document.MAX_NUMA_NODES:
+        told.append(
+            f"max-allowable-numa-nodes: with {nodes_count} NUMA nodes, the kubelet does not start without it"
+        )
+    if request.disable_smt and len(machine.siblings) < len(machine.online):
+        told.append("nosmt leaves the first thread of each core: the others are in no pool")
+    return tuple(told)

@@ -1,0 +1,121 @@
+"""PerformanceProfiles as they are, with the objects of their cluster beside them: checked, and
+taken as Intents.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from cpuplan.diagnostics import Diagnostic, diagnose, errors
+from cpuplan.fleet import cluster
+from cpuplan.model.intent import IntentSpec
+from cpuplan.profiles import bundles, crd, intents, rules
+from cpuplan.profiles.api import KIND
+from cpuplan.profiles.crd import Read
+from cpuplan.profiles.rules import Profile
+from cpuplan.read.documents import Document, validate
+from cpuplan.source import Source
+from cpuplan.text import joined
+
+
+class Profiles(NamedTuple):
+    """What profiles come to. `broken` names the Intents that could not be made."""
+
+    intents: list[Document]
+    diagnostics: list[Diagnostic]
+    broken: frozenset[tuple[str, str]]
+
+
+def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest) -> Profiles:
+    """The Intents of all PerformanceProfiles among `sources`; other objects tell of the cluster.
+
+    Where none tells its release, `release` is asked for it.
+    """
+    diagnostics: list[Diagnostic] = []
+    broken: set[tuple[str, str]] = set()
+    found: list[Read] = []
+    objects: list[Any] = []
+    for source, hosted in bundles.objects(sources, diagnostics):
+        data: Any = source.data
+        if data.get("kind") != KIND:
+            objects.append(data)
+            if data.get("kind") not in cluster.KINDS:
+                place = source.value_at(("kind",))
+                diagnostics.append(
+                    diagnose("CP275", place, kind=data.get("kind"), version=data.get("apiVersion"))
+                )
+            continue
+        one, problems = crd.profile(source)
+        diagnostics += problems
+        if one is None:
+            broken.add(("Intent", ""))
+        else:
+            found.append(one._replace(hosted=hosted))
+    made = []
+    for one in found:
+        document, problems = _intent(one, objects, found, release)
+        diagnostics += problems
+        if document is None:
+            broken.add(("Intent", one.profile.name))
+        else:
+            made.append(document)
+    return Profiles(made, diagnostics, frozenset(broken))
+
+
+def _intent(
+    one: Read, objects: list[Any], found: list[Read], release: Callable[[], str]
+) -> tuple[Document | None, list[Diagnostic]]:
+    """The Intent of a profile that breaks no rule."""
+    profile, source, whole, hosted = one
+    # Each NodePool of a hosted cluster names its own profile, and all of these select the workers.
+    others = [other.profile for other in found if other is not one and not (hosted or other.hosted)]
+    diagnostics = rules.check(profile, cluster.nodes(objects), others, whole=whole)
+    pools = cluster.matching(cluster.pools(objects), profile.spec.node_selector)
+    diagnostics += _check_pool(profile, pools, objects) if not hosted else ()
+    if not whole:
+        return None, diagnostics
+    pool_names = tuple(pool.name for pool in cluster.pools(objects))
+    facts = cluster.facts(objects, release)._replace(hosted=hosted, pools=pool_names)
+    if len(pools) == 1 and any(item.get("kind") == "MachineConfigPool" for item in objects):
+        facts = facts._replace(pool=pools[0].name, pool_labels=pools[0].labels)
+    translation = intents.intent(profile.name, profile.spec, source, facts)
+    diagnostics += translation.diagnostics
+    retold = translation.source(source)
+    spec, problems = (
+        validate(IntentSpec, retold, ("spec",)) if not errors(diagnostics) else (None, [])
+    )
+    # The CRD takes these values: they are nothing that an operator would refuse.
+    diagnostics += [
+        diagnose("CP277", problem.position, problem=problem.message, remedy=problem.remedy)
+        for problem in problems
+    ]
+    return (
+        None if spec is None else Document("Intent", profile.name, spec, retold, KIND)
+    ), diagnostics
+
+
+def _check_pool(
+    profile: Profile, pools: list[cluster.MachineConfigPool], objects: list[Any]
+) -> Iterator[Diagnostic]:
+    """Exactly one pool with labels, where the cluster's pools are told or built in; else cpuplan
+    writes the pool.
+    """
+    selected = profile.spec.node_selector
+    known = any(item.get("kind") == "MachineConfigPool" for item in objects)
+    built_in = intents.role(selected) in cluster.BUILT_IN
+    names = joined([pool.name for pool in pools]) or "no MachineConfigPool"
+    if (
+        len(pools) == 1
+        and not pools[0].labels
+        and profile.spec.machine_config_pool_selector is None
+    ):
+        names += ", which has no labels"
+    elif not (known or built_in) or len(pools) == 1:
+        return
+    selector = ", ".join(f"{key}={value}" for key, value in selected.items())
+    yield diagnose(
+        "CP271",
+        profile.at("nodeSelector"),
+        field="spec.nodeSelector",
+        selector=selector,
+        found=names,
+    )

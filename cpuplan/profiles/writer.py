@@ -1,0 +1,197 @@
+"""OpenShift, mode `performanceProfile`: the profile from which the node tuning operator makes
+everything else.
+
+`profiles.reader` reads it back: both ways lead to the same outputs. What an Intent can say and a
+profile cannot is a diagnostic, since the operator would do something else.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cpuplan import versions
+from cpuplan.components import chosen, kubelet, memory, mixedcpus
+from cpuplan.components.openshift import ovsdpdk
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.emit import to_json
+from cpuplan.fleet import targets
+from cpuplan.model.intent import IntentSpec
+from cpuplan.model.tuning import ALIGNING, Kubelet
+from cpuplan.plan import NodePlan
+from cpuplan.profiles.api import ANNOTATION_PREFIX, API_VERSION, KIND, SNIPPET
+from cpuplan.quantity import to_text
+from cpuplan.setting import of_component
+from cpuplan.source import Position
+
+MODE = "performanceProfile"
+#: Topology of a cluster whose control plane is in another one.
+HOSTED = "External"
+#: Fields of the kubelet that the operator sets by itself, whatever the snippet says; the others not
+#: beside DRA drivers.
+_POLICIES = ("cpuManagerPolicy", "topologyManagerPolicy")
+_OPERATORS = (*_POLICIES, "cpuManagerReconcilePeriod", kubelet.RESERVED_CPUS)
+
+
+def profile(plan: NodePlan, metadata: dict[str, Any]) -> dict[str, Any]:
+    """The PerformanceProfile of a plan with this metadata, and the annotations that the plan asks
+    for.
+    """
+    if annotations := _annotations(plan):
+        metadata = metadata | {"annotations": metadata.get("annotations", {}) | annotations}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": _spec(plan)}
+
+
+def _spec(plan: NodePlan) -> dict[str, Any]:
+    target, spec = plan.node_class.target, plan.spec
+    pool_labels = target.machine_config_pool_selector
+    body = {
+        "cpu": _cpu(plan),
+        "hardwareTuning": spec.hardware_tuning and spec.hardware_tuning.model_dump(by_alias=True),
+        "hugepages": _huge_pages(spec),
+        "realTimeKernel": {"enabled": True} if spec.kernel.real_time else None,
+        "kernelPageSize": spec.kernel.page_size,
+        "additionalKernelArgs": _arguments(plan),
+        "numa": {"topologyPolicy": chosen.topology_policy(plan)},
+        "net": _net(spec),
+        "globallyDisableIrqLoadBalancing": spec.isolation.globally_disable_irq_load_balancing,
+        "workloadHints": _hints(plan),
+        "machineConfigLabel": target.machine_config_label,
+        # The operator refuses several labels here, and takes all those of the pool by itself.
+        "machineConfigPoolSelector": pool_labels if len(pool_labels) == 1 else {},
+        "nodeSelector": targets.node_selector(target),
+    }
+    return {key: value for key, value in body.items() if value not in (None, False, [], {})}
+
+
+def _cpu(plan: NodePlan) -> dict[str, Any]:
+    names = ("reserved", "isolated", "shared", "offlined")
+    cpu: dict[str, Any] = {
+        name: str(plan.pool(name).cpus) for name in names if plan.pool(name).cpus
+    }
+    if dpdk := ovsdpdk.cpus(plan):
+        cpu["ovsDpdk"] = str(dpdk)
+    return cpu | ({"balanceIsolated": False} if plan.spec.isolation.domain else {})
+
+
+def _arguments(plan: NodePlan) -> list[str]:
+    """Those of the intent, and what no other field of a profile says."""
+    given = list(plan.spec.kernel.extra_arguments)
+    if plan.spec.isolation.irq_affinity and not ovsdpdk.cpus(plan):
+        given.append(f"irqaffinity={plan.pool('reserved').cpus}")
+    return given
+
+
+def _huge_pages(spec: IntentSpec) -> dict[str, Any]:
+    pages = [
+        {"size": page.size, "count": page.count}
+        | ({} if page.numa_node is None else {"node": page.numa_node})
+        for page in spec.huge_pages.pages
+    ]
+    default = spec.huge_pages.default_size or (pages[0]["size"] if pages else None)
+    return {"defaultHugepagesSize": default, "pages": pages} if default else {}
+
+
+def _net(spec: IntentSpec) -> dict[str, Any]:
+    if not spec.net.user_level_networking:
+        return {}
+    devices = [device.model_dump(by_alias=True, exclude_none=True) for device in spec.net.devices]
+    return {"userLevelNetworking": True} | ({"devices": devices} if devices else {})
+
+
+def _hints(plan: NodePlan) -> dict[str, bool]:
+    hints = plan.spec.workload_hints
+    return {
+        "realTime": chosen.real_time(plan),
+        "highPowerConsumption": hints.high_power_consumption,
+        "perPodPowerManagement": hints.per_pod_power_management,
+        "mixedCpus": mixedcpus.are_used(plan),
+    }
+
+
+def _annotations(plan: NodePlan) -> dict[str, str]:
+    spec = plan.spec
+    switches = {
+        "enable-rps": spec.net.receive_packet_steering,
+        "enable-physical-dev-rps": spec.net.physical_device_rps,
+        "dra-resource-management": spec.kubelet.dynamic_resource_allocation,
+    }
+    found = {ANNOTATION_PREFIX + name: "true" for name, on in switches.items() if on}
+    if not (
+        spec.net.receive_packet_steering
+        or versions.ships(plan.node_class.target, "profile.no_rps_by_default")
+    ):
+        found[ANNOTATION_PREFIX + "enable-rps"] = "false"
+    if spec.runtime.exec_cpu_affinity == "none":
+        found[ANNOTATION_PREFIX + "exec-cpu-affinity"] = "disable"
+    if ovsdpdk.cpus(plan) and not spec.open_v_switch.load_balancing:
+        found[ANNOTATION_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
+    if snippet := _snippet(plan):
+        found[SNIPPET] = to_json(snippet).strip()
+    return found
+
+
+def _snippet(plan: NodePlan) -> dict[str, Any]:
+    """The kubelet's fields that the operator would not set to the same by itself."""
+    fields = kubelet.configuration(of_component(kubelet.settings(plan), kubelet.NAME))
+    usual = kubelet.configuration(of_component(kubelet.settings(_usual(plan)), kubelet.NAME))
+    # The operator reserves memory on NUMA node 0 only, where it reserves any.
+    if chosen.topology_policy(plan) in ALIGNING:
+        reservation = {"memory": to_text(memory.reservation(plan))}
+        usual["reservedMemory"] = [{"numaNode": 0, "limits": reservation}]
+    operators = _POLICIES if plan.spec.kubelet.dynamic_resource_allocation else _OPERATORS
+    return {
+        name: value
+        for name, value in fields.items()
+        if usual.get(name) != value and name not in operators
+    }
+
+
+def _usual(plan: NodePlan) -> NodePlan:
+    """The plan with nothing said of the kubelet but the topology manager's policy, as a profile
+    says it.
+    """
+    policy = plan.spec.kubelet.topology_manager_policy
+    drivers = plan.spec.kubelet.dynamic_resource_allocation
+    plain = Kubelet(topology_manager_policy=policy, dynamic_resource_allocation=drivers)
+    return plan.with_spec(plan.spec.model_copy(update={"kubelet": plain}))
+
+
+def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+    """What the intent says and no profile can."""
+    if plan.node_class.target.mode != MODE:
+        return
+    for pool in ("reserved", "isolated"):
+        if not plan.pool(pool).cpus:
+            yield diagnose(
+                "CP564", locate(f"Intent/{plan.node_class.intent}:spec.pools.{pool}"), pool=pool
+            )
+    spec = plan.spec
+    drivers = spec.kubelet.dynamic_resource_allocation
+    rows = (
+        ("isolation.managedIrq", spec.isolation.managed_irq, True),
+        ("isolation.nohzFull", spec.isolation.nohz_full, True),
+        ("isolation.rcuNocbs", spec.isolation.rcu_nocbs, True),
+        ("kubelet.cpuManagerPolicy", spec.kubelet.cpu_manager_policy, "static"),
+        ("kubelet.cpuManagerReconcilePeriod", chosen.reconcile_period(plan), "5s"),
+        ("runtime.handler", spec.runtime.handler, "high-performance"),
+        ("runtime.containersLimit", spec.runtime.containers_limit, 256),
+        ("pools.isolcpus", str(plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)), ""),
+    )
+    for field, value, only in (*rows, *_labels(plan)):
+        if value != only and not (drivers and field.startswith("kubelet.")):
+            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            shown, wanted = (
+                str(item).lower() if isinstance(item, bool) else item for item in (value, only)
+            )
+            yield diagnose("CP548", position, field=field, value=shown, only=wanted)
+
+
+def _labels(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
+    """(field, labels, what a profile has) of labels of which the operator's webhook takes one."""
+    target = plan.node_class.target
+    for name, labels in (
+        ("nodeSelector", target.node_selector),
+        ("machineConfigLabel", target.machine_config_label),
+    ):
+        if len(labels) > 1:
+            shown = ", ".join(f"{key}={value}" for key, value in labels.items())
+            yield plan.node_class.target_field(name), shown, "one label"

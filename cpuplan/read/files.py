@@ -1,0 +1,61 @@
+"""Which files are the input of a project, and how it is said that one of them is not read."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan import files
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.source import Position
+
+#: Where documents are looked for, below the project's folder.
+FOLDERS = ("inventories", "intents")
+#: The solved layouts lie beside the intents and are read by `lock`.
+LOCK_NAME = "plan.lock.yaml"
+#: The catalogue of server models lies beside the sample's own inventories, and is no project's
+#: input.
+CATALOG = "inventories/catalog"
+
+
+class Inputs(NamedTuple):
+    """The YAML files of some folders, by name, and what of these could not be looked at: errors
+    (CP108 to CP112).
+    """
+
+    files: list[Path]
+    diagnostics: list[Diagnostic]
+
+
+def input_files(root: Path) -> Inputs:
+    """The YAML files under `inventories/` and `intents/`, the lock among them; not the
+    catalogue.
+    """
+    catalog = str(root / CATALOG)
+    found = files.list_files(*(root / folder for folder in FOLDERS), within=root)
+    paths = [path for path in found.files if not str(path).startswith(f"{catalog}{os.sep}")]
+    return Inputs(paths, [refusal(shown(root, path), error) for path, error in found.problems])
+
+
+def yaml_files(path: Path) -> Inputs:
+    """The YAML files at or under `path`, which somebody named; hidden ones only if `path` itself is
+    one.
+    """
+    if not os.path.isdir(path):
+        return Inputs([path], [])
+    found = files.list_files(path, within=path)
+    return Inputs(found.files, [refusal(str(each), error) for each, error in found.problems])
+
+
+def shown(root: Path, path: Path) -> str:
+    """What messages call a file: its name below the project, else as given."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def refusal(name: str, error: files.Unreadable) -> Diagnostic:
+    """The diagnostic of a file or folder that is not read."""
+    if isinstance(error, files.TooLarge):
+        return diagnose("CP112", path=name, problem=error.problem)
+    codes = {files.Outside: "CP110", files.Special: "CP111"}
+    return diagnose(
+        codes.get(type(error), "CP108"), Position(name, 1, 1), path=name, problem=error.problem
+    )

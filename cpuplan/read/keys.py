@@ -1,0 +1,47 @@
+"""Keys that nobody knows: what they were perhaps meant to be, and so what is not missing."""
+
+from typing import Any, NamedTuple
+
+from cpuplan.model import Model, jsonschema
+from cpuplan.read.names import FOLLOWS_FROM, did_you_mean, nearest
+from cpuplan.read.shapes import known_keys, resolve
+from cpuplan.source import Field
+
+
+class Unknown(NamedTuple):
+    """The remedy for a key, and the fields that are there once it is written right."""
+
+    hint: str
+    meant: frozenset[Field]
+
+
+def unknown(model: type[Model], top: Field, location: Field) -> Unknown:
+    """The key at `location` of a model's mapping, which stands at `top`."""
+    *parents, key = location
+    word, known = str(key), known_keys(model, tuple(parents))
+    if word.lower() in FOLLOWS_FROM:
+        return Unknown(did_you_mean(word, known), frozenset())
+    places = _elsewhere(model, word)
+    if len(places) in (1, 2):
+        shown = " or ".join(".".join(map(str, (*top, *place))) for place in places)
+        ways = [(*place, word) for place in places]
+        return Unknown(
+            f"write it under {shown}",
+            frozenset(way[:end] for way in ways for end in range(1, len(way) + 1)),
+        )
+    near = nearest(word, known)
+    return Unknown(did_you_mean(word, known), frozenset([(*parents, near)] if near else []))
+
+
+def _elsewhere(model: type[Model], key: str) -> list[Field]:
+    """The mappings of a document, two levels down, that know the key."""
+    whole = jsonschema.of_model(model)
+    found: list[Field] = []
+    todo: list[tuple[Field, dict[str, Any]]] = [((), whole)]
+    for path, schema in todo:
+        known = resolve(schema, whole).get("properties", {})
+        if key in known:
+            found.append(path)
+        if len(path) <= 1:
+            todo += [((*path, name), each) for name, each in known.items()]
+    return found

@@ -1,0 +1,1 @@
+"""What CRI-O and the kernel make of containers: cgroups, mixed CPUs, QoS sets."""

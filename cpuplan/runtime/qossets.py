@@ -1,0 +1,198 @@
+"""QoS sets: the CPUs on which BestEffort pods, and Burstable and Guaranteed ones, are meant to run,
+and where they do run with the mechanisms that exist (KEP-30, Per-QoS-Class CPU Affinity Hints,
+which no kubelet has built).
+
+BestEffort and Burstable pods have slices whose AllowedCPUs the kernel enforces. Guaranteed pods
+have none: exclusive CPUs come out of what reservedSystemCPUs leaves, and only
+strict-cpu-reservation keeps the others off the rest.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.pods.pod import CPU, Pod
+from cpuplan.kubelet.pods.qos import (
+    BEST_EFFORT,
+    BURSTABLE,
+    GUARANTEED,
+    is_equivalent_guaranteed,
+    pod_qos,
+)
+from cpuplan.kubelet.quantity import ZERO
+from cpuplan.kubelet.releases.features import Gates
+
+STATIC_POLICY = "static policy of the CPU manager"
+STRICT_RESERVATION = "strict-cpu-reservation"
+NOTHING = "nothing"
+SLICES = {BEST_EFFORT: "kubepods-besteffort.slice", BURSTABLE: "kubepods-burstable.slice"}
+
+#: Kinds of problems.
+OUTSIDE, OVERLAP, IGNORED, NOT_STARTED = "outside", "overlap", "ignored", "not started"
+
+
+class QosSets(NamedTuple):
+    """The seed's sets. `all` are the online CPUs; a set that is None has all of them."""
+
+    all: CpuSet
+    reserved: CpuSet = EMPTY
+    best_effort: CpuSet | None = None
+    other: CpuSet | None = None
+
+    def wanted(self, qos: str) -> CpuSet:
+        """Where pods of a class are meant to run: the seed's BE for BestEffort, OTHER for the
+        others.
+        """
+        chosen = self.best_effort if qos == BEST_EFFORT else self.other
+        return self.all if chosen is None else chosen & self.all
+
+    @property
+    def isolcpus(self) -> CpuSet:
+        """ALL - BE - OTHER."""
+        return self.all - self.wanted(BEST_EFFORT) - self.wanted(GUARANTEED)
+
+    @property
+    def hidden(self) -> CpuSet:
+        """The CPUs that no container may have exclusively: the plan's reservedSystemCPUs, without
+        shared ones.
+        """
+        return self.reserved | (self.all - self.wanted(GUARANTEED))
+
+    @property
+    def allocatable(self) -> int:
+        """CPUs by the seed: min(ALL - reserved, #OTHER)."""
+        return min(len(self.all - self.reserved), len(self.wanted(GUARANTEED)))
+
+    @property
+    def assignable(self) -> int:
+        """CPUs that the kubelet offers with `hidden` reserved: fewer than by the seed where OTHER
+        has reserved CPUs but not all. The seed's figure would then let the scheduler bind pods
+        whose exclusive CPUs do not exist.
+        """
+        return len(self.all - self.hidden)
+
+
+class Enforcement(NamedTuple):
+    """What a node has: a kubelet with the static policy or without, and drop-ins with AllowedCPUs
+    for the slices.
+    """
+
+    is_static: bool = True
+    strict_reservation: bool = True
+    slices: bool = True
+    cgroup_version: int = 2
+
+
+class Problem(NamedTuple):
+    """Why a container does not run as it is meant to, and the CPUs in question.
+
+    OUTSIDE: it also runs on CPUs that are not in its set. OVERLAP: on CPUs that others have
+    exclusively. IGNORED: its cpuset and its slice have no CPU in common, so the kernel takes the
+    slice alone. NOT_STARTED: on cgroup version 1 writing a cpuset fails that is not within the
+    slice's.
+    """
+
+    kind: str
+    cpus: CpuSet
+
+
+class Placement(NamedTuple):
+    """Where a container is meant to run, what the kubelet writes, where the kernel lets it run, and
+    who sees to it.
+    """
+
+    pod: str
+    container: str
+    qos: str
+    wanted: CpuSet
+    written: CpuSet
+    cpus: CpuSet
+    mechanism: str
+    problems: tuple[Problem, ...] = ()
+
+
+def place(
+    pods: Iterable[Pod], state: CPUState, sets: QosSets, enforcement: Enforcement, gates: Gates
+) -> list[Placement]:
+    """The cpuset of every container, with the kubelet's state as it is now; the state is not used
+    without the static policy, where the kubelet writes no cpusets.
+    """
+    placed = []
+    for pod in pods:
+        qos = pod_qos(pod, gates)
+        taken = _exclusive_of_others(state, pod.uid) if enforcement.is_static else EMPTY
+        for container in pod.all_containers:
+            own = state.cpus_of(pod.uid, container.name) if enforcement.is_static else None
+            pool = CpuSet.from_bits(state.default) if enforcement.is_static else sets.all
+            written = pool if own is None else CpuSet.from_bits(own)
+            mechanism = STATIC_POLICY if own is not None else _mechanism(enforcement)
+            meant = Placement(
+                pod.uid, container.name, qos, sets.wanted(qos), written, written, mechanism
+            )
+            placed.append(_enforce(meant, taken, _slice_limit(qos, sets, enforcement), enforcement))
+    return placed
+
+
+def _exclusive_of_others(state: CPUState, pod: str) -> CpuSet:
+    """The exclusive CPUs of other pods."""
+    bits = 0
+    for uid, containers in state.entries.items():
+        for cpus in containers.values():
+            bits |= cpus if uid != pod else 0
+    return CpuSet.from_bits(bits)
+
+
+def _mechanism(enforcement: Enforcement) -> str:
+    """What keeps a container without CPUs of its own off some, where its pod has no slice."""
+    return (
+        STRICT_RESERVATION if enforcement.is_static and enforcement.strict_reservation else NOTHING
+    )
+
+
+def _enforce(
+    meant: Placement, taken: CpuSet, limit: CpuSet | None, enforcement: Enforcement
+) -> Placement:
+    """What the kernel makes of the cpuset that was written, and what is wrong with it."""
+    problems = []
+    cpus, mechanism = meant.written, meant.mechanism
+    if limit is not None:
+        mechanism = f"AllowedCPUs of {SLICES[meant.qos]}"
+        if enforcement.cgroup_version == 1 and not cpus <= limit:
+            problems.append(Problem(NOT_STARTED, cpus - limit))
+        elif cpus.isdisjoint(limit):
+            problems.append(Problem(IGNORED, cpus))
+        cpus = (cpus & limit) or limit
+    if stray := cpus - meant.wanted:
+        problems.append(Problem(OUTSIDE, stray))
+    if both := cpus & taken:
+        problems.append(Problem(OVERLAP, both))
+    return meant._replace(cpus=cpus, mechanism=mechanism, problems=tuple(problems))
+
+
+def _slice_limit(qos: str, sets: QosSets, enforcement: Enforcement) -> CpuSet | None:
+    """The CPUs of the class's slice; None where nothing limits it."""
+    chosen = sets.best_effort if qos == BEST_EFFORT else sets.other
+    if qos not in SLICES or not enforcement.slices or chosen is None:
+        return None
+    return sets.wanted(qos)
+
+
+def check_core_resource(pod: Pod, resource: str) -> list[tuple[str, str]]:
+    """The seed's variant 2: cores that are counted by an extended resource, as AVX cores.
+    (container, what is wrong).
+
+    A container that takes such cores must take as many CPUs, in a Guaranteed pod: so it has them
+    exclusively.
+    """
+    found = []
+    for container in pod.all_containers:
+        cores = container.requests.get(resource, ZERO)
+        if not cores.nano:
+            continue
+        cpus = container.requests.get(CPU, ZERO)
+        if cpus.nano != cores.nano:
+            found.append((container.name, f"takes {cores} {resource} but {cpus} CPUs"))
+        if not all(map(is_equivalent_guaranteed, pod.all_containers)):
+            found.append((container.name, f"takes {resource} in a pod that is not Guaranteed"))
+    return found

@@ -1,0 +1,48 @@
+"""A setting: one fact that a component of the node must be told. The second waist of the
+compiler.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias, Union
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Reason
+
+#: What a setting says. A CpuSet is compared as a set and printed as the component reads it. True
+#: for a kernel argument without a value.
+Value: TypeAlias = Union[bool, int, float, str, CpuSet, "tuple[Value, ...]", "dict[str, Value]"]
+
+
+class Setting(NamedTuple):
+    """(component, key, value, reasons). Emitting, explaining and checking all read this and nothing
+    else.
+    """
+
+    component: str
+    key: str
+    value: Value
+    reasons: tuple[Reason, ...]
+
+
+def of_component(settings: Iterable[Setting], component: str) -> list[Setting]:
+    """One component's settings, in their order."""
+    return [setting for setting in settings if setting.component == component]
+
+
+def names_cpu(value: Value, cpu: int) -> bool:
+    """Whether a value is, or holds, a CPU set with `cpu` in it."""
+    return any(cpu in cpus for cpus in cpu_sets(value))
+
+
+def cpu_sets(value: Value) -> Iterator[CpuSet]:
+    """The CPU sets that a value is, or holds."""
+    if isinstance(value, CpuSet):
+        yield value
+    elif isinstance(value, dict | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from cpu_sets(item)
+
+
+def values(settings: Iterable[Setting], component: str) -> dict[str, Value]:
+    """The values of one component's settings, by key."""
+    return {setting.key: setting.value for setting in settings if setting.component == component}

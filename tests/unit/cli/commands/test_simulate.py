@@ -1,0 +1,293 @@
+"""`cpuplan simulate`, and KubeletConfigurations in `cpuplan validate`, as a user runs them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.projects import make_project, plain_environment, run_in
+
+Capture = pytest.CaptureFixture[str]
+
+PODS = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: dpdk}
+spec:
+  replicas: 2
+  template:
+    spec:
+      containers:
+      - name: main
+        resources: {limits: {cpu: 4, memory: 1Gi}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: system}
+spec:
+  template:
+    spec:
+      containers:
+      - name: main
+        securityContext: {runAsUser: 0644}
+"""
+TABLE = """\
+worker-0: 3 pods admitted
+POD             CONTAINER  QOS         CPUS                  MEMORY OF NODES
+default/dpdk-0  main       Guaranteed  1-2,9-10              any
+default/dpdk-1  main       Guaranteed  5-6,13-14             any
+system/agent    main       BestEffort  (0,3-4,7-8,11-12,15)  any
+CPUs in brackets are shared with all other containers without CPUs of their own
+left for exclusive use: CPUs 3,7,11,15; the largest request that would be admitted is 4
+  NUMA node 0: 2 CPUs (3,11), largest request 2
+  NUMA node 1: 2 CPUs (7,15), largest request 2
+"""
+REFUSED = PODS.replace("replicas: 2", "replicas: 3").replace("cpu: 4", "cpu: 5")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two nodes with two NUMA nodes of eight CPUs, two of each reserved."""
+    plain_environment(monkeypatch)
+    folder = make_project(tmp_path / "project")
+    with (folder / "intents/main.yaml").open("a") as intent:
+        intent.write("  kubelet:\n    topologyManagerPolicy: best-effort\n")
+    (folder / "pods.yaml").write_text(PODS)
+    (folder / "refused.yaml").write_text(REFUSED)
+    return folder
+
+
+def test_a_node_is_drawn_and_told(project: Path, capsys: Capture) -> None:
+    code, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert (code, err) == (0, "")
+    assert "│ R  0  8│A  1  9│A  2 10│I  3 11" in out
+    assert " A  default/dpdk-0 main  4 CPUs  1-2,9-10\n" in out
+    assert out.endswith(f"\n{TABLE}")
+
+
+def test_workloads_are_the_pods_where_no_others_are_named(project: Path, capsys: Capture) -> None:
+    code, _, err = run_in(project, ["simulate", "worker-0"], capsys)
+    assert code == 2
+    assert "name a file with manifests, too: intent main has no workloads" in err
+    intent = project / "intents/main.yaml"
+    workloads = "  workloads:\n  - {name: upf, cpus: 4, pods: 2}\n  - {name: log, cpus: 2}\n"
+    intent.write_text(intent.read_text() + workloads)
+    code, out, err = run_in(project, ["simulate", "worker-0"], capsys)
+    assert (code, err) == (0, "")
+    assert "room for workload upf: 2 pods with 4 CPUs each, from isolated\n" in out
+    assert "room for workload log: a pod with 2 CPUs, from isolated\n" in out
+    assert (
+        " A  upf-1 main  4 CPUs  1-2,9-10\n B  upf-2 main  4 CPUs  5-6,13-14\n C  log-1 main  2 CPUs  3,11\n"
+        in out
+    )
+    assert run_in(project, ["simulate", "main", "--any-order"], capsys)[0] == 0
+
+
+def test_what_is_refused_is_told_in_the_kubelets_words(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["simulate", "worker-0", "refused.yaml"], capsys)
+    assert code == 1
+    assert (
+        "refused: default/dpdk-2: UnexpectedAdmissionError: Allocate failed due to not enough cpus available"
+        in out
+    )
+
+
+def test_a_fleet_takes_what_one_node_does_not(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["simulate", "refused.yaml"], capsys)
+    assert code == 0
+    assert "worker-0: 3 pods admitted" in out
+    assert "worker-1: 2 pods admitted" in out
+    code, out, _ = run_in(project, ["simulate", "refused.yaml", "--each"], capsys)
+    assert code == 1
+    assert "worker-0, worker-1: 3 pods admitted, 1 refused" in out
+
+
+def test_names_of_classes_and_intents(project: Path, capsys: Capture) -> None:
+    for name in ("main", "main-small", "lab/main"):
+        code, out, _ = run_in(project, ["simulate", name, "pods.yaml", "--each"], capsys)
+        assert code == 0
+        assert "worker-0, worker-1: 3 pods admitted" in out
+    code, _, err = run_in(project, ["simulate", "mian", "pods.yaml"], capsys)
+    assert code == 2
+    assert "CP250" in err
+    assert "main" in err
+    assert run_in(project, ["simulate", "worker-0"], capsys)[0] == 2
+    assert run_in(project, ["simulate", "worker-0", "none.yaml"], capsys)[0] == 2
+
+
+def test_json_for_programs(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(
+        project, ["simulate", "worker-0", "refused.yaml", "--any-order", "--format", "json"], capsys
+    )
+    data = json.loads(out)
+    assert code == 1
+    (node,) = data["nodes"]
+    assert [bool(pod["refused"]) for pod in node["pods"]] == [False, False, True, False]
+    assert node["pods"][0]["containers"] == [
+        {"name": "main", "cpus": "1-3,9-10", "exclusive": True, "memoryNodes": []}
+    ]
+    assert node["left"]["largest"] == 2
+    assert [order["proven"] for order in data["orders"]] == [False]
+    assert data["diagnostics"] == []
+
+
+def test_any_order(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["simulate", "main", "pods.yaml", "--any-order"], capsys)
+    assert code == 0
+    assert "all 3 pods are admitted in every order of arrival" in out
+    code, out, _ = run_in(project, ["simulate", "main", "refused.yaml", "--any-order"], capsys)
+    assert code == 1
+    assert "in this order of arrival the last pod is refused:" in out
+
+
+def test_from_state_files(project: Path, capsys: Capture) -> None:
+    from cpuplan import pipeline
+    from cpuplan.simulate import admission
+    from cpuplan.simulate.planned import planned
+
+    plan, _ = pipeline.solve(pipeline.load(project))
+    kubelet = planned(plan.by_node["lab", "worker-0"]).start()
+    admission.run(kubelet, [admission.probe(6, "running")])
+    (project / "cpu_manager_state").write_text(kubelet.stop().cpu_state or "")
+    arguments = ["simulate", "worker-0", "pods.yaml", "--state", "cpu_manager_state"]
+    code, out, _ = run_in(project, arguments, capsys)
+    assert code == 1
+    assert "refused: default/dpdk-1" in out
+    assert run_in(project, [*arguments[:1], *arguments[2:]], capsys)[0] == 2
+    (project / "cpu_manager_state").write_text("{}")
+    code, _, err = run_in(project, arguments, capsys)
+    assert code == 1
+    assert (
+        "error[CP701]: the kubelet of class main-small in cluster lab does not start: start cpu manager error"
+        in err
+    )
+
+
+def test_what_goes_wrong_with_other_pods_is_told_too(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    options = '{distribute-cpus-across-numa: "true", full-pcpus-only: "true"}'
+    intent.write_text(f"{intent.read_text()}    cpuManagerPolicyOptions: {options}\n")
+    inventory = project / "inventories/site.yaml"
+    inventory.write_text(
+        inventory.read_text().replace(
+            "coresPerSocket: 4", "coresPerSocket: 16\n    numaNodesPerSocket: 4"
+        )
+    )
+    code, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert code == 0
+    assert "worker-0: 3 pods admitted" in out
+    assert "warning[CP706]" in err
+
+
+def test_a_kubelet_that_does_not_start_takes_no_pods(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    intent.write_text(f"{intent.read_text()}    configuration: {{oomScoreAdj: 5000}}\n")
+    code, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert (code, out) == (1, "")
+    assert "error[CP703]" in err
+
+
+def test_a_picture(project: Path, capsys: Capture) -> None:
+    code, _, _ = run_in(project, ["simulate", "worker-0", "pods.yaml", "--svg", "node.svg"], capsys)
+    assert code == 0
+    assert "default/dpdk-1 main" in (project / "node.svg").read_text()
+    assert run_in(project, ["simulate", "pods.yaml", "--svg", "node.svg"], capsys)[0] == 2
+
+
+KUBELET = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+def test_kubelet_configurations_need_no_project(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "kubelet.yaml").write_text(KUBELET)
+    code, _, err = run_in(tmp_path, ["validate", "kubelet.yaml"], capsys)
+    assert (code, err) == (0, "valid for the kubelet\n")
+    (tmp_path / "kubelet.yaml").write_text(KUBELET + "featureGates: {CPUManager: true}\n")
+    assert run_in(tmp_path, ["validate", "kubelet.yaml"], capsys)[0] == 1
+    assert (
+        run_in(tmp_path, ["validate", "kubelet.yaml", "--target", "kubernetes/1.32"], capsys)[0]
+        == 0
+    )
+    code, _, err = run_in(
+        tmp_path, ["validate", "kubelet.yaml", "--target", "kubernetes/1.5"], capsys
+    )
+    assert code == 2
+    assert "kubernetes/1.27 to 1.37" in err
+
+
+def test_a_kubelet_configuration_beside_the_project_is_for_its_release(
+    project: Path, capsys: Capture
+) -> None:
+    (project / "kubelet.yaml").write_text(KUBELET + "featureGates: {MemoryManager: true}\n")
+    code, _, err = run_in(project, ["validate", "kubelet.yaml"], capsys)
+    assert (code, err) == (
+        0,
+        "valid: 2 nodes in 1 class, each with a layout\n",
+    )
+
+
+def test_compiling_says_once_what_the_nodes_will_refuse(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    intent.write_text(intent.read_text().replace("cores: 1", "cores: 2"))
+    code, _, err = run_in(project, ["compile"], capsys)
+    assert code == 0
+    assert "warning[CP707]: reservedSystemCPUs changed" in err
+    code, _, err = run_in(project, ["compile"], capsys)
+    assert (code, "CP707" in err) == (0, False)
+
+
+def many(project: Path, nodes: str, replicas: int) -> None:
+    site = project / "inventories/site.yaml"
+    site.write_text(site.read_text().replace("worker-[0-1]", nodes))
+    (project / "pods.yaml").write_text(PODS.replace("replicas: 2", f"replicas: {replicas}"))
+
+
+def test_nodes_that_come_out_alike_are_told_once(project: Path, capsys: Capture) -> None:
+    """Three pods fill a node, so three nodes are full, one has two pods, and the rest has its own
+    agent only.
+    """
+    many(project, "worker-[00-19]", 11)
+    code, out, _ = run_in(project, ["simulate", "pods.yaml"], capsys)
+    assert code == 0
+    assert "\nworker-03: 3 pods admitted\n" in out
+    assert out.startswith(
+        "worker-00, worker-01, worker-02: 4 pods admitted each\nas on worker-00; the others have pods"
+    )
+    assert "worker-04, worker-05, worker-06, worker-07 and 12 more: 1 pod admitted each\n" in out
+    assert out.endswith("\n20 nodes: 31 pods admitted\n")
+    assert len(out.splitlines()) < 40
+    data = json.loads(run_in(project, ["simulate", "pods.yaml", "--format", "json"], capsys)[1])
+    assert [each["count"] for each in data["nodes"]] == [3, 1, 16]
+    assert len(data["nodes"][2]["nodes"]) == 16
+
+
+def test_verbose_tells_every_node_and_pod(project: Path, capsys: Capture) -> None:
+    many(project, "worker-[00-19]", 70)
+    _, out, _ = run_in(project, ["simulate", "pods.yaml"], capsys)
+    assert (
+        "refused by every node (10):\n  default/dpdk-60 and 9 more like it: UnexpectedAdmissionError"
+        in out
+    )
+    assert "20 nodes: 80 pods admitted, 10 refused" in out
+    _, out, _ = run_in(project, ["simulate", "pods.yaml", "-v"], capsys)
+    assert all(f"\nworker-{number:02}: 4 pods admitted\n" in f"\n{out}" for number in range(20))
+    assert all(f"  default/dpdk-{number}: Unexpected" in out for number in range(60, 70))
+    data = json.loads(
+        run_in(project, ["simulate", "pods.yaml", "--format", "json", "-v"], capsys)[1]
+    )
+    assert (len(data["nodes"]), len(data["refused"])) == (20, 10)
+
+
+def test_equal_nodes_of_two_clusters_are_told_once(project: Path, capsys: Capture) -> None:
+    site = project / "inventories/site.yaml"
+    text = site.read_text()
+    site.write_text(
+        text
+        + text[text.index("---\n") :]
+        .replace("cluster: lab", "cluster: far")
+        .replace("lab\n", "far\n")
+    )
+    _, out, _ = run_in(project, ["simulate", "pods.yaml", "--each"], capsys)
+    assert out.startswith(
+        "far/worker-0, far/worker-1, lab/worker-0, lab/worker-1: 3 pods admitted each\n"
+    )

@@ -1,0 +1,92 @@
+"""Feature gates and policy options by version."""
+
+import pytest
+
+from cpuplan.kubelet.config.defaults import set_defaults
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.releases.features import Gates, set_gates, specs
+from cpuplan.kubelet.releases.policyoptions import StaticPolicyOptions, static_policy_options
+
+RESIZE = "InPlacePodLevelResourcesVerticalScaling"
+
+
+@pytest.mark.parametrize(
+    ("version", "given", "message"),
+    [
+        ((1, 36), {"Nope": True}, "unrecognized feature gate: Nope"),
+        ((1, 36), {"MemoryManager": True}, "unrecognized feature gate: MemoryManager"),
+        (
+            (1, 36),
+            {"CPUManagerPolicyOptions": False},
+            "cannot set feature gate CPUManagerPolicyOptions to false, feature is locked to true",
+        ),
+        (
+            (1, 36),
+            {"PodLevelResources": False},
+            f"{RESIZE} is enabled, but depends on features that are disabled: [PodLevelResources]",
+        ),
+        ((1, 33), {"CPUManager": True}, "unrecognized feature gate: CPUManager"),
+    ],
+)
+def test_refused(version: tuple[int, int], given: dict[str, bool], message: str) -> None:
+    with pytest.raises(KubeletError) as caught:
+        set_gates(given, version)
+    assert str(caught.value) == message
+
+
+def test_a_gate_s_name_is_known_as_long_as_it_exists() -> None:
+    assert set_gates({"MemoryManager": True}, (1, 35)).enabled("MemoryManager")
+    assert specs("MemoryManager") == ()
+    assert Gates().enabled("MemoryManager"), "gone because it is always on"
+
+
+def test_openshift_only_warns_of_unknown_gates() -> None:
+    assert not set_gates({"Nope": True}, unknown_only_warns=True).enabled("Nope")
+
+
+def test_all_gates_of_a_stage() -> None:
+    assert set_gates({"AllAlpha": True}).enabled("CPUManagerPolicyAlphaOptions")
+    assert not set_gates({"AllBeta": False}).enabled("CPUManagerPolicyBetaOptions")
+    assert set_gates({"AllBeta": False, "CPUManagerPolicyBetaOptions": True}).enabled(
+        "CPUManagerPolicyBetaOptions"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "level"),
+    [((1, 30), "unknown"), ((1, 31), "Alpha"), ((1, 34), "Beta"), ((1, 36), "")],
+)
+def test_an_option_grows_up(version: tuple[int, int], level: str) -> None:
+    given = {"prefer-align-cpus-by-uncorecache": "true"}
+    off = {"CPUManagerPolicyBetaOptions": False}
+    if not level:
+        assert static_policy_options(given, Gates(off, version)).prefer_align_cpus_by_uncorecache
+        return
+    with pytest.raises(KubeletError, match=level):
+        static_policy_options(given, Gates(off, version))
+
+
+def test_values_are_those_of_go() -> None:
+    assert static_policy_options({"full-pcpus-only": "T"}, Gates()) == StaticPolicyOptions(
+        full_pcpus_only=True
+    )
+    with pytest.raises(KubeletError) as caught:
+        static_policy_options({"full-pcpus-only": "yes"}, Gates())
+    text = (
+        'bad value for option "full-pcpus-only": strconv.ParseBool: parsing "yes": invalid syntax'
+    )
+    assert str(caught.value) == text
+
+
+def test_gates_need_others_since_1_35() -> None:
+    off = {"GracefulNodeShutdown": False}
+    set_gates(off, (1, 34))
+    with pytest.raises(KubeletError, match="depends on features that are disabled"):
+        set_gates(off, (1, 35))
+
+
+@pytest.mark.parametrize(("version", "fails"), [((1, 34), False), ((1, 35), True)])
+def test_cgroup_v1_keeps_the_kubelet_from_starting_since_1_35(
+    version: tuple[int, int], *, fails: bool
+) -> None:
+    assert set_defaults({}, Gates(version=version))["failCgroupV1"] is fails

@@ -1,0 +1,134 @@
+"""The webhook's rules at their edges; the recorded verdicts are those of vectors/nto/validate."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.profiles.test_intents import profile, read_all
+
+
+def node(name: str, architecture: str = "amd64", cpus: str = "8", **labels: str) -> dict[str, Any]:
+    """A Node of the profiles' selector, with other labels where some are given."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels or {"node-role.kubernetes.io/worker-cnf": ""}},
+        "status": {"capacity": {"cpu": cpus}, "nodeInfo": {"architecture": architecture}},
+    }
+
+
+def refusals(spec: dict[str, Any], *nodes: dict[str, Any]) -> list[str]:
+    """Code and field of each."""
+    return [
+        f"{each.code} {each.message.split()[0]}"
+        for each in read_all(profile(spec), *nodes).diagnostics
+    ]
+
+
+def pages(size: str, kernel: str | None = None) -> dict[str, Any]:
+    huge = {"hugepages": {"defaultHugepagesSize": size, "pages": [{"size": size, "count": 1}]}}
+    return huge if kernel is None else huge | {"kernelPageSize": kernel}
+
+
+DEFAULT, PAGES, KERNEL = (
+    "CP266 spec.hugepages.defaultHugepagesSize",
+    "CP266 spec.hugepages.pages.0.size",
+    "CP266 spec.kernelPageSize",
+)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "spec", "found"),
+    [
+        ("amd64", pages("1G", "64k"), [KERNEL]),
+        ("amd64", pages("1G", ""), [KERNEL]),
+        ("amd64", pages("16G", ""), [KERNEL, DEFAULT, PAGES]),
+        ("arm64", pages("512M", "64k"), []),
+        ("arm64", pages("1G", "64k"), [DEFAULT, PAGES]),
+        ("arm64", pages("2M", ""), [KERNEL, DEFAULT, PAGES]),
+        ("s390x", pages("16G"), []),
+        ("s390x", pages("16M"), [DEFAULT, PAGES]),
+    ],
+)
+def test_pages(architecture: str, spec: dict[str, Any], found: list[str]) -> None:
+    assert refusals(spec, node("worker-0", architecture)) == found
+
+
+@pytest.mark.parametrize(
+    ("nodes", "found"),
+    [
+        ([node("worker-0", "")], ["CP270 spec.nodeSelector"]),
+        (
+            [node("worker-0", ""), node("worker-1")],
+            ["CP270 spec.nodeSelector", "CP265 spec.nodeSelector"],
+        ),
+        ([node("worker-0"), node("worker-1", "")], ["CP265 spec.nodeSelector"]),
+        ([node("worker-0", cpus="8000m"), node("worker-1", cpus="8")], []),
+        ([node("worker-0", cpus="1k"), node("worker-1", cpus="8")], ["CP265 spec.nodeSelector"]),
+        ([node("worker-0"), node("other", cpus="64", zone="a")], []),
+    ],
+)
+def test_nodes(nodes: list[dict[str, Any]], found: list[str]) -> None:
+    assert refusals({}, *nodes) == found
+
+
+def test_a_selector_without_labels_selects_all_nodes() -> None:
+    spec = {
+        "nodeSelector": {},
+        "machineConfigLabel": {"a/b": ""},
+        "machineConfigPoolSelector": {"c/d": ""},
+    }
+    assert refusals(spec, node("worker-0", zone="a"), node("worker-1", "arm64", zone="b")) == [
+        "CP265 spec.nodeSelector"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tuning", "found"),
+    [
+        (
+            {"isolatedCpuFreq": 0, "reservedCpuFreq": 1},
+            ["CP270 spec.hardwareTuning.isolatedCpuFreq"],
+        ),
+        (
+            {"isolatedCpuFreq": 1, "reservedCpuFreq": 0},
+            ["CP270 spec.hardwareTuning.reservedCpuFreq"],
+        ),
+        ({"reservedCpuFreq": 0}, ["CP270 spec.hardwareTuning"]),
+        ({}, ["CP270 spec.hardwareTuning"]),
+        (
+            {"isolatedCpuFreq": -1, "reservedCpuFreq": 1},
+            ["CP276 spec.hardwareTuning.isolatedCpuFreq"],
+        ),
+    ],
+)
+def test_frequencies(tuning: dict[str, int], found: list[str]) -> None:
+    assert refusals({"hardwareTuning": tuning}) == found
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ({"nodeSelector": {"a/b": "c d"}}, ["CP270 spec.nodeSelector"]),
+        ({"nodeSelector": {"a b/c": ""}}, ["CP270 spec.nodeSelector"]),
+        (
+            {"nodeSelector": {"rack": ""}, "machineConfigLabel": {"a/b": ""}},
+            ["CP263 spec.nodeSelector"],
+        ),
+        (
+            {
+                "nodeSelector": {"rack": ""},
+                "machineConfigLabel": {},
+                "machineConfigPoolSelector": {},
+            },
+            ["CP276 spec.machineConfigLabel", "CP276 spec.machineConfigPoolSelector"],
+        ),
+        ({"cpu": {"reserved": "0", "isolated": "1", "offlined": ""}}, ["CP276 spec.cpu.offlined"]),
+        (
+            {"hugepages": {"pages": [{"size": "1G", "count": 2**31}]}},
+            ["CP203 spec.hugepages.pages.0.count"],
+        ),
+    ],
+)
+def test_values_at_their_edges(spec: dict[str, Any], found: list[str]) -> None:
+    assert refusals(spec) == found

@@ -1,0 +1,136 @@
+"""Mode performanceProfile: the profile of a plan, and what no profile can say."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from cpuplan import backends
+from cpuplan.backends import openshift
+from cpuplan.plan import Plan
+from cpuplan.profiles import writer
+from cpuplan.profiles.api import SNIPPET
+from tests.machines.plans import no_position, plan, regular
+
+TARGET: dict[str, Any] = {
+    "platform": "openshift",
+    "version": "5.1",
+    "target": {"mode": "performanceProfile"},
+}
+
+
+def spec_of(**given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = openshift.performance_profile(
+        plan(regular(cores=8), spec=given, **TARGET)
+    )["spec"]
+    return found
+
+
+def test_the_profile_and_its_pool_are_all_that_is_written() -> None:
+    kinds = [each.data["kind"] for each in openshift.manifests(plan(**TARGET))]
+    assert kinds == ["MachineConfigPool", "PerformanceProfile"]
+
+
+def test_a_hosted_cluster_gets_the_profile_in_a_config_map() -> None:
+    """openshift/hypershift: a NodePool names it in spec.tuningConfig."""
+    target = {
+        **TARGET,
+        "target": {"mode": "performanceProfile", "controlPlaneTopology": "External"},
+    }
+    node = plan(regular(cores=8), **target)
+    ((file, data),) = openshift.manifests(node)
+    assert (file, data["kind"]) == ("10-configmap-ran.yaml", "ConfigMap")
+    assert (data["metadata"]["name"], data["metadata"]["namespace"]) == ("ran", "clusters")
+    held = yaml.safe_load(data["data"]["tuning"])
+    assert held["metadata"] == {"name": "ran"}
+    assert held["spec"] == openshift.performance_profile(node)["spec"]
+
+
+def test_nothing_is_written_for_paused_nodes() -> None:
+    files = backends.tree(Plan((plan(spec={"paused": True}, **TARGET),)))
+    assert [path for path in files if path.startswith(("clusters/", "nodes/"))] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ({}, "cpu", {"reserved": "0-1", "isolated": "2-7"}),
+        ({"isolation": {"domain": True}}, "cpu", {"reserved": "0-1", "isolated": "2-7", "balanceIsolated": False}),
+        ({"hugePages": {"pages": [{"size": "1G", "count": 2}]}}, "hugepages",
+         {"defaultHugepagesSize": "1G", "pages": [{"size": "1G", "count": 2}]}),
+        ({"kernel": {"realTime": True}}, "realTimeKernel", {"enabled": True}),
+        ({"net": {"userLevelNetworking": True}}, "net", {"userLevelNetworking": True}),
+    ],
+)  # fmt: skip
+def test_fields(given: dict[str, Any], field: str, value: object) -> None:
+    assert spec_of(**given)[field] == value
+
+
+def test_reserved_memory_is_the_snippets_unless_it_is_all_on_node_0() -> None:
+    for reserved, has_snippet in (("0-1", False), ("4-5", True)):
+        node = plan(
+            regular(sockets=2, cores=4), reserved=reserved, spec={"kubelet": {"topologyManagerPolicy": "restricted"}},
+            **TARGET,
+        )  # fmt: skip
+        annotations = openshift.performance_profile(node)["metadata"]["annotations"]
+        assert (SNIPPET in annotations) is has_snippet
+
+
+def test_interrupts_are_an_argument() -> None:
+    node = plan(
+        spec={"isolation": {"irqAffinity": True}, "kernel": {"extraArguments": ["quiet"]}}, **TARGET
+    )
+    assert list(writer.check(node, no_position)) == []
+    arguments = openshift.performance_profile(node)["spec"]["additionalKernelArgs"]
+    assert arguments == ["quiet", f"irqaffinity={node.pool('reserved').cpus}"]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"isolation": {"rcuNocbs": False}}, "isolation.rcuNocbs is false"),
+        ({"kubelet": {"cpuManagerPolicy": "none"}}, "kubelet.cpuManagerPolicy is none"),
+        (
+            {"runtime": {"containersLimit": 8}},
+            "runtime.containersLimit is 8; with a PerformanceProfile it is always 256",
+        ),
+    ],
+)
+def test_no_place(given: dict[str, Any], field: str) -> None:
+    (found,) = writer.check(plan(spec=given, **TARGET), no_position)
+    assert found.code == "CP548"
+    assert field in found.message
+    other = {**TARGET, "target": {"mode": "mco"}}
+    assert list(writer.check(plan(spec=given, **other), no_position)) == []
+
+
+def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
+    """The webhook takes one label; without any, the operator selects by all labels of the pool that
+    it finds.
+    """
+    for labels, is_written in (({"a/b": "c"}, True), ({"a/b": "c", "d": ""}, False)):
+        target = {**TARGET["target"], "pool": "ran", "machineConfigPoolSelector": labels}
+        node = plan(platform="openshift", version="5.1", target=target)
+        pool, made = (each.data for each in openshift.manifests(node))
+        assert pool["metadata"]["labels"].items() >= labels.items()
+        assert made["spec"].get("machineConfigPoolSelector") == (labels if is_written else None)
+        assert list(writer.check(node, no_position)) == []
+
+
+@pytest.mark.parametrize("field", ["nodeSelector", "machineConfigLabel"])
+def test_a_profile_has_one_label(field: str) -> None:
+    target = {**TARGET["target"], field: {"a/b": "c", "d": ""}}
+    (found,) = writer.check(plan(platform="openshift", version="5.1", target=target), no_position)
+    assert (found.code, f"targets.0.{field} is a/b=c, d=; with" in found.message) == ("CP548", True)
+
+
+@pytest.mark.parametrize(
+    ("pools", "named"), [({"isolated": ""}, "isolated"), ({"reserved": ""}, "reserved")]
+)
+def test_a_profile_without_cpus_is_refused(pools: dict[str, Any], named: str) -> None:
+    """The CRD requires both lists (facts/nto.md 3)."""
+    node = plan(regular(cores=4), **pools, **TARGET)
+    found = [one for one in writer.check(node, no_position) if one.code == "CP564"]
+    assert [one.message for one in found] == [
+        f"pools.{named} has no CPU, and a PerformanceProfile must have some"
+    ]
