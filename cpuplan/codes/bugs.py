@@ -6,7 +6,7 @@ CODES = {
     "CP901": Code(
         "bug in cpuplan",
         "cpuplan failed: {problem}",
-        "please report it with {path}; files are written whole or not at all, so none is damaged",
-        "A mistake in cpuplan and not in its input. The file holds the traceback.",
+        "report this with {path}; files are written completely or not at all, so none is damaged",
+        "This is a mistake in cpuplan and not in its input. The file contains the traceback.",
     ),
 }

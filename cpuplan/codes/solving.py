@@ -7,25 +7,26 @@ CODES = {
         "no layout",
         "{pools} {do} not fit class {name} of cluster {cluster} ({nodes}){facts}",
         "{change}",
-        "No assignment of CPUs to pools satisfies these statements together, which was proven by search. No fewer statements "
-        "contradict each other; where the search for fewer would take too long, the message says that they are a smallest "
-        "set in itself: without any one of them there is an assignment. What the remedy proposes was tried: of several "
-        "conflicts of a class, the remedies were tried together, and after all of them there is a layout. A conflict that no "
-        "change of one statement settles says so.",
+        "No assignment of CPUs to pools satisfies these statements together. A search has proven this, and that no "
+        "smaller number of statements conflicts. If the search for a smaller conflict would take too long, the message "
+        "calls the set irreducible: without any one of its statements, an assignment exists. The change in the remedy "
+        "was tried. If a class has several conflicts, the remedies were tried together, and after all of them there is "
+        "a layout. If no change of a single statement resolves a conflict, the remedy says so.",
     ),
     "CP402": Code(
         "CPUs without a pool",
         "{count} of the {online} of class {name} in cluster {cluster} ({nodes}) would be in no pool, such as CPU {cpu}{facts}",
         "{change}",
-        "Each online CPU is in exactly one pool. Let one pool take the rest, or make the sizes add up. A single thread of a "
-        "core can also be left over because all other pools take whole cores only.",
+        "Each online CPU is in exactly one pool. Let one pool take the rest, or correct the sizes so that they add up. "
+        "A single thread of a core can also be left over because all other pools take only whole cores.",
     ),
     "CP403": Code(
         "no common layout",
-        "no layout of pool {pool} in cluster {cluster} is right on all of its hardware, {machines}{facts}",
-        "write mixedHardware: split, give each hardware its own intent and pool, or change what contradicts",
-        "With `mixedHardware: common` the pools have the same CPU numbers on all nodes of a MachineConfigPool, so each "
-        "statement must hold for them on each machine. It was proven by search that these statements cannot, "
-        "and no fewer; where that search would take too long, the message says that they are a smallest set in itself. Machines with other numbers of CPUs never have a layout in common.",
+        "no layout of pool {pool} in cluster {cluster} is valid on all of its hardware, {machines}{facts}",
+        "write mixedHardware: split, give each hardware its own intent and pool, or change one of the conflicting statements",
+        "With `mixedHardware: common`, the pools have the same CPU numbers on all nodes of a MachineConfigPool, so "
+        "each statement must hold on every machine. A search has proven that these statements cannot, and that no "
+        "smaller number conflicts. If the search for a smaller conflict would take too long, the message calls the set "
+        "irreducible. Machines with different numbers of CPUs never have a common layout.",
     ),
 }

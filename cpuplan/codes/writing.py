@@ -4,56 +4,56 @@ from cpuplan.codes.code import Code
 
 CODES = {
     "CP601": Code(
-        "not a place to write to",
-        "{path} is {kind}, where cpuplan writes {wanted}",
-        "move it elsewhere, or choose another place",
-        "The output is a folder of its own: not a file, not a symbolic link, and not the current folder or one above "
-        "it, because the folder is exchanged as a whole. A single file is not written through a symbolic link.",
+        "invalid output path",
+        "{path} is {kind}, but cpuplan writes {wanted} there",
+        "move it elsewhere, or choose another path",
+        "The output is a folder of its own. It cannot be a file, a symbolic link, the current folder or a folder above "
+        "it, because the folder is replaced as a whole. A single file is not written through a symbolic link.",
     ),
     "CP602": Code(
         "foreign file in the way",
-        "{path} is {kind} that cpuplan did not write, where {wanted} belongs",
+        "{path} is {kind} that cpuplan did not write, but {wanted} belongs there",
         "move it elsewhere, then compile again",
-        "Beside its own files, the output folder may hold anything. cpuplan changes and deletes only what "
-        "`.cpuplan/manifest` lists, so a foreign file that stands where a new one belongs stops the compilation, also with "
-        "`--force`. A file that Git has as it is does not: nothing is lost, and it is what a merge leaves.",
+        "The output folder may contain other files. cpuplan changes and deletes only what `.cpuplan/manifest` lists, "
+        "so a foreign file in the place of a new one stops the compilation, even with `--force`. A file that Git has "
+        "in this state does not stop it: nothing is lost, and a merge leaves such files.",
     ),
     "CP603": Code(
         "edited by hand",
-        "{path} is not as cpuplan wrote it",
-        "say it in the intent and restore the file, or drop the edit with `cpuplan compile --force`",
-        "The file differs from what this machine wrote last (`.cpuplan/written`, which Git ignores) and from what would be "
-        "written now, and Git does not have it as it is: the edit would be lost without a word. What Git has, in a commit, "
-        "in its index or as the sides of a merge, is written anew.",
+        "{path} was edited after cpuplan wrote it",
+        "state the change in the intent and restore the file, or discard the edit with `cpuplan compile --force`",
+        "The file differs from what this machine wrote last (`.cpuplan/written`, which Git ignores) and from what "
+        "would be written now, and Git does not have it in this state: the edit would be lost. A file that Git has, in "
+        "a commit, in its index or as a side of a merge, is written again.",
     ),
     "CP604": Code(
         "damaged manifest",
-        "{path} is not a manifest of cpuplan: {problem}",
+        "{path} is not a valid manifest: {problem}",
         "restore it from Git: `git checkout HEAD -- {path}`",
-        "The manifest says which files of the output folder belong to cpuplan. Without it nothing is changed or "
-        "deleted. What a merge makes of it, both sides between the markers of a conflict too, is read.",
+        "The manifest lists the files of the output folder that belong to cpuplan. Without it, nothing is changed or "
+        "deleted. The result of a merge is read, too, even both sides between conflict markers.",
     ),
     "CP605": Code(
         "mount point or image layer",
-        "{path} is a mount point or comes from a container image's layer",
-        "mount the folder above the output folder from outside, and nothing inside it",
-        "The output folder is replaced in one step by exchanging it with a folder beside it (renameat2(2)), which "
-        "needs both on one file system. In a container, mount the project and not only its output folder. A folder of "
-        "an image's lower layer cannot be renamed either (overlayfs gives EXDEV).",
+        "{path} is a mount point, or a layer of a container image contains it",
+        "mount the folder that contains the output folder, and nothing inside it",
+        "The output folder is replaced in one step by exchanging it with a folder next to it (renameat2(2)), so both "
+        "must be on one file system. In a container, mount the project and not only its output folder. A folder of an "
+        "image's lower layer cannot be renamed either (overlayfs returns EXDEV).",
     ),
     "CP606": Code(
         "another run is writing",
         "another cpuplan is writing in {path}",
-        "wait until it has ended, then run again",
-        "Writers hold a flock(2) on the folder that contains the output folder. The kernel drops it when a run ends in "
-        "any way, so it is never stale.",
+        "wait until it ends, then run again",
+        "A run holds a flock(2) on the folder that contains the output folder. The kernel releases it when the run "
+        "ends for any reason, so it is never stale.",
     ),
     "CP607": Code(
         "reading or writing failed",
         "{path} cannot be read or written: {problem}",
         "free space, or correct the path or its permissions, then run again",
-        "The operating system refused. The output folder is as it was before: the new one is made beside it and "
-        "replaces it only when complete, so there must be room for both.",
+        "The operating system refused. The output folder is unchanged: the new one is prepared next to it and replaces "
+        "it only when complete, so there must be space for both.",
     ),
     "CP608": Code(
         "missing output",
@@ -63,40 +63,41 @@ CODES = {
     ),
     "CP609": Code(
         "stale output",
-        "{path} is not what the inventories and intents give now",
+        "{path} does not match the inventories and intents",
         "run `cpuplan compile` and commit the result",
         "Reported by `cpuplan compile --check`: the file would be changed.",
     ),
     "CP610": Code(
         "left-over output",
-        "{path} is no longer asked for",
+        "{path} is no longer needed",
         "run `cpuplan compile` and commit the result",
-        "Reported by `cpuplan compile --check`: cpuplan wrote the file in an earlier run and would delete it now.",
+        "Reported by `cpuplan compile --check`: an earlier run wrote the file, and cpuplan would delete it now.",
     ),
     "CP611": Code(
-        "changed meanwhile",
-        "{path} was changed while cpuplan ran",
+        "changed during the run",
+        "{path} changed while cpuplan was running",
         "compile again",
-        "Nothing was written: a layout that somebody else put into the lock in the meantime would have been lost.",
+        "Nothing was written: a layout that was added to the lock in the meantime would have been lost.",
     ),
     "CP615": Code(
         "layout lost",
         "the layout of {what}, compiled before, is neither in {path} nor in out/.cpuplan/",
         "restore both from Git: `git checkout HEAD -- {path} out`, or the last commit where they were whole",
-        "`out/` has files of a compilation, so the nodes may run with a layout that cpuplan cannot see. To solve it as if "
-        "there had been none would move CPUs, and nodes reboot. `cpuplan compile --resolve` does that where it is meant.",
+        "`out/` contains files of an earlier compilation, so the nodes may run with a layout that cpuplan cannot see. "
+        "Solving it as if there had been none would move CPUs, and nodes would reboot. If that is intended, run "
+        "`cpuplan compile --resolve`.",
     ),
     "CP620": Code(
         "stale lock",
-        "{path} is not what the intents and inventories give",
+        "{path} does not match the intents and inventories",
         "run `cpuplan compile` and commit the result",
         "`compile --check` compares the lock and `out/` with what it would write, byte by byte, and writes nothing.",
     ),
     "CP621": Code(
-        "file in the way",
-        "{path} is there already",
+        "existing file",
+        "{path} already exists",
         "{hint}",
-        "`init` never overwrites a file. `import` brings Hardware and Nodes documents up to date, and a new document does not "
-        "go into a file that holds something else.",
+        "`init` never overwrites a file. `import` updates Hardware and Nodes documents, and does not add a new "
+        "document to a file that contains something else.",
     ),
 }

@@ -56,4 +56,4 @@ def test_a_class_of_the_plan_before(
     path.write_text(path.read_text().replace('"version": 2', '"version": 3', 1))
     code, _, err = run_in(project, ["compile"], capsys)
     assert code in (1, 2)
-    assert "error[CP139]: a class in out/ is of version 3; this cpuplan reads 2" in err
+    assert "error[CP139]: a class in out/ has version 3; this release of cpuplan reads 2" in err

@@ -6,8 +6,15 @@ import pytest
 
 from cpuplan.codes import CODES
 
+#: What can be removed without a loss: a part of an intent or of another document.
+_PART = (
+    r"the (option|field|argument|entry|key|gate|annotation|namespaces|waiver)\b|\{(them|name)\}|`[\w: ]+`"
+    r"|\w+\.\w+|[a-z]+([A-Z]\w+|-[a-z-]+)"
+)
 #: What loses something; options such as --allow-removal say what they do.
-_LOSING = re.compile(r"(?<!-)\b(delet|remov|renam|overwrit)\w*|\bafresh\b|--force\b")
+_LOSING = re.compile(
+    rf"\b(delet|renam|overwrit)\w*|(?<!-)\bremov\w*\b(?! ({_PART}))|\bfrom scratch\b|--force\b"
+)
 #: The codes whose remedy may say so, with what is lost.
 _MAY = {
     "CP111": "a pipe or device that is no document",

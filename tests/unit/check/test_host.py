@@ -226,7 +226,7 @@ def test_what_cannot_be_read_is_neither_right_nor_wrong(
     mutate(root)
     found = findings(sample, node, root)
     assert [finding.code for finding in found] == ["CP805"]
-    assert found[0].message.endswith(f" is there and cannot be read: {problem}")
+    assert found[0].message.endswith(f" exists but cannot be read: {problem}")
 
 
 @pytest.mark.parametrize("path", ["var/lib/kubelet", f"{CRIO}", "proc", CPU, "sys", "etc", "."])

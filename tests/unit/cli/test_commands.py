@@ -50,7 +50,7 @@ def test_init_overwrites_nothing(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "intents/example.yaml").write_text("mine")
     code, _, err = run_in(tmp_path, ["init"], capsys)
     assert code == 2
-    assert "error[CP621]: intents/example.yaml is there already" in err
+    assert "error[CP621]: intents/example.yaml already exists" in err
     assert (tmp_path / "intents/example.yaml").read_text() == "mine"
     assert not (tmp_path / "inventories").exists()
 
@@ -88,7 +88,7 @@ def test_check_says_what_is_stale(project: Path, capsys: Capture) -> None:
     lock = (project / "intents/plan.lock.yaml").read_text()
     code, _, err = run_in(project, ["compile", "--check"], capsys)
     assert code == 3
-    assert "error[CP620]: intents/plan.lock.yaml is not what" in err
+    assert "error[CP620]: intents/plan.lock.yaml does not match" in err
     assert "error[CP609]" in err
     assert (project / "intents/plan.lock.yaml").read_text() == lock
 
@@ -386,7 +386,7 @@ def test_hardware_is_drawn_whatever_else_is_wrong(project: Path, capsys: Capture
     code, out, err = run_in(project, ["show", "small"], capsys)
     assert (code, out) == (1, "")
     assert (
-        "error[CP302]: a socket's 4 cores do not divide into 3 dies\n  --> inventories/site.yaml:"
+        "error[CP302]: the 4 cores of a socket cannot be divided into 3 dies\n  --> inventories/site.yaml:"
         in err
     )
 
@@ -431,7 +431,7 @@ def test_a_copy_that_was_edited_is_kept(tmp_path: Path, capsys: Capture) -> None
     edit(tmp_path, "coresPerSocket: 72", "coresPerSocket: 71", "inventories/gh200-1s.yaml")
     code, _, err = run_in(tmp_path, ["catalog", "gh200-1s"], capsys)
     assert code == 2
-    assert "error[CP621]: inventories/gh200-1s.yaml is there already" in err
+    assert "error[CP621]: inventories/gh200-1s.yaml already exists" in err
     assert run_in(tmp_path, ["catalog", "gh200-1s", "--force"], capsys)[0] == 0
     assert "coresPerSocket: 72" in (tmp_path / "inventories/gh200-1s.yaml").read_text()
 
@@ -456,7 +456,7 @@ def test_a_folder_without_profiles(project: Path, capsys: Capture) -> None:
     (project / "profiles").mkdir()
     code, _, err = run_in(project, ["import", "performanceprofile", "profiles"], capsys)
     assert code == 1
-    assert "error[CP127]: there is no PerformanceProfile in profiles" in err
+    assert "error[CP127]: no PerformanceProfile in profiles" in err
     assert "CP109" not in err
 
 

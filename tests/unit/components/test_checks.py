@@ -117,7 +117,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["1 in 2 sockets"],
     ),
     ("CP511", {"version": "4.20", **cpu_options("strict-cpu-reservation")}, ["state"]),
-    ("CP512", {"topology": regular(sockets=9, cores=2)}, ["9 NUMA nodes", "takes 8"]),
+    (
+        "CP512",
+        {"topology": regular(sockets=9, cores=2)},
+        ["9 NUMA nodes", "the limit of the topology manager is 8"],
+    ),
     (
         "CP513",
         {
@@ -176,7 +180,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
                 "hugePages": {"pages": [{"size": "1G", "count": 64, "numaNode": 1}]},
             },
         },
-        ["1000Mi", "NUMA node 1", "0 beside"],
+        ["1000Mi", "NUMA node 1", "0 next to"],
     ),
     ("CP558", further(evictionSoft={"memory.available": "1Gi"}), ["memory.available"]),
     (
@@ -189,7 +193,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         kubelet(
             topologyManagerPolicy="restricted", reservedMemory=[{"numaNode": 0, "memory": "1000Mi"}]
         ),
-        ["1000Mi in all", "1100Mi in all"],
+        ["1000Mi in total", "1100Mi in total"],
     ),
     (
         "CP518",
@@ -229,7 +233,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
             "topology": regular(cores=1024),
             "reserved": ",".join(str(cpu) for cpu in range(0, 1024, 2)),
         },
-        ["there is room for 1792"],
+        ["the limit is 1792"],
     ),
     ("CP526", {"spec": {"qos": {"other": "2-6"}}}, ["CPUs 0-7"]),
     ("CP530", {"spec": {"runtime": {"mixedCpus": True}}}, ["no shared CPUs"]),

@@ -132,5 +132,5 @@ def test_a_profile_without_cpus_is_refused(pools: dict[str, Any], named: str) ->
     node = plan(regular(cores=4), **pools, **TARGET)
     found = [one for one in writer.check(node, no_position) if one.code == "CP564"]
     assert [one.message for one in found] == [
-        f"pools.{named} has no CPU, and a PerformanceProfile must have some"
+        f"pools.{named} has no CPU, but a PerformanceProfile must have some"
     ]

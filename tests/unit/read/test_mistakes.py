@@ -38,7 +38,7 @@ WRONG: list[Any] = [
     None,
     "",
 ]
-NAMES = "use lower-case letters and digits, with dashes and, in names of documents, nodes and pools, dots between them"
+NAMES = "use lower-case letters, digits and dashes; in names of documents, nodes and pools, also dots between them"
 WORD = "one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read"
 NEAR = "the name of a device, or a mapping with device, class or driver"
 SET = "the name of a pool, of a QoS set, or of a partition such as isolated.dpdk"
@@ -169,7 +169,7 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
         (
             "spec.runtime.handler",
             "../x",
-            "'../x' can be no name here: it has '.', which is no lower-case letter, digit or dash",
+            "'../x' is not a valid name: it has '.', which is no lower-case letter, digit or dash",
             f'write "x", or {NAMES}',
         ),
         ("spec.targets.0.pool", "Worker CNF", None, f'write "worker-cnf", or {NAMES}'),

@@ -73,7 +73,7 @@ def test_text() -> None:
             TWICE, Diagnostic("CP109", "two\nlines", "do this\nor that", severity=Severity.WARNING)
         )
         == """\
-error[CP102]: key 'shared' is written twice in one mapping
+error[CP102]: key 'shared' appears twice in one mapping
   --> intents/ran.yaml:6:5
    3 |     shared: "2"
      |     ------ first here
@@ -84,7 +84,7 @@ error[CP102]: key 'shared' is written twice in one mapping
    1 | cores: 28
      |        -- 28 cores
   ::: gone.yaml:3:1: also here
-  help: keep one of the two
+  help: keep only one of them
   docs: cpuplan explain CP102
 
 warning[CP109]: two
@@ -105,7 +105,7 @@ def test_nothing() -> None:
 def test_colour_only_adds() -> None:
     coloured = text(TWICE, colour=True)
     assert coloured.splitlines()[0] == (
-        "\x1b[1;31merror[CP102]\x1b[0m\x1b[1m: key 'shared' is written twice in one mapping\x1b[0m"
+        "\x1b[1;31merror[CP102]\x1b[0m\x1b[1m: key 'shared' appears twice in one mapping\x1b[0m"
     )
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text(TWICE)
 
@@ -275,8 +275,8 @@ def test_json() -> None:
             {
                 "code": "CP102",
                 "severity": "error",
-                "message": "key 'shared' is written twice in one mapping",
-                "remedy": "keep one of the two",
+                "message": "key 'shared' appears twice in one mapping",
+                "remedy": "keep only one of them",
                 "file": RAN,
                 "line": 6,
                 "column": 5,
@@ -288,7 +288,7 @@ def test_json() -> None:
                 ],
                 "classes": [],
                 "count": 1,
-                "fingerprint": "c410615638ea391a94cd45e6b2daed0a",
+                "fingerprint": "420400cd753f725dfe670957e97dfd4a",
                 "waived": None,
                 "docs": "cpuplan explain CP102",
             },
@@ -346,7 +346,7 @@ def test_sarif() -> None:
                 "ruleIndex": 0,
                 "level": "error",
                 "message": {
-                    "text": "key 'shared' is written twice in one mapping\nhelp: keep one of the two"
+                    "text": "key 'shared' appears twice in one mapping\nhelp: keep only one of them"
                 },
                 "locations": [location(RAN, 6, 5, 11, "again here")],
                 "relatedLocations": [
@@ -354,7 +354,7 @@ def test_sarif() -> None:
                     {"id": 2, **location("inventories/a.yaml", 1, 8, 10, "28 cores")},
                     {"id": 3, **location("gone.yaml", 3, 1, 2, "also here")},
                 ],
-                "partialFingerprints": {"cpuplan/v2": "c410615638ea391a94cd45e6b2daed0a"},
+                "partialFingerprints": {"cpuplan/v2": "420400cd753f725dfe670957e97dfd4a"},
             },
             {
                 "ruleId": "CP109",

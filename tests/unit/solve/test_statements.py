@@ -27,36 +27,36 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
         ({"reserved": "0,4", "isolated": "1-3,5-6"}, []),
         (
             {"reserved": "0,4", "shared": "0,4"},
-            ["CP211: CPUs 0,4 are listed for reserved and for shared"],
+            ["CP211: CPUs 0,4 are listed for both reserved and shared"],
         ),
         (
             {"reserved": ""},
             [
-                "CP212: pool reserved has no CPU, and cpuManagerPolicy is static",
+                "CP212: pool reserved has no CPU, but cpuManagerPolicy is static",
                 "CP214: CPU 0 is not in reserved",
             ],
         ),
         (
             {"reserved": {"count": 0}},
-            ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"],
+            ["CP212: pool reserved has no CPU, but cpuManagerPolicy is static"],
         ),
         (
             {"reserved": {"cores": 0}},
-            ["CP212: pool reserved has no CPU, and cpuManagerPolicy is static"],
+            ["CP212: pool reserved has no CPU, but cpuManagerPolicy is static"],
         ),
         (
             {"reserved": "rest", "isolated": "rest", "offlined": "rest"},
-            ["CP213: reserved, isolated and offlined take the rest, and only one pool can"],
+            ["CP213: reserved, isolated and offlined take the rest, but only one pool can"],
         ),
         ({"reserved": "1,5"}, ["CP214: CPU 0 is not in reserved"]),
         ({"reserved": {"cores": 1}, "isolated": "0,4"}, ["CP214: CPU 0 is not in reserved"]),
         (
             {"reserved": "0,4,8-9"},
-            ["CP350: reserved lists CPUs 8-9, and hardware icx has only CPUs 0-7"],
+            ["CP350: reserved lists CPUs 8-9, but hardware icx has only CPUs 0-7"],
         ),
         (
             {"reserved": "0,4", "offlined": "7"},
-            ["CP351: offlined lists CPU 7, and it is offline on the nodes of class ran-icx"],
+            ["CP351: offlined lists CPU 7, but it is offline on the nodes of class ran-icx"],
         ),
         ({"reserved": "0"}, ["CP352: reserved lists CPU 0 without CPU 4 of the same core"]),
         (
@@ -82,7 +82,7 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
         ),
         (
             {"reserved": "0,4", "isolated": {"partitions": {"dpdk": "0-1,4-5"}}},
-            ["CP211: CPUs 0,4 are listed for reserved and for isolated.dpdk"],
+            ["CP211: CPUs 0,4 are listed for both reserved and isolated.dpdk"],
         ),
         ({"reserved": "0,4", "isolated": {"cpus": "1-2,5-6", "partitions": {"dpdk": "1,5"}}}, []),
         (

@@ -266,14 +266,14 @@ def test_foreign_file_is_never_overwritten(out: Path, force: bool) -> None:
     before = state(out.parent)
     files = {"new": b"ours", "link": b"{}\n", "folder": b"", "flat/x": b"", "nodes": b""}
     assert codes(lambda: write_tree(out, files, force=force)) == [
-        ("CP602", f"{out}/flat is a file that cpuplan did not write, where a folder belongs"),
-        ("CP602", f"{out}/folder is a folder that cpuplan did not write, where a file belongs"),
+        ("CP602", f"{out}/flat is a file that cpuplan did not write, but a folder belongs there"),
+        ("CP602", f"{out}/folder is a folder that cpuplan did not write, but a file belongs there"),
         (
             "CP602",
-            f"{out}/link is a symbolic link that cpuplan did not write, where a file belongs",
+            f"{out}/link is a symbolic link that cpuplan did not write, but a file belongs there",
         ),
-        ("CP602", f"{out}/new is a file that cpuplan did not write, where a file belongs"),
-        ("CP602", f"{out}/nodes is a folder that cpuplan did not write, where a file belongs"),
+        ("CP602", f"{out}/new is a file that cpuplan did not write, but a file belongs there"),
+        ("CP602", f"{out}/nodes is a folder that cpuplan did not write, but a file belongs there"),
     ]
     assert state(out.parent) == before
 
@@ -294,7 +294,7 @@ def test_linked_parent_is_refused(out: Path, tmp_path: Path, force: bool) -> Non
     assert codes(lambda: write_tree(out, FILES, force=force)) == [
         (
             "CP602",
-            f"{out}/nodes is a symbolic link that cpuplan did not write, where a folder belongs",
+            f"{out}/nodes is a symbolic link that cpuplan did not write, but a folder belongs there",
         )
     ]
     assert write_tree(out, {"plan.json": FILES["plan.json"]}) == Changes(unchanged=1)
@@ -311,9 +311,9 @@ def test_file_edited_by_hand_is_an_error_unless_forced(out: Path) -> None:
     before = state(out.parent)
     files = {"plan.json": b"[]", "nodes/b/kubelet.conf": b""}
     assert codes(lambda: write_tree(out, files)) == [
-        ("CP603", f"{out}/nodes/a/kubelet.conf is not as cpuplan wrote it"),
-        ("CP603", f"{out}/nodes/b/kubelet.conf is not as cpuplan wrote it"),
-        ("CP603", f"{out}/plan.json is not as cpuplan wrote it"),
+        ("CP603", f"{out}/nodes/a/kubelet.conf was edited after cpuplan wrote it"),
+        ("CP603", f"{out}/nodes/b/kubelet.conf was edited after cpuplan wrote it"),
+        ("CP603", f"{out}/plan.json was edited after cpuplan wrote it"),
     ]
     assert state(out.parent) == before
     assert write_tree(out, files, force=True) == Changes(
@@ -346,7 +346,7 @@ def test_damaged_manifest_changes_nothing(out: Path, force: bool) -> None:
     for text, problem in rows.items():
         manifest.write_text(text)
         before = state(out.parent)
-        expected = [("CP604", f"{manifest} is not a manifest of cpuplan: {problem}")]
+        expected = [("CP604", f"{manifest} is not a valid manifest: {problem}")]
         assert codes(lambda: write_tree(out, {}, force=force)) == expected
         assert codes(lambda: compare_tree(out, {})) == expected
         assert state(out.parent) == before
@@ -361,10 +361,10 @@ def test_places_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "link").symlink_to("folder")
     (tmp_path / "alias").symlink_to(".")
     monkeypatch.chdir(tmp_path / "folder/below")
-    current = "is the current folder, or one above it, where cpuplan writes a folder of its own"
+    current = "is the current folder, or one above it, but cpuplan writes a folder of its own there"
     rows = [
-        (tmp_path / "file", "CP601", "is a file, where cpuplan writes a folder"),
-        (tmp_path / "link", "CP601", "is a symbolic link, where cpuplan writes a folder"),
+        (tmp_path / "file", "CP601", "is a file, but cpuplan writes a folder there"),
+        (tmp_path / "link", "CP601", "is a symbolic link, but cpuplan writes a folder there"),
         (
             tmp_path / "folder",
             "CP601",
@@ -372,8 +372,8 @@ def test_places_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ),
         (tmp_path / "alias/folder", "CP601", current),
         (Path(), "CP601", current),
-        (Path("/proc"), "CP605", "is a mount point or comes from a container image's layer"),
-        (Path("/"), "CP605", "is a mount point or comes from a container image's layer"),
+        (Path("/proc"), "CP605", "is a mount point, or a layer of a container image contains it"),
+        (Path("/"), "CP605", "is a mount point, or a layer of a container image contains it"),
     ]
     before = state(tmp_path)
     for path, code, text in rows:
@@ -389,7 +389,7 @@ def test_stage_that_is_not_ours_is_left_alone(out: Path) -> None:
     (precious / "file").write_text("")
     stage.symlink_to(precious)
     assert codes(lambda: write_tree(out, {})) == [
-        ("CP601", f"{stage} is a symbolic link, where cpuplan writes a folder")
+        ("CP601", f"{stage} is a symbolic link, but cpuplan writes a folder there")
     ]
     assert content(precious) == {"file": b""}
 
@@ -471,11 +471,11 @@ def test_compare_names_everything_and_writes_nothing(out: Path) -> None:
         removed=("nodes/b/kubelet.conf",),
     )
     assert [(d.code, d.message) for d in diagnostics] == [
-        ("CP602", f"{out}/foreign is a file that cpuplan did not write, where a file belongs"),
-        ("CP609", f"{out}/nodes/a/kubelet.conf is not what the inventories and intents give now"),
-        ("CP610", f"{out}/nodes/b/kubelet.conf is no longer asked for"),
+        ("CP602", f"{out}/foreign is a file that cpuplan did not write, but a file belongs there"),
+        ("CP609", f"{out}/nodes/a/kubelet.conf does not match the inventories and intents"),
+        ("CP610", f"{out}/nodes/b/kubelet.conf is no longer needed"),
         ("CP608", f"{out}/nodes/c is missing"),
-        ("CP603", f"{out}/plan.json is not as cpuplan wrote it"),
+        ("CP603", f"{out}/plan.json was edited after cpuplan wrote it"),
     ]
     assert state(out.parent) == before
 
@@ -524,7 +524,7 @@ def test_single_file_refuses_links_and_folders(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("target")
     for path, kind in ((tmp_path / "link", "a symbolic link"), (tmp_path, "a folder")):
         assert codes(lambda path=path: write_file(path, "")) == [  # type: ignore[misc]
-            ("CP601", f"{path} is {kind}, where cpuplan writes a file")
+            ("CP601", f"{path} is {kind}, but cpuplan writes a file there")
         ]
     assert os.listdir(tmp_path) == ["link"]
 

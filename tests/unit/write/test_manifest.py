@@ -53,7 +53,7 @@ def test_damaged_manifest_is_refused(text: bytes, problem: str) -> None:
         parse_manifest(text, "out/m")
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "CP604"
-    assert diagnostic.message == f"out/m is not a manifest of cpuplan: {problem}"
+    assert diagnostic.message == f"out/m is not a valid manifest: {problem}"
 
 
 def test_a_manifest_of_before_is_read_once_more() -> None:

@@ -78,7 +78,7 @@ def test_an_intent_that_is_there_stays(folder: Path, capsys: Capture) -> None:
     arguments = ["propose", "mg", *WANTED, "-o", "site"]
     code, _, err = run_in(folder, arguments, capsys)
     assert code == 2
-    assert "error[CP621]: site/worker-cnf.yaml is there already" in err
+    assert "error[CP621]: site/worker-cnf.yaml already exists" in err
     assert path.read_text() == "mine"
     assert run_in(folder, [*arguments, "--force"], capsys)[0] == 0
     assert run_in(folder, arguments, capsys) == (0, "", "wrote site/worker-cnf.yaml\n")

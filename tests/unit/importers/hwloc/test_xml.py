@@ -59,7 +59,7 @@ def test_refused(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "machine.xml").write_text(text)
     imported = hwloc.read(tmp_path / "machine.xml")
     assert [(d.code, d.message) for d in imported.diagnostics] == [
-        ("CP151", f"{tmp_path / 'machine.xml'} holds {problem}")
+        ("CP151", f"{tmp_path / 'machine.xml'} contains {problem}")
     ]
     assert imported.nodes == ()
 
@@ -81,7 +81,7 @@ def test_damaged(tmp_path: Path, text: str, problem: str, line: int, column: int
     path = tmp_path / "machine.xml"
     path.write_text(text)
     (found,) = hwloc.read(path).diagnostics
-    assert (found.code, found.message) == ("CP150", f"{path} is no XML of hwloc: {problem}")
+    assert (found.code, found.message) == ("CP150", f"{path} is not valid hwloc XML: {problem}")
     assert found.position is not None
     assert (found.position.line, found.position.column) == (line, column)
 

@@ -136,7 +136,7 @@ def test_zones_alone_are_no_machine(tmp_path: Path) -> None:
     names = ("w0", "w1", "w2")
     imported = read(tmp_path, *(topology(zone(0, cpu="4"), name=name) for name in names))
     assert codes(imported) == ["CP130"]
-    assert "of w[0-2] there is only" in imported.diagnostics[0].message
+    assert "the only source for w[0-2] is" in imported.diagnostics[0].message
     assert imported.nodes == ()
 
 
@@ -172,7 +172,7 @@ def test_nothing_is_taken_from_zones_of_another_machine(tmp_path: Path) -> None:
     assert codes(imported) == ["CP131"]
     assert (
         imported.diagnostics[0].message
-        == "node w0 has 4 CPUs in NUMA node 0, and 8 by its NodeResourceTopology"
+        == "node w0 has 4 CPUs in NUMA node 0, but 8 according to its NodeResourceTopology"
     )
     assert [numa.memory for numa in machine(imported).numa_nodes] == [None, None]
 
@@ -250,9 +250,12 @@ def test_capacity_of_a_machine_with_one_numa_node(tmp_path: Path) -> None:
     [
         ({"cpu": "8", "memory": "2Gi"}, []),
         ({"cpu": "8", "memory": "2090000Ki"}, []),
-        ({"cpu": "6"}, ["node w0 has 8 CPUs online, and 6 by its Node object"]),
-        ({"memory": "3Gi"}, ["node w0 has 2Gi of memory, and 3Gi by its Node object"]),
-        ({"hugepages-1Gi": "3Gi"}, ["node w0 has 2 huge pages of 1Gi, and 3 by its Node object"]),
+        ({"cpu": "6"}, ["node w0 has 8 CPUs online, but 6 according to its Node object"]),
+        ({"memory": "3Gi"}, ["node w0 has 2Gi of memory, but 3Gi according to its Node object"]),
+        (
+            {"hugepages-1Gi": "3Gi"},
+            ["node w0 has 2 huge pages of 1Gi, but 3 according to its Node object"],
+        ),
         ({"hugepages-1Gi": "2Gi", "hugepages-2Mi": "2Mi"}, []),
         ({"cpu": "lots", "memory": "-1", "hugepages-2Mi": "x", "hugepages-0Mi": "1"}, []),
     ],
@@ -355,7 +358,7 @@ def test_partial_views_of_one_node_complete_each_other(tmp_path: Path) -> None:
 def test_views_of_unlike_machines(tmp_path: Path) -> None:
     imported = read(tmp_path, topology(rows=ROWS), topology(rows=ROWS[:2]))
     assert [diagnostic.message for diagnostic in imported.diagnostics] == [
-        f"node w0 has CPUs 0-7 online, and CPUs 0-1 by {tmp_path}/objects.json"
+        f"node w0 has CPUs 0-7 online, but CPUs 0-1 according to {tmp_path}/objects.json"
     ]
     assert len(machine(imported).online) == 8
 

@@ -357,9 +357,9 @@ def test_numbers_beyond_the_kernels_limits() -> None:
     ]
     assert [(device.vendor, device.total_functions) for device in found.devices] == [(None, 0)]
     assert [problem.message for problem in problems] == [
-        f"a.tar holds a number above 8,191: {CPU}/cpu8192",
-        f"a.tar holds a number above 1,023: {NODE}/node1024",
-        f"a.tar: {PCI}/0000:31:00.0/vendor reads 'Intel': it is no id such as 0x8086",
+        f"a.tar contains a number above 8,191: {CPU}/cpu8192",
+        f"a.tar contains a number above 1,023: {NODE}/node1024",
+        f"a.tar: {PCI}/0000:31:00.0/vendor contains 'Intel': it is no id such as 0x8086",
     ]
 
 
@@ -411,7 +411,7 @@ def test_links_in_a_folder_of_files(tmp_path: Path) -> None:
     found = importers.run(None, [folder])
     assert [node.name for node in found.nodes] == ["worker-0"]
     assert [d.message for d in found.diagnostics] == [
-        f"{folder} holds a link that leads out of it: worker-1.tar"
+        f"{folder} contains a link that leads out of it: worker-1.tar"
     ]
 
 

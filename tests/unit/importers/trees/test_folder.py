@@ -107,6 +107,6 @@ def test_refused_paths_are_counted_once() -> None:
         refused.add("a device or pipe", f"dev/{number % 15_000:05}" + "x" * 200)
         refused.add("a name", "b" if number % 2 else "a")
     assert [d.message for d in refused.diagnostics()] == [
-        f"copy holds a device or pipe: dev/00000{'x' * 111}... and 9,999 more at least",
-        "copy holds a name: a and 1 more",
+        f"copy contains a device or pipe: dev/00000{'x' * 111}... and 9,999 more at least",
+        "copy contains a name: a and 1 more",
     ]

@@ -272,7 +272,7 @@ def test_nodes_that_differ_in_core_ids_are_alike(tmp_path: Path) -> None:
 def test_unlike_nodes(tmp_path: Path, other: dict[str, str], difference: str) -> None:
     found = proposal(tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other})
     assert codes(found) == ["CP282"]
-    assert found.diagnostics[0].message == f"nodes of pool worker-cnf are unlike: {difference}"
+    assert found.diagnostics[0].message == f"the nodes of pool worker-cnf differ: {difference}"
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
