@@ -1,5 +1,5 @@
-"""Writes what is made from the code: schemas, references, messages of `tests/rejected/`, results of
-`tests/cases/`.
+"""Writes what is made from the code: schemas, references, `tests/expected/`, messages of
+`tests/rejected/`.
 
 `python -m tests.generate`, then read the difference. `tests/test_generated.py` says when something
 is stale.
@@ -35,8 +35,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             _, printed = outcome(case, Path(folder, "project"))
         (case.folder / "expected.txt").write_text(printed)
-    for name in named_cases.CASES:
-        named_cases.write(name)
+    named_cases.write()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""Realistic intents on named machines: the pools, the settings and the files that are made of
-them.
-"""
+"""Realistic intents on named machines: the pools and the files that are made of them."""
 
 import pytest
 
@@ -8,7 +6,7 @@ from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import errors
 from cpuplan.model.pools import HIDDEN, POOLS
 from cpuplan.solve import solver
-from tests.named_cases import CASES, FOLDER, compiled, expected_files
+from tests.named_cases import CASES, EXPECTED, compiled, expected_texts
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -27,10 +25,16 @@ def test_case(name: str) -> None:
             "pods would run on hidden CPUs"
         )
         assert node.pool("reserved").cpus != EMPTY
-    for file, text in expected_files(made).items():
-        assert (FOLDER / name / "expected" / file).read_text() == text, (
-            f"python -m tests.generate; read {file}"
-        )
+
+
+@pytest.mark.parametrize("name", ["shared", *CASES])
+def test_expected(name: str) -> None:
+    file = f"{name}.txt"
+    assert (EXPECTED / file).read_text() == expected_texts()[file], "python -m tests.generate"
+
+
+def test_nothing_else_is_expected() -> None:
+    assert {path.name for path in EXPECTED.iterdir()} == set(expected_texts())
 
 
 def test_there_are_thirty() -> None:

@@ -20,6 +20,7 @@ from cpuplan.model.document import name_form
 from cpuplan.model.inventory import NodesSpec
 from cpuplan.naming import is_subdomain, name_from, problem_of
 from cpuplan.write.stage import stage_of
+from tests import named_cases
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 
 GOOD = [
@@ -192,10 +193,7 @@ def sources() -> Iterator[pkgutil.ModuleInfo]:
 
 
 def test_every_file_can_be_checked_out_on_windows() -> None:
-    listed = [
-        path.read_text() for path in (REPOSITORY / "tests/cases").glob("*/expected/files.txt")
-    ]
-    paths = {line.split()[-1] for text in listed for line in text.splitlines()}
+    paths = {path for name in named_cases.CASES for path in named_cases.compiled(name).files}
     paths |= {str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "out").rglob("*")}
     assert len(paths) > 200
     for part in {part for path in paths for part in path.split("/")}:
