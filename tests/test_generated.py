@@ -1,7 +1,11 @@
 """What is made from the code is what is committed; `python -m tests.generate` writes it."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ import jsonschema
 import pytest
 import yaml
 
+from cpuplan import __version__
 from cpuplan.read import yaml as reader
 from cpuplan.read.documents import KINDS, from_sources
 from tests.generate import generated
@@ -31,6 +36,27 @@ def test_generated_file_is_not_stale(path: str) -> None:
 
 def test_the_sample_is_in_canonical_form(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_in(REPOSITORY, ["fmt", "--check"], capsys)[0] == 0
+
+
+def test_the_sample_does_not_change_with_the_bytes_of_the_program(tmp_path: Path) -> None:
+    for folder in ("cpuplan", "templates", "schemas", "inventories", "intents", "out"):
+        shutil.copytree(
+            REPOSITORY / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for path in tmp_path.glob("cpuplan/**/*.py"):
+        path.write_text(
+            path.read_text().replace(f'"{__version__}"', '"9.9.9"') + "# another build\n"
+        )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+    command = [sys.executable, "-m", "cpuplan", "compile"]
+    result = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "out/: nothing changed" in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
