@@ -18,7 +18,7 @@ from cpuplan import __version__
 from cpuplan.read import yaml as reader
 from cpuplan.read.documents import KINDS, from_sources
 from tests.generate import generated
-from tests.projects import REPOSITORY, run_in
+from tests.projects import DOCUMENTS, REPOSITORY, run_in
 
 GENERATED = generated()
 SCHEMAS: dict[str, Any] = {
@@ -130,7 +130,7 @@ def test_schemas_take_the_short_forms(pool: object) -> None:
 
 def yaml_blocks() -> list[tuple[str, str]]:
     found = []
-    for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:
+    for path in DOCUMENTS:
         for number, block in enumerate(
             re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
         ):
@@ -148,22 +148,25 @@ def test_yaml_of_the_documentation_is_valid(name: str, block: str) -> None:
     assert not problems
 
 
-def links() -> list[tuple[Path, str]]:
-    pages = [
-        REPOSITORY / "README.md",
-        REPOSITORY / "CONTRIBUTING.md",
-        *sorted((REPOSITORY / "docs").glob("*.md")),
-    ]
-    return [
-        (page, target)
-        for page in pages
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
-        if "://" not in target
-    ]
+def anchors(page: Path) -> set[str]:
+    """The names that GitHub and GitLab give to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links() -> Iterator[tuple[Path, Path, str]]:
+    """(page, the file that it links to, the heading there) of every link inside the repository."""
+    for page in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+            path, _, heading = target.partition("#")
+            if "://" not in target:
+                yield page, page.parent / path if path else page, heading
 
 
 def test_links_of_the_documentation_lead_somewhere() -> None:
     missing = [
-        f"{page.name}: {target}" for page, target in links() if not (page.parent / target).exists()
+        f"{page.name}: {target.name}#{heading}"
+        for page, target, heading in links()
+        if not target.exists() or (heading and heading not in anchors(target))
     ]
     assert not missing
