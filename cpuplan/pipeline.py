@@ -3,7 +3,7 @@ diagnostics.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ from cpuplan.read import inputs
 from cpuplan.read.documents import Documents
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.solve import layouts
-from cpuplan.source import Position
+from cpuplan.source import Locate, Position
 
 if TYPE_CHECKING:
     from cpuplan.solve.moves import Move
@@ -48,7 +48,7 @@ class Project(NamedTuple):
         return spec
 
     @property
-    def locate(self) -> Callable[[str], Position | None]:
+    def locate(self) -> Locate:
         """Finds the line of a reason's origin."""
         return self.documents.locate
 
@@ -178,7 +178,7 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
     return [*found.all(), *(each for each in of_pools if each not in project.diagnostics)]
 
 
-def check_node(node: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check_node(node: NodePlan, locate: Locate) -> list[Diagnostic]:
     """The same of one class, the simulated kubelet included."""
     from cpuplan import backends, components
     from cpuplan.components import kubelet_plain

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.model import places
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.model.inventory import Device
 from cpuplan.model.topology import Topology
@@ -86,9 +87,17 @@ class NodeClass:
         other.spec = spec
         return other
 
-    def reason(self, text: str, field: str) -> Reason:
-        """A reason that points at the field `field` of the class's intent."""
-        return Reason(text, f"Intent/{self.intent}:spec.{field}")
+    def place(self, path: str = "", *, of_key: bool = False) -> str:
+        """The place of a field of its intent; `path` is below `spec`, as in YAML."""
+        return places.of_field("Intent", self.intent, path, of_key=of_key)
+
+    def hardware_place(self, path: str = "", *, of_key: bool = False) -> str:
+        """The place of a field of its Hardware document."""
+        return places.of_field("Hardware", self.hardware, path, of_key=of_key)
+
+    def reason(self, text: str, path: str) -> Reason:
+        """A reason that points at the field `path` of its intent."""
+        return Reason(text, self.place(path))
 
 
 class NodePlan(NamedTuple):

@@ -1,6 +1,6 @@
 """YAML data that remembers where each of its values was written."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
 #: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1
@@ -24,6 +24,12 @@ class Position(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
+
+
+#: Finds the line of a place, `Kind/name:field.path`; None for the names of built-in rules.
+Locate = Callable[[str], Position | None]
+#: Finds the line of a field of one document, by its path below a place that is fixed.
+At = Callable[[str], Position | None]
 
 
 class Mark(NamedTuple):

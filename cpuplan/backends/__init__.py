@@ -2,7 +2,7 @@
 delivers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 
 from cpuplan.backends import admission, kubernetes, openshift, planfile, predicted
@@ -17,18 +17,18 @@ from cpuplan.fleet.paused import Kept
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.profiles import writer
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift}
 _NOTHING: Mapping[Key, Kept] = {}
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """What the plan's target cannot say."""
     return list(writer.check(plan, locate))
 
 
-def check_pools(plan: Plan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
     """Classes of one MachineConfigPool whose objects differ: the pool can have one of them only."""
     pools: dict[tuple[str, str], list[NodePlan]] = {}
     for node in plan.nodes:
@@ -47,9 +47,7 @@ def check_pools(plan: Plan, locate: Callable[[str], Position | None]) -> list[Di
     return found
 
 
-def _unlike_files(
-    first: NodePlan, second: NodePlan, locate: Callable[[str], Position | None]
-) -> Diagnostic:
+def _unlike_files(first: NodePlan, second: NodePlan, locate: Locate) -> Diagnostic:
     """CP290: settings that follow the hardware and not the layout."""
     of_first, of_second = (
         {(each.component, each.key): each.value for each in all_settings(node)}
@@ -61,7 +59,7 @@ def _unlike_files(
     node_class = first.node_class
     return diagnose(
         "CP290",
-        locate(f"Intent/{node_class.intent}:spec.{node_class.target_field('mixedHardware')}"),
+        locate(node_class.place(node_class.target_field("mixedHardware"))),
         pool=node_class.target.pool,
         cluster=node_class.cluster,
         first=node_class.hardware,

@@ -10,7 +10,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import all_settings
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 Step = Callable[[Subject], Iterator[Diagnostic]]
 
@@ -24,7 +24,7 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def check(root: Root, plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check(root: Root, plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Everything in which the node differs from its plan (CP8xx); of a folder that is no root, only
     that (CP801).
     """

@@ -1,13 +1,13 @@
 """What is checked: a node's root file system against its plan and settings."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cpuplan.check.root import Root
 from cpuplan.diagnostics import Label, Reason
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 
 class Subject(NamedTuple):
@@ -16,7 +16,7 @@ class Subject(NamedTuple):
     root: Root
     plan: NodePlan
     settings: list[Setting]
-    locate: Callable[[str], Position | None]
+    locate: Locate
 
     def labels(self, reasons: tuple[Reason, ...]) -> list[Label]:
         """The first statement that a setting comes from, as a place of a diagnostic."""

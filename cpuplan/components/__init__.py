@@ -19,11 +19,11 @@ from cpuplan.components import (
     units,
 )
 from cpuplan.components.base import Component
-from cpuplan.components.kernel_checks import Locate
 from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting
+from cpuplan.source import Locate
 
 #: All components, in the order in which they are printed.
 COMPONENTS: dict[str, Component] = {

@@ -10,7 +10,7 @@ expressions are here, each with its reason; `backends.admission` makes objects o
 Each rule is a list of offenders, a variable, that must be empty: so the refusal can name them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpuplan import versions
@@ -18,7 +18,7 @@ from cpuplan.components import crio, mixedcpus
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
-from cpuplan.source import Position
+from cpuplan.source import Locate
 from cpuplan.versions import Version
 
 RESOURCE = "workload.openshift.io/enable-shared-cpus"
@@ -260,30 +260,24 @@ def mutating_api(plan: NodePlan) -> str | None:
     return versions.maturity(versions.MUTATING_POLICY, version)
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """Namespaces that are opened for nothing, and API servers without the policies."""
-    origin, target, runtime = (
-        f"Intent/{plan.node_class.intent}:spec",
-        plan.node_class.target,
-        plan.spec.runtime,
-    )
+    place, target, runtime = plan.node_class.place, plan.node_class.target, plan.spec.runtime
     if not mixedcpus.are_used(plan):
         if runtime.shared_namespaces:
             names = ", ".join(runtime.shared_namespaces)
-            yield diagnose("CP550", locate(f"{origin}.runtime.sharedNamespaces"), names=names)
+            yield diagnose("CP550", locate(place("runtime.sharedNamespaces")), names=names)
         return
     if target.platform != "kubernetes" or not versions.has(target, "crio.shared_cpuset"):
         return
     api = mutating_api(plan)
     if api in ("v1alpha1", "v1beta1") and not is_written(plan, "runtime.annotatePods"):
-        yield diagnose("CP551", locate(f"{origin}.pools.shared"), version=target.version, api=api)
+        yield diagnose("CP551", locate(place("pools.shared")), version=target.version, api=api)
     if not api and runtime.annotate_pods:
         since = versions.to_text(min(versions.MUTATING_POLICY.values()))
         yield diagnose(
-            "CP553", locate(f"{origin}.runtime.annotatePods"), version=target.version, since=since
+            "CP553", locate(place("runtime.annotatePods")), version=target.version, since=since
         )
     if not versions.has(target, "api.validating_policy"):
         since = versions.to_text(versions.FEATURES["api.validating_policy"])
-        yield diagnose(
-            "CP552", locate(f"{origin}.pools.shared"), version=target.version, since=since
-        )
+        yield diagnose("CP552", locate(place("pools.shared")), version=target.version, since=since)

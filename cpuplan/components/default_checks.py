@@ -1,6 +1,6 @@
 """Defaults that an intent switches to no effect, and a default that only the node could tell."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cpuplan import defaults
 from cpuplan.components import memory
@@ -8,10 +8,8 @@ from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
-from cpuplan.source import Position
+from cpuplan.source import Locate
 from cpuplan.text import joined
-
-Locate = Callable[[str], Position | None]
 
 #: What the memory manager's reservation is the sum of.
 _AMOUNTS = ("kubeReserved", "systemReserved", "evictionHard")
@@ -29,7 +27,7 @@ def _check_switches(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for index, switch in enumerate(plan.spec.defaults):
         name = switch.enable or switch.disable or ""
-        position = locate(f"Intent/{plan.node_class.intent}:spec.defaults.{index}")
+        position = locate(plan.node_class.place(f"defaults.{index}"))
         if name in seen:
             yield diagnose("CP563", position, name=name)
         seen.add(name)
@@ -45,6 +43,6 @@ def _check_amounts(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         return
     unsaid = [field for field in _AMOUNTS if not is_written(plan, f"kubelet.{field}")]
     if unsaid:
-        position = locate(f"Intent/{plan.node_class.intent}:spec.kubelet.memoryManagerPolicy")
+        position = locate(plan.node_class.place("kubelet.memoryManagerPolicy"))
         total = to_text(memory.reservation(plan))
         yield diagnose("CP562", position, fields=joined(unsaid), total=total)

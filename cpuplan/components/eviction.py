@@ -12,9 +12,7 @@ from cpuplan.kubelet.eviction import SIGNALS
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import DURATION
 from cpuplan.read.names import did_you_mean
-from cpuplan.source import Position
-
-At = Callable[[str], Position | None]
+from cpuplan.source import At
 
 _SOFT, _GRACE, _RECLAIM = "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"
 _PERCENT = re.compile(r"[0-9]+(\.[0-9]+)?%")

@@ -2,13 +2,13 @@
 several components.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 MIB = 1024**2
 #: Sizes that the kernel has, by architecture and base page size
@@ -81,14 +81,14 @@ def room(plan: NodePlan) -> dict[int, int | None]:
     }
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Sizes that the machine lacks, pages asked for twice, nodes without memory or without
     enough.
     """
     return [*_check_sizes(plan, locate), *_check_pages(plan, locate), *_check_memory(plan, locate)]
 
 
-def _check_sizes(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+def _check_sizes(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     spec, architecture = plan.spec, plan.node_class.architecture
     base = spec.kernel.page_size or ("64k" if architecture == "ppc64le" else "4k")
     known = SIZES.get((architecture, base))
@@ -100,25 +100,25 @@ def _check_sizes(plan: NodePlan, locate: Callable[[str], Position | None]) -> It
     allowed = {to_kib(size) for size in known}
     for field, size in asked.items():
         if to_kib(size) not in allowed:
-            position = locate(f"Intent/{plan.node_class.intent}:spec.hugePages.{field}")
+            position = locate(plan.node_class.place(f"hugePages.{field}"))
             sizes = ", ".join(known)
             yield diagnose(
                 "CP540", position, size=size, architecture=architecture, base=base, sizes=sizes
             )
 
 
-def _check_pages(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+def _check_pages(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     nodes = memory_nodes(plan.topology)
     seen: set[tuple[int, int | None]] = set()
     for index, pages in enumerate(plan.spec.huge_pages.pages):
-        origin = f"Intent/{plan.node_class.intent}:spec.hugePages.pages.{index}"
+        origin = plan.node_class.place(f"hugePages.pages.{index}")
         where = "the machine" if pages.numa_node is None else f"NUMA node {pages.numa_node}"
         if (to_kib(pages.size), pages.numa_node) in seen:
             yield diagnose("CP541", locate(origin), size=pages.size, where=where)
         seen.add((to_kib(pages.size), pages.numa_node))
         if pages.numa_node is not None and pages.numa_node not in nodes:
             known = ", ".join(map(str, nodes)) or "none"
-            position = locate(f"{origin}.numaNode")
+            position = locate(plan.node_class.place(f"hugePages.pages.{index}.numaNode"))
             yield diagnose(
                 "CP542",
                 position,
@@ -128,14 +128,14 @@ def _check_pages(plan: NodePlan, locate: Callable[[str], Position | None]) -> It
             )
 
 
-def _check_memory(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+def _check_memory(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     memory = memory_nodes(plan.topology)
     for node, pages in per_node(plan).items():
         size = memory.get(node)
         if size is not None and bytes_of(pages) > size:
             yield diagnose(
                 "CP543",
-                locate(f"Intent/{plan.node_class.intent}:spec.hugePages.pages"),
+                locate(plan.node_class.place("hugePages.pages")),
                 node=node,
                 asked=to_text(bytes_of(pages)),
                 memory=to_text(size // MIB * MIB),

@@ -2,16 +2,14 @@
 log.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cpuplan.components import cmdline, kernel
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Value
-from cpuplan.source import Position
-
-Locate = Callable[[str], Position | None]
+from cpuplan.source import Locate
 
 #: COMMAND_LINE_SIZE of the kernel (arch/*/include/uapi/asm/setup.h), the end included.
 LINE_SIZES = {"x86_64": 2048, "aarch64": 2048, "ppc64le": 2048, "riscv64": 1024, "s390x": 4096}
@@ -30,7 +28,7 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     own = kernel.computed(plan)
     words = {cmdline.canonical(key): cmdline.words(key, value) for key, value in own.items()}
     for index, argument in enumerate(plan.spec.kernel.extra_arguments):
-        position = locate(f"Intent/{plan.node_class.intent}:spec.kernel.extraArguments.{index}")
+        position = locate(plan.node_class.place(f"kernel.extraArguments.{index}"))
         ((key, value),) = cmdline.keyed(argument).items()
         name = cmdline.canonical(key)
         if name in cmdline.CPU_LISTS:
@@ -105,7 +103,7 @@ def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     ]
     for wrong, field, value, other in pairs:
         if wrong:
-            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            position = locate(plan.node_class.place(field))
             yield diagnose("CP524", position, field=field, value=value, other=other)
 
 
@@ -113,5 +111,5 @@ def _check_length(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     limit = LINE_SIZES.get(plan.node_class.architecture, 2048) - OTHERS_SHARE
     length = len(kernel.render(list(kernel.settings(plan))))
     if length > limit:
-        position = locate(f"Intent/{plan.node_class.intent}:spec.pools")
+        position = locate(plan.node_class.place("pools"))
         yield diagnose("CP525", position, length=length, limit=limit, name=plan.node_class.name)

@@ -3,11 +3,10 @@ out.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from cpuplan import versions
 from cpuplan.components import chosen, eviction, hugepages, kubelet, memory
-from cpuplan.components.eviction import At
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import fields as kubelet_fields
@@ -20,9 +19,8 @@ from cpuplan.kubelet.releases.policyoptions import (
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.read.names import did_you_mean
-from cpuplan.source import Position
+from cpuplan.source import At, Locate, Position
 
-Locate = Callable[[str], Position | None]
 #: What Go's ParseBool takes.
 BOOLEANS = {
     "true": ("1", "t", "T", "TRUE", "true", "True"),
@@ -35,7 +33,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Everything about KubeletConfiguration, by the version of the target."""
 
     def at(field: str) -> Position | None:
-        return locate(f"Intent/{plan.node_class.intent}:spec.kubelet.{field}")
+        return locate(plan.node_class.place(f"kubelet.{field}"))
 
     return [
         *_check_drop_in(plan, locate),
@@ -53,9 +51,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     target = plan.node_class.target
     if target.platform == "kubernetes" and not versions.has(target, "kubelet.config_dir"):
-        position = locate(
-            f"Intent/{plan.node_class.intent}:spec.{plan.node_class.target_field('version')}"
-        )
+        position = locate(plan.node_class.place(plan.node_class.target_field("version")))
         yield diagnose("CP502", position, version=target.version, path=f"/{kubelet.DROP_IN}")
 
 

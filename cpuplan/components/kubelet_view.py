@@ -3,10 +3,11 @@ that.
 """
 
 from cpuplan.components import kubelet
-from cpuplan.components.kubelet_checks import BOOLEANS, Locate
+from cpuplan.components.kubelet_checks import BOOLEANS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.view import deviations
 from cpuplan.plan import NodePlan
+from cpuplan.source import Locate
 
 #: Where in a Hardware document each deviation is shown.
 _FIELDS = {"CP360": "cores", "CP361": "caches", "CP362": "kubelet", "CP363": "kubelet"}
@@ -22,6 +23,8 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     found = []
     for code, values in deviations(plan.topology):
         if code != "CP361" or value in BOOLEANS["true"]:
-            position = locate(f"Hardware/{hardware}:spec.topology.{_FIELDS[code]}:")
+            position = locate(
+                plan.node_class.hardware_place(f"topology.{_FIELDS[code]}", of_key=True)
+            )
             found.append(diagnose(code, position, hardware=hardware, **values))
     return found

@@ -5,7 +5,7 @@ OpenShift's kubelet reads the file once, at its start, and advertises
 workload.openshift.io/enable-shared-cpus (openshift/kubernetes, pkg/kubelet/sharedcpus).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from cpuplan import versions
 from cpuplan.components.reasons import stated_or, unasked
@@ -13,7 +13,7 @@ from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 NAME = "mixedcpus"
 PATH = "/etc/kubernetes/openshift-workload-mixed-cpus"
@@ -68,16 +68,16 @@ def parse(text: str) -> dict[str, Value]:
     )
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Mixed CPUs without a pool to share, or with a CRI-O that does not know them."""
-    origin = f"Intent/{plan.node_class.intent}:spec"
+    place = plan.node_class.place
     target = plan.node_class.target
     if plan.spec.runtime.mixed_cpus and not plan.pool("shared").cpus:
-        return [diagnose("CP530", locate(f"{origin}.runtime.mixedCpus"))]
+        return [diagnose("CP530", locate(place("runtime.mixedCpus")))]
     if are_used(plan) and plan.spec.kubelet.dynamic_resource_allocation:
-        return [diagnose("CP533", locate(f"{origin}.kubelet.dynamicResourceAllocation"))]
+        return [diagnose("CP533", locate(place("kubelet.dynamicResourceAllocation")))]
     if are_used(plan) and not versions.has(target, "crio.shared_cpuset"):
         since = versions.to_text(versions.FEATURES["crio.shared_cpuset"])
         version = f"{target.platform} {target.version}"
-        return [diagnose("CP531", locate(f"{origin}.pools.shared"), since=since, version=version)]
+        return [diagnose("CP531", locate(place("pools.shared")), since=since, version=version)]
     return []

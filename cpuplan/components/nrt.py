@@ -6,7 +6,7 @@ Expected state for checkers and simulators; on a cluster the object belongs to i
 pod-resources API.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.components import chosen, hugepages, kubelet, memory
@@ -16,7 +16,7 @@ from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 NAME = "nrt"
 HEAD = {"apiVersion": "topology.node.k8s.io/v1alpha2", "kind": "NodeResourceTopology"}
@@ -198,10 +198,10 @@ def parse(text: str) -> dict[str, Value]:
     return found
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Machines whose zones the scheduler plugin cannot read."""
     if can_have_zones(plan):
         return []
     nodes = ", ".join(map(str, plan.topology.numa_facts))
-    position = locate(f"Intent/{plan.node_class.intent}:spec.selector")
+    position = locate(plan.node_class.place("selector"))
     return [diagnose("CP532", position, hardware=plan.node_class.hardware, nodes=nodes)]

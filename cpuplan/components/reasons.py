@@ -38,8 +38,7 @@ def stated_or(plan: NodePlan, text: str, field: str, default: Reason) -> Reason:
 
 def of_hardware(plan: NodePlan, text: str, field: str = "") -> Reason:
     """A fact of the inventory."""
-    path = f"spec.{field}" if field else "spec"
-    return Reason(text, f"Hardware/{plan.node_class.hardware}:{path}")
+    return Reason(text, plan.node_class.hardware_place(field))
 
 
 def is_written(plan: NodePlan, field: str) -> bool:

@@ -1,25 +1,23 @@
 """What the release of a target lacks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
-from cpuplan.source import Position
+from cpuplan.source import Locate
 from cpuplan.versions import OPENSHIFT_FEATURES, kubernetes_version, ships, unknown
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> list[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """A release that the table does not have."""
     target = plan.node_class.target
     if kubernetes_version(target):
         return []
-    position = locate(
-        f"Intent/{plan.node_class.intent}:spec.{plan.node_class.target_field('version')}"
-    )
+    position = locate(plan.node_class.place(plan.node_class.target_field("version")))
     return [unknown(target.platform, target.version, position)]
 
 
-def lacking(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """What the intent asks for and the release's machine config operator or node tuning operator
     does not know.
     """
@@ -43,6 +41,6 @@ def lacking(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterato
     )
     for field, is_wanted, feature in rows:
         if is_wanted and not ships(target, feature):
-            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            position = locate(plan.node_class.place(field))
             since = OPENSHIFT_FEATURES[feature]
             yield diagnose("CP554", position, field=field, since=since, version=target.version)

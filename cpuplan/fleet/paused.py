@@ -19,7 +19,7 @@ from cpuplan.fleet.before import Before, Key
 from cpuplan.fleet.lock import Lock
 from cpuplan.plan import NodeClass, NodePlan, Plan
 from cpuplan.resources import resource
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 #: In a class's file: SHA-256 by path below `out/`.
 FIELD = "paused"
@@ -43,9 +43,7 @@ class Kept(NamedTuple):
     files: dict[str, bytes]
 
 
-def keep(
-    out: Path, compiled: Before, lock: Lock, plan: Plan, locate: Callable[[str], Position | None]
-) -> dict[Key, Kept]:
+def keep(out: Path, compiled: Before, lock: Lock, plan: Plan, locate: Locate) -> dict[Key, Kept]:
     """What stays of each paused class; an empty record where it was never compiled.
 
     Raises CpuplanError: CP565 for files that are not as they were, CP566 where nothing tells what
@@ -61,7 +59,7 @@ def keep(
         record = compiled.get(key)
         if record is not None and not _is_whole(record):
             record = None
-        place = locate(f"Intent/{node_class.intent}:spec.paused")
+        place = locate(node_class.place("paused"))
         if record is None:
             kept[key] = Kept({}, {})
             if key in lock:

@@ -1,6 +1,6 @@
 """Which target a cluster's nodes have, and whether it can carry what its intent says."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim
@@ -9,7 +9,7 @@ from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Document, Documents
 from cpuplan.read.names import nearest
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 #: Keys of a target that only mean something to the machine config operator.
 _POOL_KEYS = (
@@ -200,7 +200,7 @@ def _check_pools(documents: Documents, classes: Iterable[NodeClass]) -> Iterator
             yield unlike(members, documents.locate)
 
 
-def unlike(classes: Iterable[NodeClass], locate: Callable[[str], Position | None]) -> Diagnostic:
+def unlike(classes: Iterable[NodeClass], locate: Locate) -> Diagnostic:
     """CP227 for classes of one cluster and pool."""
     members = sorted(classes, key=lambda each: each.name)
     first = members[0]
@@ -208,5 +208,5 @@ def unlike(classes: Iterable[NodeClass], locate: Callable[[str], Position | None
     shown = ", ".join(
         f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members
     )
-    place = locate(f"Intent/{first.intent}:spec.targets.{index}.pool")
+    place = locate(first.place(f"targets.{index}.pool"))
     return diagnose("CP227", place, pool=first.target.pool, cluster=first.cluster, classes=shown)

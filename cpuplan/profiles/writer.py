@@ -5,7 +5,7 @@ everything else.
 profile cannot is a diagnostic, since the operator would do something else.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from cpuplan import versions
@@ -20,7 +20,7 @@ from cpuplan.plan import NodePlan
 from cpuplan.profiles.api import ANNOTATION_PREFIX, API_VERSION, KIND, SNIPPET
 from cpuplan.quantity import to_text
 from cpuplan.setting import of_component
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 MODE = "performanceProfile"
 #: Topology of a cluster whose control plane is in another one.
@@ -155,15 +155,13 @@ def _usual(plan: NodePlan) -> NodePlan:
     return plan.with_spec(plan.spec.model_copy(update={"kubelet": plain}))
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """What the intent says and no profile can."""
     if plan.node_class.target.mode != MODE:
         return
     for pool in ("reserved", "isolated"):
         if not plan.pool(pool).cpus:
-            yield diagnose(
-                "CP564", locate(f"Intent/{plan.node_class.intent}:spec.pools.{pool}"), pool=pool
-            )
+            yield diagnose("CP564", locate(plan.node_class.place(f"pools.{pool}")), pool=pool)
     spec = plan.spec
     drivers = spec.kubelet.dynamic_resource_allocation
     rows = (
@@ -178,7 +176,7 @@ def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[
     )
     for field, value, only in (*rows, *_labels(plan)):
         if value != only and not (drivers and field.startswith("kubelet.")):
-            position = locate(f"Intent/{plan.node_class.intent}:spec.{field}")
+            position = locate(plan.node_class.place(field))
             shown, wanted = (
                 str(item).lower() if isinstance(item, bool) else item for item in (value, only)
             )

@@ -2,7 +2,7 @@
 be.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.codes import CODES
 from cpuplan.cpuset import CpuSet
@@ -16,11 +16,8 @@ from cpuplan.render.codes import wording
 from cpuplan.render.map.machine import numa_title, type_words
 from cpuplan.setting import Setting, Value
 from cpuplan.solve.alternatives import Alternative, Moves
-from cpuplan.source import Position
+from cpuplan.source import Locate
 from cpuplan.text import counted, joined
-
-#: Gives the place of a Reason's origin, None where it is not in a file.
-Locate = Callable[[str], Position | None]
 
 
 def explain_cpu(

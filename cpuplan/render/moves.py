@@ -1,20 +1,20 @@
 """Which CPUs move, in a line for each way that they go."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.changes import Afresh, Change, Dropped, Resolved
 from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Reason
 from cpuplan.pipeline import Moves
 from cpuplan.solve.moves import Move
-from cpuplan.source import Position
+from cpuplan.source import Locate
 from cpuplan.text import first_of, joined
 
 #: More nodes are not named.
 _MOST = 5
 
 
-def lines(found: Iterable[Moves], locate: Callable[[str], Position | None]) -> Iterator[str]:
+def lines(found: Iterable[Moves], locate: Locate) -> Iterator[str]:
     """`lab/du-xeon: CPUs 4,36 move from isolated to reserved: reserved takes 4 whole cores
     (intents/a.yaml:12)`.
     """
@@ -56,7 +56,7 @@ def _told(move: Move) -> str:
     return f"{shown} {'moves' if one else 'move'} from {before} to {after}"
 
 
-def _reason(reason: Reason, locate: Callable[[str], Position | None]) -> str:
+def _reason(reason: Reason, locate: Locate) -> str:
     place = locate(reason.origin)
     if place:
         return f"{reason.text} ({place.path}:{place.line})"

@@ -2,7 +2,7 @@
 compiled.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.components import kubelet as component
@@ -11,7 +11,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.before import Before
 from cpuplan.plan import NodePlan, Plan
 from cpuplan.setting import Setting
-from cpuplan.source import Position
+from cpuplan.source import Locate, Position
 
 #: Fields that a state file depends on.
 _FIELDS = (
@@ -26,7 +26,6 @@ _FIELDS = (
     "systemReserved",
 )
 
-Locate = Callable[[str], Position | None]
 Config = dict[str, Any]
 
 
@@ -85,7 +84,7 @@ def _position(plan: NodePlan, changed: list[str], locate: Locate) -> Position | 
         if setting.key.partition(".")[0] in changed[-1:]:
             found = (locate(reason.origin) for reason in setting.reasons)
             return next((position for position in found if position), None)
-    return locate(f"Intent/{plan.node_class.intent}:spec.pools.offlined" if not changed else "")
+    return locate(plan.node_class.place("pools.offlined") if not changed else "")
 
 
 def _refusals(plan: NodePlan, before: Config, offlined: CpuSet) -> Iterator[tuple[str, str, str]]:

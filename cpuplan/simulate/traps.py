@@ -6,7 +6,7 @@ its condition alone.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cpuplan.components import kubelet as component
@@ -19,9 +19,7 @@ from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, workloads
 from cpuplan.simulate.admission import HANG
 from cpuplan.simulate.planned import planned
-from cpuplan.source import Position
-
-Locate = Callable[[str], Position | None]
+from cpuplan.source import Locate, Position
 
 #: Stages of a start that look at the configuration alone.
 _CONFIGURATION = ("decode", "featureGates", "validate")
@@ -141,14 +139,14 @@ def _check_overlap(
             }
         seconds |= {size, size + 1, size + 2, policy.allocatable.bit_count() - max(taken, 0)}
     if example := _find_overlap(kubelet, [(), *sorted(firsts)], sorted(seconds)):
-        hardware, intent = plan.node_class.hardware, plan.node_class.intent
+        node_class = plan.node_class
         is_planned = bool(plan.pool("offlined").cpus)
         cause = (
-            f"Intent/{intent}:spec.pools.offlined"
+            node_class.place("pools.offlined")
             if is_planned
-            else f"Hardware/{hardware}:spec.topology.cores:"
+            else node_class.hardware_place("topology.cores", of_key=True)
         )
-        yield diagnose("CP704", locate(cause), hardware=hardware, example=example)
+        yield diagnose("CP704", locate(cause), hardware=node_class.hardware, example=example)
 
 
 def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set[int]]:
@@ -236,7 +234,7 @@ def _check_loop(
         snapshot.restore(kubelet, start)
         if refused and refused.reason == HANG:
             position = locate(
-                f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}"
+                plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}")
             )
             yield diagnose("CP705", position, name=plan.node_class.name, count=count)
             return
@@ -247,7 +245,5 @@ def _check_shared_slices(
 ) -> Iterator[Diagnostic]:
     nodes = len(policy.topology.numa_nodes)
     if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:
-        position = locate(
-            f"Intent/{plan.node_class.intent}:spec.kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}"
-        )
+        position = locate(plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}"))
         yield diagnose("CP706", position, hardware=plan.node_class.hardware, nodes=nodes)

@@ -2,7 +2,7 @@
 its kubelet.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet import snapshot
@@ -11,7 +11,7 @@ from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders
 from cpuplan.simulate.planned import Planned
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 #: Admissions that `validate` spends on the orders of a class: half a second on the largest
 #: machines.
@@ -19,8 +19,6 @@ _LIMIT = 500
 
 #: What their containers are called, of which the intent tells nothing.
 _CONTAINER = "main"
-
-Locate = Callable[[str], Position | None]
 
 
 def pods_of(plan: NodePlan) -> list[Pod]:
@@ -38,7 +36,7 @@ def check(plan: NodePlan, locate: Locate, facts: Planned, kubelet: Kubelet) -> I
     """Pods that are refused: as they are written, in another order, or when the kubelet
     restarts.
     """
-    name, origin = plan.node_class.name, f"Intent/{plan.node_class.intent}:spec.workloads"
+    name, origin = plan.node_class.name, plan.node_class.place("workloads")
     made = list(_pods(plan))
     pods = [pod for pod, _ in made]
     written = {pod.uid: f"{origin}.{index}" for pod, index in made}

@@ -1,6 +1,6 @@
 """One layout for unlike machines: the same CPU numbers, right on each of them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, cpus_text
@@ -13,7 +13,7 @@ from cpuplan.solve.constraints import Cores, on_cores
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
-from cpuplan.source import Position
+from cpuplan.source import Locate
 from cpuplan.text import joined
 
 
@@ -26,7 +26,7 @@ class Stated(NamedTuple):
 
 def solve(
     classes: Sequence[NodeClass],
-    locate: Callable[[str], Position | None],
+    locate: Locate,
     committed: Layout | None = None,
 ) -> Layout:
     """The best layout that satisfies the rules of every class; they have one intent.
@@ -100,9 +100,7 @@ def _stated(classes: Sequence[NodeClass], divided: Sequence[Cores]) -> list[Stat
     return list(found.values())
 
 
-def _none(
-    classes: Sequence[NodeClass], found: Conflict[Stated], locate: Callable[[str], Position | None]
-) -> Diagnostic:
+def _none(classes: Sequence[NodeClass], found: Conflict[Stated], locate: Locate) -> Diagnostic:
     machines = list(dict.fromkeys(each.hardware for each in classes))
     labels, unplaced = [], []
     for reason, hardware in ((each.rule.reason, each.hardware) for each in found.statements):
@@ -117,9 +115,7 @@ def _none(
     return _diagnostic(classes, labels, facts, locate)
 
 
-def _unlike_cpus(
-    first: NodeClass, other: NodeClass, locate: Callable[[str], Position | None]
-) -> Diagnostic:
+def _unlike_cpus(first: NodeClass, other: NodeClass, locate: Locate) -> Diagnostic:
     shown = [f"{each.hardware} has {cpus_text(each.topology.online)}" for each in (first, other)]
     return _diagnostic([first, other], [], f": {joined(shown)}", locate)
 
@@ -128,12 +124,12 @@ def _diagnostic(
     classes: Sequence[NodeClass],
     labels: Sequence[Label],
     facts: str,
-    locate: Callable[[str], Position | None],
+    locate: Locate,
 ) -> Diagnostic:
     first = classes[0]
     return diagnose(
         "CP403",
-        locate(first.reason("", first.target_field("mixedHardware")).origin),
+        locate(first.place(first.target_field("mixedHardware"))),
         labels=labels,
         machines=joined([f"{each.hardware} ({len(each.nodes)})" for each in classes]),
         pool=first.target.pool,

@@ -11,10 +11,10 @@ from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import conflict, model, remedies, trials
 from cpuplan.solve.constraints import Amount
-from cpuplan.solve.faults import Locate
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.rules.rule import Problem, Rule, machine, named
+from cpuplan.source import Locate
 from cpuplan.text import counted, joined
 
 
@@ -92,10 +92,12 @@ def _diagnostic(
     into the message.
     """
     texts = [_figure(problem, narrowed, rule, is_counted=figures) for rule in narrowed]
-    origins = [node_class.reason("", rule.field).origin for rule in narrowed]
+    # A rule that nobody wrote is switched in `rules`.
+    fields = ["rules" if rule.is_built_in else rule.field for rule in narrowed]
+    origins = [node_class.place(field) for field in fields]
     places = [(locate(origin), text) for origin, text in zip(origins, texts, strict=True)]
     position, label = places[0]
-    hardware = locate(f"Hardware/{node_class.hardware}:spec")
+    hardware = locate(node_class.hardware_place())
     further = [*places[1:], (hardware, _facts(problem.topology, narrowed))]
     unplaced = [text for place, text in (places[0], *further) if place is None]
     values: dict[str, object] = {

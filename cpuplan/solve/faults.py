@@ -11,10 +11,9 @@ from cpuplan.solve.rules.places import PLACES, device_words, matching, parts_of
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.said import Said, beside, is_like_isolated, sibling_of
 from cpuplan.solve.sharing import shared_out
-from cpuplan.source import Position
+from cpuplan.source import Locate, Position
 from cpuplan.text import joined
 
-Locate = Callable[[str], Position | None]
 #: What to write under each of the sets of a class whose lists split cores.
 Mend = Callable[[NodeClass, Sequence[Said]], Mapping[str, str]]
 
@@ -28,7 +27,7 @@ def check(node_class: NodeClass, locate: Locate, mend: Mend = _untried) -> list[
     statements = Statements(node_class)
 
     def at(field: str) -> Position | None:
-        return locate(node_class.reason("", field).origin)
+        return locate(node_class.place(field))
 
     return [
         *_two_rests(statements, at),

@@ -2,18 +2,16 @@
 it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose
 from cpuplan.fleet.lock import Locked, Start, Starts, digest
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 if TYPE_CHECKING:
     from cpuplan.solve.breaches import Breach
-
-Locate = Callable[[str], Position | None]
 
 
 def layouts(

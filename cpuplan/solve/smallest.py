@@ -2,16 +2,14 @@
 be judged too.
 """
 
-from collections.abc import Callable
-
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.pools import POOLS, Pools
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import solver
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 
-def plan(node_class: NodeClass, locate: Callable[[str], Position | None]) -> NodePlan | None:
+def plan(node_class: NodeClass, locate: Locate) -> NodePlan | None:
     """The class with a core in each pool that its intent has, wherever; None where not even that
     fits.
     """

@@ -1,6 +1,6 @@
 """Who gets which CPUs: solve a class, judge a layout, and give the reasons of one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.model.pools import POOLS
@@ -9,12 +9,12 @@ from cpuplan.solve import faults, goals, statements
 from cpuplan.solve.breaches import breaches
 from cpuplan.solve.layout import Layout, layouts_of
 from cpuplan.solve.rules import problem_of
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 
 def solve(
     node_class: NodeClass,
-    locate: Callable[[str], Position | None],
+    locate: Locate,
     committed: Layout | None = None,
     kin: Sequence[NodeClass] = (),
 ) -> NodePlan:

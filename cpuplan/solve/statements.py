@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import NodeClass
 from cpuplan.solve import faults
-from cpuplan.solve.faults import Locate
 from cpuplan.solve.said import Said
+from cpuplan.source import Locate
 
 
 def check(node_class: NodeClass, locate: Locate) -> list[Diagnostic]:

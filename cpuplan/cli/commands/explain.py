@@ -13,8 +13,8 @@ from cpuplan.diagnostics import CpuplanError, diagnose
 
 if TYPE_CHECKING:
     from cpuplan.plan import NodePlan
-    from cpuplan.render.explain import Locate
     from cpuplan.setting import Setting
+    from cpuplan.source import Locate
 
 
 @click.command()

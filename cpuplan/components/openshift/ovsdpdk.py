@@ -6,7 +6,7 @@ exclusively (cgroup v2, cpuset.cpus.exclusive), and irqbalance and irqaffinity= 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.components import kubelet
 from cpuplan.components.reasons import stated, stated_or, unasked
@@ -15,7 +15,7 @@ from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
-from cpuplan.source import Position
+from cpuplan.source import Locate
 
 NAME = "ovsdpdk"
 CPUS_KEY = "OVS_DPDK_CPUS"
@@ -90,13 +90,13 @@ def units(settings: Sequence[Setting]) -> dict[str, str]:
     return {UNIT: render(settings)} if settings else {}
 
 
-def check(plan: NodePlan, locate: Callable[[str], Position | None]) -> Iterator[Diagnostic]:
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """DPDK without CPUs, and pods that may run on its CPUs all the same (as the node tuning
     operator's controller).
     """
     if not plan.spec.open_v_switch.dpdk:
         return
-    position = locate(f"Intent/{plan.node_class.intent}:spec.openVSwitch.dpdk")
+    position = locate(plan.node_class.place("openVSwitch.dpdk"))
     if not cpus(plan):
         yield diagnose("CP556", position)
         return

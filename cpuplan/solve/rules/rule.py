@@ -24,6 +24,11 @@ class Rule(NamedTuple):
     reason: Reason
     constraints: tuple[Constraint, ...]
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether nobody wrote it; `rules` of the intent is where somebody would."""
+        return self.field.startswith("rules.")
+
 
 class Problem(NamedTuple):
     """What is solved: the CPUs of a machine among the sets of these names, so that all rules

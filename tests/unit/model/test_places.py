@@ -1,0 +1,92 @@
+"""Places name fields that there are: in the models, and wherever the source writes a path."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cpuplan
+from cpuplan.model.places import is_field, of_field
+
+SOURCE = Path(cpuplan.__file__).parent
+#: Functions that take a path below `spec`: the number of the argument, and the kind of document.
+TAKERS = {
+    "place": (0, "Intent"),
+    "reason": (1, "Intent"),
+    "stated": (2, "Intent"),
+    "stated_or": (2, "Intent"),
+    "is_written": (1, "Intent"),
+    "hardware_place": (0, "Hardware"),
+    "of_hardware": (2, "Hardware"),
+}
+
+
+def test_place() -> None:
+    assert of_field("Intent", "ran-du", "pools.shared") == "Intent/ran-du:spec.pools.shared"
+    assert (
+        of_field("Hardware", "r760", "topology.cores", of_key=True)
+        == "Hardware/r760:spec.topology.cores:"
+    )
+    assert of_field("Intent", "ran-du") == "Intent/ran-du:spec"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "kernel.realTime",
+        "hugePages.pages.3.numaNode",
+        "targets.0.version",
+        "kubelet.evictionHard.memory.available",
+        "kubelet.configuration.any.thing",
+        "pools.isolated.partitions.dpdk.cores",
+        "hardwareTuning.isolatedCpuFreq",
+    ],
+)
+def test_fields_of_intents(path: str) -> None:
+    assert is_field("Intent", path)
+
+
+@pytest.mark.parametrize(
+    "path", ["kernel.realtime", "pools.isolate", "hugePages.pages.first", "kernel.realTime.x"]
+)
+def test_no_field(path: str) -> None:
+    assert not is_field("Intent", path)
+    with pytest.raises(ValueError, match=path):
+        of_field("Intent", "ran-du", path)
+
+
+def test_every_path_in_the_source_is_a_field() -> None:
+    paths = list(_paths())
+    assert len(paths) > 60
+    wrong = [
+        f"{where}: {kind} spec.{path}" for where, kind, path in paths if not is_field(kind, path)
+    ]
+    assert not wrong
+
+
+def _paths() -> Iterator[tuple[str, str, str]]:
+    """(place, kind, path) of each path that is written in a call; of f-strings, what is constant."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and (taker := TAKERS.get(_name(node.func))):
+                number, kind = taker
+                path = _path(node.args[number]) if len(node.args) > number else ""
+                if path:
+                    yield f"{file.relative_to(SOURCE)}:{node.lineno}", kind, path
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _path(argument: ast.expr) -> str:
+    if isinstance(argument, ast.Constant):
+        return str(argument.value)
+    if not isinstance(argument, ast.JoinedStr):
+        return ""
+    first = argument.values[0]
+    start = str(first.value) if isinstance(first, ast.Constant) else ""
+    return start.rpartition(".")[0]
