@@ -1,0 +1,48 @@
+"""The architecture page, the folders and the import contracts say the same."""
+
+import re
+import tomllib
+
+import pytest
+
+from tests.projects import REPOSITORY
+
+PACKAGE = REPOSITORY / "cpuplan"
+PAGE = (REPOSITORY / "docs/architecture.md").read_text()
+ROOMS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
+
+
+def floors_of_the_page() -> list[list[str]]:
+    table = PAGE.partition("| floor |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`[^|]*`) \|", table, re.MULTILINE)
+    return [sorted(re.findall(r"`(\w+)`", row)) for row in rows]
+
+
+def floors_of_the_contract() -> list[list[str]]:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return [sorted(layer.split(" | ")) for layer in layers]
+
+
+def test_the_page_has_the_floors_of_the_contract() -> None:
+    assert floors_of_the_page() == floors_of_the_contract()
+
+
+def test_every_place_on_the_page_exists() -> None:
+    places = set(re.findall(r"`((?:\w+/)+|(?:\w+/)*\w+\.py)`", PAGE))
+    assert len(places) > 40
+    missing = [
+        place
+        for place in places
+        if not ((PACKAGE / place).exists() or (REPOSITORY / place).exists())
+    ]
+    assert not sorted(missing)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(REPOSITORY).as_posix())
+def test_no_room_has_too_many_modules(room: object) -> None:
+    modules = [
+        path for path in PACKAGE.rglob("*.py") if path.parent == room and path.stem != "__init__"
+    ]
+    assert len(modules) <= 22, sorted(path.stem for path in modules)
