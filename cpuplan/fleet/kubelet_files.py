@@ -1,5 +1,5 @@
 """What a Hardware document tells of the files that the kubelet reads, as the facts that
-`kubeletview` needs.
+`kubelet.machineinfo` needs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

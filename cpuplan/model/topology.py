@@ -50,7 +50,7 @@ class SharedCache(NamedTuple):
 
 
 class KubeletFacts(NamedTuple):
-    """What the kubelet reads of a machine beside its groups of CPUs; `kubeletview` says what it
+    """What the kubelet reads of a machine beside its groups of CPUs; `machineinfo` says what it
     makes of that.
     """
 

@@ -2,19 +2,19 @@
 tells is assumed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan import versions
 from cpuplan.components import hugepages, kubelet
 from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet.cpu.cpumanager import Fork
-from cpuplan.kubelet.cpu.topology import MachineCore, MachineNode
+from cpuplan.kubelet.machineinfo import machine_nodes, number_of_sockets
 from cpuplan.kubelet.memory.memorymanager import NodeMemory
 from cpuplan.kubelet.node import Kubelet, Machine, Node
 from cpuplan.kubelet.releases.features import LATEST
-from cpuplan.kubelet.view import kubelet_topology
-from cpuplan.model.topology import UNKNOWN, Cpu, KubeletFacts, SharedCache, Topology
+from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import NodePlan
 
 #: The memory of each NUMA node where the inventory tells none: it then stops no pod.
@@ -110,34 +110,15 @@ def _sockets_left(facts: KubeletFacts, before: Iterable[Cpu], left: Iterable[Cpu
 
 
 def machine_of(
-    topology: Topology, pages: dict[int, tuple[tuple[int, int], ...]] | None = None
+    topology: Topology, pages: Mapping[int, tuple[tuple[int, int], ...]] = MappingProxyType({})
 ) -> Machine:
     """The machine as cAdvisor reports it; `pages` are (size in KiB, count) by NUMA node."""
-    view = kubelet_topology(topology)
-    cores: dict[int, dict[int, list[int]]] = {}
-    rows = {row.cpu: row for row in view.cpus}
-    for row in view.cpus:
-        cores.setdefault(row.numa_node, {}).setdefault(row.core, []).append(row.cpu)
-    known = [number for number in topology.numa_facts if number != UNKNOWN]
-    numbers = sorted(
-        {*cores} if topology.kubelet.no_numa_nodes else {*cores, *known},
-        key=lambda node: f"node{node}",
-    )
-    nodes = tuple(
-        MachineNode(
-            number,
-            tuple(
-                MachineCore(core, rows[core].socket, tuple(threads), (rows[core].uncore_cache,))
-                for core, threads in cores.get(number, {}).items()
-            ),
-        )
-        for number in numbers
-    )
+    nodes = machine_nodes(topology)
+    numbers = sorted(node.id for node in nodes)
     memory = tuple(
-        NodeMemory(node, _memory(topology, node), (pages or {}).get(node, ()))
-        for node in sorted(numbers)
+        NodeMemory(node, _memory(topology, node), pages.get(node, ())) for node in numbers
     )
-    return Machine(nodes, memory, _distances(topology, numbers), view.num_sockets)
+    return Machine(nodes, memory, _distances(topology, numbers), number_of_sockets(topology))
 
 
 def _memory(topology: Topology, node: int) -> int:

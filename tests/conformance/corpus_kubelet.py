@@ -5,7 +5,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.kubelet.view import kubelet_topology
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.machineinfo import cpu_topology
 from cpuplan.model.topology import Topology
 
 _COUNTS = {
@@ -22,14 +23,19 @@ def compare(expected: dict[str, Any], topology: Topology) -> Iterator[str]:
     wanted = expected.get("expected_kubelet")
     if wanted is None:
         return
-    found = kubelet_topology(topology)
-    if found.error != wanted.get("discover_error"):
-        yield f"kubelet says {found.error}, not {wanted.get('discover_error')}"
+    try:
+        found = cpu_topology(topology)
+    except KubeletError as error:
+        if str(error) != wanted.get("discover_error"):
+            yield f"kubelet says {error}, not {wanted.get('discover_error')}"
+        return
+    if "discover_error" in wanted:
+        yield f"kubelet does not say {wanted['discover_error']}"
     for key, field in _COUNTS.items():
         if key in wanted and getattr(found, field) != wanted[key]:
             yield f"kubelet {key} is {getattr(found, field)}, not {wanted[key]}"
     rows = {row[0]: row for row in wanted.get("cpu_core_socket_numa_uncore") or []}
-    seen = {row.cpu: list(row) for row in found.cpus}
+    seen = {row.cpu: list(row) for row in found.rows}
     for cpu in sorted(rows.keys() | seen.keys()):
         if rows.get(cpu) != seen.get(cpu):
             yield f"kubelet's row of cpu {cpu} is {seen.get(cpu)}, not {rows.get(cpu)}"

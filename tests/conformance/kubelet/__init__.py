@@ -28,6 +28,8 @@ OPS: dict[str, Op] = {
     **nodes.OPS,
     **configs.OPS,
 }
+#: Judged by the suite of this name, which goes through an import and the documents.
+_OWN_SUITE = "machineinfo"
 #: Where the order of a list says nothing.
 _UNORDERED = {"kubeletconfig-validate": ("errors", "strictErrors")}
 
@@ -42,6 +44,8 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
             lines = (gzip.decompress(content) if file.suffix == ".gz" else content).splitlines()
             for number, line in enumerate(lines, 1):
                 case = json.loads(line)
+                if case["op"] == _OWN_SUITE:
+                    continue
                 yield (
                     f"{file.name}/{case['id']}",
                     [f"{file}:{number}: {text}" for text in check(case)],

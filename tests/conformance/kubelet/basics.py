@@ -1,6 +1,6 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
-from cpuplan.kubelet import bits, machineinfo
+from cpuplan.kubelet import bits
 from cpuplan.kubelet.cpu import assignment, distributed
 from cpuplan.kubelet.cpu import hints as cpu_hints
 from cpuplan.kubelet.cpu import topology as cputopology
@@ -123,41 +123,7 @@ def answer_topologymanager(given: Json) -> Json:
     return {"affinity": hint_json(affinity), "admit": policy.admits(affinity)}
 
 
-def answer_machineinfo(given: Json) -> Json:
-    info = machineinfo.read_machine_info(machineinfo.Tree(given["files"], given.get("dirs", ())))
-    topology = cputopology.discover(
-        (node.cores for node in info.nodes), info.num_cpus, info.num_sockets
-    )
-    return {
-        "nodes": [_node(node) for node in sorted(info.nodes, key=lambda node: node.cores.id)],
-        "numCores": info.num_cpus,
-        "numSockets": info.num_sockets,
-        "topology": topology_json(topology),
-    }
-
-
-def _node(node: machineinfo.Node) -> Json:
-    cores = [
-        {
-            "id": core.id,
-            "socket": core.socket,
-            "threads": list(core.threads),
-            "uncoreCaches": list(core.uncore_caches),
-        }
-        for core in node.cores.cores
-    ]
-    return {
-        "id": node.cores.id,
-        "memory": node.memory.memory,
-        "hugepages": [{"sizeKiB": size, "count": count} for size, count in node.memory.hugepages],
-        "distances": None if node.distances is None else list(node.distances),
-        "nodeCaches": list(node.caches),
-        "cores": cores,
-    }
-
-
 OPS: dict[str, Op] = {
-    "machineinfo": answer_machineinfo,
     "features": answer_features,
     "policy-options": answer_policy_options,
     "topologymanager": answer_topologymanager,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.view import kubelet_topology
+from cpuplan.kubelet.machineinfo import number_of_sockets
 from cpuplan.model.topology import KubeletFacts, SharedCache, Topology
 from cpuplan.simulate.planned import ASSUMED_MEMORY, machine_of, planned, with_gates, without
 from tests.machines.plans import GIB, plan, regular
@@ -16,8 +16,8 @@ SMT = regular(sockets=2, cores=4, threads=2)
 def test_a_machine_has_cores_memory_and_distances() -> None:
     machine = machine_of(SMT, {1: ((1048576, 2),)})
     assert [(node.id, [core.threads for core in node.cores]) for node in machine.nodes] == [
-        (0, [(0, 8), (1, 9), (2, 10), (3, 11)]),
-        (1, [(4, 12), (5, 13), (6, 14), (7, 15)]),
+        (0, [(0, 8), (1, 9), (10, 2), (11, 3)]),  # in the order of the names of their folders
+        (1, [(12, 4), (13, 5), (14, 6), (15, 7)]),
     ]
     assert [(node.memory, node.hugepages) for node in machine.memory] == [
         (64 * GIB, ()),
@@ -52,7 +52,7 @@ def test_without_cpus_the_kubelet_sees_a_smaller_machine() -> None:
     assert smaller.offline == CpuSet.parse("0,4-7,12-15")
     assert smaller.siblings(8) == CpuSet.parse("8")
     assert [str(cache.cpus) for cache in smaller.kubelet.caches] == ["1-3,8-11"]
-    assert kubelet_topology(smaller).num_sockets == 1
+    assert number_of_sockets(smaller) == 1
     assert without(topology, CpuSet()) is topology
 
 
