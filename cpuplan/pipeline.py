@@ -181,7 +181,6 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
 def check_node(node: NodePlan, locate: Locate) -> list[Diagnostic]:
     """The same of one class, the simulated kubelet included."""
     from cpuplan import backends, components
-    from cpuplan.components import kubelet_plain
     from cpuplan.model.rulebook import EXPERT_RULES
 
     off = {
@@ -192,7 +191,7 @@ def check_node(node: NodePlan, locate: Locate) -> list[Diagnostic]:
     }
     problems = [*components.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
-    if not errors(problems) and not kubelet_plain.is_plain(node):
+    if not errors(problems):
         from cpuplan.simulate import traps
 
         problems += traps.check(node, locate)

@@ -114,8 +114,13 @@ def _few_names(project: Path) -> AbstractContextManager[object]:
 
 
 def _wrong_type(_project: Path) -> AbstractContextManager[object]:
-    """A component that writes a number where the kubelet reads text."""
-    return patch.dict("cpuplan.components.kubelet.HEAD", {"apiVersion": 1})
+    """A backend that writes a number where the kubelet reads text."""
+    from cpuplan.backends.base import to_file
+
+    def number_for_text(configuration: dict[str, Any]) -> bytes:
+        return to_file(configuration | {"apiVersion": 1})
+
+    return patch("cpuplan.backends.kubernetes.to_file", number_for_text)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from cpuplan.components import kubelet_plain
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
 from cpuplan.simulate import traps
@@ -86,7 +85,6 @@ def test_traps(code: str, given: dict[str, Any], words: str) -> None:
     found = traps.check(one, no_position)
     assert [each.code for each in found] == [code]
     assert words in found[0].message
-    assert not kubelet_plain.is_plain(one)
 
 
 def workloads(*sizes: tuple[int, int], **fields: Any) -> dict[str, Any]:
@@ -121,7 +119,6 @@ def test_workloads_are_admitted(given: dict[str, Any], codes: list[str]) -> None
     given = dict(given)
     one = plan(given.pop("topology"), **given)
     assert [each.code for each in traps.check(one, no_position)] == codes
-    assert not kubelet_plain.is_plain(one)
 
 
 FINE: list[dict[str, Any]] = [
@@ -133,6 +130,7 @@ FINE: list[dict[str, Any]] = [
     {"topology": SMT, "reserved": "0,8", **options("align-by-socket", "strict-cpu-reservation")},
     kubelet(topologyManagerPolicy="single-numa-node", cpuManagerPolicyOptions={"full-pcpus-only": "true"}),
     kubelet(cpuManagerPolicy="none"),
+    kubelet(topologyManagerPolicy="restricted"),
     kubelet(dynamicResourceAllocation=True),
     {"topology": hybrid(4, 4), **kubelet(cpuManagerPolicy="none")},
     {
@@ -153,31 +151,11 @@ def test_nothing_is_told_where_nothing_goes_wrong(given: dict[str, Any]) -> None
     assert traps.check(plan(given.pop("topology", None), **given), no_position) == []
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"topology": SMT, "reserved": "0,8"},
-        options("full-pcpus-only"),
-        kubelet(cpuManagerPolicy="none"),
-        kubelet(topologyManagerPolicy="restricted"),
-        {"topology": regular(memory=None)},
-        {"topology": SMT, "reserved": "0,8", "offlined": "1,5,9,13"},
-    ],
-)
-def test_plain_plans_are_not_asked_about(given: dict[str, Any]) -> None:
-    given = dict(given)
-    one = plan(given.pop("topology", None), **given)
-    assert kubelet_plain.is_plain(one)
-    assert traps.check(one, no_position) == []
-
-
-def test_what_the_kubelet_does_not_see_is_not_plain() -> None:
+def test_reserved_cpus_that_the_kubelet_does_not_see() -> None:
     topology = Topology(
         SMT.cpus, SMT.numa_facts.values(), kubelet=KubeletFacts(unlabelled=CpuSet.parse("0"))
     )
     one = plan(topology, reserved="0,8", **KUBERNETES)
-    assert not kubelet_plain.is_plain(one)
     (found,) = traps.check(one, no_position)
     assert "reserved-cpus: 0,8 is not a subset of online-cpus: 1-15" in found.message
 
