@@ -18,17 +18,17 @@ from cpuplan.cli.options import Settings
 #: Commands in the order of their use: name -> what the overview says. The module is
 #: `cpuplan.cli.<name>`.
 COMMANDS = {
-    "init": "Begin a project: a folder with a first inventory and intent.",
-    "import": "Read hardware from hosts, must-gathers and what other tools print into inventories/.",
-    "catalog": "List server models in use, and copy them into inventories/.",
-    "propose": "Propose an intent for a pool of a must-gather, by numbers of CPUs.",
-    "validate": "Say everything that is wrong with the inventories and intents.",
+    "init": "Start a project: a folder with a first inventory and intent.",
+    "import": "Read hardware from hosts, must-gathers and output of other tools into inventories/.",
+    "catalog": "List server models, and copy them into inventories/.",
+    "propose": "Propose an intent for a pool of a must-gather, from numbers of CPUs.",
+    "validate": "Report everything that is wrong with the inventories and intents.",
     "compile": "Solve the layouts and write out/.",
     "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",
-    "simulate": "Say what the kubelets of planned nodes would do with pods.",
-    "explain": "Say why a CPU, pool or setting is what it is, and what else it would cost; what a code or rule means.",
+    "simulate": "Show what the kubelets of planned nodes would do with pods.",
+    "explain": "Explain a CPU, pool or setting, with the cost of alternatives; or a code or rule.",
     "check": "Compare a node with its compiled settings.",
-    "fmt": "Put inventories and intents in their canonical form, comments kept.",
+    "fmt": "Rewrite inventories and intents in canonical form, with their comments.",
     "schema": "Print the JSON Schema of a kind of document.",
 }
 
@@ -59,7 +59,7 @@ class _Commands(click.Group):
 
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -77,10 +77,10 @@ class _Commands(click.Group):
 def cli() -> None:
     """A compiler for CPU partitioning on Kubernetes nodes.
 
-    Reads inventories/ (what hardware there is) and intents/ (what its CPUs are for), proves that a
-    layout exists, and writes every file that makes it so to out/.
+    Reads inventories/ (the hardware) and intents/ (what its CPUs are for), proves that a layout
+    exists, and writes all files for it to out/.
 
-    The options below can stand after the command, too.
+    The options below can also follow the command.
     """
     try:
         os.getcwd()
@@ -106,7 +106,7 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         from cpuplan.cli.output import note
 
-        note("interrupted; what was written before is as it was")
+        note("interrupted; existing files are unchanged")
         return 130
     except SystemExit as end:
         # click ends by itself after a completion, and where the reader of our output has seen

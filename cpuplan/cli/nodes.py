@@ -67,11 +67,11 @@ def find_node(
         return matches[0]
     what = f"there is no node {wanted!r}"
     if matches:
-        what = f"there are {len(matches)} nodes {wanted!r}"
-        hint = "write " + " or ".join(f"{each.node_class.cluster}/{node}" for each, node in matches)
+        what = f"{len(matches)} nodes have the name {wanted!r}"
+        hint = "use " + " or ".join(f"{each.node_class.cluster}/{node}" for each, node in matches)
     elif name in _nodes(project):
         what = f"no intent selects node {wanted!r}, so it has no plan"
-        hint = "let the selector of an intent fit its labels or its name"
+        hint = "change the selector of an intent so that it matches its labels or its name"
     else:
         from cpuplan.read.names import did_you_mean
 

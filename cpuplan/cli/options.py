@@ -64,29 +64,29 @@ def shared() -> list[click.Option]:
             ["-C", "given_root"],
             metavar="DIR",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="The project's folder, with inventories/, intents/ and out/.  [default: here, or the nearest one "
-            "above in the same repository]",
+            help="Project folder, with inventories/, intents/ and out/.  "
+            "[default: the current folder, or the nearest one above it in the same repository]",
             expose_value=False,
             callback=_keep,
         ),
         click.Option(
             ["--color", "colour"],
             type=click.Choice(["auto", "always", "never"]),
-            help="Colour: auto (the default) is on a terminal only, and not with NO_COLOR.",
+            help="Use colour; auto (the default): only on a terminal, and not with NO_COLOR.",
             expose_value=False,
             callback=_keep,
         ),
         click.Option(
             ["-q", "--quiet"],
             is_flag=True,
-            help="Only what was found or asked for: no word of what was done.",
+            help="Print only findings and results, and no messages about progress.",
             expose_value=False,
             callback=_keep,
         ),
         click.Option(
             ["-v", "--verbose"],
             is_flag=True,
-            help="All findings one by one, waived ones too, instead of groups with examples.",
+            help="Print each finding, including waived ones, instead of groups with examples.",
             expose_value=False,
             callback=_keep,
         ),
@@ -105,7 +105,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any
     )
     setattr(settings, _NAMES.get(str(parameter.name), str(parameter.name)), kept)
     if settings.quiet and settings.verbose:
-        raise click.UsageError("-q and -v exclude each other", context)
+        raise click.UsageError("-q and -v cannot be used together", context)
     return value
 
 
@@ -119,7 +119,7 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
         ["--cluster", "clusters"],
         multiple=True,
         metavar="NAME",
-        help="Tell of nodes of this cluster only; may be repeated. What is judged is always the whole.",
+        help="Report only on nodes of this cluster; may be repeated. Everything is still checked.",
         expose_value=False,
         callback=_keep,
     )
@@ -127,7 +127,7 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
         ["--node", "nodes"],
         multiple=True,
         metavar="NAME",
-        help="Tell of this node only, NAME or CLUSTER/NAME; may be repeated.",
+        help="Report only on this node, NAME or CLUSTER/NAME; may be repeated.",
         expose_value=False,
         callback=_keep,
     )

@@ -47,14 +47,14 @@ def screen_width() -> int:
 
 def format_option(command: Command) -> Command:
     """`--format` and `-o`, for commands whose result is diagnostics."""
-    told = "Write the report to this file, whole or not at all; without -q, the text for people is printed too."
+    told = "Write the report to this file. Without -q, the text is also printed."
     return click.option(
         "--format",
         "output_format",
         type=click.Choice(options.FORMATS),
         default="text",
         callback=options.keep,
-        help="Of the findings; all but text go to standard output.",
+        help="Format of the findings; all formats except text go to standard output.",
     )(_output_option(command, told))
 
 
@@ -79,10 +79,15 @@ def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True)
 
 def result_options(command: Command) -> Command:
     """`--format` and `-o`, for commands with a result of their own, as text or JSON."""
-    command = _output_option(command, "Write the result to this file, whole or not at all.")
+    command = _output_option(command, "Write the result to this file.")
     choice = click.Choice(["text", "json"])
     return click.option(
-        "--format", "output_format", type=choice, default="text", callback=options.keep
+        "--format",
+        "output_format",
+        type=choice,
+        default="text",
+        callback=options.keep,
+        help="Format of the result.",
     )(command)
 
 

@@ -69,7 +69,7 @@ class Reporter:
         report = self.report
         found = [formats.notice(output_format, report)]
         if report.elsewhere:
-            found.append(f"{report.elsewhere} more elsewhere, which --cluster or --node leaves out")
+            found.append(f"{report.elsewhere} more, excluded by --cluster or --node")
         return [text for text in found if text]
 
     def _lines(self, path: str) -> Sequence[str]:

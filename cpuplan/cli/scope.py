@@ -30,7 +30,7 @@ class Scope:
         self.wanted = frozenset(node for node in self.all if _fits(node, clusters, nodes))
         if not self.wanted and self.all and not project.documents.may_define("Nodes"):
             text = f"{', '.join(clusters)} --node {', '.join(nodes)}"
-            hint = "name a node of the cluster, or only one of the two"
+            hint = "give a node of this cluster, or only one of the two options"
             raise CpuplanError([diagnose("CP293", option="--cluster", name=text, hint=hint)])
 
     @staticmethod

@@ -75,10 +75,10 @@ def _rows(topology: Topology) -> tuple[CpuRow, ...]:
 
 def _cause(unseen: CpuSet, topology: Topology) -> str:
     if unseen <= topology.kubelet.unlabelled:
-        return "does not tell the ids of their cores and sockets"
+        return "does not give the ids of their cores and sockets"
     if unseen.isdisjoint(topology.kubelet.unlabelled):
-        return "puts them in no NUMA node"
-    return "puts some in no NUMA node, and does not tell the ids of others"
+        return "assigns them to no NUMA node"
+    return "assigns some to no NUMA node, and does not give the ids of others"
 
 
 def _example(kernel: list[CpuSet], kubelet: list[CpuSet], noun: str) -> str:
@@ -91,7 +91,7 @@ def _example(kernel: list[CpuSet], kubelet: list[CpuSet], noun: str) -> str:
             continue
         parts = [group for group in kernel if group & cpus]
         if len(parts) > 1:
-            return f"it takes {cpus_text(cpus)} for one {noun}, and they are {len(parts)}"
+            return f"it treats {cpus_text(cpus)} as one {noun}, but there are {len(parts)}"
         pieces = sum(1 for group in kubelet if group & parts[0])
-        return f"it takes {cpus_text(parts[0])} for {counted(pieces, noun)}, and they are one"
+        return f"it treats {cpus_text(parts[0])} as {counted(pieces, noun)}, but there is one"
     return ""

@@ -109,7 +109,7 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
     if rows := [row for each in came if not each.refused for row in _rows(each)]:
         yield table([_HEAD, *rows]).rstrip("\n")
         if any(row[3].startswith("(") for row in rows):
-            yield "CPUs in brackets are shared with all other containers without CPUs of their own"
+            yield "CPUs in brackets are shared with all other containers without exclusive CPUs"
     for each in refused:
         yield f"refused: {full_name(each.pod)}: {_refusal(each.refused)}"
     if node.outcome.left:
@@ -160,7 +160,7 @@ def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> 
         if container.is_exclusive
     ]
     drawn = plan_map(node.plan, name, spec, owned)
-    return drawn._replace(about=f"containers with CPUs of their own on {name}")
+    return drawn._replace(about=f"containers with exclusive CPUs on {name}")
 
 
 def order_text(answer: Answer, count: int) -> str:
@@ -171,8 +171,8 @@ def order_text(answer: Answer, count: int) -> str:
     if answer.is_proven:
         return f"all {count} pods are admitted in every order of arrival ({tried})\n"
     if answer.refused is None:
-        return f"not known whether every order of arrival works: given up ({tried}), and none was found to fail\n"
-    lines = ["in this order of arrival the last pod is refused:"]
+        return f"not proven for every order of arrival: the search was stopped ({tried}), and no order failed\n"
+    lines = ["in this order of arrival, the last pod is refused:"]
     lines += [f"  {number}. {full_name(pod)}" for number, pod in enumerate(answer.failing, 1)]
     return "\n".join([*lines, f"  {_refusal(answer.refused)}", f"({tried})"]) + "\n"
 

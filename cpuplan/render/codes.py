@@ -24,7 +24,7 @@ def reference() -> str:
     parts = [
         "# Diagnostics",
         "Every message has a code, and a code never changes its meaning.",
-        "`cpuplan explain CP102` prints an entry of this page. `<name>` stands for what was found.",
+        "`cpuplan explain CP102` prints an entry of this page. `<name>` stands for a value.",
     ]
     stage = ""
     for code in sorted(CODES):

@@ -88,7 +88,7 @@ def explain_setting(
     lines = [f"{setting.key} of {setting.component} on {node}{value or ' is set'}.{of}"]
     lines += _because(setting.reasons, locate)
     if rows := defaults.told(defaults.rows_of(setting)):
-        lines += ["", "to say otherwise (docs/defaults.md)", *_table(rows)]
+        lines += ["", "to change it (docs/defaults.md)", *_table(rows)]
     return "\n".join([*lines, *_alternatives(alternatives, locate)]) + "\n"
 
 
@@ -107,9 +107,9 @@ def explain_rule(name: str) -> str:
     if name in EXPERT_RULES:
         rule = EXPERT_RULES[name]
         verb = "disable" if rule.on else "enable"
-        state = "It holds unless" if rule.on else "It holds only where"
-        switch = f"{state} an intent says:\n\n  rules:\n  - {{{verb}: {name}, because: ...}}"
-        codes = f"It speaks by {joined(rule.codes)}." if rule.codes else ""
+        state = "It applies unless" if rule.on else "It applies only if"
+        switch = f"{state} an intent has:\n\n  rules:\n  - {{{verb}: {name}, because: ...}}"
+        codes = f"Violations are reported as {joined(rule.codes)}." if rule.codes else ""
         return _page(f"rule {name}: {rule.text}", rule.about, switch, *([codes] if codes else []))
     if name in FIXED_RULES:
         text, about = FIXED_RULES[name]
@@ -120,7 +120,7 @@ def explain_rule(name: str) -> str:
     return _page(
         f"goal {name}: {text}",
         about,
-        "docs/layout.md has the order of goals, and how an intent changes it.",
+        "docs/layout.md describes the order of goals, and how an intent changes it.",
     )
 
 
@@ -129,10 +129,10 @@ def explain_default(name: str) -> str:
     rows = [row for row in DEFAULTS if row.name == name]
     if not rows:
         raise KeyError(name)
-    lines = [f"default {name}, on {joined(rows[0].on)} where no intent says otherwise", ""]
+    lines = [f"default {name}, set on {joined(rows[0].on)} unless an intent changes it", ""]
     lines += _table([(setting, row.reason) for row in rows for setting in row.settings])
     return (
-        "\n".join([*lines, "", "to say otherwise (docs/defaults.md)", *_table(defaults.told(rows))])
+        "\n".join([*lines, "", "to change it (docs/defaults.md)", *_table(defaults.told(rows))])
         + "\n"
     )
 
@@ -154,7 +154,7 @@ def _parts(topology: Topology, cpus: CpuSet) -> Iterator[tuple[str, str]]:
     split = topology.split_cores(cpus)
     if topology.threads_per_core > 1:
         some = [counted(len(whole), "whole core")] if whole else []
-        some += [f"threads of {counted(len(split), 'core')} that it shares"] if split else []
+        some += [f"threads of {counted(len(split), 'shared core')}"] if split else []
         yield "cores", joined(some)
     for number, part in topology.numa_nodes.items():
         if number != UNKNOWN and cpus & part:
@@ -171,7 +171,7 @@ def _settings(settings: Sequence[Setting]) -> list[str]:
         (setting.component, told(setting))
         for setting in sorted(settings, key=lambda s: (s.component, s.key))
     ]
-    return ["", "so these settings hold it", *_table(rows)] if rows else []
+    return ["", "settings that contain it", *_table(rows)] if rows else []
 
 
 def _alternatives(alternatives: Sequence[Alternative], locate: Locate) -> list[str]:
@@ -182,19 +182,20 @@ def _alternatives(alternatives: Sequence[Alternative], locate: Locate) -> list[s
     for each in alternatives:
         if each.conflict:
             rows = [(reason.text, _place(reason, locate)) for reason in each.conflict]
-            lines += ["", f"{each.wish}: there is no such layout, since", *_table(rows)]
+            lines += ["", f"{each.wish}: there is no such layout, because", *_table(rows)]
             continue
         rows = [
             (f"{'worse' if one.is_worse else 'better'} {one.goal}", one.text)
             for one in each.differences
         ]
         if not rows:
-            rows = [
-                ("no goal", "tells it from this layout: which one is taken is the canonical choice")
-            ]
+            rows = [("no goal", "distinguishes it from this layout, which is the canonical choice")]
         elif not each.differences[0].is_worse:
             rows.append(
-                ("kept", "since it is committed; `cpuplan compile --resolve` takes the better one")
+                (
+                    "kept",
+                    "because it is committed; `cpuplan compile --resolve` takes the better one",
+                )
             )
         rows += [(moves.name, _moved(moves)) for moves in each.moves]
         lines += ["", f"{each.wish}, at best", *_table(rows)]

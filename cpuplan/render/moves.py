@@ -35,15 +35,14 @@ def changes(found: Iterable[Change]) -> Iterator[str]:
         name = "/".join(each.key)
         match each:
             case Afresh(nodes=nodes, was=was, cpus=cpus):
-                why = (
-                    f"its layout is one of CPUs {cpus}" if cpus else "its layout is not in the lock"
-                )
-                yield f"{name}: solved afresh, though {first_of(nodes, _MOST)} had a layout in {was}: {why}"
+                why = f"its layout is for CPUs {cpus}" if cpus else "its layout is not in the lock"
+                had = f"although {first_of(nodes, _MOST)} had a layout in {was}"
+                yield f"{name}: solved from scratch, {had}: {why}"
             case Resolved(before=before, now=now):
-                yield f"{name}: solved by OR-Tools {now}; the layout before was found by {before}"
+                yield f"{name}: solved by OR-Tools {now}; the previous layout by {before}"
             case Dropped(nodes=nodes):
                 are = "is" if len(nodes) == 1 else "are"
-                yield f"{name}: {first_of(nodes, _MOST)} {are} not compiled any more"
+                yield f"{name}: {first_of(nodes, _MOST)} {are} no longer compiled"
 
 
 def _told(move: Move) -> str:

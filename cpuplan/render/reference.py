@@ -7,9 +7,9 @@ Schema = dict[str, Any]
 
 _HEAD = """# Every field of every document
 
-Made from the models by `python -m tests.generate`. A document is `apiVersion: cpuplan.io/v1alpha1`, `kind`,
-`metadata.name` and `spec`; a file may hold many, divided by `---`. Files lie anywhere under `inventories/` and
-`intents/`.
+Generated from the models by `python -m tests.generate`. A document has `apiVersion: cpuplan.io/v1alpha1`, `kind`,
+`metadata.name` and `spec`. A file can contain several documents, separated by `---`. Files can be anywhere in
+`inventories/` and `intents/`.
 """
 
 

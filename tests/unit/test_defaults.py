@@ -255,7 +255,7 @@ def test_scripts_stay_where_units_run_them() -> None:
 
 @pytest.mark.parametrize("name", dict.fromkeys(row.name for row in defaults.DEFAULTS))
 def test_each_has_a_page(name: str) -> None:
-    assert explain_default(name).startswith(f"default {name}, on ")
+    assert explain_default(name).startswith(f"default {name}, set on ")
 
 
 def test_an_extra_argument_is_no_default() -> None:

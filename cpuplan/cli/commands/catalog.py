@@ -8,7 +8,7 @@ from cpuplan.cli.new_files import write_new
 from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
 
-_HINT = "look at the entry with `cpuplan show Hardware/{name}`, or overwrite the file with --force"
+_HINT = "view the entry with `cpuplan show Hardware/{name}`, or overwrite the file with --force"
 
 
 @click.command()
@@ -19,12 +19,12 @@ _HINT = "look at the entry with `cpuplan show Hardware/{name}`, or overwrite the
     type=click.Path(path_type=Path),
     help="Folder for the documents.  [default: inventories/]",
 )
-@click.option("--force", is_flag=True, help="Overwrite documents that are there already.")
+@click.option("--force", is_flag=True, help="Overwrite existing documents.")
 def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
-    """List the server models of the catalogue; with NAMEs, copy them into inventories/, yours to
-    edit.
+    """List the server models of the catalogue; with NAMEs, copy them into inventories/ to be
+    edited.
 
-    Memory, huge pages and devices are yours to add: they differ from server to server.
+    Add memory, huge pages and devices yourself: they differ from server to server.
     """
     from cpuplan.fleet import catalog
 

@@ -28,7 +28,7 @@ from cpuplan.cli.output import (
 def command(node: str, root: Path, output_format: str) -> int:
     """Compare NODE's boot arguments, sysfs, kubelet and CRI-O files with its compiled settings.
 
-    Exit code 0: they hold; 1: something differs.
+    Exit code 0: everything matches; 1: something differs.
     """
     from cpuplan import pipeline
     from cpuplan.check.host import check
@@ -49,5 +49,5 @@ def command(node: str, root: Path, output_format: str) -> int:
     # Whatever differs counts; a warning that is waived does not.
     if fails(findings, strict=True):
         return 1
-    note(f"{name} holds what was compiled for it")
+    note(f"{name} matches its compiled settings")
     return 0

@@ -39,26 +39,27 @@ class _Run(NamedTuple):
 @click.option(
     "--check",
     is_flag=True,
-    help="Write nothing; exit code 3 if out/ or the lock is not what they should be.",
+    help="Write nothing; exit code 3 if out/ or the lock is out of date.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files of out/ that were edited by hand.")
 @click.option(
     "--resolve",
     is_flag=True,
-    help="Solve all layouts afresh instead of keeping locked ones, and say what is gained.",
+    help="Solve all layouts from scratch instead of keeping locked ones, and show the gain.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Warnings count as errors, but for waived ones: nothing is written then.",
+    help="Treat warnings as errors, except waived ones: nothing is written then.",
 )
 @click.option(
     "--allow-removal",
     is_flag=True,
-    help="Let classes, pools and clusters go that were compiled before. Their layouts stay in the lock.",
+    help="Accept that classes, pools or clusters that were compiled before are gone. Their layouts "
+    "stay in the lock.",
 )
 @click.option(
-    "--prune", is_flag=True, help="Take the layouts of classes that are gone out of the lock."
+    "--prune", is_flag=True, help="Remove the layouts of classes that are gone from the lock."
 )
 @format_option
 @filter_options
@@ -71,13 +72,13 @@ def command(
     strict: bool,
     output_format: str,
 ) -> int:
-    """Solve the layouts and write out/ and intents/plan.lock.yaml: whole, or not at all.
+    """Solve the layouts and write out/ and intents/plan.lock.yaml, completely or not at all.
 
-    Files of out/ that cpuplan did not write are left alone.
+    Files in out/ that cpuplan did not write are unchanged.
     """
     if settings().is_narrowed and not check:
         raise click.UsageError(
-            "compile always writes everything: --cluster and --node are for --check"
+            "compile always writes everything: use --cluster and --node only with --check"
         )
     root = settings().root
     if not check:
@@ -85,7 +86,7 @@ def command(
     fast = not (check or force or resolve or prune)
     if fast and (known := record.unchanged(inputs.read(root), root / "out")):
         print_diagnostics(known.diagnostics, output_format, strict=strict)
-        note("nothing has changed: out/ is what the inputs give")
+        note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors
@@ -104,7 +105,7 @@ def command(
     run = _Run(project, compiled, (*compiled.diagnostics, *before))
     if strict and fails(run.diagnostics, strict=True):
         print_diagnostics(run.diagnostics, output_format, strict=True)
-        note("nothing is written: with --strict, warnings count as errors")
+        note("nothing was written: with --strict, warnings count as errors")
         return 1
     code = _check(run, output_format) if check else _write(run, output_format, force=force)
     _tell_changes(run, resolve)
@@ -131,7 +132,7 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
 
     compiled, project = run.compiled, run.project
     if not compiled.moves and resolve and project.lock:
-        note("solved afresh: no CPU moves")
+        note("solved from scratch: no CPU moves")
     found = changes.changes(project, compiled.plan) if project.lock or project.before else []
     if not (found or compiled.moves):
         return
@@ -174,7 +175,7 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
         f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; out/: {what}"
     )
     if paused := [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]:
-        note(f"paused, so that out/ has what it had: {joined(paused)}")
+        note(f"paused, files in out/ unchanged: {joined(paused)}")
     return 0
 
 

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     "--no-alternatives",
     "only_why",
     is_flag=True,
-    help="Do not look for the next best layout, which takes the solver: answers in half the time or less.",
+    help="Do not search for the next best layout. This needs no solver and takes at most half the time.",
 )
 def command(subject: str, what: str | None, only_why: bool) -> int:
-    """Say why a CPU, a pool, partition or QoS set, or a setting of NODE is what it is, with the
-    file and line of every statement; or what CODE, or the built-in rule or goal RULE, means.
+    """Explain a CPU, a pool, partition or QoS set, or a setting of NODE, with the file and line of
+    every statement behind it; or CODE, or the built-in rule, goal or default RULE.
 
-    For CPUs the layout is solved once more with this choice forbidden. What that would cost is
-    shown as the goals that get worse, or as the statements for which there is no other layout.
+    For CPUs, the layout is solved again with the present choice forbidden. The cost is shown as the
+    goals that get worse, or as the statements that allow no other layout.
 
     \b
     cpuplan explain worker-3 17
     cpuplan explain worker-3 isolated.dpdk
     cpuplan explain worker-3 reservedSystemCPUs
-    cpuplan explain worker-3 kernel.isolcpus      the setting, where there is a pool isolcpus too
+    cpuplan explain worker-3 kernel.isolcpus      the setting, if there is also a pool isolcpus
     cpuplan explain CP213
     cpuplan explain cpu0-reserved
     """
@@ -53,7 +53,7 @@ def _explain_code(code: str) -> int:
     from cpuplan.render.explain import explain_code
 
     if code not in CODES:
-        raise click.UsageError(f"there is no code {code}; docs/diagnostics.md lists them")
+        raise click.UsageError(f"unknown code {code}; docs/diagnostics.md lists all codes")
     echo(explain_code(code), nl=False)
     return 0
 
@@ -68,9 +68,9 @@ def _explain_rule(name: str) -> int:
     known = (*EXPERT_RULES, *FIXED_RULES, *GOALS, *defaults_by_name)
     if name not in known:
         if near := get_close_matches(name, known, n=1):
-            raise click.UsageError(f"there is no rule {name}; did you mean {near[0]}?")
+            raise click.UsageError(f"unknown rule {name}; did you mean {near[0]}?")
         raise click.UsageError(
-            "which CPU? Write the node, and the number of a CPU, a pool or a setting: cpuplan explain worker-3 17"
+            "missing CPU, pool or setting; give it after the node, as in cpuplan explain worker-3 17"
         )
     from cpuplan.render.explain import explain_default, explain_rule
 
@@ -132,7 +132,10 @@ def _named(
         from cpuplan.read.names import nearest
 
         near = nearest(what, [*names, *(each.key for each in every)])
-        pools = f"its pools are {', '.join(names)}; `settings` in out/.cpuplan/classes/ has the keys of settings"
+        pools = (
+            f"its pools are {', '.join(names)}; "
+            "`settings` in out/.cpuplan/classes/ has the keys of its settings"
+        )
         hint = _not_set(found, what) or (f"did you mean {near!r}?" if near else pools)
         raise CpuplanError([diagnose("CP253", node=node, name=what, hint=hint)])
 
@@ -156,7 +159,7 @@ def _not_set(found: "NodePlan", what: str) -> str:
         )
         if what in keys and platform not in row.on and platform in row.possible:
             return (
-                f"nobody asked for it, and it is no default of {platform}; to have it: {wish(row)}"
+                f"it is not set, because it is not a default of {platform}; to set it: {wish(row)}"
             )
     return ""
 

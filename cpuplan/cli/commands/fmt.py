@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 @click.option(
     "--check",
     is_flag=True,
-    help="Write nothing; exit code 3 if a file is not in its canonical form.",
+    help="Write nothing; exit code 3 if a file is not in canonical form.",
 )
 @format_option
 def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
-    """Put PATHS (all files of the project, if left out) in their canonical form: order of keys,
-    indentation, and a first line that tells editors the schema. Comments and values are kept.
-    Nothing is written if a file is not YAML. Each file is written whole or not at all, one after
-    the other: run it again after one that was stopped.
+    """Rewrite PATHS (default: all files of the project) in canonical form: order of keys,
+    indentation, and a first line that gives editors the schema. Comments and values are kept.
+    Nothing is written if a file is not valid YAML. Files are written one after the other, each
+    completely or not at all: run it again after an interruption.
     """
     from cpuplan.read.files import LOCK_NAME, Inputs, input_files
     from cpuplan.write.files import write_file

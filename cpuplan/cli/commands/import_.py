@@ -31,26 +31,26 @@ PROFILES = "performanceprofile"
     type=click.Path(path_type=Path),
     help="Folder for the documents.  [default: inventories/]",
 )
-@click.option("--cluster", help="Name of the nodes' cluster, where the input does not tell.")
+@click.option("--cluster", help="Name of the nodes' cluster, if the input does not contain it.")
 @click.option(
     "--release",
     default="",
-    help="Of OpenShift, such as 4.20: for performanceprofile, if nothing tells it.",
+    help="OpenShift release of a performanceprofile, such as 4.20, if no input contains it.",
 )
 @click.option(
     "--name",
     default="",
-    help="Name of the node that comes through a pipe, where the input does not tell.",
+    help="Name of the node that comes through a pipe, if the input does not contain it.",
 )
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the documents and write nothing.")
 @click.option(
     "--diff",
     "only_show",
     is_flag=True,
-    help="Show what would change and write nothing; exit code 3 then.",
+    help="Show what would change and write nothing; exit code 3 if anything would.",
 )
 @click.option(
-    "--force", is_flag=True, help="Write files anew over those that are there: edits are lost."
+    "--force", is_flag=True, help="Replace existing files instead of updating them: edits are lost."
 )
 def command(
     words: tuple[str, ...],
@@ -62,22 +62,22 @@ def command(
 ) -> int:
     """Read hardware from each PATH and write Hardware and Nodes documents.
 
-    FORMAT is found by looking at each PATH, or one of: sysroot (a live host's root, a copy of its
+    FORMAT is detected for each PATH, or one of: sysroot (the root of a live host, a copy of its
     /sys and /proc, or a tar archive of them), must-gather (of OpenShift, with node snapshots),
-    lscpu (what lscpu -J, -e or -p printed), hwloc (XML of lstopo), objects (NodeResourceTopology
-    and Node objects), machineinfo (of cAdvisor), ironic (introspection data). A folder of files is
-    read file by file. What several sources tell of a node is brought together by its name; what
-    none of them tells is listed and left open. A PATH may be a pipe: `-` (standard input), or what
-    the shell makes of <(command).
+    lscpu (output of lscpu -J, -e or -p), hwloc (XML of lstopo), objects (NodeResourceTopology and
+    Node objects), machineinfo (of cAdvisor), ironic (introspection data). A folder of files is read
+    file by file. Several sources of one node are combined by its name; values that none of them
+    contains are listed and left open. A PATH can be a pipe: `-` (standard input), or the shell's
+    <(command).
 
-    FORMAT performanceprofile writes an Intent for each PerformanceProfile of OpenShift's node
-    tuning operator, to intents/. Its release is that of --release, of a ClusterVersion beside it,
-    or of the project's other intents.
+    FORMAT performanceprofile writes an Intent to intents/ for each PerformanceProfile of
+    OpenShift's node tuning operator. The release comes from --release, from a ClusterVersion next
+    to the profile, or from the project's other intents.
 
-    Documents that are there already are brought up to date: values change, and names, comments,
-    order and what was added by hand stay. The differences are shown. What could be read is written,
-    and nothing if a document that is there is wrong. Each file is written whole or not at all, one
-    after the other: import again after a run that was stopped.
+    Existing documents are updated: values change, while names, comments, order and manual additions
+    are kept. The differences are shown. Everything that could be read is written, but nothing if an
+    existing document is invalid. Files are written one after the other, each completely or not at
+    all: import again after an interruption.
     """
     from cpuplan import importers
 
@@ -85,10 +85,10 @@ def command(
     if how["only_show"] and (how["to_stdout"] or kind == PROFILES):
         other = "--stdout" if how["to_stdout"] else PROFILES
         raise click.UsageError(
-            f"--diff goes with hardware that is put into an inventory, not with {other}"
+            f"--diff compares hardware with an inventory and cannot be used with {other}"
         )
     if name and not any(map(streams.is_stream, named)):
-        raise click.UsageError("--name goes with a pipe: what a file does not tell, its name does")
+        raise click.UsageError("--name is only for a pipe; a file is named after its node")
     with streams.received(named, name) as paths:
         if kind == PROFILES:
             from cpuplan.cli.commands import import_profiles
@@ -98,14 +98,14 @@ def command(
                 paths, folder, release=release, to_stdout=how["to_stdout"], force=how["force"]
             )
         if release:
-            raise click.UsageError(f"--release goes with {PROFILES}: hardware has no release")
+            raise click.UsageError(f"--release is only for {PROFILES}; hardware has no release")
         imported = importers.run(kind, paths, cluster)
         imported = imported._replace(
             diagnostics=tuple(streams.told(imported.diagnostics, paths, named))
         )
         if not name and any(node.name == streams.NAMELESS for node in imported.nodes):
             raise click.UsageError(
-                "what comes through the pipe does not tell the node's name: give it with --name"
+                "the input of the pipe does not contain the node's name; give it with --name"
             )
         return _finish(imported, output, **how)
 
@@ -147,13 +147,13 @@ def _parse(words: tuple[str, ...], known: Collection[str]) -> tuple[str | None, 
     kind = names.pop(0) if names[0] in known else None
     paths = list(map(Path, names))
     if not paths:
-        raise click.UsageError(f"a path is missing: cpuplan import {kind} PATH...")
+        raise click.UsageError(f"missing path: cpuplan import {kind} PATH...")
     if kind is None and len(paths) > 1 and not _is_there(paths[0]):
         raise click.UsageError(
-            f"{names[0]!r} is no file or folder, and no format; there are {', '.join(known)}"
+            f"{names[0]!r} is not a file, a folder or one of the formats {', '.join(known)}"
         )
     if absent := [path for path in paths if not _is_there(path)]:
-        raise click.UsageError(f"there is no file or folder {str(absent[0])!r}")
+        raise click.UsageError(f"no such file or folder: {str(absent[0])!r}")
     return kind, paths
 
 
@@ -184,7 +184,7 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
         if before is not None or only_show:
             echo(unified(str(path), before, after, colour=colour), nl=False, colour=colour)
     print_remarks(made.notes)
-    nothing = "" if made.files else "; the inventory says all of it already"
+    nothing = "" if made.files else "; the inventory is up to date"
     note(f"{counted(len(imported.nodes), 'node')} read{nothing}")
 
 
@@ -202,7 +202,7 @@ def _example() -> list[str]:
     made_up = [name for name in texts if name.startswith("inventories/")]
     left = [name for name in made_up if new_files.holds(settings().root / name, texts[name])]
     return [
-        f"{name} is still the example of `cpuplan init`, with nodes that nobody has: remove it"
+        f"{name} is still the example of `cpuplan init`, whose nodes do not exist: remove it"
         for name in left
     ]
 

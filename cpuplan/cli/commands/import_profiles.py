@@ -14,7 +14,7 @@ from cpuplan.cli.output import echo, note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.text import counted, joined
 
-_HINT = "look at the new one with --stdout, then overwrite it with --force, or choose another folder with -o"
+_HINT = "view the new document with --stdout, then overwrite the file with --force, or choose another folder with -o"
 
 
 def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force: bool) -> int:
@@ -53,7 +53,7 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
         return 0
     new_files.write(texts)
     note(
-        f"{counted(len(texts), 'profile')} read; the profiles themselves are not needed here any more"
+        f"{counted(len(texts), 'profile')} read; the profiles themselves are no longer needed here"
     )
     return 0
 
@@ -70,7 +70,7 @@ def _release() -> str:
     found = sorted(set(_releases()))
     if len(found) == 1:
         note(
-            f"note: the profiles are taken for OpenShift {found[0]}, as the project's intents have it"
+            f"note: the profiles are read for OpenShift {found[0]}, the release of the project's intents"
         )
         return found[0]
     if sys.stdin.isatty():
@@ -83,10 +83,10 @@ def _release() -> str:
     why = (
         f"the project has targets of {joined(found)}"
         if found
-        else "a PerformanceProfile does not tell it"
+        else "a PerformanceProfile does not contain it"
     )
     raise click.UsageError(
-        f"which release of OpenShift? {why}: say it with --release, such as --release 4.20"
+        f"unknown release of OpenShift: {why}; give it with --release, such as --release 4.20"
     )
 
 

@@ -26,11 +26,11 @@ _MAX_BYTES = 1024 * 1024
 @click.command()
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 def command(folder: Path | None) -> int:
-    """Begin a project in FOLDER (here, if left out): a first inventory and intent, and the schemas
-    for your editor.
+    """Start a project in FOLDER (default: the current folder): a first inventory and intent, and
+    the schemas for your editor.
 
-    Nothing is written if a file is in the way. Each file is written whole or not at all: after a
-    run that was stopped, the next one adds what is missing.
+    Nothing is written if a different file already exists. Each file is written completely or not at
+    all: after an interruption, the next run adds what is missing.
     """
     root = folder or settings().given_root or Path()  # never a project above
     texts = {

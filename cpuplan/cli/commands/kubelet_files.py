@@ -67,5 +67,7 @@ def _release(wanted: str | None, targets: "Iterable[Target]") -> tuple[versions.
             f"{platform}/{next(iter(table))} to {[*table][-1]}"
             for platform, table in versions.RELEASES.items()
         )
-        raise click.BadParameter(f"{wanted!r} is not known: {known}", param_hint="--target")
+        raise click.BadParameter(
+            f"{wanted!r} is not a known release; use one of {known}", param_hint="--target"
+        )
     return version or LATEST, platform == "openshift"

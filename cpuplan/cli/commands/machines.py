@@ -56,7 +56,7 @@ def imported(source: Path, name: str | None) -> list[Map]:
     ]
     if not chosen:
         raise click.UsageError(
-            f"{source} has no hardware or node {name!r}; there is {', '.join(nodes)}"
+            f"{source} has no hardware or node {name!r}; it has {', '.join(nodes)}"
         )
     return [_map(document) for document in chosen]
 

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from cpuplan.profiles.propose.dump import Dump
     from cpuplan.profiles.propose.proposal import Proposal
 
-_HINT = (
-    "look at the new one with --stdout, then overwrite it with --force, or choose another --name"
-)
+_HINT = "view the new document with --stdout, then overwrite the file with --force, or choose another --name"
 
 
 def _choice(words: tuple[str, ...]) -> "click.Choice[str]":
@@ -31,46 +29,51 @@ def _choice(words: tuple[str, ...]) -> "click.Choice[str]":
     metavar="MUST-GATHER",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
-@click.option("--pool", help="The MachineConfigPool; on a hosted cluster the node pool.")
+@click.option("--pool", help="The MachineConfigPool; on a hosted cluster, the node pool.")
 @click.option("--reserved", type=int, metavar="CPUS", help="CPUs for the system.")
 @click.option(
     "--split",
     is_flag=True,
-    help="Reserve CPUs on every NUMA node, not on the first one that has room.",
+    help="Reserve CPUs on every NUMA node, not only on the first one that has room.",
 )
 @click.option(
     "--offlined", type=int, default=0, metavar="CPUS", help="CPUs to switch off.  [default: 0]"
 )
-@click.option("--disable-smt", is_flag=True, help="One thread for each core: boot with nosmt.")
-@click.option("--rt-kernel", is_flag=True, help="The real-time kernel.")
+@click.option("--disable-smt", is_flag=True, help="Use one thread of each core: boot with nosmt.")
+@click.option("--rt-kernel", is_flag=True, help="Use the real-time kernel.")
 @click.option(
-    "--power", type=_choice(asked.POWER), default="default", help="Power that low latency may cost."
+    "--power",
+    type=_choice(asked.POWER),
+    default="default",
+    help="Power consumption that is accepted for low latency.",
 )
-@click.option("--per-pod-power", is_flag=True, help="Pods may save power on their CPUs.")
+@click.option("--per-pod-power", is_flag=True, help="Let pods save power on their CPUs.")
 @click.option(
     "--topology-policy",
     type=_choice(asked.TOPOLOGY_POLICIES),
     default="restricted",
-    help="Of the kubelet.",
+    help="Topology manager policy of the kubelet.",
 )
 @click.option(
     "--user-level-networking",
     is_flag=True,
-    help="As many queues of network devices as reserved CPUs.",
+    help="Give network devices as many queues as there are reserved CPUs.",
 )
 @click.option(
     "--hardware-tuning",
     type=click.IntRange(1),
     nargs=2,
     metavar="ISOLATED RESERVED",
-    help="Highest frequencies, kHz.",
+    help="Highest frequencies in kHz.",
 )
-@click.option("--name", default="", help="The Intent's.  [default: the pool's]")
+@click.option("--name", default="", help="Name of the Intent.  [default: that of the pool]")
 @click.option(
-    "--release", default="", help="Of OpenShift, such as 4.20, where the must-gather does not tell."
+    "--release",
+    default="",
+    help="OpenShift release, such as 4.20, if the must-gather does not contain it.",
 )
 @click.option(
-    "--cluster", default="", help="The cluster's name, where the must-gather does not tell."
+    "--cluster", default="", help="Name of the cluster, if the must-gather does not contain it."
 )
 @click.option(
     "-o",
@@ -79,17 +82,17 @@ def _choice(words: tuple[str, ...]) -> "click.Choice[str]":
     help="Folder for the Intent.  [default: intents/]",
 )
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the Intent and write nothing.")
-@click.option("--force", is_flag=True, help="Overwrite an Intent that is there already.")
+@click.option("--force", is_flag=True, help="Overwrite an existing Intent.")
 @click.option(
     "--list", "to_list", is_flag=True, help="List pools, nodes, NUMA nodes and cores instead."
 )
-@click.option("--json", "as_json", is_flag=True, help="With --list: as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def command(must_gather: Path, output: Path | None, **options: Any) -> int:
-    """Propose an Intent for the nodes of a pool in MUST-GATHER: so many CPUs reserved, the rest for
-    pods.
+    """Propose an Intent for the nodes of a pool in MUST-GATHER: a number of reserved CPUs, and the
+    rest for pods.
 
-    Does what OpenShift's performance profile creator does, and says where it does better:
-    docs/openshift.md.
+    Works like OpenShift's performance profile creator; docs/openshift.md describes the
+    improvements.
     """
     from cpuplan.profiles.propose.dump import Dump
 
@@ -117,7 +120,7 @@ def request_of(**options: Any) -> asked.Request:
     """
     if not options["pool"] or options["reserved"] is None:
         missing = "--reserved" if options["pool"] else "--pool"
-        raise click.UsageError(f"{missing} is missing; --list shows what pools and nodes there are")
+        raise click.UsageError(f"{missing} is missing; --list shows the pools and nodes")
     wanted = asked.Request(
         pool=options["pool"],
         reserved=options["reserved"],
@@ -135,7 +138,9 @@ def request_of(**options: Any) -> asked.Request:
         cluster=options["cluster"],
     )
     if wanted.release and not re.fullmatch(asked.RELEASE_PATTERN, wanted.release):
-        raise click.UsageError(f"--release is {wanted.release!r}; a release is written like 4.20")
+        raise click.UsageError(
+            f"--release is {wanted.release!r}, which is not a valid release; use one such as 4.20"
+        )
     if wanted.release:
         from cpuplan import versions
 

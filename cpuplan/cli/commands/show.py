@@ -34,9 +34,9 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     """Draw the pools of NODE (a name, or cluster/name) on its sockets, NUMA nodes, caches and
     cores.
 
-    With the name of HARDWARE (of the project, or of the catalogue): the machine as it was read or
-    written, with its memory, distances and devices. A node of the same name comes first;
-    Hardware/NAME is the hardware. Without a name: a line for each class of nodes.
+    With the name of HARDWARE (of the project or the catalogue), draw the machine with its memory,
+    distances and devices. If a node has the same name, use Hardware/NAME. Without a name, print one
+    line for each class of nodes.
     """
     if source:
         from cpuplan.cli.commands import machines
@@ -74,7 +74,7 @@ def _print(maps: "list[Map]", svg: Path | None) -> int:
     if svg:
         if len(maps) > 1:
             raise click.UsageError(
-                f"a picture is of one machine: name one of {', '.join(each.title for each in maps)}"
+                f"--svg needs a single machine; give one of {', '.join(each.title for each in maps)}"
             )
         from cpuplan.render.map.svg import draw_svg
         from cpuplan.write.files import write_file

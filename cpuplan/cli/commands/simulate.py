@@ -36,19 +36,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="[NODE|CLASS] [FILE...]")
 @click.option(
-    "--each", is_flag=True, help="Give all pods to every node, as is always done on a single one."
+    "--each", is_flag=True, help="Give all pods to every node. A single node always gets all pods."
 )
 @click.option(
     "--any-order",
     is_flag=True,
-    help="Prove that every order of arrival works on each node, or show one that fails.",
+    help="Prove that the pods fit in every order of arrival on each node, or show an order that fails.",
 )
 @click.option(
     "--state",
     "states",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Start from this cpu_manager_state or memory_manager_state; give both with two --state. One node only.",
+    help="Start from this cpu_manager_state or memory_manager_state; repeat the option to give both. "
+    "Needs a single node.",
 )
 @click.option(
     "--svg",
@@ -67,18 +68,18 @@ def command(
 ) -> int:
     """Admit the pods of FILES, in their order, as the kubelets of the planned nodes would.
 
-    FILES hold Pods, Deployments, StatefulSets, DaemonSets, Jobs and Lists of them, with as many
+    FILES contain Pods, Deployments, StatefulSets, DaemonSets, Jobs and Lists of them, with as many
     pods as they have replicas. The first name can be a node, a class of nodes, or cluster/name of
-    one; without it there is the whole fleet. Without FILES the pods are those of the intent's
-    workloads.
+    either; without it, the whole fleet is simulated. Without FILES, the pods are those of the
+    intent's workloads.
 
-    A kubelet takes what it is given: nothing is scheduled here, and selectors, taints and
-    affinities are not looked at. On a single node all pods come in order. On several, each node
-    gets its own pod of every DaemonSet, and any other pod goes to the first node, in the order of
-    their names, that admits it; with --each all pods come to every node.
+    There is no scheduler: selectors, taints and affinities are ignored. On a single node, all pods
+    arrive in order. On several nodes, each node gets its own pod of every DaemonSet, and any other
+    pod goes to the first node, in the order of their names, that admits it; with --each, every node
+    gets all pods.
 
-    Exit code 0: all pods are admitted (with --any-order, in every order); 1: something is refused,
-    or not proven.
+    Exit code 0: all pods are admitted (with --any-order, in every order); 1: a pod is refused, or
+    the proof failed.
     """
     loaded = load_plan(settings().root)
     if loaded is None:
@@ -99,7 +100,7 @@ def command(
 
     single = sum(len(nodes) for _, nodes in chosen) == 1
     if states and not single:
-        raise click.UsageError("--state is of one node: name it")
+        raise click.UsageError("--state needs a single node; give its name")
     found = _simulate(chosen, items, each=each or single or any_order, states=states)
     answers = _orders(chosen, items, states) if any_order else []
     diagnostics += _findings(
@@ -117,7 +118,7 @@ def command(
         _print(project, told, orders_told, svg=svg)
         print_diagnostics(diagnostics)
     if rest := _count(found) - _count(told):
-        note(f"note: {counted(rest, 'node')} more, which --cluster or --node leaves out")
+        note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
     fine = all(answer.is_proven for _, answer in answers) if any_order else found.is_fine
     return 0 if fine and not errors(diagnostics) else 1
 
@@ -150,7 +151,7 @@ def _read(paths: Sequence[Path]) -> tuple[list["Item"], list[Diagnostic]]:
     for path in paths:
         if not path.exists():
             raise click.UsageError(
-                f"there is no {path}, and no node or class of this name comes first"
+                f"no such file or folder: {path}; a node or class must be the first name"
             )
         files, refused = yaml_files(path)
         problems += refused
@@ -180,7 +181,7 @@ def _workloads(chosen: "Chosen") -> list["Item"]:
             if len(intents) > 1
             else f"intent {intents[0]} has no workloads"
         )
-        raise click.UsageError(f"name a file with manifests, too: {why}")
+        raise click.UsageError(f"missing file with manifests: {why}")
     return [Item(pod) for pod in pods]
 
 
@@ -209,7 +210,7 @@ def _findings(nodes: "Sequence[Simulated]") -> list[Diagnostic]:
     for node in nodes:
         if node.overlap:
             pod, cpu, other = node.overlap
-            example = f"{pod} gets CPU {cpu}, which {f'{other} has for itself' if other else 'is reserved'}"
+            example = f"{pod} gets CPU {cpu}, which {f'{other} has exclusively' if other else 'is reserved'}"
             diagnostics.append(
                 diagnose("CP704", hardware=node.plan.node_class.hardware, example=example)
             )
@@ -291,7 +292,7 @@ def _picture(project: "Project", found: "Result", svg: Path | None, *, colour: b
     from cpuplan.render.map.show import draw
 
     if len(found.nodes) != 1:
-        raise click.UsageError("a picture is of one node: name it")
+        raise click.UsageError("--svg needs a single node; give its name")
     node = found.nodes[0]
     drawn = admission.owners_map(
         node, admission.names(node.nodes), project.hardware_of(node.plan.node_class)

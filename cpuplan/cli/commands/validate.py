@@ -27,21 +27,22 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @format_option
 @filter_options
-@click.option("--strict", is_flag=True, help="Warnings count as errors, but for waived ones.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors, except waived ones.")
 @click.option(
     "--target",
     metavar="PLATFORM/VERSION",
-    help="What KubeletConfigurations are checked for, such as kubernetes/1.33 or openshift/4.20.  "
-    "[default: the project's target if it has only one, else the newest Kubernetes]",
+    help="Release for which KubeletConfigurations are checked, such as kubernetes/1.33 or "
+    "openshift/4.20.  [default: the project's target if it has only one, otherwise the newest "
+    "Kubernetes]",
 )
 def command(files: tuple[Path, ...], output_format: str, strict: bool, target: str | None) -> int:
-    """Say everything that is wrong with the inventories and intents, and whether every node has a
-    layout.
+    """Report everything that is wrong with the inventories and intents, and whether every node has
+    a layout.
 
-    FILES (or folders of them) are read beside those of the project: intents, or PerformanceProfiles
-    of OpenShift's node tuning operator as they are, with the MachineConfigPool and Node objects of
-    their cluster. KubeletConfigurations are checked as the kubelet does at its start; where there
-    is no project, alone.
+    FILES (or folders) are read in addition to those of the project: intents, or unmodified
+    PerformanceProfiles of OpenShift's node tuning operator, with the MachineConfigPool and Node
+    objects of their cluster. KubeletConfigurations are checked as the kubelet does at startup,
+    also without a project.
 
     Exit code 0: nothing is wrong; 1: something is.
     """
@@ -76,13 +77,13 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         )
     text = _valid(plan.number_of_nodes, len(plan.nodes))
     if not (plan.nodes or project.documents.of_kind("Nodes")):
-        text = "valid, as far as can be told without an inventory"
+        text = "valid, as far as this can be checked without an inventory"
     return _finish(diagnostics, output_format, text, strict=strict)
 
 
 def _valid(nodes: int, classes: int) -> str:
     if not nodes:
-        return "valid, but no intent selects a node: there is no layout to judge"
+        return "valid, but no intent selects a node: there is no layout to check"
     return f"valid: {counted(nodes, 'node')} in {counted(classes, 'class')}, each with a layout"
 
 

@@ -27,7 +27,7 @@ def notice(report: Report) -> str:
     counts = [sum(d.severity is severity for d in report.listed) for severity in Severity]
     if max(counts) <= SHOWN:
         return ""
-    return f"GitHub shows {SHOWN} annotations of each severity for a step, of {sum(counts)} here; the log has all"
+    return f"GitHub shows {SHOWN} annotations of each severity per step; this step has {sum(counts)}, all of them in the log"
 
 
 def _command(each: Diagnostic, report: Report) -> str:

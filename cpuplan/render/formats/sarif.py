@@ -62,7 +62,7 @@ def notice(report: Report) -> str:
     found, left = _most(report.diagnostics)
     if left:
         counts = summarize(left)
-        return f"SARIF has the first {MOST} findings, worst first, as GitHub takes no more; left out: {counts}"
+        return f"SARIF has {MOST} findings, worst first, the limit of GitHub; left out: {counts}"
     return (
         f"GitHub shows {SHOWN} of {len(found)} findings, worst first" if len(found) > SHOWN else ""
     )
@@ -93,7 +93,7 @@ def _invocation(report: Report, left: Iterable[Diagnostic]) -> dict[str, Any]:
 
 def _elsewhere(report: Report) -> str:
     return (
-        f"{report.elsewhere} findings are left out by --cluster or --node"
+        f"{report.elsewhere} findings are excluded by --cluster or --node"
         if report.elsewhere
         else ""
     )

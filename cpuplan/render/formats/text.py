@@ -46,7 +46,7 @@ def render(report: Report, *, colour: bool = False, read_lines: ReadLines = lamb
 def _end(report: Report) -> list[str]:
     words = [summarize(report.diagnostics)] if report.diagnostics else []
     if report.elsewhere:
-        words.append(f"{report.elsewhere} more elsewhere, which --cluster or --node leaves out")
+        words.append(f"{report.elsewhere} more, excluded by --cluster or --node")
     return ["; ".join(words)]
 
 

@@ -59,7 +59,7 @@ def _lines(spec: HardwareSpec, drawing: "Drawing") -> Iterator[str]:
 
 def _nowhere(drawing: "Drawing") -> Iterator[str]:
     if drawing.offline:
-        yield f"offline, at no place that is known: {drawing.offline.kernel_list()}"
+        yield f"offline, at an unknown place: {drawing.offline.kernel_list()}"
 
 
 class Drawing:

@@ -12,6 +12,6 @@ def kubelet_notes(topology: Topology) -> Iterator[str]:
     """A line for each deviation, with the code that explains it."""
     for code, values in deviations(topology):
         if code in _NOUNS:
-            yield f"{_NOUNS[code]} to the kubelet: {values['found']}; {values['example']} ({code})"
+            yield f"{_NOUNS[code]} that the kubelet sees: {values['found']}; {values['example']} ({code})"
         else:
             yield f"not seen by the kubelet: {values['cpus']} ({code})"

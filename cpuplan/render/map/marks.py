@@ -1,7 +1,7 @@
 """What tells CPUs apart in drawings: a letter, which is enough without colours, and the style of
 both.
 
-Pools have capitals, partitions of isolated small letters, and containers with CPUs of their own the
+Pools have capitals, partitions of isolated small letters, and containers with exclusive CPUs the
 other capitals.
 """
 

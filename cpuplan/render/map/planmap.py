@@ -15,7 +15,7 @@ from cpuplan.render.map.machine import Entry, Map, counts
 from cpuplan.render.map.marks import NO_POOL, OFFLINE, Mark
 
 OWNERS, POOLS, PARTITIONS, SETS = (
-    "containers with CPUs of their own",
+    "containers with exclusive CPUs",
     "pools",
     "partitions of isolated",
     "QoS sets, over the pools",

@@ -77,7 +77,7 @@ def test_compile_then_nothing_has_changed(project: Path, capsys: Capture) -> Non
     assert run_in(project, ["compile"], capsys) == (
         0,
         "",
-        "nothing has changed: out/ is what the inputs give\n",
+        "nothing has changed: out/ is up to date\n",
     )
     assert run_in(project, ["compile", "--check"], capsys) == (0, "", "out/ is up to date\n")
 
@@ -148,20 +148,20 @@ def test_another_run_is_writing(project: Path, capsys: Capture) -> None:
         (["complie"], "Did you mean 'compile'?"),
         (["compile", "--chekc"], "Did you mean one of: '--check'"),
         (["-C", "nowhere", "compile"], "does not exist"),
-        (["explain", "worker-0"], "which CPU?"),
-        (["explain", "CP999"], "there is no code CP999"),
+        (["explain", "worker-0"], "missing CPU, pool or setting"),
+        (["explain", "CP999"], "unknown code CP999"),
         (["explain", "cpu0-resrved"], "did you mean cpu0-reserved?"),
-        (["import", "nowhere"], "there is no file or folder 'nowhere'"),
+        (["import", "nowhere"], "no such file or folder: 'nowhere'"),
         (
             ["import", "hwlok", "."],
-            "'hwlok' is no file or folder, and no format; there are sysroot, must-gather",
+            "'hwlok' is not a file, a folder or one of the formats sysroot, must-gather",
         ),
         (
             ["import", ".", "--diff", "--stdout"],
-            "--diff goes with hardware that is put into an inventory, not with --stdout",
+            "--diff compares hardware with an inventory and cannot be used with --stdout",
         ),
-        (["import", "performanceprofile", ".", "--diff"], "not with performanceprofile"),
-        (["import", "sysroot"], "a path is missing: cpuplan import sysroot PATH..."),
+        (["import", "performanceprofile", ".", "--diff"], "cannot be used with performanceprofile"),
+        (["import", "sysroot"], "missing path: cpuplan import sysroot PATH..."),
     ],
 )
 def test_usage(project: Path, capsys: Capture, arguments: list[str], hint: str) -> None:
@@ -216,7 +216,7 @@ def test_explain_a_setting_that_nobody_asked_for(project: Path, capsys: Capture,
     code, out, err = run_in(project, ["explain", "worker-0", name], capsys)
     assert code == 2
     assert (
-        f"nobody asked for it, and it is no default of kubernetes; to have it: `kubelet: {{{name}"
+        f"it is not set, because it is not a default of kubernetes; to set it: `kubelet: {{{name}"
         in out + err
     )
 
@@ -253,7 +253,7 @@ def test_nodes_of_one_name_in_two_clusters(project: Path, capsys: Capture) -> No
     (project / "inventories/far.yaml").write_text(nodes.removeprefix("---\n"))
     code, _, err = run_in(project, ["show", "worker-0"], capsys)
     assert code == 2
-    assert "write far/worker-0 or lab/worker-0" in err
+    assert "use far/worker-0 or lab/worker-0" in err
     assert run_in(project, ["show", "far/worker-0"], capsys)[0] == 0
 
 
@@ -315,7 +315,7 @@ def test_import_again(project: Path, capsys: Capture) -> None:
     assert "wrote inventories/new/nodes-default.yaml" in err
     code, out, err = run_in(project, arguments, capsys)
     assert (code, out) == (0, "")
-    assert err.endswith("1 node read; the inventory says all of it already\n")
+    assert err.endswith("1 node read; the inventory is up to date\n")
     path = "inventories/new/hardware-xeon-gold-6330-2s-4c-8t.yaml"
     edit(project, "modelNumber: 106", "modelNumber: 85 # Cascade Lake?", path)
     before = (project / path).read_text()
@@ -509,7 +509,7 @@ def openshift_intent(name: str, release: str) -> str:
         (
             [],
             {},
-            "which release of OpenShift? a PerformanceProfile does not tell it: say it with --release",
+            "unknown release of OpenShift: a PerformanceProfile does not contain it; give it with --release",
         ),
         (
             [],
@@ -517,7 +517,7 @@ def openshift_intent(name: str, release: str) -> str:
                 "intents/a.yaml": openshift_intent("a", "4.17"),
                 "intents/b.yaml": openshift_intent("b", "4.18"),
             },
-            "the project has targets of 4.17 and 4.18: say it with --release",
+            "the project has targets of 4.17 and 4.18; give it with --release",
         ),
         (["--release", "3.11"], {}, "error[CP501]"),
     ],
@@ -545,7 +545,7 @@ def test_the_release_of_an_imported_profile(
 def test_a_release_of_hardware(project: Path, capsys: Capture) -> None:
     code, _, err = run_in(project, ["import", "intents", "--release", "4.20"], capsys)
     assert code == 2
-    assert "--release goes with performanceprofile" in err
+    assert "--release is only for performanceprofile" in err
 
 
 def test_what_a_cluster_was_named_after(tmp_path: Path, capsys: Capture) -> None:

@@ -265,7 +265,7 @@ def test_quiet(tmp_path: Path, capsys: Capture) -> None:
     assert run_in(project, ["-q", "validate"], capsys) == (0, "", "")
     assert run_in(project, ["compile", "-q"], capsys) == (0, "", "")
     code, _, err = run_in(project, ["-q", "validate", "-v"], capsys)
-    assert (code, "-q and -v exclude each other" in err) == (2, True)
+    assert (code, "-q and -v cannot be used together" in err) == (2, True)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

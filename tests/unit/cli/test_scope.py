@@ -92,14 +92,14 @@ def test_what_is_left_out_is_said_and_judged(project: Path, capsys: Capture) -> 
     path.write_text(path.read_text().replace("cores: 5", "cores: 1"))
     code, _, err = run_in(project, ["validate", "--node", "south-0"], capsys)
     assert (code, "CP401" in err) == (1, False)
-    assert "3 more elsewhere, which --cluster or --node leaves out" in err
+    assert "3 more, excluded by --cluster or --node" in err
     for name in FORMATS[1:]:
         code, out, err = run_in(
             project, ["validate", "--node", "south-0", "--format", name], capsys
         )
         assert code == 1
         assert "CP401" not in out
-        assert "3 more elsewhere" in err
+        assert "3 more, excluded" in err
 
 
 def test_findings_of_an_intent_that_both_clusters_share(project: Path, capsys: Capture) -> None:
@@ -186,7 +186,7 @@ def test_simulated_nodes(project: Path, capsys: Capture) -> None:
     assert code == 0
     assert "south-1: 0 pods admitted" in out
     assert "north" not in out
-    assert "3 nodes more, which --cluster or --node leaves out" in err
+    assert "3 nodes more, excluded by --cluster or --node" in err
     (project / "pods.yaml").write_text(pod)
     code, out, _ = run_in(
         project,

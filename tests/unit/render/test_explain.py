@@ -67,7 +67,7 @@ because
   CPU 0 stays in reserved               built-in rule boot-cpu
   the siblings of a core stay together  built-in rule
 
-so these settings hold it
+settings that contain it
   kernel   irqaffinity = 0,4
   kubelet  reservedSystemCPUs = 0-1,4-5
 """,
@@ -87,7 +87,7 @@ CPU 1 of worker-3 is shared.
 because
   shared is CPUs 1,5  Intent/gone:spec.pools.shared
 
-so these settings hold it
+settings that contain it
   kubelet  reservedSystemCPUs = 0-1,4-5
 """,
             id="an origin without a place",
@@ -103,7 +103,7 @@ CPU 3 of worker-3 is isolated.
          cache 0, shared by 8 CPUs
   pool   isolated, 4 CPUs: 2-3,6-7
 
-so these settings hold it
+settings that contain it
   irqbalance  banned = cpus: 2-3, strict: false
   kernel      isolcpus = managed_irq,2-3,6-7
 """,
@@ -139,7 +139,7 @@ CPU 8 of worker-3 is isolated.
          NUMA node 0, 32 GiB
   pool   isolated, 9 CPUs: 0-8
 
-so these settings hold it
+settings that contain it
   kernel  nosmt
 """
     )
@@ -196,10 +196,10 @@ shared of worker-3 has 2 CPUs: 1,5.
 because
   shared is CPUs 1,5  Intent/gone:spec.pools.shared
 
-so these settings hold it
+settings that contain it
   kubelet  reservedSystemCPUs = 0-1,4-5
 
-shared not on NUMA node 0: there is no such layout, since
+shared not on NUMA node 0: there is no such layout, because
   shared is CPUs 1,5  intents/ran.yaml:14:7
 
 other CPUs in shared, at best
@@ -226,7 +226,7 @@ because
 
 other CPUs, at best
   better balance  more
-  kept            since it is committed; `cpuplan compile --resolve` takes the better one
+  kept            because it is committed; `cpuplan compile --resolve` takes the better one
 """
     )
     assert (
@@ -242,7 +242,7 @@ def test_explain_rule(name: str) -> None:
 
 def test_explain_a_rule_that_is_off() -> None:
     page = explain_rule("reserved-on-every-numa-node")
-    assert "It holds only where an intent says:" in page
+    assert "It applies only if an intent has:" in page
     assert "- {enable: reserved-on-every-numa-node, because: ...}" in page
 
 
@@ -278,7 +278,7 @@ def test_reference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 Every message has a code, and a code never changes its meaning.
 
-`cpuplan explain CP102` prints an entry of this page. `<name>` stands for what was found.
+`cpuplan explain CP102` prints an entry of this page. `<name>` stands for a value.
 
 ## Reading
 

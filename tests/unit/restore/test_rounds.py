@@ -262,7 +262,7 @@ def test_hosts_that_were_really_booted(host: str, tmp_path: Path, capsys: Captur
     shutil.copytree(SHARED / "hosts/project", tmp_path / "project")
     root = str(SHARED / f"hosts/{host}/root.tar.xz")
     code, _, said = run_in(tmp_path / "project", ["import", "--diff", "sysroot", root], capsys)
-    assert (code, said.splitlines()[-1]) == (0, "1 node read; the inventory says all of it already")
+    assert (code, said.splitlines()[-1]) == (0, "1 node read; the inventory is up to date")
     run(tmp_path, "import", "sysroot", root, "-o", "fresh", capsys=capsys)
     planned = (
         tmp_path / "project/inventories/hardware-xeon-cascadelake-2s-8c-16t.yaml"

@@ -103,7 +103,7 @@ def test_remarks_and_errors_go_to_standard_error(folder: Path, capsys: Capture) 
         (["mg", *WANTED, "--topology-policy", "none"], "'none' is not one of"),
         (["mg", *WANTED, "--name", "Upper_Case!"], "error[CP207]"),
         (["mg", "--pool", "", "--reserved", "2"], "--pool is missing"),
-        (["mg", *WANTED, "--release", "4"], "a release is written like 4.20"),
+        (["mg", *WANTED, "--release", "4"], "which is not a valid release; use one such as 4.20"),
         (["mg", *WANTED, "--hardware-tuning", "2500000", "0"], "0 is not in the range x>=1"),
         (["mg", *WANTED, "-o", "mg/image/nodes/w0/sysinfo.tgz/intents"], "error[CP607]"),
         (["mg", "false", *WANTED], "unexpected extra argument"),

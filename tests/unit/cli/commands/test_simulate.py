@@ -37,7 +37,7 @@ POD             CONTAINER  QOS         CPUS                  MEMORY OF NODES
 default/dpdk-0  main       Guaranteed  1-2,9-10              any
 default/dpdk-1  main       Guaranteed  5-6,13-14             any
 system/agent    main       BestEffort  (0,3-4,7-8,11-12,15)  any
-CPUs in brackets are shared with all other containers without CPUs of their own
+CPUs in brackets are shared with all other containers without exclusive CPUs
 left for exclusive use: CPUs 3,7,11,15; the largest request that would be admitted is 4
   NUMA node 0: 2 CPUs (3,11), largest request 2
   NUMA node 1: 2 CPUs (7,15), largest request 2
@@ -68,7 +68,7 @@ def test_a_node_is_drawn_and_told(project: Path, capsys: Capture) -> None:
 def test_workloads_are_the_pods_where_no_others_are_named(project: Path, capsys: Capture) -> None:
     code, _, err = run_in(project, ["simulate", "worker-0"], capsys)
     assert code == 2
-    assert "name a file with manifests, too: intent main has no workloads" in err
+    assert "missing file with manifests: intent main has no workloads" in err
     intent = project / "intents/main.yaml"
     workloads = "  workloads:\n  - {name: upf, cpus: 4, pods: 2}\n  - {name: log, cpus: 2}\n"
     intent.write_text(intent.read_text() + workloads)
@@ -137,7 +137,7 @@ def test_any_order(project: Path, capsys: Capture) -> None:
     assert "all 3 pods are admitted in every order of arrival" in out
     code, out, _ = run_in(project, ["simulate", "main", "refused.yaml", "--any-order"], capsys)
     assert code == 1
-    assert "in this order of arrival the last pod is refused:" in out
+    assert "in this order of arrival, the last pod is refused:" in out
 
 
 def test_from_state_files(project: Path, capsys: Capture) -> None:

@@ -200,7 +200,7 @@ x86_64
 ║ └──────────────────────────────────────────────────┘ ║
 ║ offline: 5                                           ║
 ╚══════════════════════════════════════════════════════╝
-offline, at no place that is known: 9
+offline, at an unknown place: 9
 """,
             id="offline",
         ),

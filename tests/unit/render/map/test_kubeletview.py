@@ -16,7 +16,9 @@ from cpuplan.render.map.kubeletview import kubelet_notes
         (
             {"threads": ["0-3"], "ids": ["0-1,0-1"]},
             {},
-            ["cores to the kubelet: 2; it takes CPUs 0,2 for one core, and they are 2 (CP360)"],
+            [
+                "cores that the kubelet sees: 2; it treats CPUs 0,2 as one core, but there are 2 (CP360)"
+            ],
         ),
         (
             {"threads": ["0-3"]},

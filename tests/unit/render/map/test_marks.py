@@ -127,7 +127,7 @@ def test_containers_lie_over_partitions() -> None:
     assert (
         text.partition("\n\n")[2].partition("\n\n")[2]
         == """\
-containers with CPUs of their own
+containers with exclusive CPUs
  A  ns/a main   2 CPUs  1,5
  B  ns/b x      1 CPU   3
 pools without them
