@@ -16,6 +16,8 @@ from cpuplan.kubelet.releases.policyoptions import (
     EXCLUSIVE,
     MAX_NUMA_NODES,
 )
+from cpuplan.model.base import fields_of
+from cpuplan.model.tuning import Kubelet
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.read.names import did_you_mean
@@ -73,7 +75,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     allowed.
     """
     spec = plan.spec.kubelet
-    own = {field.alias for field in type(spec).model_fields.values()} & {*kubelet_fields.NAMES}
+    own = fields_of(Kubelet).keys() & {*kubelet_fields.NAMES}
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS

@@ -4,7 +4,9 @@ project).
 
 from typing import Annotated
 
-from cpuplan.model import Field, Model
+from pydantic import Field
+
+from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Name
 
 #: Neither `.` nor `..`.
@@ -16,20 +18,20 @@ class DeliverySpec(Model):
 
     repository: Annotated[
         str,
-        Field(
-            pattern=r"^(https://|ssh://|git@)[^\s]+$",
-            form="a URL without blanks that begins with https://, ssh:// or git@",
-            examples=["https://git.example.com/platform/cpus.git"],
+        matching(
+            r"^(https://|ssh://|git@)[^\s]+$",
+            "a URL without blanks that begins with https://, ssh:// or git@",
+            "https://git.example.com/platform/cpus.git",
         ),
     ] = Field(description="URL of the Git repository")
-    revision: Annotated[str, Field(pattern=r"^[^\s]+$", form="a branch or tag, without blanks")] = (
-        Field(default="main", description="branch or tag")
+    revision: Annotated[str, matching(r"^[^\s]+$", "a branch or tag, without blanks")] = Field(
+        default="main", description="branch or tag"
     )
     path: Annotated[
         str,
-        Field(
-            pattern=rf"^({_FOLDER}(/{_FOLDER})*)?$",
-            form="folders below the repository's root, such as sites/north: letters, digits, dots, dashes, underscores",
+        matching(
+            rf"^({_FOLDER}(/{_FOLDER})*)?$",
+            "folders below the repository's root, such as sites/north: letters, digits, dots, dashes, underscores",
         ),
     ] = Field(
         default="", description="folder of the project in the repository; its root if left out"

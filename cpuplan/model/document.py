@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Annotated
 
+from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
+
 from cpuplan import naming
 from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.model import Before, Field, JsonForm, ReadBy, problem
+from cpuplan.model.base import matching, problem
 from cpuplan.quantity import PATTERN as QUANTITY_PATTERN
 
 
@@ -20,14 +22,10 @@ RANGE = "[0-9]+(-[0-9]+)?"
 _STRIDE = "[0-9]+(-[0-9]+(:[0-9]+/[0-9]+)?)?"
 
 
-def _list_of(
-    parse: Callable[[str], CpuSet], pattern: str, example: str, *, bare_numbers: bool = True
-) -> ReadBy:
-    """The type of a CPU list: what `parse` takes, or a bare number, which is an integer only to
-    YAML.
-    """
-    types = (str, int) if bare_numbers else (str,)
-    forms = [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}]
+def _reader(
+    parse: Callable[[str], CpuSet], types: type | tuple[type, ...] = (str, int)
+) -> Callable[[object], CpuSet]:
+    """What reads a CPU list; a bare number is an integer only to YAML."""
 
     def read(value: object) -> CpuSet:
         if isinstance(value, CpuSet):
@@ -37,28 +35,44 @@ def _list_of(
         try:
             return parse(str(value))
         except CpuSetError as error:
-            raise problem(
-                "cpu_list", "{item} {problem}", {"item": error.item, "problem": error.problem}
-            ) from None
+            context = {"item": error.item, "problem": error.problem}
+            raise problem("cpu_list", "{item} {problem}", context) from None
 
-    return ReadBy(read, {"anyOf": forms[: len(types)], "examples": [example]})
+    return read
 
+
+def _form(pattern: str, example: str) -> dict[str, object]:
+    """The JSON Schema of a CPU list."""
+    text = {"type": "string", "pattern": pattern}
+    return {"anyOf": [text, _NUMBER], "examples": [example]}
+
+
+_NUMBER = {"type": "integer", "minimum": 0}
+_AS_TEXT = PlainSerializer(str)
 
 #: A list that every reader down the line takes: `0-3,8`.
-CpuList = Annotated[CpuSet, _list_of(CpuSet.parse, list_pattern(RANGE), "0-1,32-33")]
+CpuList = Annotated[
+    CpuSet,
+    PlainValidator(_reader(CpuSet.parse)),
+    _AS_TEXT,
+    WithJsonSchema(_form(list_pattern(RANGE), "0-1,32-33")),
+]
 #: A list as the kernel prints or takes it, strides too: what inventories hold.
-KernelList = Annotated[CpuSet, _list_of(CpuSet.parse_kernel, list_pattern(_STRIDE), "0-110:1/2")]
+KernelList = Annotated[
+    CpuSet,
+    PlainValidator(_reader(CpuSet.parse_kernel)),
+    _AS_TEXT,
+    WithJsonSchema(_form(list_pattern(_STRIDE), "0-110:1/2")),
+]
 #: A list as the kubelet reads its own and PerformanceProfiles are written: text in any order,
 #: repeats allowed.
-KubeletList = Annotated[
-    CpuSet, _list_of(CpuSet.parse_kubelet, list_pattern(RANGE), "0-1,32-33", bare_numbers=False)
-]
+KubeletList = Annotated[CpuSet, PlainValidator(_reader(CpuSet.parse_kubelet, str)), _AS_TEXT]
 
 
 def _numbers_as_text(value: object) -> object:
     """`[0, 2]` says the same as `0,2`."""
     numbers = value if isinstance(value, list | tuple) else ()
-    if numbers and all(type(each) is int and each >= 0 for each in numbers):
+    if numbers and all(type(number) is int and number >= 0 for number in numbers):
         return ",".join(map(str, numbers))
     return value
 
@@ -66,14 +80,15 @@ def _numbers_as_text(value: object) -> object:
 #: Numbers of NUMA nodes, sockets, dies or caches, in the same form, or as a list of numbers.
 NumberList = Annotated[
     CpuSet,
-    _list_of(CpuSet.parse, list_pattern(RANGE), "0-1"),
-    Before(_numbers_as_text),
-    JsonForm(
+    PlainValidator(_reader(CpuSet.parse)),
+    BeforeValidator(_numbers_as_text),
+    _AS_TEXT,
+    WithJsonSchema(
         {
             "anyOf": [
                 {"type": "string", "pattern": list_pattern(RANGE)},
-                {"type": "integer", "minimum": 0},
-                {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
+                _NUMBER,
+                {"type": "array", "items": _NUMBER, "minItems": 1},
             ],
             "examples": ["0-1"],
         }
@@ -81,18 +96,18 @@ NumberList = Annotated[
 ]
 
 
-def _name(longest: int, *, dots: bool = True) -> ReadBy:
-    """The type of a name of at most `longest` characters; `naming` has the rule."""
+def _name_reader(longest: int, *, dots: bool = True) -> PlainValidator:
+    """What reads a name of at most `longest` characters; `naming` has the rule."""
 
     def read(value: object) -> str:
         if not isinstance(value, str):
             raise problem("string_type", "a name is text")
-        if found := naming.problem_of(value, longest, dots=dots):
+        if wrong := naming.problem_of(value, longest, dots=dots):
             instead = naming.instead_of(value, longest, dots=dots)
-            raise problem("name", "{problem}", {"problem": found, "instead": instead})
+            raise problem("name", "{problem}", {"problem": wrong, "instead": instead})
         return value
 
-    return ReadBy(read, name_form(longest, dots=dots))
+    return PlainValidator(read)
 
 
 def name_form(longest: int, *, dots: bool = True) -> dict[str, object]:
@@ -102,18 +117,22 @@ def name_form(longest: int, *, dots: bool = True) -> dict[str, object]:
 
 
 #: Of clusters, namespaces, partitions and runtime handlers: no dots.
-Name = Annotated[str, _name(naming.LONGEST_LABEL, dots=False)]
+Name = Annotated[
+    str,
+    _name_reader(naming.LONGEST_LABEL, dots=False),
+    WithJsonSchema(name_form(naming.LONGEST_LABEL, dots=False)),
+]
 #: Of documents.
-DocumentName = Annotated[str, _name(naming.LONGEST_NAME)]
+DocumentName = Annotated[
+    str, _name_reader(naming.LONGEST_NAME), WithJsonSchema(name_form(naming.LONGEST_NAME))
+]
 #: Of MachineConfigPools, which labels of objects hold, too.
-PoolName = Annotated[str, _name(naming.LONGEST_LABEL)]
+PoolName = Annotated[
+    str, _name_reader(naming.LONGEST_LABEL), WithJsonSchema(name_form(naming.LONGEST_LABEL))
+]
 Quantity = Annotated[
     str,
-    Field(
-        pattern=QUANTITY_PATTERN,
-        form="an amount with or without a unit, such as 16Gi",
-        examples=["16Gi"],
-    ),
+    matching(QUANTITY_PATTERN, "an amount with or without a unit, such as 16Gi", "16Gi"),
 ]
 
 
@@ -122,7 +141,7 @@ def _as_tuple(value: object) -> object:
 
 
 #: Lists arrive from YAML as lists and are kept as tuples.
-Listed = Before(_as_tuple)
+Listed = BeforeValidator(_as_tuple)
 
 
 def _as_list(value: object) -> object:
@@ -130,16 +149,18 @@ def _as_list(value: object) -> object:
 
 
 #: A single item may stand without its list.
-OneOrMore = Before(_as_list)
+OneOrMore = BeforeValidator(_as_list)
 
 #: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that
 #: kinds differ (Arm).
 CoreType = Annotated[
     str,
-    Field(
-        pattern=r"^(performance|efficient|lowPower|kind[0-9])$",
-        form="performance, efficient, lowPower, or kind0 to kind9",
-        examples=["performance", "efficient", "kind0"],
+    matching(
+        r"^(performance|efficient|lowPower|kind[0-9])$",
+        "performance, efficient, lowPower, or kind0 to kind9",
+        "performance",
+        "efficient",
+        "kind0",
     ),
 ]
 

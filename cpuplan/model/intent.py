@@ -2,7 +2,9 @@
 
 from typing import Annotated, Literal
 
-from cpuplan.model import Field, Model
+from pydantic import Field
+
+from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name, PoolName
 from cpuplan.model.pools import GOAL_ORDER, Defaults, Objective, Pools, QosSets, Rules, Workloads
 from cpuplan.model.tuning import (
@@ -19,10 +21,8 @@ from cpuplan.model.tuning import (
 
 Release = Annotated[
     str,
-    Field(
-        pattern=r"^[1-9][0-9]?\.[0-9]{1,2}$",
-        form="two numbers with a dot, such as 4.20 or 1.33",
-        examples=["4.20", "1.33"],
+    matching(
+        r"^[1-9][0-9]?\.[0-9]{1,2}$", "two numbers with a dot, such as 4.20 or 1.33", "4.20", "1.33"
     ),
 ]
 
@@ -89,7 +89,7 @@ class IntentSpec(Model):
     """One purpose: nodes, what they run on, and what their CPUs are for."""
 
     selector: Selector
-    targets: Annotated[tuple[Target, ...], Listed, Field(min_length=1)] = Field(
+    targets: Annotated[tuple[Target, ...], Field(min_length=1), Listed] = Field(
         description="what files are made for; of several, the first that lists a node's cluster"
     )
     pools: Pools

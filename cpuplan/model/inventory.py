@@ -4,7 +4,9 @@ refused).
 
 from typing import Annotated, Literal
 
-from cpuplan.model import Field, Model
+from pydantic import Field
+
+from cpuplan.model.base import Model, matching
 from cpuplan.model.document import (
     CoreType,
     DocumentName,
@@ -19,17 +21,17 @@ from cpuplan.model.document import (
 #: -1 is what some kernels say of cores that they know no number of.
 Sequence = Annotated[
     str,
-    Field(
-        pattern=list_pattern("(-1|[0-9]{1,20}(-[0-9]{1,20})?)"),
-        form="numbers and ranges with commas and no blanks, such as 0-27,0-27",
-        examples=["0-27,0-27"],
+    matching(
+        list_pattern("(-1|[0-9]{1,20}(-[0-9]{1,20})?)"),
+        "numbers and ranges with commas and no blanks, such as 0-27,0-27",
+        "0-27,0-27",
     ),
 ]
 _PciAddress = Annotated[
     str,
-    Field(
-        pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$",
-        form="a PCI address in lower case, such as 0000:17:00.0",
+    matching(
+        r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$",
+        "a PCI address in lower case, such as 0000:17:00.0",
     ),
 ]
 
@@ -106,7 +108,7 @@ class Cores(Model):
     """
 
     type: CoreType | None = Field(default=None, description="on machines whose cores differ")
-    threads: Annotated[tuple[KernelList, ...], Listed, Field(min_length=1)] = Field(
+    threads: Annotated[tuple[KernelList, ...], Field(min_length=1), Listed] = Field(
         description="the first CPU of every core, then the second ones, and so on: lists of one length"
     )
     ids: Annotated[tuple[Sequence, ...], Listed] = Field(
@@ -198,7 +200,7 @@ class Layout(Model):
     offline: KernelList | None = Field(
         default=None, description="CPUs that are present and were offline"
     )
-    cores: Annotated[tuple[Cores, ...], Listed, Field(min_length=1)] = Field(
+    cores: Annotated[tuple[Cores, ...], Field(min_length=1), Listed] = Field(
         description="all cores: an entry for each kind, and for each number of threads"
     )
     sockets: Annotated[tuple[Group, ...], Listed] = Field(
@@ -300,6 +302,6 @@ class NodesSpec(Model):
     labels: dict[str, str] = Field(
         default={}, description="labels of the Node objects of all groups"
     )
-    nodes: Annotated[tuple[NodeGroup, ...], Listed, Field(min_length=1)] = Field(
+    nodes: Annotated[tuple[NodeGroup, ...], Field(min_length=1), Listed] = Field(
         description="the nodes, group by group"
     )

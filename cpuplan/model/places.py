@@ -7,9 +7,9 @@ line when the text is printed.
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from cpuplan.model.base import Model
+from cpuplan.model.base import Model, fields_of
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.inventory import HardwareSpec
 
@@ -54,17 +54,5 @@ def _inside(given: Any, name: str) -> Iterator[Any]:
             yield get_args(given)[0]
     elif given is Any or origin in (dict, Mapping):
         yield Any
-    elif isinstance(given, type) and issubclass(given, Model) and name in _fields(given):
-        yield _fields(given)[name]
-
-
-_FIELDS: dict[type[Model], dict[str, Any]] = {}
-
-
-def _fields(model: type[Model]) -> dict[str, Any]:
-    """The types of a model's fields, by their names in YAML."""
-    if model not in _FIELDS:
-        hints = get_type_hints(model, include_extras=True)
-        named = model.model_fields.items()
-        _FIELDS[model] = {field.alias or name: hints[name] for name, field in named}
-    return _FIELDS[model]
+    elif isinstance(given, type) and issubclass(given, Model) and name in fields_of(given):
+        yield fields_of(given)[name].annotation

@@ -2,9 +2,13 @@
 (pydantic).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from cpuplan.model import Before, Field, JsonForm, Model, problem
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from cpuplan.model.base import Model, matching, problem
 from cpuplan.model.document import (
     RANGE,
     CoreType,
@@ -32,10 +36,10 @@ Level = Literal["core", "cache", "numaNode", "socket"]
 #: A pool, a partition as `isolated.dpdk`, or a QoS set.
 SetName = Annotated[
     str,
-    Field(
-        pattern=r"^[a-zA-Z][-a-zA-Z0-9.]*$",
-        form="the name of a pool, of a QoS set, or of a partition such as isolated.dpdk",
-        examples=["isolated.dpdk"],
+    matching(
+        r"^[a-zA-Z][-a-zA-Z0-9.]*$",
+        "the name of a pool, of a QoS set, or of a partition such as isolated.dpdk",
+        "isolated.dpdk",
     ),
 ]
 #: The names of `defaults.SWITCHES`.
@@ -94,18 +98,23 @@ class Near(Model):
         default=None, description="devices of this kernel driver", examples=["ice"]
     )
 
-    def verify(self) -> None:
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
         """Find what contradicts itself."""
         if not self.model_fields_set:
             raise problem("near_nothing", "names no device")
+        return self
 
     @classmethod
-    def short_forms(cls, schema: dict[str, Any]) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         """Editors must know the short form too."""
-        return {"anyOf": [schema, {"type": "string", "description": "a device's name or address"}]}
+        mapping = handler.resolve_ref_schema(handler(core_schema))
+        return {"anyOf": [mapping, {"type": "string", "description": "a device's name or address"}]}
 
 
-_CORE_TYPES = JsonForm(
+_CORE_TYPES = WithJsonSchema(
     {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         "examples": ["performance"],
@@ -161,7 +170,7 @@ class Pool(Model):
         default=None,
         description="only on these last-level caches, each named by its lowest CPU, as `show` does",
     )
-    near: Annotated[Near, Before(_near_shorthand)] | None = Field(
+    near: Annotated[Near, BeforeValidator(_near_shorthand)] | None = Field(
         default=None,
         description="only on the NUMA nodes of these devices; a text is a device's name or address",
     )
@@ -184,30 +193,35 @@ class Pool(Model):
         default={}, description="is only on those of these where that pool is"
     )
 
-    def verify(self) -> None:
+    #: Fields with which a pool needs no size of its own.
+    INSTEAD_OF_SIZE: ClassVar[tuple[str, ...]] = ()
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
         """Find what contradicts itself."""
         given = [name for name in SIZES if getattr(self, name) is not None]
+        size = given[0] if given else ""
         ranged = self.min is not None or self.max is not None
-        if len(given) > 1 or not (given or ranged or self._may_lack_size()):
+        sized = given or ranged or any(getattr(self, name) for name in self.INSTEAD_OF_SIZE)
+        if len(given) > 1 or not sized:
             raise problem("pool_size", "{given}", {"given": " and ".join(given) or "none"})
-        if self.per != "machine" and (given[0] if given else "") in ("cpus", "rest") and not ranged:
-            raise problem("pool_per", "{size}", {"size": given[0]})
-        if ranged and given and given[0] in ("cpus", "count", "cores"):
-            raise problem("pool_range", "{size}", {"size": given[0]})
-        if (self.max is not None) and (self.min or 0) > self.max:
+        if self.per != "machine" and size in ("cpus", "rest") and not ranged:
+            raise problem("pool_per", "{size}", {"size": size})
+        if ranged and size in ("cpus", "count", "cores"):
+            raise problem("pool_range", "{size}", {"size": size})
+        if self.max is not None and (self.min or 0) > self.max:
             raise problem("pool_bounds", "{least}", {"least": self.min, "most": self.max})
-
-    def _may_lack_size(self) -> bool:
-        return False
+        return self
 
     @classmethod
-    def short_forms(cls, schema: dict[str, Any]) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         """Editors must know the short forms too."""
-        ranged: list[dict[str, Any]] = [{"required": ["min"]}, {"required": ["max"]}]
-        if "partitions" in schema["properties"]:
-            ranged.append({"required": ["partitions"]})
-        nothing_else = {"not": {"anyOf": [{"required": [name]} for name in SIZES]}, "anyOf": ranged}
-        mapping = {**schema, "oneOf": [*({"required": [name]} for name in SIZES), nothing_else]}
+        mapping = handler.resolve_ref_schema(handler(core_schema))
+        sizes = [{"required": [name]} for name in SIZES]
+        others = [{"required": [name]} for name in ("min", "max", *cls.INSTEAD_OF_SIZE)]
+        mapping = {**mapping, "oneOf": [*sizes, {"not": {"anyOf": sizes}, "anyOf": others}]}
         return {
             "anyOf": [
                 mapping,
@@ -222,7 +236,7 @@ class Pool(Model):
         }
 
 
-PoolSpec = Annotated[Pool, Before(_pool_shorthand)]
+PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
 
 
 class Isolated(Pool):
@@ -230,13 +244,11 @@ class Isolated(Pool):
     if nobody else is.
     """
 
+    INSTEAD_OF_SIZE = ("partitions",)
     partitions: dict[Name, PoolSpec] = Field(
         default={},
         description="named parts of the isolated pool, such as dpdk; elsewhere `isolated.dpdk`",
     )
-
-    def _may_lack_size(self) -> bool:
-        return bool(self.partitions)
 
 
 class Pools(Model):
@@ -248,7 +260,7 @@ class Pools(Model):
     shared: PoolSpec | None = Field(
         default=None, description="for containers that ask for shared CPUs beside exclusive ones"
     )
-    isolated: Annotated[Isolated, Before(_pool_shorthand)] | None = Field(
+    isolated: Annotated[Isolated, BeforeValidator(_pool_shorthand)] | None = Field(
         default=None, description="for pods; exclusive CPUs come from here"
     )
     isolcpus: PoolSpec | None = Field(
@@ -283,10 +295,12 @@ class RuleSwitch(Model):
         str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])
     ] = Field(description="why, for whoever reads it later")
 
-    def verify(self) -> None:
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
         """Find what contradicts itself."""
         if (self.disable is None) == (self.enable is None):
             raise problem("rule_switch", "one of disable and enable")
+        return self
 
 
 class DefaultSwitch(Model):
@@ -298,10 +312,12 @@ class DefaultSwitch(Model):
         Field(description="why")
     )
 
-    def verify(self) -> None:
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
         """Find what contradicts itself."""
         if (self.disable is None) == (self.enable is None):
             raise problem("rule_switch", "one of disable and enable")
+        return self
 
 
 class Workload(Model):

@@ -4,7 +4,9 @@ devices.
 
 from typing import Annotated, Any, Literal
 
-from cpuplan.model import Field, Model
+from pydantic import Field
+
+from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name, Quantity
 
 #: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to
@@ -12,14 +14,14 @@ from cpuplan.model.document import Listed, Name, Quantity
 #: for init.
 KernelArgument = Annotated[
     str,
-    Field(
-        pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$",
-        form="one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read",
+    matching(
+        r"^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$",
+        "one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read",
     ),
 ]
 HugePageSize = Annotated[
     str,
-    Field(pattern=r"^[1-9][0-9]*(k|K|M|G)$", form="a size such as 2M or 1G", examples=["2M", "1G"]),
+    matching(r"^[1-9][0-9]*(k|K|M|G)$", "a size such as 2M or 1G", "2M", "1G"),
 ]
 #: As udev prints it.
 PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
@@ -28,22 +30,14 @@ PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
 INTERFACE = r"^[^\s/:\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
 Duration = Annotated[
     str,
-    Field(
-        pattern=r"^([0-9]+(ms|s|m|h))+$",
-        form="a time with its unit, such as 5s or 1m30s",
-        examples=["5s"],
-    ),
+    matching(r"^([0-9]+(ms|s|m|h))+$", "a time with its unit, such as 5s or 1m30s", "5s"),
 ]
 _PciId = Annotated[
     str,
-    Field(
-        pattern=PCI_ID,
-        form="0x and up to four hexadecimal digits, such as 0x8086",
-        examples=["0x8086"],
-    ),
+    matching(PCI_ID, "0x and up to four hexadecimal digits, such as 0x8086", "0x8086"),
 ]
 _Interface = Annotated[
-    str, Field(pattern=INTERFACE, form="a device's name, without blanks, slashes and colons")
+    str, matching(INTERFACE, "a device's name, without blanks, slashes and colons")
 ]
 
 

@@ -7,7 +7,9 @@ is in `profiles.rules`.
 
 from typing import Annotated
 
-from cpuplan.model import Field, Model
+from pydantic import Field
+
+from cpuplan.model.base import Model
 from cpuplan.model.document import KubeletList, Listed
 
 

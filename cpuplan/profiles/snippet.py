@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.defaults import AMOUNTS
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.model.base import fields_of
 from cpuplan.model.tuning import Kubelet
 from cpuplan.quantity import DURATION
 from cpuplan.source import Position
@@ -54,10 +55,7 @@ class Snippet(NamedTuple):
             return {}, []
         if not isinstance(data, dict):
             return {}, [self._refused("it is no JSON object", "write a JSON object")]
-        known = {field.alias for field in Kubelet.model_fields.values()} - {
-            "configuration",
-            "dynamicResourceAllocation",
-        }
+        known = fields_of(Kubelet).keys() - {"configuration", "dynamicResourceAllocation"}
         found: dict[str, Any] = {}
         problems: list[Diagnostic] = []
         for name, value in data.items():

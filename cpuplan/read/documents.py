@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from cpuplan import API_VERSION, apiversion, naming
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model import Model
+from cpuplan.model.base import Model, fields_of
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.inventory import HardwareSpec, NodesSpec
@@ -221,8 +221,7 @@ def _beside_spec(data: dict[str, Any]) -> set[str]:
     """The fields of a document's spec that stand beside it, indented too little."""
     kind = data.get("kind")
     model = KINDS.get(kind) if isinstance(kind, str) else None
-    fields = {field.alias for field in model.model_fields.values()} if model else set()
-    return fields & data.keys() - _ENVELOPE
+    return fields_of(model).keys() & data.keys() - _ENVELOPE if model else set()
 
 
 def _unknown_keys(
@@ -250,7 +249,7 @@ def validate(
     """The model of the value at `field`, or None and all that is wrong with it; `elsewhere` are
     keys beside it.
     """
-    from pydantic_core import ValidationError
+    from pydantic import ValidationError
 
     try:
         return model.model_validate(source.at(field)), []

@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from cpuplan.model import Model, jsonschema
+from cpuplan.model import jsonschema
+from cpuplan.model.base import Model
 from cpuplan.read.names import FOLLOWS_FROM, did_you_mean, nearest
 from cpuplan.read.shapes import known_keys, resolve
 from cpuplan.source import Field

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic_core import ErrorDetails, ValidationError
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model import Model
+from cpuplan.model.base import Model
 from cpuplan.read import values
 from cpuplan.read.keys import Unknown, unknown
 from cpuplan.source import Field, Source

@@ -73,9 +73,7 @@ def _about(field: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> 
 
 
 def _draft7(value: Any) -> Any:
-    """pydantic's 2020-12 in the words of draft 7; its titles, which only repeat the key, are left
-    out.
-    """
+    """pydantic's 2020-12 in the words of draft 7, without its titles, which only repeat the key."""
     if isinstance(value, list):
         return [_draft7(item) for item in value]
     if not isinstance(value, dict):
@@ -84,7 +82,9 @@ def _draft7(value: Any) -> Any:
     for key, item in value.items():
         if key == "title" and isinstance(item, str):
             continue
-        if key == "$ref":
+        if key == "description" and isinstance(item, str):
+            made[key] = " ".join(item.split())  # a docstring's line ends are those of its source
+        elif key == "$ref":
             made[key] = item.replace("#/$defs/", "#/definitions/")
         else:
             made["definitions" if key == "$defs" else key] = _draft7(item)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cpuplan.model import Model
+from cpuplan.model import jsonschema
+from cpuplan.model.base import Model
 from cpuplan.source import Field
 
 
@@ -13,8 +14,6 @@ def known_keys(model: type[Model], location: Field) -> list[str]:
 
 def schema_at(model: type[Model], location: Field) -> dict[str, Any]:
     """The JSON Schema of the value at `location`: what an editor would know there."""
-    from cpuplan.model import jsonschema
-
     whole = jsonschema.of_model(model)
     schema: dict[str, Any] = whole
     for part in location:

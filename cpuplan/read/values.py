@@ -5,7 +5,7 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model import Model, coreschema
+from cpuplan.model.base import PATTERNS, Model
 from cpuplan.read import mends
 from cpuplan.read.names import did_you_mean
 from cpuplan.read.shapes import schema_at
@@ -34,9 +34,6 @@ _SHORT_FORMS = {
 
 #: More choices are named once, in the remedy.
 _MANY = 8
-
-#: Patterns in words, by model.
-_FORMS: dict[type[Model], dict[str, str]] = {}
 
 
 def wrong_value(
@@ -165,12 +162,6 @@ def _rule(detail: ErrorDetails, model: type[Model]) -> str:
         case "model_type" | "model_attributes_type":
             return _SHORT_FORMS.get(context.get("class_name", ""), "a mapping")
         case "string_pattern_mismatch":
-            return _forms(model).get(context["pattern"], "text of another form")
+            return PATTERNS[context["pattern"]]
         case _:
             return _EXPECTED.get(kind) or detail["msg"][0].lower() + detail["msg"][1:]
-
-
-def _forms(model: type[Model]) -> dict[str, str]:
-    if model not in _FORMS:
-        _FORMS[model] = coreschema.forms(model)
-    return _FORMS[model]
