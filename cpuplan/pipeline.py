@@ -12,7 +12,7 @@ from cpuplan.fleet import assumed, before, lock, paused, removal
 from cpuplan.fleet import classes as fleet
 from cpuplan.fleet.before import Before
 from cpuplan.model.inventory import HardwareSpec
-from cpuplan.plan import NodeClass, NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.profiles import project
 from cpuplan.read import inputs
 from cpuplan.read.documents import Documents
@@ -103,11 +103,13 @@ def starts(project: Project) -> lock.Starts:
 def solve(
     project: Project, *, resolve: bool = False, settle: bool = False
 ) -> tuple[Plan, list[Diagnostic]]:
-    """A layout for every class: the locked one where it still holds, else a new one.
+    """A plan for every class: the locked layout where it still holds, else a new one, and its
+    settings.
 
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
     merge. Classes without a layout are left out and said so in the diagnostics.
     """
+    from cpuplan import backends
     from cpuplan.solve import statements
 
     plans: list[NodePlan] = []
@@ -131,7 +133,8 @@ def solve(
         except CpuplanError as error:
             found.add(error.diagnostics, names)
     plans.sort(key=lambda plan: plan.node_class.key)
-    return Plan(tuple(plans)), [*of_lock, *(each for each in found.all() if each not in of_lock)]
+    plan = Plan(tuple(backends.configure(each) for each in plans))
+    return plan, [*of_lock, *(each for each in found.all() if each not in of_lock)]
 
 
 class Moves(NamedTuple):
@@ -172,13 +175,14 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
     from cpuplan import backends
 
     found = Findings()
-    for node in [*plan.nodes, *assumed.plans(project.documents)]:
+    supposed = [backends.configure(each) for each in assumed.plans(project.documents)]
+    for node in [*plan.nodes, *supposed]:
         found.add(check_node(node, project.locate), [node.node_class.full_name])
     of_pools = backends.check_pools(plan, project.locate)
     return [*found.all(), *(each for each in of_pools if each not in project.diagnostics)]
 
 
-def check_node(node: NodePlan, locate: Locate) -> list[Diagnostic]:
+def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """The same of one class, the simulated kubelet included."""
     from cpuplan import backends, components
     from cpuplan.model.rulebook import EXPERT_RULES
@@ -277,8 +281,9 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     solved = {each.node_class.key for each in plan.nodes}
     found: list[Diagnostic] = []
     for each in project.classes:
-        node = smallest.plan(each, project.locate) if each.key not in solved else None
-        if node:
+        smaller = smallest.plan(each, project.locate) if each.key not in solved else None
+        if smaller:
+            node = backends.configure(smaller)
             found += [
                 *components.check(node, project.locate),
                 *backends.check(node, project.locate),

@@ -1,5 +1,5 @@
-"""Who gets which CPUs, and why: the first waist of the compiler. Everything after it only reads
-plans.
+"""Who gets which CPUs, and why, and what each component of the nodes is set to for that. All later
+stages read plans only.
 """
 
 from copy import copy
@@ -12,6 +12,7 @@ from cpuplan.model import places
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.model.inventory import Device
 from cpuplan.model.topology import Topology
+from cpuplan.setting import Settings
 
 
 class Pool(NamedTuple):
@@ -100,20 +101,22 @@ class NodeClass:
         return Reason(text, self.place(path))
 
 
-class NodePlan(NamedTuple):
+class NodePlan:
     """The layout of one class: what `components` make settings from.
 
     `sets` lie over the pools: the partitions of isolated, as `isolated.dpdk`, and the QoS sets.
     """
 
-    node_class: NodeClass
-    pools: tuple[Pool, ...]
-    sets: tuple[Pool, ...] = ()
+    def __init__(
+        self, node_class: NodeClass, pools: tuple[Pool, ...], sets: tuple[Pool, ...] = ()
+    ) -> None:
+        self.node_class = node_class
+        self.pools = pools
+        self.sets = sets
 
     def with_spec(self, spec: IntentSpec) -> "NodePlan":
-        """The same layout under another intent's words."""
-        own = vars(self.node_class)
-        return self._replace(node_class=NodeClass(**{**own, "spec": spec}))
+        """The same layout under another intent's words, for which settings must be made anew."""
+        return NodePlan(self.node_class.saying(spec), self.pools, self.sets)
 
     def pool(self, name: str) -> Pool:
         """The pool or set `name`; an empty one where the layout has none."""
@@ -139,14 +142,22 @@ class NodePlan(NamedTuple):
         return self.node_class.topology
 
 
-class Plan:
-    """The layouts of a fleet, ascending by cluster and class."""
+class ConfiguredPlan(NodePlan):
+    """A plan and its settings: what is written, explained, checked and simulated."""
 
-    def __init__(self, nodes: tuple[NodePlan, ...]) -> None:
+    def __init__(self, plan: NodePlan, settings: Settings) -> None:
+        super().__init__(plan.node_class, plan.pools, plan.sets)
+        self.settings = settings
+
+
+class Plan:
+    """The plans of a fleet, ascending by cluster and class."""
+
+    def __init__(self, nodes: tuple[ConfiguredPlan, ...]) -> None:
         self.nodes = nodes
 
     @cached_property
-    def by_node(self) -> dict[tuple[str, str], NodePlan]:
+    def by_node(self) -> dict[tuple[str, str], ConfiguredPlan]:
         """Node plans by (cluster, node name)."""
         return {
             (plan.node_class.cluster, node): plan

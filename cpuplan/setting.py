@@ -2,7 +2,8 @@
 compiler.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias, Union
 
 from cpuplan.cpuset import CpuSet
@@ -24,9 +25,26 @@ class Setting(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-def of_component(settings: Iterable[Setting], component: str) -> list[Setting]:
-    """One component's settings, in their order."""
-    return [setting for setting in settings if setting.component == component]
+class Settings:
+    """All settings of one class, in the order of its components. They are made once, after the
+    class is solved.
+    """
+
+    def __init__(self, settings: Iterable[Setting]) -> None:
+        self._by_component: dict[str, list[Setting]] = {}
+        for setting in settings:
+            self._by_component.setdefault(setting.component, []).append(setting)
+
+    def __iter__(self) -> Iterator[Setting]:
+        return chain.from_iterable(self._by_component.values())
+
+    def of(self, component: str) -> Sequence[Setting]:
+        """The settings of one component, in their order."""
+        return self._by_component.get(component, ())
+
+    def values(self, component: str) -> dict[str, Value]:
+        """The values of one component's settings, by key."""
+        return {setting.key: setting.value for setting in self.of(component)}
 
 
 def names_cpu(value: Value, cpu: int) -> bool:
@@ -41,8 +59,3 @@ def cpu_sets(value: Value) -> Iterator[CpuSet]:
     elif isinstance(value, dict | tuple):
         for item in value.values() if isinstance(value, dict) else value:
             yield from cpu_sets(item)
-
-
-def values(settings: Iterable[Setting], component: str) -> dict[str, Value]:
-    """The values of one component's settings, by key."""
-    return {setting.key: setting.value for setting in settings if setting.component == component}

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from cpuplan import versions
-from cpuplan.backends import kubernetes, openshift
-from cpuplan.plan import NodePlan
+from cpuplan.backends import configure, kubernetes, openshift
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from tests import named_cases
 from tests.conformance import nto_render
 from tests.projects import REPOSITORY
@@ -49,21 +49,21 @@ def sample_nodes() -> Iterator[tuple[str, dict[str, File]]]:
 
 
 @cache
-def case_plans() -> tuple[tuple[str, NodePlan], ...]:
+def case_plans() -> tuple[tuple[str, ConfiguredPlan], ...]:
     """(case, plan) of every class of every case, as its intent has it."""
     return tuple(
         (name, plan) for name in named_cases.CASES for plan in named_cases.compiled(name).plan.nodes
     )
 
 
-def openshift_plans() -> Iterator[tuple[str, NodePlan]]:
+def openshift_plans() -> Iterator[tuple[str, ConfiguredPlan]]:
     """(where, plan) of every case for every release of OpenShift, in mode mco."""
     for name, plan in case_plans():
         for release in versions.OPENSHIFT:
             yield f"{name} on {release}", _on_openshift(plan, release)
 
 
-def _on_openshift(plan: NodePlan, release: str) -> NodePlan:
+def _on_openshift(plan: ConfiguredPlan, release: str) -> ConfiguredPlan:
     target = plan.node_class.target
     node_class = copy(plan.node_class)
     update = {
@@ -73,7 +73,7 @@ def _on_openshift(plan: NodePlan, release: str) -> NodePlan:
         "pool": target.pool or "worker-cnf",
     }
     node_class.target = target.model_copy(update=update)
-    return plan._replace(node_class=node_class)
+    return configure(NodePlan(node_class, plan.pools, plan.sets))
 
 
 def recorded() -> Iterator[tuple[Path, list[nto_render.Compiled]]]:
@@ -86,7 +86,7 @@ def recorded() -> Iterator[tuple[Path, list[nto_render.Compiled]]]:
                 continue
 
 
-def machine_configs(plan: NodePlan) -> Iterator[dict[str, Any]]:
+def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     """The MachineConfigs of a plan."""
     yield from (
         each.data for each in openshift.manifests(plan) if each.data["kind"] == "MachineConfig"
@@ -114,7 +114,7 @@ def ignition_files(machine_config: dict[str, Any]) -> dict[str, File]:
     return found
 
 
-def node_files(plan: NodePlan) -> dict[str, File]:
+def node_files(plan: ConfiguredPlan) -> dict[str, File]:
     """The same of a plan for Kubernetes, where an administrator copies them; scripts are started by
     their shell.
     """

@@ -4,22 +4,21 @@ from pathlib import Path
 
 from cpuplan.backends import openshift
 from cpuplan.backends.kubernetes import node_files
-from cpuplan.components import all_settings, kernel, kubelet, units
+from cpuplan.components import kernel, kubelet, units
 from cpuplan.cpuset import EMPTY
-from cpuplan.plan import NodePlan
-from cpuplan.setting import of_component
+from cpuplan.plan import ConfiguredPlan
 
 CPU = "sys/devices/system/cpu"
 
 
-def make_root(plan: NodePlan, root: Path) -> Path:
+def make_root(plan: ConfiguredPlan, root: Path) -> Path:
     """Write /proc/cmdline, sysfs, kubelet and CRI-O files of a node of `plan` below `root`."""
-    settings = all_settings(plan)
+    settings = plan.settings
     offlined = plan.pool("offlined").cpus
     online = plan.topology.online - offlined
     isolcpus = plan.pool("isolcpus").cpus
     isolated = plan.pool("isolated").cpus | isolcpus
-    line = kernel.render(of_component(settings, kernel.NAME))
+    line = kernel.render(settings.of(kernel.NAME))
     files = {
         "proc/cmdline": f"BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro {line}\n",
         f"{CPU}/online": f"{online}\n",
@@ -31,7 +30,7 @@ def make_root(plan: NodePlan, root: Path) -> Path:
         siblings = plan.topology.siblings(cpu) - offlined
         files[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = f"{siblings}\n"
     if plan.node_class.target.platform == "openshift":
-        files["etc/kubernetes/kubelet.conf"] = kubelet.render(of_component(settings, kubelet.NAME))
+        files["etc/kubernetes/kubelet.conf"] = kubelet.render(settings.of(kubelet.NAME))
         files |= {path.lstrip("/"): text for path, (_mode, text) in openshift.files(plan).items()}
         files |= {
             f"{units.UNIT_FOLDER}/{name}".lstrip("/"): text

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from tests import emitted
 from tests.emitted import UNITS, File
 from tests.projects import needs_shared
@@ -133,7 +133,7 @@ def judge_all(folder: Path, nodes: Iterable[tuple[str, Files]]) -> tuple[int, di
     return len(seen), wrong
 
 
-def on_openshift(plans: Iterable[tuple[str, NodePlan]]) -> Iterator[tuple[str, Files]]:
+def on_openshift(plans: Iterable[tuple[str, ConfiguredPlan]]) -> Iterator[tuple[str, Files]]:
     for where, plan in plans:
         found: dict[str, File] = {}
         for data in emitted.machine_configs(plan):

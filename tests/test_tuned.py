@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from cpuplan.backends import openshift
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from tests import emitted
 from tests.conformance import nto_render
 from tests.projects import needs_shared
@@ -63,14 +63,14 @@ def load(folder: Path, requests: list[dict[str, Any]]) -> list[Answer]:
     return [Answer(each["units"], each["cmdline"]) for each in json.loads(found.stdout)]
 
 
-def request(plan: NodePlan, texts: dict[str, str]) -> dict[str, Any]:
+def request(plan: ConfiguredPlan, texts: dict[str, str]) -> dict[str, Any]:
     """A profile on the plan's machine, after the boot that switches CPUs off."""
     online = plan.topology.online - plan.pool("offlined").cpus
     name = f"openshift-node-performance-{plan.node_class.profile}"
     return {"profile": name, "texts": texts, "online": str(online)}
 
 
-def ours(plan: NodePlan) -> dict[str, str]:
+def ours(plan: ConfiguredPlan) -> dict[str, str]:
     """The texts of the profiles of a plan's Tuned object, by name."""
     return _texts(openshift.tuned_object(plan))
 
@@ -79,12 +79,12 @@ def _texts(tuned: dict[str, Any]) -> dict[str, str]:
     return {profile["name"]: profile["data"] for profile in tuned["spec"]["profile"]}
 
 
-def isolating(plans: Iterable[tuple[str, NodePlan]]) -> Iterator[tuple[str, NodePlan]]:
+def isolating(plans: Iterable[tuple[str, ConfiguredPlan]]) -> Iterator[tuple[str, ConfiguredPlan]]:
     """The plans that have a Tuned object."""
     return ((where, plan) for where, plan in plans if plan.pool("isolated").cpus)
 
 
-def recorded() -> Iterator[tuple[str, NodePlan, dict[str, str]]]:
+def recorded() -> Iterator[tuple[str, ConfiguredPlan, dict[str, str]]]:
     """(case, plan, texts of the operator's profiles) of recorded ones, with the parents of an Intel
     machine.
     """

@@ -3,34 +3,41 @@ delivers.
 """
 
 from collections.abc import Mapping
-from itertools import groupby
+from itertools import chain, groupby
 
 from cpuplan.backends import admission, kubernetes, openshift, planfile, predicted
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
-from cpuplan.components import all_settings, nrt
+from cpuplan.components import COMPONENTS, nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.fleet import targets
 from cpuplan.fleet.before import Key
 from cpuplan.fleet.paused import Kept
 from cpuplan.model.delivery import DeliverySpec
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, NodePlan, Plan
 from cpuplan.profiles import writer
+from cpuplan.setting import Settings
 from cpuplan.source import Locate
 
 BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift}
 _NOTHING: Mapping[Key, Kept] = {}
 
 
-def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+def configure(plan: NodePlan) -> ConfiguredPlan:
+    """The plan with the settings of all components, in their order."""
+    made = (component.settings(plan) for component in COMPONENTS.values())
+    return ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
+
+
+def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """What the plan's target cannot say."""
     return list(writer.check(plan, locate))
 
 
 def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
     """Classes of one MachineConfigPool whose objects differ: the pool can have one of them only."""
-    pools: dict[tuple[str, str], list[NodePlan]] = {}
+    pools: dict[tuple[str, str], list[ConfiguredPlan]] = {}
     for node in plan.nodes:
         target = node.node_class.target
         if target.platform == "openshift" and target.pool and not node.spec.paused:
@@ -47,10 +54,10 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
     return found
 
 
-def _unlike_files(first: NodePlan, second: NodePlan, locate: Locate) -> Diagnostic:
+def _unlike_files(first: ConfiguredPlan, second: ConfiguredPlan, locate: Locate) -> Diagnostic:
     """CP290: settings that follow the hardware and not the layout."""
     of_first, of_second = (
-        {(each.component, each.key): each.value for each in all_settings(node)}
+        {(each.component, each.key): each.value for each in node.settings}
         for node in (first, second)
     )
     differing = sorted(
@@ -68,7 +75,7 @@ def _unlike_files(first: NodePlan, second: NodePlan, locate: Locate) -> Diagnost
     )
 
 
-def _objects(plan: NodePlan) -> Files:
+def _objects(plan: ConfiguredPlan) -> Files:
     return {
         each.file: to_file(each.data)
         for each in BACKENDS[plan.node_class.target.platform].manifests(plan)
@@ -110,13 +117,13 @@ def tree(
     return files
 
 
-def _has_files(node: NodePlan, kept: Mapping[Key, Kept]) -> bool:
+def _has_files(node: ConfiguredPlan, kept: Mapping[Key, Kept]) -> bool:
     """Whether something was compiled of a paused class."""
     found = kept.get(node.node_class.key)
     return bool(found and found.files)
 
 
-def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
+def _node_files(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """Files of nodes that no operator manages: stored once for each class, with a list of the nodes
     that are in it.
     """
@@ -130,7 +137,7 @@ def _node_files(cluster: str, plans: list[NodePlan]) -> Files:
     return files
 
 
-def _node_labels(cluster: str, plans: list[NodePlan]) -> Files:
+def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """The labels that nodes of split pools must carry, by node; nobody but people or their tools
     set them.
     """
@@ -148,7 +155,7 @@ def _node_labels(cluster: str, plans: list[NodePlan]) -> Files:
     return files
 
 
-def _expected(cluster: str, plans: list[NodePlan]) -> Files:
+def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """What others will make of all this, for reviews and checkers. It is never synced: these
     objects are theirs.
     """

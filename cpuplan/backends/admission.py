@@ -13,7 +13,7 @@ from cpuplan import versions
 from cpuplan.backends.base import NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
 from cpuplan.components import admission, mixedcpus
 from cpuplan.components.admission import Rule
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.versions import Version
 
 GROUP = "admissionregistration.k8s.io"
@@ -26,7 +26,7 @@ _CONDITIONS = {
 _ASKS = {"asks-for-shared-cpus": admission.ASKS_FOR_SHARED_CPUS}
 
 
-def manifests(plans: Sequence[NodePlan]) -> Iterator[Manifest]:
+def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
     """What a cluster needs for its plans; nothing where no container can share CPUs."""
     sharing = [plan for plan in plans if mixedcpus.are_used(plan)]
     known = [

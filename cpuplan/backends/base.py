@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from cpuplan.emit import to_yaml
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 
 #: Files by path below `out/`.
 Files = dict[str, bytes]
@@ -26,10 +26,10 @@ class Backend(Protocol):
 
     NAME: str
 
-    def manifests(self, plan: NodePlan) -> Iterator[Manifest]:
+    def manifests(self, plan: ConfiguredPlan) -> Iterator[Manifest]:
         """Objects for the cluster's API."""
 
-    def node_files(self, plan: NodePlan) -> Mapping[str, bytes]:
+    def node_files(self, plan: ConfiguredPlan) -> Mapping[str, bytes]:
         """Files for the root file system of each node of the class; empty where objects bring
         them.
         """

@@ -9,9 +9,8 @@ wrote.
 from collections.abc import Iterator, Mapping
 
 from cpuplan.backends.base import NODE_WAVE, Manifest, metadata, to_file
-from cpuplan.components import all_settings, crio, kernel, kubelet, runtimeclass, units
-from cpuplan.plan import NodePlan
-from cpuplan.setting import of_component
+from cpuplan.components import crio, kernel, kubelet, runtimeclass, units
+from cpuplan.plan import ConfiguredPlan
 
 NAME = "kubernetes"
 #: Boot arguments for GRUB as Debian reads it. RHEL ignores this folder: `cmdline` is for `grubby
@@ -20,7 +19,7 @@ GRUB = "etc/default/grub.d/50-cpuplan.cfg"
 CMDLINE = "cmdline"
 
 
-def manifests(plan: NodePlan) -> Iterator[Manifest]:
+def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """The RuntimeClass of the intent, where CRI-O has a handler for it."""
     if not crio.has_handler(plan):
         return
@@ -31,12 +30,11 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
     yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
 
 
-def node_files(plan: NodePlan) -> Mapping[str, bytes]:
+def node_files(plan: ConfiguredPlan) -> Mapping[str, bytes]:
     """Drop-ins of the kubelet, CRI-O, GRUB and systemd, by path below the root."""
-    settings = all_settings(plan)
-    line = kernel.render(of_component(settings, kernel.NAME))
+    line = kernel.render(plan.settings.of(kernel.NAME))
     texts = {
-        crio.path(plan).lstrip("/"): crio.render(of_component(settings, crio.NAME)),
+        crio.path(plan).lstrip("/"): crio.render(plan.settings.of(crio.NAME)),
         CMDLINE: line + "\n",
         GRUB: f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {line}"\n',
     }
@@ -44,6 +42,4 @@ def node_files(plan: NodePlan) -> Mapping[str, bytes]:
     texts |= {path.lstrip("/"): text for path, (_mode, text) in units.files(plan).items()}
     texts |= {f"etc/systemd/system/{name}": text for name, text in units.units(plan).items()}
     files = {path: text.encode() for path, text in sorted(texts.items())}
-    return files | {
-        kubelet.DROP_IN: to_file(kubelet.configuration(of_component(settings, kubelet.NAME)))
-    }
+    return files | {kubelet.DROP_IN: to_file(kubelet.configuration(plan.settings.of(kubelet.NAME)))}

@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, metadata
-from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, runtimeclass, units
+from cpuplan.components import crio, kernel, kubelet, mixedcpus, runtimeclass, units
 from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
 from cpuplan.emit import Noted, to_yaml
 from cpuplan.fleet import targets
 from cpuplan.model.intent import Target
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import writer
-from cpuplan.setting import of_component
 
 NAME = "openshift"
 MCO_API = "machineconfiguration.openshift.io/v1"
@@ -35,7 +34,7 @@ HOSTED_NAMESPACE = "clusters"
 KERNEL_TYPES = {"64k": "64k-pages"}
 
 
-def manifests(plan: NodePlan) -> Iterator[Manifest]:
+def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """The pool (unless every cluster has it), its KubeletConfig, MachineConfig and Tuned, and the
     RuntimeClass.
     """
@@ -63,12 +62,12 @@ def manifests(plan: NodePlan) -> Iterator[Manifest]:
         yield Manifest(f"10-tuned-{node_class.profile}.yaml", tuned_object(plan))
 
 
-def performance_profile(plan: NodePlan) -> dict[str, Any]:
+def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
     """The PerformanceProfile, from which the node tuning operator makes everything else."""
     return writer.profile(plan, metadata(plan.node_class.profile, NODE_WAVE))
 
 
-def config_map(plan: NodePlan) -> dict[str, Any]:
+def config_map(plan: ConfiguredPlan) -> dict[str, Any]:
     """The profile of a hosted cluster, for the cluster that hosts it: its NodePool names this in
     spec.tuningConfig.
     """
@@ -78,7 +77,7 @@ def config_map(plan: NodePlan) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": tuning}}
 
 
-def node_files(_plan: NodePlan) -> Mapping[str, bytes]:
+def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
     """None: the machine config operator writes the nodes' files."""
     return {}
 
@@ -115,7 +114,7 @@ def pool_labels(target: Target) -> dict[str, str]:
     return {ROLE: target.pool or ""}
 
 
-def kubelet_config(plan: NodePlan) -> dict[str, Any]:
+def kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:
     """KubeletConfig: the operator merges it over its defaults and writes
     /etc/kubernetes/kubelet.conf.
     """
@@ -126,15 +125,15 @@ def kubelet_config(plan: NodePlan) -> dict[str, Any]:
         "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE),
         "spec": {
             "machineConfigPoolSelector": {"matchLabels": pool_labels(target)},
-            "kubeletConfig": kubelet.configuration(of_component(all_settings(plan), kubelet.NAME)),
+            "kubeletConfig": kubelet.configuration(plan.settings.of(kubelet.NAME)),
         },
     }
 
 
-def machine_config(plan: NodePlan) -> dict[str, Any]:
+def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
     """MachineConfig: boot arguments, kernel, files and units."""
     target, spec = plan.node_class.target, plan.spec
-    settings = all_settings(plan)
+    settings = plan.settings
     kernel_type = (
         "realtime"
         if spec.kernel.real_time
@@ -156,32 +155,30 @@ def machine_config(plan: NodePlan) -> dict[str, Any]:
                 },
                 "systemd": {"units": list(_units(plan))},
             },
-            "kernelArguments": kernel.arguments(of_component(settings, kernel.NAME)),
+            "kernelArguments": kernel.arguments(settings.of(kernel.NAME)),
             "kernelType": kernel_type,
         },
     }
 
 
-def files(plan: NodePlan) -> dict[str, tuple[int, str]]:
+def files(plan: ConfiguredPlan) -> dict[str, tuple[int, str]]:
     """(mode, text) of each file of a node, by absolute path."""
-    settings = all_settings(plan)
-    found = {crio.path(plan): (0o644, crio.render(of_component(settings, crio.NAME)))}
-    if mixed := of_component(settings, mixedcpus.NAME):
+    settings = plan.settings
+    found = {crio.path(plan): (0o644, crio.render(settings.of(crio.NAME)))}
+    if mixed := settings.of(mixedcpus.NAME):
         found[mixedcpus.PATH] = (0o644, mixedcpus.render(mixed))
-    found |= pinning.files(of_component(settings, pinning.NAME))
-    found |= rps.files(of_component(settings, rps.NAME)) | ovsdpdk.files(
-        of_component(settings, ovsdpdk.NAME)
-    )
+    found |= pinning.files(settings.of(pinning.NAME))
+    found |= rps.files(settings.of(rps.NAME)) | ovsdpdk.files(settings.of(ovsdpdk.NAME))
     return found | units.files(plan)
 
 
-def _units(plan: NodePlan) -> Iterator[dict[str, Any]]:
+def _units(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     """Units in the order of their names. The template unit for network devices is started by
     udev.
     """
-    settings = all_settings(plan)
-    enabled = units.units(plan) | ovsdpdk.units(of_component(settings, ovsdpdk.NAME))
-    started = rps.units(of_component(settings, rps.NAME))
+    settings = plan.settings
+    enabled = units.units(plan) | ovsdpdk.units(settings.of(ovsdpdk.NAME))
+    started = rps.units(settings.of(rps.NAME))
     for name, text in sorted((enabled | started).items()):
         unit = {"name": name, "enabled": True, "contents": text}
         yield unit if name in enabled else {"name": name, "contents": text}
@@ -198,7 +195,7 @@ def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
     }
 
 
-def runtime_class(plan: NodePlan) -> dict[str, Any]:
+def runtime_class(plan: ConfiguredPlan) -> dict[str, Any]:
     """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's
     nodes.
     """
@@ -230,13 +227,13 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
     }
 
 
-def tuned_object(plan: NodePlan, without: tuple[str, ...] = ()) -> dict[str, Any]:
+def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[str, Any]:
     """Tuned: the profile, and the pool whose nodes get it from the node tuning operator.
 
     Options whose keys begin like one of `without` are left out.
     """
     target, name = plan.node_class.target, f"openshift-node-performance-{plan.node_class.profile}"
-    settings = of_component(all_settings(plan), tuned.NAME)
+    settings = plan.settings.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
         "machineConfigLabels": target.machine_config_label or {ROLE: target.pool or ""},

@@ -5,14 +5,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.components import all_settings
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
 from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION, Key
 from cpuplan.fleet.paused import Kept
-from cpuplan.plan import NodePlan, Plan, Pool
+from cpuplan.plan import ConfiguredPlan, Plan, Pool
 from cpuplan.setting import Value
 
 
@@ -25,13 +24,13 @@ def files(plan: Plan, kept: Mapping[Key, Kept]) -> dict[str, bytes]:
     return found
 
 
-def render(plan: NodePlan, kept: Kept | None = None) -> bytes:
+def render(plan: ConfiguredPlan, kept: Kept | None = None) -> bytes:
     """One class as JSON; of a paused one, what is `kept`."""
     current = {"version": VERSION, **_class(plan)}
     return to_json(paused.noted(kept, current) if kept else current).encode()
 
 
-def _class(plan: NodePlan) -> dict[str, Any]:
+def _class(plan: ConfiguredPlan) -> dict[str, Any]:
     node_class = plan.node_class
     return {
         "cluster": node_class.cluster,
@@ -49,7 +48,7 @@ def _class(plan: NodePlan) -> dict[str, Any]:
                 "value": plain(setting.value),
                 "because": [_reason(reason) for reason in setting.reasons],
             }
-            for setting in all_settings(plan)
+            for setting in plan.settings
         ],
     }
 

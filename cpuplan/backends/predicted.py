@@ -12,7 +12,7 @@ from typing import Any
 from cpuplan.backends import openshift
 from cpuplan.backends.base import Manifest
 from cpuplan.components.units import BIN
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import writer
 
 HEADER = "What the node tuning operator will make of PerformanceProfile {name}. Its scripts and comments are left out."
@@ -20,7 +20,7 @@ HEADER = "What the node tuning operator will make of PerformanceProfile {name}. 
 _OWN_WORDS = ("main.summary", "bootloader.")
 
 
-def manifests(plan: NodePlan) -> Iterator[Manifest]:
+def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """The operator's objects for a plan in mode `performanceProfile`; none on hosted clusters,
     where they differ.
     """
@@ -45,7 +45,7 @@ def _bare(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "metadata": own}
 
 
-def _machine_configs(plan: NodePlan) -> tuple[dict[str, Any], dict[str, Any]]:
+def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, Any]]:
     """Files and units, which the operator writes at once; and boot arguments, which it writes by
     pool.
     """

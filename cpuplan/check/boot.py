@@ -9,7 +9,7 @@ from cpuplan.components.cmdline import Occurrence, canonical, effective, lists
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.files import Unreadable
-from cpuplan.setting import Setting, of_component
+from cpuplan.setting import Setting
 from cpuplan.source import Position
 from cpuplan.text import joined
 
@@ -31,7 +31,7 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
         return
     found = {canonical(key): times for key, times in kernel.occurrences(line).items()}
     missing = []
-    for setting in of_component(subject.settings, kernel.NAME):
+    for setting in subject.plan.settings.of(kernel.NAME):
         if times := found.get(canonical(setting.key)):
             yield from _argument(subject, setting, times, path)
         else:
@@ -66,7 +66,7 @@ def _is_as_planned(subject: Subject, key: str) -> bool:
     effect too.
     """
     planned = next(
-        (each.value for each in of_component(subject.settings, kernel.NAME) if each.key == key),
+        (each.value for each in subject.plan.settings.of(kernel.NAME) if each.key == key),
         None,
     )
     found = kernel.occurrences(subject.root.read(CMDLINE) or "").get(key, ())

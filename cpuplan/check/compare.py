@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.setting import Value, of_component
+from cpuplan.setting import Value
 from cpuplan.source import Position
 
 #: `(at line 2, column 16)` of tomllib, `: line 1 column 2 (char 1)` of json, `(line 1, column 2)`
@@ -40,7 +40,7 @@ def compare(
         return
     lacks, differs = codes
     missing = []
-    for setting in of_component(subject.settings, component):
+    for setting in subject.plan.settings.of(component):
         labels = subject.labels(setting.reasons)
         wanted = shown(setting.value)
         if setting.key not in found.values:

@@ -8,7 +8,7 @@ from cpuplan.check.compare import LINK_TO_NOTHING, Found, compare, line_of, unre
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.setting import Value, of_component
+from cpuplan.setting import Value
 
 MAIN = "etc/crio/crio.conf"
 DROP_INS = "etc/crio/crio.conf.d"
@@ -46,7 +46,7 @@ def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:
     """The file that makes the kubelet of OpenShift offer shared CPUs: bad JSON switches it off
     without a word.
     """
-    settings = of_component(subject.settings, mixedcpus.NAME)
+    settings = subject.plan.settings.of(mixedcpus.NAME)
     if not settings:
         return
     path = mixedcpus.PATH.lstrip("/")

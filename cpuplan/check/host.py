@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from cpuplan.check import boot, crio, kubelet, machine
 from cpuplan.check.root import Root
 from cpuplan.check.subject import Subject
-from cpuplan.components import all_settings
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.source import Locate
 
 Step = Callable[[Subject], Iterator[Diagnostic]]
@@ -24,11 +23,11 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def check(root: Root, plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+def check(root: Root, plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """Everything in which the node differs from its plan (CP8xx); of a folder that is no root, only
     that (CP801).
     """
-    subject = Subject(root, plan, all_settings(plan), locate)
+    subject = Subject(root, plan, locate)
     steps = STEPS
     if not root.names("sys") and root.read(boot.CMDLINE) is None and not root.refused:
         steps = (machine.cpus,)

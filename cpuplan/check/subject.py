@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.check.root import Root
 from cpuplan.diagnostics import Label, Reason
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.setting import Setting
 from cpuplan.source import Locate
 
@@ -14,8 +14,7 @@ class Subject(NamedTuple):
     """Everything that a step of the check reads."""
 
     root: Root
-    plan: NodePlan
-    settings: list[Setting]
+    plan: ConfiguredPlan
     locate: Locate
 
     def labels(self, reasons: tuple[Reason, ...]) -> list[Label]:

@@ -7,7 +7,7 @@ from cpuplan import pipeline
 from cpuplan.cli.output import narrow_to, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.pipeline import Project
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, Plan
 
 
 def load_plan(root: Path) -> tuple[Project, Plan] | None:
@@ -30,7 +30,7 @@ def solve_plan(project: Project) -> Plan | None:
 
 def find_nodes(
     plan: Plan, wanted: str | None, project: Project
-) -> list[tuple[NodePlan, tuple[str, ...]]]:
+) -> list[tuple[ConfiguredPlan, tuple[str, ...]]]:
     """A node, the nodes of a class or of an intent, or (None) all; `cluster/name` too. Raises
     CpuplanError (CP250).
     """
@@ -49,7 +49,7 @@ def find_nodes(
 
 def find_node(
     plan: Plan, wanted: str, project: Project, others: Iterable[str] = ()
-) -> tuple[NodePlan, str]:
+) -> tuple[ConfiguredPlan, str]:
     """The plan of `name` or `cluster/name`, and the node's name. Raises CpuplanError (CP250).
 
     `others` are names that the command would take too.

@@ -21,8 +21,7 @@ from cpuplan.components import (
 from cpuplan.components.base import Component
 from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.source import Locate
 
 #: All components, in the order in which they are printed.
@@ -55,12 +54,7 @@ CHECKS = (
 )
 
 
-def all_settings(plan: NodePlan) -> list[Setting]:
-    """The settings of all components, in order."""
-    return [setting for component in COMPONENTS.values() for setting in component.settings(plan)]
-
-
-def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """What a target's release lacks, and settings that contradict the machine or each other."""
     if unknown := releases.check(plan, locate):
         return unknown

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cpuplan.components import cmdline, kernel
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.setting import Value
 from cpuplan.source import Locate
 
@@ -17,7 +17,7 @@ LINE_SIZES = {"x86_64": 2048, "aarch64": 2048, "ppc64le": 2048, "riscv64": 1024,
 OTHERS_SHARE = 256
 
 
-def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """Contradictions between extra arguments and the plan, hints that exclude each other, a line
     that is too long.
     """
@@ -107,9 +107,9 @@ def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             yield diagnose("CP524", position, field=field, value=value, other=other)
 
 
-def _check_length(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+def _check_length(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     limit = LINE_SIZES.get(plan.node_class.architecture, 2048) - OTHERS_SHARE
-    length = len(kernel.render(list(kernel.settings(plan))))
+    length = len(kernel.render(plan.settings.of(kernel.NAME)))
     if length > limit:
         position = locate(plan.node_class.place("pools"))
         yield diagnose("CP525", position, length=length, limit=limit, name=plan.node_class.name)

@@ -16,10 +16,9 @@ from cpuplan.emit import to_json
 from cpuplan.fleet import targets
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.tuning import ALIGNING, Kubelet
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles.api import ANNOTATION_PREFIX, API_VERSION, KIND, SNIPPET
 from cpuplan.quantity import to_text
-from cpuplan.setting import of_component
 from cpuplan.source import Locate
 
 MODE = "performanceProfile"
@@ -31,7 +30,7 @@ _POLICIES = ("cpuManagerPolicy", "topologyManagerPolicy")
 _OPERATORS = (*_POLICIES, "cpuManagerReconcilePeriod", kubelet.RESERVED_CPUS)
 
 
-def profile(plan: NodePlan, metadata: dict[str, Any]) -> dict[str, Any]:
+def profile(plan: ConfiguredPlan, metadata: dict[str, Any]) -> dict[str, Any]:
     """The PerformanceProfile of a plan with this metadata, and the annotations that the plan asks
     for.
     """
@@ -40,7 +39,7 @@ def profile(plan: NodePlan, metadata: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": _spec(plan)}
 
 
-def _spec(plan: NodePlan) -> dict[str, Any]:
+def _spec(plan: ConfiguredPlan) -> dict[str, Any]:
     target, spec = plan.node_class.target, plan.spec
     pool_labels = target.machine_config_pool_selector
     body = {
@@ -107,7 +106,7 @@ def _hints(plan: NodePlan) -> dict[str, bool]:
     }
 
 
-def _annotations(plan: NodePlan) -> dict[str, str]:
+def _annotations(plan: ConfiguredPlan) -> dict[str, str]:
     spec = plan.spec
     switches = {
         "enable-rps": spec.net.receive_packet_steering,
@@ -129,10 +128,10 @@ def _annotations(plan: NodePlan) -> dict[str, str]:
     return found
 
 
-def _snippet(plan: NodePlan) -> dict[str, Any]:
+def _snippet(plan: ConfiguredPlan) -> dict[str, Any]:
     """The kubelet's fields that the operator would not set to the same by itself."""
-    fields = kubelet.configuration(of_component(kubelet.settings(plan), kubelet.NAME))
-    usual = kubelet.configuration(of_component(kubelet.settings(_usual(plan)), kubelet.NAME))
+    fields = kubelet.configuration(plan.settings.of(kubelet.NAME))
+    usual = kubelet.configuration(list(kubelet.settings(_usual(plan))))
     # The operator reserves memory on NUMA node 0 only, where it reserves any.
     if chosen.topology_policy(plan) in ALIGNING:
         reservation = {"memory": to_text(memory.reservation(plan))}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cpuplan.kubelet import snapshot
 from cpuplan.kubelet.node import Kubelet, Node
 from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import admission
 from cpuplan.simulate.admission import ENDS, NodeOutcome, Outcome, Overlap, Refusal
 from cpuplan.simulate.manifests import Item
@@ -19,7 +19,7 @@ class Simulated(NamedTuple):
     there is one.
     """
 
-    plan: NodePlan
+    plan: ConfiguredPlan
     nodes: tuple[str, ...]
     outcome: NodeOutcome
     overlap: Overlap | None = None
@@ -41,7 +41,7 @@ class Result(NamedTuple):
         )
 
 
-Chosen = Iterable[tuple[NodePlan, Sequence[str]]]
+Chosen = Iterable[tuple[ConfiguredPlan, Sequence[str]]]
 
 
 def on_each(plans: Chosen, items: Iterable[Item], state: Node) -> Result:
@@ -64,7 +64,7 @@ def on_each(plans: Chosen, items: Iterable[Item], state: Node) -> Result:
 class _Class:
     """The nodes of a plan share one kubelet, which goes from moment to moment."""
 
-    def __init__(self, plan: NodePlan) -> None:
+    def __init__(self, plan: ConfiguredPlan) -> None:
         self.plan, self.facts = plan, planned(plan)
         self.kubelet = self.facts.start()
         self.start = _Moment(self, snapshot.take(self.kubelet), ())
@@ -180,7 +180,7 @@ def spread(plans: Chosen, items: Iterable[Item]) -> Result:
 
 
 def _finish(
-    plan: NodePlan, facts: Planned, kubelet: Kubelet, outcomes: Iterable[Outcome]
+    plan: ConfiguredPlan, facts: Planned, kubelet: Kubelet, outcomes: Iterable[Outcome]
 ) -> NodeOutcome:
     """What is left, and what a restart would do. OpenShift's unit removes the state files before
     each start.

@@ -15,7 +15,7 @@ from cpuplan.kubelet.memory.memorymanager import NodeMemory
 from cpuplan.kubelet.node import Kubelet, Machine, Node
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 
 #: The memory of each NUMA node where the inventory tells none: it then stops no pod.
 ASSUMED_MEMORY = 1 << 40
@@ -44,11 +44,11 @@ class Planned(NamedTuple):
         return Kubelet(self.config, self.machine, node, fork=self.fork, version=self.version)
 
 
-def planned(plan: NodePlan) -> Planned:
+def planned(plan: ConfiguredPlan) -> Planned:
     """The node of a plan after its first boot: offlined CPUs are off, huge pages are set aside."""
     target = plan.node_class.target
     version = versions.kubernetes_version(target) or LATEST
-    config = with_gates(kubelet.configuration(list(kubelet.settings(plan))), version)
+    config = with_gates(kubelet.configuration(plan.settings.of(kubelet.NAME)), version)
     fork = Fork(
         target.platform == "openshift", target.platform == "openshift" and target.cpu_partitioning
     )

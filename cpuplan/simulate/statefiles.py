@@ -9,7 +9,7 @@ from cpuplan.components import kubelet as component
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.before import Before
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.setting import Setting
 from cpuplan.source import Locate, Position
 
@@ -42,7 +42,7 @@ def check(before: Before, plan: Plan, locate: Locate) -> list[Diagnostic]:
     return found
 
 
-def _check_class(plan: NodePlan, old: dict[str, Any], locate: Locate) -> Iterator[Diagnostic]:
+def _check_class(plan: ConfiguredPlan, old: dict[str, Any], locate: Locate) -> Iterator[Diagnostic]:
     try:
         pools: Mapping[str, Any] = old["pools"]
         offlined = CpuSet.parse(pools.get("offlined", {}).get("cpus", ""))
@@ -54,7 +54,7 @@ def _check_class(plan: NodePlan, old: dict[str, Any], locate: Locate) -> Iterato
         before = component.configuration(settings)
     except (CpuSetError, KeyError, TypeError, AttributeError):
         return  # written by another release of cpuplan
-    now = component.configuration(list(component.settings(plan)))
+    now = component.configuration(plan.settings.of(component.NAME))
     changed = [field for field in _FIELDS if before.get(field) != now.get(field)]
     if not changed and offlined == plan.pool("offlined").cpus:
         return
@@ -78,16 +78,18 @@ def _is_ours(setting: Mapping[str, Any]) -> bool:
     return bool(setting["component"] == component.NAME)
 
 
-def _position(plan: NodePlan, changed: list[str], locate: Locate) -> Position | None:
+def _position(plan: ConfiguredPlan, changed: list[str], locate: Locate) -> Position | None:
     """Where the intent says what changed."""
-    for setting in component.settings(plan):
+    for setting in plan.settings.of(component.NAME):
         if setting.key.partition(".")[0] in changed[-1:]:
             found = (locate(reason.origin) for reason in setting.reasons)
             return next((position for position in found if position), None)
     return locate(plan.node_class.place("pools.offlined") if not changed else "")
 
 
-def _refusals(plan: NodePlan, before: Config, offlined: CpuSet) -> Iterator[tuple[str, str, str]]:
+def _refusals(
+    plan: ConfiguredPlan, before: Config, offlined: CpuSet
+) -> Iterator[tuple[str, str, str]]:
     """(file, when, the kubelet's text): always, or while pods have CPUs of their own."""
     from cpuplan.kubelet.bits import to_text
     from cpuplan.kubelet.errors import HangError, KubeletError, PanicError

@@ -15,7 +15,7 @@ from cpuplan.kubelet import snapshot
 from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
 from cpuplan.kubelet.errors import HangError, PanicError
 from cpuplan.kubelet.node import Kubelet, StartError
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.simulate import admission, workloads
 from cpuplan.simulate.admission import HANG
 from cpuplan.simulate.planned import planned
@@ -42,7 +42,7 @@ _ACROSS_NUMA = "distribute-cpus-across-numa"
 _MAX_NUMA_NODES = 8
 
 
-def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """All that is known of a class without its pods."""
     facts = planned(plan)
     try:
@@ -62,7 +62,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 
 
 def _refused(
-    plan: NodePlan, locate: Locate, error: StartError, config: dict[str, Any]
+    plan: ConfiguredPlan, locate: Locate, error: StartError, config: dict[str, Any]
 ) -> Diagnostic:
     if error.stage not in _CONFIGURATION:
         return _not_started(plan, str(error))
@@ -78,9 +78,9 @@ def _not_started(plan: NodePlan, problem: str) -> Diagnostic:
     )
 
 
-def _origin(plan: NodePlan, locate: Locate, field: tuple[str, ...]) -> Position | None:
+def _origin(plan: ConfiguredPlan, locate: Locate, field: tuple[str, ...]) -> Position | None:
     """Where the intent says what a field of the configuration is."""
-    settings = list(component.settings(plan))
+    settings = plan.settings.of(component.NAME)
     for key in (".".join(field), *field[:1]):
         for setting in settings:
             if setting.key == key or setting.key.startswith(f"{key}."):

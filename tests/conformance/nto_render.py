@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import yaml
 
 from cpuplan import pipeline
-from cpuplan.backends import openshift
+from cpuplan.backends import configure, openshift
 from cpuplan.components import hugepages
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed, cluster
 from cpuplan.model.intent import IntentSpec
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import project
 from cpuplan.read.documents import Document
 from cpuplan.solve import statements
@@ -96,10 +96,10 @@ class Compiled(NamedTuple):
     """
 
     name: str
-    plans: dict[str, NodePlan]
+    plans: dict[str, ConfiguredPlan]
 
     @property
-    def plan(self) -> NodePlan:
+    def plan(self) -> ConfiguredPlan:
         """The platform for the objects: some kernels and huge pages are for Arm only."""
         some = next(iter(self.plans.values()))
         sizes = {page.size for page in some.spec.huge_pages.pages} | {
@@ -202,8 +202,8 @@ def _compile(document: Document) -> Compiled | None:
     if spec.paused:
         return None
     plans = {
-        platform: assumed.plan(
-            document.name, spec, architecture=architecture, vendor=vendor, model=model
+        platform: configure(
+            assumed.plan(document.name, spec, architecture=architecture, vendor=vendor, model=model)
         )
         for platform, (architecture, vendor, model) in PLATFORMS.items()
     }

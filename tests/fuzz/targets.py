@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from cpuplan import importers, pipeline
-from cpuplan.backends import base, openshift
+from cpuplan.backends import base, configure, openshift
 from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.emit import to_yaml
@@ -198,7 +198,7 @@ def profiles(data: bytes) -> None:
         assert not again, again
         assert parsed.of_kind("Intent")[0].spec == document.spec
         for architecture in ("x86_64", "aarch64", ""):
-            plan = assumed.plan(document.name, document.spec, architecture=architecture)
+            plan = configure(assumed.plan(document.name, document.spec, architecture=architecture))
             problems += (against := pipeline.check_node(plan, lambda _: None))
             if not errors(against):
                 for manifest in openshift.manifests(plan):

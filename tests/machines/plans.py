@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cpuplan.backends import configure
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
-from cpuplan.plan import NodeClass, NodePlan, Pool
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Pool
 
 GIB = 1024**3
 
@@ -81,7 +82,7 @@ def plan(
     model: int | None = 106,
     target: Mapping[str, Any] | None = None,
     spec: Mapping[str, Any] | None = None,
-) -> NodePlan:
+) -> ConfiguredPlan:
     """A plan of intent `ran`, class `ran-server`, with these pools; `isolated` is the rest unless
     given.
 
@@ -118,7 +119,7 @@ def plan(
         for name, cpus in taken.items()
         if cpus
     ]
-    return NodePlan(node_class, tuple(made))
+    return configure(NodePlan(node_class, tuple(made)))
 
 
 def no_position(_origin: str) -> None:

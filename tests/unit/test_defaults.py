@@ -11,7 +11,7 @@ from cpuplan import components, defaults
 from cpuplan.backends import kubernetes, openshift
 from cpuplan.components import crio, kernel, kubelet, kubelet_checks, memory
 from cpuplan.model.pools import DefaultName
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.render import defaults as render
 from cpuplan.render.explain import explain_default, explain_setting
 from cpuplan.setting import Setting, Value
@@ -41,10 +41,10 @@ LATENCY = {
 }
 
 
-def of(node: NodePlan) -> dict[str, dict[str, Value]]:
+def of(node: ConfiguredPlan) -> dict[str, dict[str, Value]]:
     """Values by component and key; without what is only expected of others."""
     found: dict[str, dict[str, Value]] = {}
-    for setting in components.all_settings(node):
+    for setting in node.settings:
         if setting.component != "nrt":
             found.setdefault(setting.component, {})[setting.key] = setting.value
     return found
@@ -131,7 +131,7 @@ def test_a_memory_manager_reserves_what_is_known(given: dict[str, Any], total: i
     assert warned == ([] if len(given) == 3 else ["CP562"])
 
 
-def default_settings() -> Iterator[tuple[NodePlan, Setting]]:
+def default_settings() -> Iterator[tuple[ConfiguredPlan, Setting]]:
     """Every setting of many plans that has a default's reason."""
     nodes = [node for name in named_cases.CASES for node in named_cases.compiled(name).plan.nodes]
     for version in ("4.14", "4.17", "4.22", "5.1"):
@@ -154,7 +154,7 @@ def default_settings() -> Iterator[tuple[NodePlan, Setting]]:
         }
         nodes += [plan(regular(cores=8), spec=spec, **more) for spec in ({}, hints)]
     for node in [*nodes, *PLANS.values()]:
-        for setting in components.all_settings(node):
+        for setting in node.settings:
             if any(reason.origin == "default" for reason in setting.reasons):
                 yield node, setting
 
@@ -201,7 +201,7 @@ def test_no_can_be_said_of_each(name: str) -> None:
     }
     own = {
         (setting.component, setting.key)
-        for setting in components.all_settings(whole)
+        for setting in whole.settings
         if name in {row.name for row in render.rows_of(setting)}
     }
     if name == "tuned":
@@ -222,9 +222,7 @@ def test_no_can_be_said_of_each(name: str) -> None:
 def test_yes_can_be_said_on_kubernetes(name: str) -> None:
     spec = {"defaults": [{"enable": name, "because": "it is wanted"}]}
     node = plan(spec=spec, **KUBERNETES)
-    found = [
-        one for one in components.all_settings(node) if name in {row.name for row in _rows(one)}
-    ]
+    found = [one for one in node.settings if name in {row.name for row in _rows(one)}]
     assert found
     assert [one.code for one in components.check(node, no_position)] == []
     if "kubernetes" not in defaults.SWITCHES[name].on:

@@ -6,7 +6,6 @@ from cpuplan import versions
 from cpuplan.backends import openshift
 from cpuplan.components import kernel, units
 from cpuplan.components.openshift import tuned
-from cpuplan.setting import values
 from tests.machines.plans import plan
 
 STALLD = "/etc/sysconfig/stalld-backend"
@@ -40,13 +39,13 @@ def test_files_units_and_options_of_openshift(
     assert (
         "/etc/systemd/system/stalld.service.d/stalld-backend.conf" in units.files(node)
     ) == stalld
-    assert (FIRMWARE in values(tuned.settings(node), tuned.NAME)) == firmware
-    assert (DELAY in values(kernel.settings(node), kernel.NAME)) == firmware
+    assert (FIRMWARE in node.settings.values(tuned.NAME)) == firmware
+    assert (DELAY in node.settings.values(kernel.NAME)) == firmware
 
 
 def test_the_kernel_of_kubernetes_is_not_known_by_its_release() -> None:
     node = plan(platform="kubernetes", version="1.27", spec={"workloadHints": {"realTime": True}})
-    assert DELAY in values(kernel.settings(node), kernel.NAME)
+    assert DELAY in node.settings.values(kernel.NAME)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
 
 if TYPE_CHECKING:
-    from cpuplan.plan import NodePlan
+    from cpuplan.plan import ConfiguredPlan
     from cpuplan.setting import Setting
     from cpuplan.source import Locate
 
@@ -96,9 +96,8 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
 
 
 def _cpu(
-    found: "NodePlan", node: str, what: str, locate: "Locate", *, only_why: bool
+    found: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
 ) -> "Iterator[str]":
-    from cpuplan import components
     from cpuplan.render.explain import explain_cpu
     from cpuplan.setting import names_cpu
     from cpuplan.solve import alternatives
@@ -106,18 +105,16 @@ def _cpu(
     cpu, present = int(what), found.topology.online | found.topology.offline
     if cpu not in present:
         raise CpuplanError([diagnose("CP252", node=node, cpu=cpu, cpus=present)])
-    named = [setting for setting in components.all_settings(found) if names_cpu(setting.value, cpu)]
+    named = [setting for setting in found.settings if names_cpu(setting.value, cpu)]
     other = None if only_why else alternatives.cpu_elsewhere(found, cpu)
     yield explain_cpu(found, node, cpu, locate, named, [other] if other else [])
 
 
 def _named(
-    found: "NodePlan", node: str, what: str, locate: "Locate", *, only_why: bool
+    found: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
 ) -> "Iterator[str]":
     """A pool of the name, and settings: `isolcpus` may be both."""
-    from cpuplan import components
-
-    every = components.all_settings(found)
+    every = list(found.settings)
     names = [each.name for each in (*found.pools, *found.sets)]
     wanted = [
         each
@@ -145,7 +142,7 @@ def _is_meant(what: str, key: str) -> bool:
     return key == what or key.startswith(f"{what}.")
 
 
-def _not_set(found: "NodePlan", what: str) -> str:
+def _not_set(found: "ConfiguredPlan", what: str) -> str:
     """How to have a setting that is a default elsewhere; empty for what is none."""
     from cpuplan.defaults import DEFAULTS
     from cpuplan.render.defaults import wish
@@ -165,7 +162,7 @@ def _not_set(found: "NodePlan", what: str) -> str:
 
 
 def _pool(
-    found: "NodePlan",
+    found: "ConfiguredPlan",
     node: str,
     name: str,
     locate: "Locate",
@@ -188,7 +185,7 @@ def _pool(
 
 
 def _setting(
-    found: "NodePlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
+    found: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
 ) -> str:
     from cpuplan.render.explain import explain_setting
     from cpuplan.setting import cpu_sets

@@ -25,12 +25,12 @@ from cpuplan.text import counted
 if TYPE_CHECKING:
     from cpuplan.kubelet.node import Node
     from cpuplan.pipeline import Project
-    from cpuplan.plan import NodePlan
+    from cpuplan.plan import ConfiguredPlan
     from cpuplan.simulate.fleet import Result, Simulated
     from cpuplan.simulate.manifests import Item
     from cpuplan.simulate.orders import Answer
 
-    Chosen = Sequence[tuple[NodePlan, tuple[str, ...]]]
+    Chosen = Sequence[tuple[ConfiguredPlan, tuple[str, ...]]]
 
 
 @click.command()

@@ -11,7 +11,7 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends.delivery import CLUSTER_KINDS, NAMESPACED_KINDS, argocd_files
 from cpuplan.model.delivery import DeliverySpec
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY
 
@@ -56,7 +56,7 @@ def test_the_project_allows_what_is_written_and_no_more() -> None:
 
 SHARING: dict[str, Any] = {"runtime": {"sharedNamespaces": ["ran"]}}
 #: What makes every kind of object.
-PLANS: dict[str, NodePlan] = {
+PLANS: dict[str, ConfiguredPlan] = {
     "mco": plan(regular(cores=8), shared="2-3", target={"cpuPartitioning": True}, spec=SHARING),
     "profile": plan(target={"mode": "performanceProfile"}),
     "hosted": plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"}),
@@ -67,7 +67,7 @@ PLANS: dict[str, NodePlan] = {
 
 
 @pytest.mark.parametrize("node", PLANS.values(), ids=PLANS)
-def test_no_object_goes_without_a_word(node: NodePlan) -> None:
+def test_no_object_goes_without_a_word(node: ConfiguredPlan) -> None:
     files = backends.tree(Plan((node,)), DeliverySpec(repository="https://git.example.com/a.git"))
     made = [yaml.safe_load(data) for path, data in files.items() if "/manifests/" in path]
     found = [each for each in made if each["kind"] != "Kustomization"]

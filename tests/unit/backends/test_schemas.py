@@ -16,9 +16,9 @@ import jsonschema
 import pytest
 import yaml
 
-from cpuplan.backends import openshift
+from cpuplan.backends import configure, openshift
 from cpuplan.backends.base import to_file
-from cpuplan.plan import NodeClass, NodePlan
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
 from tests.conformance import nto_render
 from tests.projects import REPOSITORY, SHARED, needs_shared
 
@@ -66,13 +66,14 @@ def problems(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def objects(plan: NodePlan) -> Iterator[dict[str, Any]]:
+def objects(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     """What is written for a plan in both modes."""
     for mode in ("mco", "performanceProfile"):
         target = plan.node_class.target.model_copy(update={"mode": mode})
         of_mode = NodeClass(**{**vars(plan.node_class), "target": target})
         yield from (
-            manifest.data for manifest in openshift.manifests(plan._replace(node_class=of_mode))
+            manifest.data
+            for manifest in openshift.manifests(configure(NodePlan(of_mode, plan.pools, plan.sets)))
         )
 
 

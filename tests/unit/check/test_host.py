@@ -13,14 +13,14 @@ from cpuplan.check.host import check
 from cpuplan.check.root import Root
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.pipeline import Project
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from tests.hosts import CPU, make_root
 from tests.projects import REPOSITORY
 from tests.unprivileged import unprivileged
 
 
 @pytest.fixture(scope="module")
-def sample() -> tuple[Project, dict[str, NodePlan]]:
+def sample() -> tuple[Project, dict[str, ConfiguredPlan]]:
     """The sample project and its plans by node."""
     project = pipeline.load(REPOSITORY)
     plan, problems = pipeline.solve(project)
@@ -28,7 +28,7 @@ def sample() -> tuple[Project, dict[str, NodePlan]]:
     return project, {node: found for (_, node), found in plan.by_node.items()}
 
 
-Sample = tuple[Project, dict[str, NodePlan]]
+Sample = tuple[Project, dict[str, ConfiguredPlan]]
 NODES = ["worker1.internal", "worker2.internal", "master.internal", "du-00", "core-0"]
 
 

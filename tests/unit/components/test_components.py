@@ -3,8 +3,8 @@
 import pytest
 
 from cpuplan import components
-from cpuplan.plan import NodePlan
-from cpuplan.setting import of_component, values
+from cpuplan.backends import configure
+from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import no_position, plan, regular
 
 TWO_SOCKETS = regular(sockets=2, cores=8, threads=2)
@@ -12,7 +12,7 @@ HUGE = {
     "defaultSize": "1G",
     "pages": [{"size": "1G", "count": 4}, {"size": "2M", "count": 64, "numaNode": 1}],
 }
-PLANS: dict[str, NodePlan] = {
+PLANS: dict[str, ConfiguredPlan] = {
     "smallest": plan(regular(cores=2), reserved="0"),
     "no isolated CPUs": plan(regular(cores=2), reserved="0-1"),
     "kubernetes": plan(platform="kubernetes", version="1.33"),
@@ -89,36 +89,36 @@ EACH_PLAN = pytest.mark.parametrize("node", PLANS.values(), ids=PLANS)
 
 @EACH_PLAN
 @EACH_COMPONENT
-def test_rendered_text_gives_the_settings_back(component: str, node: NodePlan) -> None:
-    settings = of_component(components.all_settings(node), component)
+def test_rendered_text_gives_the_settings_back(component: str, node: ConfiguredPlan) -> None:
+    settings = node.settings.of(component)
     text = components.COMPONENTS[component].render(settings)
     if settings:
-        assert components.COMPONENTS[component].parse(text) == values(settings, component)
+        assert components.COMPONENTS[component].parse(text) == node.settings.values(component)
 
 
 @EACH_PLAN
 @EACH_COMPONENT
-def test_same_settings_same_text(component: str, node: NodePlan) -> None:
-    first, second = (of_component(components.all_settings(node), component) for _ in range(2))
+def test_same_settings_same_text(component: str, node: ConfiguredPlan) -> None:
     module = components.COMPONENTS[component]
-    assert module.render(first) == module.render(second)
+    again = configure(node)
+    assert module.render(again.settings.of(component)) == module.render(node.settings.of(component))
 
 
 @EACH_PLAN
-def test_every_setting_has_a_reason(node: NodePlan) -> None:
-    for setting in components.all_settings(node):
+def test_every_setting_has_a_reason(node: ConfiguredPlan) -> None:
+    for setting in node.settings:
         assert setting.reasons, setting
         assert all(reason.text and reason.origin for reason in setting.reasons), setting
 
 
 @EACH_PLAN
-def test_keys_are_unique_in_a_component(node: NodePlan) -> None:
-    keys = [(setting.component, setting.key) for setting in components.all_settings(node)]
+def test_keys_are_unique_in_a_component(node: ConfiguredPlan) -> None:
+    keys = [(setting.component, setting.key) for setting in node.settings]
     assert len(set(keys)) == len(keys)
 
 
 @EACH_PLAN
-def test_plans_of_this_file_pass_the_checks(node: NodePlan) -> None:
+def test_plans_of_this_file_pass_the_checks(node: ConfiguredPlan) -> None:
     assert [found.message for found in components.check(node, no_position)] == []
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from cpuplan.components import crio
 from cpuplan.cpuset import CpuSet
-from cpuplan.setting import values
 from tests.machines.plans import plan
 
 CONFIG = Path(__file__).parents[3].parent / "shared/vectors/crio/config.jsonl"
@@ -34,29 +33,25 @@ def test_a_handler_has_what_its_version_knows(
     version: str, present: list[str], absent: list[str]
 ) -> None:
     spec = {"runtime": {"handler": "high-performance", "execCpuAffinity": "first"}}
-    found = values(
-        crio.settings(plan(platform="kubernetes", version=version, spec=spec)), crio.NAME
-    )
+    found = plan(platform="kubernetes", version=version, spec=spec).settings.values(crio.NAME)
     assert {HANDLER + key for key in present} <= found.keys()
     assert not {HANDLER + key for key in absent} & found.keys()
 
 
 @pytest.mark.parametrize(("version", "runtime"), [("4.17", "runc"), ("4.18", "crun")])
 def test_older_releases_name_their_default_runtime(version: str, runtime: str) -> None:
-    found = values(crio.settings(plan(version=version)), crio.NAME)
+    found = plan(version=version).settings.values(crio.NAME)
     assert found[HANDLER + "runtime_path"] == f"/usr/bin/{runtime}"
     assert found[HANDLER + "runtime_root"] == f"/run/{runtime}"
 
 
 @pytest.mark.parametrize(("version", "known"), [("4.22", False), ("5.0", True)])
 def test_gomaxprocs_since_1_36(version: str, known: bool) -> None:
-    assert (
-        "min_injected_gomaxprocs" in values(crio.settings(plan(version=version)), "crio")
-    ) == known
+    assert ("min_injected_gomaxprocs" in plan(version=version).settings.values("crio")) == known
 
 
 def test_shared_cpus_and_their_hook_come_together() -> None:
-    found = values(crio.settings(plan(shared="2-3")), crio.NAME)
+    found = plan(shared="2-3").settings.values(crio.NAME)
     assert found["shared_cpuset"] == CpuSet.parse("2-3")
     assert crio.SHARED_HOOK in found[HANDLER + "allowed_annotations"]  # type: ignore[operator]
 
@@ -69,9 +64,9 @@ def test_shared_cpus_and_their_hook_come_together() -> None:
     ],
 )
 def test_no_hook_for_shared_cpus_that_nobody_may_use(node: Any) -> None:
-    found = values(crio.settings(node), crio.NAME)
+    found = node.settings.values(crio.NAME)
     assert "shared_cpuset" not in found
-    assert crio.SHARED_HOOK not in found[HANDLER + "allowed_annotations"]  # type: ignore[operator]
+    assert crio.SHARED_HOOK not in found[HANDLER + "allowed_annotations"]
 
 
 def test_our_drop_in_comes_after_the_vendors() -> None:

@@ -4,12 +4,12 @@ import pytest
 
 from cpuplan.components import cmdline, kernel
 from cpuplan.cpuset import CpuSet
-from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, values
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.setting import Setting, Settings
 from tests.machines.plans import plan, regular
 
 
-def line(node: NodePlan) -> list[str]:
+def line(node: ConfiguredPlan) -> list[str]:
     return kernel.arguments(list(kernel.settings(node)))
 
 
@@ -59,8 +59,7 @@ def test_the_scheduler_leaves_the_pool_isolcpus_alone(
     node = plan(isolated="4-7", isolcpus="2-3", spec={"isolation": isolation})
     assert [word for word in line(node) if word.startswith("isolcpus=")] == wanted
     assert (
-        kernel.parse(" ".join(wanted))["isolcpus"]
-        == values(kernel.settings(node), kernel.NAME)["isolcpus"]
+        kernel.parse(" ".join(wanted))["isolcpus"] == node.settings.values(kernel.NAME)["isolcpus"]
     )
 
 
@@ -169,4 +168,4 @@ def test_occurrences_know_their_columns() -> None:
 
 def test_blanks_are_quoted() -> None:
     setting = Setting(kernel.NAME, "acpi_osi", "Windows 2020", ())
-    assert kernel.parse(kernel.render([setting])) == values([setting], kernel.NAME)
+    assert kernel.parse(kernel.render([setting])) == Settings([setting]).values(kernel.NAME)

@@ -5,7 +5,6 @@ import pytest
 from cpuplan.components import kubelet
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import NumaNodeFacts, Topology
-from cpuplan.setting import values
 from tests.machines.plans import GIB, plan, regular
 
 MIB = 1024**2
@@ -171,5 +170,5 @@ def test_an_empty_file_says_nothing() -> None:
 
 
 def test_values_by_key() -> None:
-    found = values(kubelet.settings(plan()), kubelet.NAME)
+    found = plan().settings.values(kubelet.NAME)
     assert found["evictionHard.memory.available"] == "100Mi"

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.components import all_settings, crio, kernel, kubelet, mixedcpus, runtimeclass, units
+from cpuplan.components import crio, kernel, kubelet, mixedcpus, runtimeclass, units
 from cpuplan.cpuset import CpuSet, union
-from cpuplan.plan import NodePlan
-from cpuplan.setting import of_component
+from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import plan, regular
 
 RENDER = Path(__file__).parents[3].parent / "shared/vectors/nto/render"
@@ -84,7 +83,7 @@ def online(case: str) -> CpuSet:
     return union(CpuSet.parse(found["online"]) for output in outputs for found in output.values())
 
 
-def planned(case: str, platform: str = "intel-icelake") -> NodePlan:
+def planned(case: str, platform: str = "intel-icelake") -> ConfiguredPlan:
     spec = profile(case)["spec"]
     cpu, hints, huge = spec["cpu"], spec.get("workloadHints") or {}, spec.get("hugepages") or {}
     pages = [
@@ -195,11 +194,11 @@ def machine_config(case: str) -> tuple[dict[str, tuple[int, str]], dict[str, str
 def test_crio_and_mixed_cpus(case: str) -> None:
     node = planned(case)
     wanted, _ = machine_config(case)
-    settings = all_settings(node)
-    assert tomllib.loads(crio.render(of_component(settings, crio.NAME))) == tomllib.loads(
+    settings = node.settings
+    assert tomllib.loads(crio.render(settings.of(crio.NAME))) == tomllib.loads(
         wanted[crio.path(node)][1]
     )
-    mixed = of_component(settings, mixedcpus.NAME)
+    mixed = settings.of(mixedcpus.NAME)
     assert bool(mixed) == (mixedcpus.PATH in wanted)
     if mixed:
         assert json.loads(mixedcpus.render(mixed)) == json.loads(wanted[mixedcpus.PATH][1])

@@ -7,7 +7,7 @@ import yaml
 
 from cpuplan.components import nrt
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import GIB, plan, regular
 
 SHARED = Path(__file__).parents[3].parent / "shared/vectors/nrt"
@@ -29,7 +29,7 @@ PLAN = plan(
 )
 
 
-def zones(node: NodePlan) -> dict[str, dict[str, dict[str, str]]]:
+def zones(node: ConfiguredPlan) -> dict[str, dict[str, dict[str, str]]]:
     found = nrt.node_resource_topology(node, "worker-0")["zones"]
     return {
         zone["name"]: {
@@ -99,7 +99,7 @@ def test_policies_under_their_old_names(policy: str, scope: str | None, wanted: 
     }
 
 
-def numbered(*nodes: int) -> NodePlan:
+def numbered(*nodes: int) -> ConfiguredPlan:
     """One CPU on each NUMA node, with these numbers."""
     cpus = [Cpu(cpu, cpu, cpu, 0, node, cpu, 0) for cpu, node in enumerate(nodes)]
     machine = Topology(cpus, [NumaNodeFacts(node, GIB) for node in nodes])
@@ -138,7 +138,7 @@ def test_recorded_crashes_are_told_apart() -> None:
 @needs_shared
 @pytest.mark.parametrize("node", [PLAN, plan(TWO), numbered(0, 2), numbered(*range(65))])
 @pytest.mark.parametrize("crd", ["nrt-v1alpha1-v1alpha2.yaml", "nrt-v1alpha2-only.yaml"])
-def test_valid_and_never_a_recorded_crash(node: NodePlan, crd: str) -> None:
+def test_valid_and_never_a_recorded_crash(node: ConfiguredPlan, crd: str) -> None:
     import jsonschema
 
     made: dict[str, Any] = nrt.node_resource_topology(node, "worker-0")

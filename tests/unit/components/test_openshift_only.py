@@ -7,7 +7,7 @@ import pytest
 from cpuplan.components import kernel, kubelet, units
 from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
 from cpuplan.cpuset import CpuSet
-from cpuplan.setting import Value, values
+from cpuplan.setting import Value
 from tests.machines.plans import plan, regular
 
 OPENSHIFT: dict[str, Any] = {"platform": "openshift", "version": "5.1"}
@@ -15,7 +15,7 @@ OPENSHIFT: dict[str, Any] = {"platform": "openshift", "version": "5.1"}
 
 def options(spec: dict[str, Any]) -> dict[str, Value]:
     """TuneD's options for four cores of which one is reserved."""
-    return values(tuned.settings(plan(regular(cores=4), spec=spec, **OPENSHIFT)), tuned.NAME)
+    return plan(regular(cores=4), spec=spec, **OPENSHIFT).settings.values(tuned.NAME)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,14 @@ def test_left_out() -> None:
     )
     assert "sysctl.kernel.nmi_watchdog" not in options({"workloadHints": {"realTime": False}})
     assert "cpu.governor" not in options({"workloadHints": {"perPodPowerManagement": True}})
-    assert not values(tuned.settings(plan(platform="kubernetes", version="1.33")), tuned.NAME)
+    assert not plan(platform="kubernetes", version="1.33").settings.values(tuned.NAME)
 
 
 def test_profile_is_read_back() -> None:
     settings = list(tuned.settings(plan(regular(cores=4), **OPENSHIFT)))
-    assert tuned.parse(tuned.render(settings)) == values(settings, tuned.NAME)
+    assert tuned.parse(tuned.render(settings)) == {
+        setting.key: setting.value for setting in settings
+    }
     assert tuned.render(settings).startswith("[main]\nsummary=")
 
 
@@ -119,13 +121,11 @@ def dpdk(**spec: Any) -> Any:
 
 def test_dpdk_threads_have_their_cpus_to_themselves() -> None:
     node = dpdk()
-    everything = values(kernel.settings(node), kernel.NAME)
+    everything = node.settings.values(kernel.NAME)
     assert everything["isolcpus"] == ("managed_irq", CpuSet.parse("2-7"))
     assert everything["irqaffinity"] == CpuSet.parse("0-1,4-7")
-    assert values(kubelet.settings(node), kubelet.NAME)["reservedSystemCPUs"] == CpuSet.parse("0-3")
-    assert values(tuned.settings(node), tuned.NAME)["variables.isolated_cores"] == CpuSet.parse(
-        "2-7"
-    )
+    assert node.settings.values(kubelet.NAME)["reservedSystemCPUs"] == CpuSet.parse("0-3")
+    assert node.settings.values(tuned.NAME)["variables.isolated_cores"] == CpuSet.parse("2-7")
     assert "Environment=OVS_DPDK_CPUS=c\n" in units.units(node)[units.IRQBALANCE_UNIT]
     assert "Delegate=cpuset cpu pids\n" in units.files(node)[units.OVS_VSWITCHD][1]
 
@@ -137,20 +137,24 @@ def test_cpus_in_no_pool_get_no_interrupts_beside_dpdk() -> None:
     node = plan(
         regular(cores=10), isolated="5-7", isolcpus="2-3", offlined="9", spec=given, **OPENSHIFT
     )
-    assert values(kernel.settings(node), kernel.NAME)["irqaffinity"] == CpuSet.parse("0-1,5-7")
+    assert node.settings.values(kernel.NAME)["irqaffinity"] == CpuSet.parse("0-1,5-7")
 
 
 @pytest.mark.parametrize(("balanced", "partition"), [(True, "member"), (False, "isolated")])
 def test_dpdk_unit(balanced: bool, partition: str) -> None:
     settings = list(ovsdpdk.settings(dpdk(loadBalancing=balanced)))
     assert f"ovs-dpdk-cpus-configure.sh 2-3 {partition}\n" in ovsdpdk.units(settings)[ovsdpdk.UNIT]
-    assert ovsdpdk.parse(ovsdpdk.render(settings)) == values(settings, ovsdpdk.NAME)
+    assert ovsdpdk.parse(ovsdpdk.render(settings)) == {
+        setting.key: setting.value for setting in settings
+    }
     assert ovsdpdk.files(settings)[ovsdpdk.SCRIPT_PATH][0] == 0o700
 
 
 def test_units_of_dpdk_are_read_back() -> None:
     settings = list(units.settings(dpdk()))
-    assert units.parse(units.render(settings)) == values(settings, units.NAME)
-    assert units.parse(units.render(list(units.settings(plan(**OPENSHIFT))))) == values(
-        units.settings(plan(**OPENSHIFT)), units.NAME
-    )
+    assert units.parse(units.render(settings)) == {
+        setting.key: setting.value for setting in settings
+    }
+    assert units.parse(units.render(list(units.settings(plan(**OPENSHIFT))))) == plan(
+        **OPENSHIFT
+    ).settings.values(units.NAME)

@@ -10,7 +10,6 @@ import pytest
 from cpuplan.components import units
 from cpuplan.cpuset import CpuSet
 from cpuplan.resources import resource
-from cpuplan.setting import values
 from tests.machines.plans import plan, regular
 
 SCRIPTS = sorted(resource("templates", "bin").glob("*.sh"))
@@ -63,7 +62,7 @@ def test_scripts_need_no_mode_on_kubernetes() -> None:
 
 def test_units_carry_their_environment() -> None:
     node = plan(regular(sockets=2), offlined="5-7", spec=PAGES)
-    found = values(units.settings(node), units.NAME)
+    found = node.settings.values(units.NAME)
     assert found[units.OFFLINE_UNIT] == {"OFFLINE_CPUS": CpuSet.parse("5-7")}
     assert found[HUGE_UNIT] == {"HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048", "NUMA_NODE": "1"}
     assert "Environment=OFFLINE_CPUS=5,6,7\n" in units.units(node)[units.OFFLINE_UNIT]

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends import openshift
+from cpuplan.backends import configure, openshift
 from cpuplan.diagnostics import errors
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import assumed
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import reader
 from cpuplan.read import yaml
 from cpuplan.read.documents import Document
@@ -171,17 +172,15 @@ def test_there_and_back(policy: str, drivers: bool) -> None:
         annotations["kubeletconfig.experimental"] = snippet
         spec["workloadHints"] = {"realTime": True}
     first = read(profile(spec, annotations=annotations))
-    written = openshift.performance_profile(assumed.plan(first.name, first.spec))
+    written = openshift.performance_profile(configure(assumed.plan(first.name, first.spec)))
     again = read(written)
-    plans = [assumed.plan(each.name, each.spec) for each in (first, again)]
+    plans = [configure(assumed.plan(each.name, each.spec)) for each in (first, again)]
     assert _outputs(plans[1]) == _outputs(plans[0])
 
 
-def _outputs(plan: Any) -> list[tuple[str, str, Any]]:
+def _outputs(plan: ConfiguredPlan) -> list[tuple[str, str, Any]]:
     """The settings of all components, without their reasons; the kubelet's amounts as they are."""
-    from cpuplan.components import all_settings
-
-    return sorted((each.component, each.key, str(each.value)) for each in all_settings(plan))
+    return sorted((each.component, each.key, str(each.value)) for each in plan.settings)
 
 
 POOL = {

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from cpuplan.backends import configure
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.model.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
-from cpuplan.plan import NodePlan, Pool
+from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from tests.machines.plans import class_of
 
 GIB = 2**30
@@ -15,7 +16,7 @@ def make_plan(
     topology: Topology,
     pools: Mapping[str, str],
     because: Mapping[str, tuple[Reason, ...]] | None = None,
-) -> NodePlan:
+) -> ConfiguredPlan:
     """A plan of class `ran-du-xeon` with these pools, by name and CPU list."""
     spec = {
         "targets": [{"platform": "openshift", "version": "4.20"}],
@@ -26,7 +27,7 @@ def make_plan(
         Pool(name, CpuSet.parse(cpus), (because or {}).get(name, ()))
         for name, cpus in pools.items()
     )
-    return NodePlan(node_class, tuple(made))
+    return configure(NodePlan(node_class, tuple(made)))
 
 
 def regular(

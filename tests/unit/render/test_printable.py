@@ -17,7 +17,7 @@ from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.fleet import hardware
 from cpuplan.model.inventory import Device, HardwareSpec
-from cpuplan.plan import Pool
+from cpuplan.plan import NodePlan, Pool
 from cpuplan.printable import printable, printable_lines
 from cpuplan.render import formats
 from cpuplan.render.ansi import STYLES, on_terminal, paint
@@ -105,7 +105,8 @@ def test_machines_are_drawn_as_text_and_xml(
 @given(texts)
 def test_plans_are_drawn_as_text_and_xml(text: str) -> None:
     plan = make_plan(regular(1, 4, 2), {"reserved": "0,4", "isolated": "1-3,5-7"})
-    owned = plan._replace(pools=(Pool(f"A: {text}", CpuSet.parse("1-2"), ()), *plan.pools))
+    odd = Pool(f"A: {text}", CpuSet.parse("1-2"), ())
+    owned = NodePlan(plan.node_class, (odd, *plan.pools))
     drawn = plan_map(owned, text)
     ElementTree.fromstring(draw_svg(drawn))  # noqa: S314 - made here
     assert not RAW.search(draw(drawn, colour=False))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.backends import configure
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import errors
 from cpuplan.plan import NodePlan
@@ -70,7 +71,7 @@ def booted(plan: NodePlan, wish: str, root: Path) -> Path:
             )
     trees.put(
         {path: text for path, text in files.items() if path != "proc/cmdline"},
-        make_root(plan, root),
+        make_root(configure(plan), root),
     )
     (root / CPU / "present").write_text("0-23\n" if wish == "nr_cpus" else "0-31\n")
     (root / CPU / "smt").mkdir(exist_ok=True)

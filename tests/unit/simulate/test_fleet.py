@@ -1,7 +1,7 @@
 """Manifests on several nodes."""
 
 from cpuplan.kubelet.node import Node
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
 from cpuplan.simulate.fleet import Result
 from cpuplan.simulate.manifests import Item
@@ -23,7 +23,7 @@ def placed(result: Result) -> dict[str, list[str]]:
     }
 
 
-FLEET: list[tuple[NodePlan, tuple[str, ...]]] = [(SMALL, ("a", "b")), (LARGE, ("c",))]
+FLEET: list[tuple[ConfiguredPlan, tuple[str, ...]]] = [(SMALL, ("a", "b")), (LARGE, ("c",))]
 
 
 def test_a_pod_goes_to_the_first_node_that_admits_it() -> None:

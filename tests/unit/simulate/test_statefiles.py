@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.backends import planfile
 from cpuplan.fleet import before
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.simulate import statefiles
 from tests.machines.plans import no_position, plan, regular
 
@@ -16,7 +16,7 @@ SMT = regular(sockets=2, cores=4, threads=2)
 
 def node(
     reserved: str = "0,8", *, offlined: str = "", platform: str = "kubernetes", **kubelet: Any
-) -> NodePlan:
+) -> ConfiguredPlan:
     version = "1.36" if platform == "kubernetes" else "4.20"
     return plan(
         SMT,
@@ -28,12 +28,12 @@ def node(
     )
 
 
-def found(out: Path, old: NodePlan, new: NodePlan) -> list[str]:
+def found(out: Path, old: ConfiguredPlan, new: ConfiguredPlan) -> list[str]:
     _write(out, old, planfile.render(old).decode())
     return [each.message for each in statefiles.check(before.read(out), Plan((new,)), no_position)]
 
 
-def _write(out: Path, old: NodePlan, text: str) -> None:
+def _write(out: Path, old: ConfiguredPlan, text: str) -> None:
     path = out / before.CLASSES / old.node_class.cluster / f"{old.node_class.name}.json"
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -41,7 +41,7 @@ def _write(out: Path, old: NodePlan, text: str) -> None:
 
 STATIC_MEMORY = {"memoryManagerPolicy": "Static"}
 
-REFUSED: list[tuple[NodePlan, NodePlan, list[str]]] = [
+REFUSED: list[tuple[ConfiguredPlan, ConfiguredPlan, list[str]]] = [
     (
         node(),
         node("0-1,8-9"),
@@ -80,13 +80,15 @@ REFUSED: list[tuple[NodePlan, NodePlan, list[str]]] = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), REFUSED, ids=range(len(REFUSED)))
-def test_refused(tmp_path: Path, old: NodePlan, new: NodePlan, words: list[str]) -> None:
+def test_refused(
+    tmp_path: Path, old: ConfiguredPlan, new: ConfiguredPlan, words: list[str]
+) -> None:
     (message,) = found(tmp_path, old, new)
     for word in words:
         assert word in message
 
 
-FINE: list[tuple[NodePlan, NodePlan]] = [
+FINE: list[tuple[ConfiguredPlan, ConfiguredPlan]] = [
     (node(), node()),
     (node("0-1,8-9"), node()),
     (node(), node(cpuManagerPolicyOptions={"full-pcpus-only": "true"})),
@@ -98,7 +100,7 @@ FINE: list[tuple[NodePlan, NodePlan]] = [
 
 
 @pytest.mark.parametrize(("old", "new"), FINE, ids=range(len(FINE)))
-def test_taken(tmp_path: Path, old: NodePlan, new: NodePlan) -> None:
+def test_taken(tmp_path: Path, old: ConfiguredPlan, new: ConfiguredPlan) -> None:
     assert found(tmp_path, old, new) == []
 
 

@@ -18,7 +18,7 @@ from cpuplan.backends import openshift
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.model.delivery import DeliverySpec
-from cpuplan.plan import NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.write import emitted
 from tests import named_cases
 from tests.machines.plans import plan, regular
@@ -34,7 +34,7 @@ FULL: dict[str, Any] = {
     "hardwareTuning": {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000},
     "kubelet": {"topologyManagerPolicy": "restricted", "configuration": {"maxPods": 500}},
 }
-OURS: dict[str, NodePlan] = {
+OURS: dict[str, ConfiguredPlan] = {
     "mco": plan(regular(cores=8), shared="2", target={"cpuPartitioning": True}, spec=FULL),
     "profile": plan(regular(cores=8), shared="2", target={"mode": "performanceProfile"}, spec=FULL),
     "hosted": plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"}),
@@ -49,12 +49,12 @@ OURS: dict[str, NodePlan] = {
 }
 
 
-def tree(node: NodePlan) -> dict[str, bytes]:
+def tree(node: ConfiguredPlan) -> dict[str, bytes]:
     return backends.tree(Plan((node,)), DELIVERY)
 
 
 @pytest.mark.parametrize("node", [*PLANS.values(), *OURS.values()], ids=[*PLANS, *OURS])
-def test_what_is_written_fits(node: NodePlan) -> None:
+def test_what_is_written_fits(node: ConfiguredPlan) -> None:
     assert [one.message for one in emitted.check(tree(node))] == []
 
 
@@ -111,7 +111,7 @@ def changed(value: Any, way: tuple[str | int, ...], key: str | None) -> Any:
 
 
 @pytest.mark.parametrize("node", OURS.values(), ids=OURS)
-def test_a_wrong_type_anywhere_is_found(node: NodePlan) -> None:
+def test_a_wrong_type_anywhere_is_found(node: ConfiguredPlan) -> None:
     """Whatever a backend gets wrong: each value of each object, and each mapping with fields of its
     own.
     """

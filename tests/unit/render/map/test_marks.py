@@ -8,7 +8,7 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.fleet import catalog, hardware
 from cpuplan.model.pools import POOLS, QOS_SETS
-from cpuplan.plan import Pool
+from cpuplan.plan import NodePlan, Pool
 from cpuplan.read.documents import Document
 from cpuplan.render.ansi import STYLES
 from cpuplan.render.map import marks
@@ -104,7 +104,8 @@ def test_a_picture_has_patterns_and_bars() -> None:
         Pool("bestEffort", CpuSet.parse("0-3"), ()),
         Pool("other", CpuSet.parse("2-7"), ()),
     )
-    tree = ElementTree.fromstring(draw_svg(plan_map(plan._replace(sets=over), "w")))  # noqa: S314 - made here
+    drawn = draw_svg(plan_map(NodePlan(plan.node_class, plan.pools, over), "w"))
+    tree = ElementTree.fromstring(drawn)  # noqa: S314 - made here
     patterns = [element.get("id") for element in tree.iter(f"{SVG}pattern")]
     assert patterns == ["partition0", "partition1"]
     fills = [element.get("fill") for element in tree.iter(f"{SVG}rect")]
@@ -115,8 +116,9 @@ def test_a_picture_has_patterns_and_bars() -> None:
 
 
 def test_containers_lie_over_partitions() -> None:
-    plan = make_plan(regular(1, 4, 2), {"reserved": "0,4", "isolated": "1-3,5-7"})
-    plan = plan._replace(sets=(Pool("isolated.d", CpuSet.parse("1-2,5-6"), ()),))
+    made = make_plan(regular(1, 4, 2), {"reserved": "0,4", "isolated": "1-3,5-7"})
+    over = Pool("isolated.d", CpuSet.parse("1-2,5-6"), ())
+    plan = NodePlan(made.node_class, made.pools, (over,))
     drawn = plan_map(
         plan,
         "w",

@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
-from cpuplan.plan import NodePlan, Pool
+from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.render.map.machine import memory_text
 from cpuplan.render.map.show import show, show_svg
 from tests.unit.render.plans import GIB, bare, guest, hybrid, make_plan, regular
@@ -240,7 +240,7 @@ def test_colour() -> None:
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @pytest.mark.parametrize("width", [20, 48, 60, 80, 100, 140])
-def test_colour_only_adds_and_no_line_is_too_wide(plan: NodePlan, width: int) -> None:
+def test_colour_only_adds_and_no_line_is_too_wide(plan: ConfiguredPlan, width: int) -> None:
     text = show(plan, "worker-3", colour=False, width=width)
     assert re.sub(r"\x1b\[[0-9;]*m", "", show(plan, "worker-3", colour=True, width=width)) == text
     assert max(map(len, text.splitlines())) <= max(width, 48)
@@ -295,7 +295,7 @@ font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b2430">
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_svg_is_well_formed_and_shows_every_cpu(plan: NodePlan) -> None:
+def test_svg_is_well_formed_and_shows_every_cpu(plan: ConfiguredPlan) -> None:
     from xml.dom.minidom import parseString
 
     document = parseString(show_svg(plan, "worker-3"))  # noqa: S318 - reads what this test made
@@ -324,7 +324,7 @@ def test_partitions_have_letters_and_sets_a_place_in_the_legend() -> None:
         Pool("isolated.dpdk", CpuSet.parse("2,6"), ()),
         Pool("bestEffort", CpuSet.parse("0-3"), ()),
     )
-    text = show(plan._replace(sets=over), "worker-3", colour=False, width=100)
+    text = show(NodePlan(plan.node_class, plan.pools, over), "worker-3", colour=False, width=100)
     assert (
         text
         == HEAD
