@@ -1,5 +1,4 @@
-"""YAML and JSON that other programs wrote: whatever the text, it becomes plain values or one
-sentence on its fault.
+"""YAML and JSON that other programs wrote, as plain values; a bad text is one DataError.
 
 These files come from anywhere, and only a few values of them are wanted. So, unlike `read.yaml`,
 this reader takes all of YAML that tools emit (anchors too), keeps plain scalars as their texts, and
@@ -13,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from cpuplan.cpuset import MAX_CPU, CpuSet
 from cpuplan.diagnostics import diagnose
 from cpuplan.importers.trees.archive import ArchiveError, read_file, too_large, unpack
 
@@ -35,32 +35,24 @@ class DataError(ValueError):
 
 
 class Complaints(list[Any]):
-    """Diagnostics on values of one file that are not what they should be; `place` says where in
-    it.
-    """
+    """Diagnostics on values of one file that are not what they should be."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
 
     def add(self, place: str, value: object, problem: str) -> None:
-        """Note that `value` at `place` cannot be used."""
+        """Note that `value` at `place` of the file cannot be used."""
         if len(self) < MAX_COMPLAINTS:
-            self.append(
-                diagnose("CP125", path=f"{self.name}: {place}", text=clip(value), problem=problem)
-            )
+            path = f"{self.name}: {place}"
+            self.append(diagnose("CP125", path=path, text=clip(value), problem=problem))
 
 
 def clip(value: object) -> str:
     """The beginning of a value's text."""
-    text = (
-        value
-        if isinstance(value, str)
-        else f"{value!r:.80}"
-        if isinstance(value, int | float | None)
-        else "..."
-    )
-    return text.strip()[:40]
+    if isinstance(value, str):
+        return value.strip()[:40]
+    return f"{value!r:.40}" if isinstance(value, int | float | None) else "..."
 
 
 def read(path: Path) -> list[Any]:
@@ -75,22 +67,17 @@ def read(path: Path) -> list[Any]:
 
 
 def decode(data: bytes) -> str:
-    """Text in UTF-8, or in UTF-16 as `>` in PowerShell writes it; what is neither reads as
-    U+FFFD.
-    """
+    """Text in UTF-8, or in UTF-16 as `>` in PowerShell writes it; other bytes read as U+FFFD."""
     if data.startswith(_UTF_16):
         return data.decode("utf-16", "replace")
     return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
 def parse(text: str) -> list[Any]:
-    """The documents of a text: JSON, one value after the other, or a stream of YAML. Raises
-    DataError.
-    """
+    """The documents of a text: JSON values in a row, or a stream of YAML. Raises DataError."""
     if text.lstrip()[:1] not in ("{", "["):
         return _parse_yaml(text)
-    # Each value but the first of its container comes after a comma; counted before there is an
-    # object for each.
+    # Each value but the first of its container follows a comma; they are counted before any is made.
     if sum(map(text.count, ",[{")) > MAX_VALUES:
         raise DataError(f"it has more than {MAX_VALUES:,} keys and values")
     try:
@@ -118,8 +105,9 @@ def _parse_json(text: str) -> Iterator[Any]:
 
 
 def whole(value: Any, text: str) -> Any:
-    """What `text` has as JSON, with U+FFFD for halves of characters as in Go's encoding/json: UTF-8
-    has none.
+    """The value of the JSON `text`, with U+FFFD for halves of characters as in Go's encoding/json.
+
+    UTF-8 has no such halves.
     """
     return _whole(value) if "\\ud" in text or "\\uD" in text else value
 
@@ -139,9 +127,8 @@ def _parse_yaml(text: str) -> list[Any]:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
         return list(_compose(iter(loader.get_event, None)))
     except yaml.YAMLError as error:
-        raise DataError(
-            f"it is no YAML: {getattr(error, 'problem', None) or str(error).partition(chr(10))[0]}"
-        ) from None
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise DataError(f"it is no YAML: {problem}") from None
 
 
 def _compose(events: Iterable[Any]) -> list[Any]:
@@ -195,7 +182,7 @@ def _compose(events: Iterable[Any]) -> list[Any]:
 
 
 def _mapping(children: list[Any]) -> dict[str, Any]:
-    """Keys and values in turn as a mapping; keys that are no text are not looked for by anybody."""
+    """Keys and values in turn as a mapping; nobody looks for keys that are not text."""
     pairs = zip(children[::2], children[1::2], strict=True)
     return {key: value for key, value in pairs if isinstance(key, str)}
 
@@ -222,3 +209,10 @@ def number(value: object, least: int, most: int) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         return None
     return value
+
+
+def cpus_of(value: object) -> CpuSet | None:
+    """The CPUs of a list of numbers; None for another value, an empty list and doubled CPUs."""
+    numbers = [number(item, 0, MAX_CPU) for item in value] if isinstance(value, list) else []
+    cpus = CpuSet(cpu for cpu in numbers if cpu is not None)
+    return cpus if cpus and len(cpus) == len(numbers) else None

@@ -1,28 +1,26 @@
-"""Sources of one node brought together: what one leaves open another may tell, and what they tell
-both must agree.
-"""
+"""Sources of one node brought together: one fills what another leaves open, both must agree."""
 
 from collections.abc import Iterable, Iterator
 
+from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Machine, Node, NodeObject, NumaFacts, Zone
+from cpuplan.importers.base import Node, NodeObject, Zone
+from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.quantity import to_text
 
-#: /proc/meminfo and the sum of the NUMA nodes are the same number; a module that was added since is
-#: more than this.
+#: A Node object has the kernel's memory, which is also the sum of the NUMA nodes; a module that was
+#: added or removed since is more than this part of it.
 _MEMORY_TOLERANCE = 64
 _NODE_OBJECT = "its Node object"
 _TOPOLOGY = "its NodeResourceTopology"
 
 
 def merge(one: NodeObject, other: NodeObject) -> NodeObject:
-    """Two objects of one node as one; what both tell is taken from the first."""
+    """Two objects of one node as one; what both have is taken from the first."""
     zones = {zone.id: zone for zone in other.zones}
-    zones |= {
-        zone.id: _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone
-        for zone in one.zones
-    }
+    for zone in one.zones:
+        zones[zone.id] = _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone
     return NodeObject(
         one.name,
         {**other.labels, **one.labels},
@@ -47,8 +45,7 @@ def _merge_zones(one: Zone, other: Zone) -> Zone:
 
 
 def fill(node: Node, other: Node, source: str) -> tuple[Node, list[Diagnostic]]:
-    """The node with what it leaves open taken from `other`, a partial view of it; nothing if that
-    has other CPUs.
+    """The node with what it leaves open from `other`, a partial view of the same CPUs.
 
     Groups of CPUs may differ, since tools see a machine in unlike ways: those of `node` count.
     """
@@ -56,35 +53,37 @@ def fill(node: Node, other: Node, source: str) -> tuple[Node, list[Diagnostic]]:
     if one.online != two.online:
         claimed = cpus_text(two.online)
         return node, [_contradiction(node.name, source, "online", cpus_text(one.online), claimed)]
-    told = {name: getattr(two, name) for name in Machine._fields if not getattr(one, name)}
-    machine = one._replace(**told)._replace(numa_nodes=filled(one.numa_nodes, two.numa_nodes))
+    missing = {name: getattr(two, name) for name in Machine._fields if not getattr(one, name)}
+    machine = one._replace(**missing)._replace(numa_nodes=filled(one.numa_nodes, two.numa_nodes))
     return node._replace(machine=machine, labels={**other.labels, **node.labels}), []
 
 
 def filled(nodes: tuple[NumaFacts, ...], others: tuple[NumaFacts, ...]) -> tuple[NumaFacts, ...]:
-    """NUMA nodes with what others tell of the same CPUs; distances only if there are the same
-    nodes.
-    """
+    """NUMA nodes with what is known of others with the same CPUs; distances only if all match."""
     if not nodes:
         return others
     known = {(other.id, other.cpus): other for other in others}
-    same = known.keys() == {(node.id, node.cpus) for node in nodes}
-    found = []
-    for node in nodes:
-        if other := known.get((node.id, node.cpus)):
-            memory = other.memory if node.memory is None else node.memory
-            distances = node.distances or (other.distances if same else ())
-            pages = node.huge_pages or other.huge_pages
-            node = node._replace(memory=memory, distances=distances, huge_pages=pages)  # noqa: PLW2901
-        found.append(node)
-    return tuple(found)
+    all_match = known.keys() == {(node.id, node.cpus) for node in nodes}
+    return tuple(
+        _filled_node(node, known.get((node.id, node.cpus)), with_distances=all_match)
+        for node in nodes
+    )
+
+
+def _filled_node(node: NumaFacts, other: NumaFacts | None, *, with_distances: bool) -> NumaFacts:
+    if other is None:
+        return node
+    return node._replace(
+        memory=other.memory if node.memory is None else node.memory,
+        distances=node.distances or (other.distances if with_distances else ()),
+        huge_pages=node.huge_pages or other.huge_pages,
+    )
 
 
 def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
-    """The node with what its cluster's objects tell of it, and where they contradict the machine
-    that was read.
+    """The node with what its cluster's objects say, and where they contradict the machine.
 
-    The kubelet tells the architecture more surely than a CPU does. Of zones that contradict,
+    The kubelet's architecture is surer than one derived from a CPU. Of zones that contradict,
     nothing is taken.
     """
     diagnostics = list(_zones_that_differ(node, known.zones))
@@ -97,9 +96,8 @@ def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
         numa_nodes=_with_capacity(machine, known),
     )
     labels = {**node.labels, **known.labels}
-    return node._replace(
-        machine=machine, labels=labels, cluster=known.cluster or node.cluster
-    ), diagnostics
+    cluster = known.cluster or node.cluster
+    return node._replace(machine=machine, labels=labels, cluster=cluster), diagnostics
 
 
 def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:
@@ -107,25 +105,17 @@ def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:
 
 
 def _zones_that_differ(node: Node, zones: Iterable[Zone]) -> Iterator[Diagnostic]:
-    """Zones with another number of CPUs than their NUMA node; a zone without `cpu` may just not
-    tell it.
-    """
+    """Zones with another number of CPUs than their NUMA node; a zone without `cpu` may omit it."""
     online = {numa.id: len(numa.cpus & node.machine.online) for numa in node.machine.numa_nodes}
     for zone in zones:
-        if zone.cpus is not None and zone.cpus != online.get(zone.id, 0):
-            yield _contradiction(
-                node.name,
-                _TOPOLOGY,
-                f"CPUs in NUMA node {zone.id}",
-                online.get(zone.id, 0),
-                zone.cpus,
-            )
+        count = online.get(zone.id, 0)
+        if zone.cpus not in (None, count):
+            what = f"CPUs in NUMA node {zone.id}"
+            yield _contradiction(node.name, _TOPOLOGY, what, count, zone.cpus)
 
 
 def _with_zones(machine: Machine, zones: tuple[Zone, ...]) -> Machine:
-    """The machine's NUMA nodes with memory, huge pages and distances; zones of nodes without CPUs
-    are added.
-    """
+    """The machine with memory, huge pages and distances of zones; those without CPUs are added."""
     if not zones:
         return machine
     nodes = {node.id: node for node in machine.numa_nodes}
@@ -133,14 +123,18 @@ def _with_zones(machine: Machine, zones: tuple[Zone, ...]) -> Machine:
         node = nodes.get(zone.id) or NumaFacts(zone.id, EMPTY, None, (), {})
         memory = zone.memory if node.memory is None else node.memory
         nodes[zone.id] = node._replace(memory=memory, huge_pages=node.huge_pages or zone.huge_pages)
+    ascending = [nodes[number] for number in sorted(nodes)]
     costs = {zone.id: zone.distances for zone in zones}
-    if all(set(nodes) <= costs.get(number, {}).keys() for number in nodes):
-        rows = {number: tuple(costs[number][other] for other in sorted(nodes)) for number in nodes}
-        nodes = {
-            number: node._replace(distances=node.distances or rows[number])
-            for number, node in nodes.items()
-        }
-    return machine._replace(numa_nodes=tuple(nodes[number] for number in sorted(nodes)))
+    if all(nodes.keys() <= costs.get(number, {}).keys() for number in nodes):
+        ascending = [
+            node._replace(distances=node.distances or _row(costs[node.id], sorted(nodes)))
+            for node in ascending
+        ]
+    return machine._replace(numa_nodes=tuple(ascending))
+
+
+def _row(costs: dict[int, int], numbers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(costs[number] for number in numbers)
 
 
 def _with_capacity(machine: Machine, known: NodeObject) -> tuple[NumaFacts, ...]:
@@ -153,21 +147,15 @@ def _with_capacity(machine: Machine, known: NodeObject) -> tuple[NumaFacts, ...]
 
 
 def _capacity_that_differs(name: str, machine: Machine, known: NodeObject) -> Iterator[Diagnostic]:
-    """Where a Node object's capacity is another than the machine's: CPUs online, memory, configured
-    huge pages.
-    """
+    """Where a Node object's capacity is another: CPUs online, memory, configured huge pages."""
     if known.cpus not in (None, len(machine.online)):
         yield _contradiction(name, _NODE_OBJECT, "CPUs online", len(machine.online), known.cpus)
-    parts = [node.memory for node in machine.numa_nodes if node.memory is not None]
-    memory = sum(parts) if parts and len(parts) == len(machine.numa_nodes) else None
-    if (
-        memory
-        and known.memory
-        and abs(memory - known.memory) > max(memory, known.memory) // _MEMORY_TOLERANCE
-    ):
-        yield _contradiction(
-            name, _NODE_OBJECT, "of memory", to_text(memory), to_text(known.memory)
-        )
+    memory = _memory_of(machine)
+    if memory and known.memory:
+        tolerance = max(memory, known.memory) // _MEMORY_TOLERANCE
+        if abs(memory - known.memory) > tolerance:
+            found, claimed = to_text(memory), to_text(known.memory)
+            yield _contradiction(name, _NODE_OBJECT, "of memory", found, claimed)
     for size, count in known.huge_pages.items():
         pages = [node.huge_pages[size] for node in machine.numa_nodes if size in node.huge_pages]
         if pages and sum(pages) != count:
@@ -175,18 +163,24 @@ def _capacity_that_differs(name: str, machine: Machine, known: NodeObject) -> It
             yield _contradiction(name, _NODE_OBJECT, what, sum(pages), count)
 
 
+def _memory_of(machine: Machine) -> int:
+    """The memory of all NUMA nodes; 0 where that of one is not known."""
+    parts = [node.memory for node in machine.numa_nodes if node.memory is not None]
+    return sum(parts) if len(parts) == len(machine.numa_nodes) else 0
+
+
 def _contradiction(node: str, source: str, what: str, found: object, claimed: object) -> Diagnostic:
     return diagnose("CP131", node=node, what=what, found=found, source=source, claimed=claimed)
 
 
 def assume(machine: Machine) -> Machine:
-    """The machine with what a document needs and no source told."""
+    """The machine with what a document needs and no source had."""
     return machine._replace(architecture=machine.architecture or "x86_64")
 
 
 def open_points(machine: Machine) -> tuple[str, ...]:
-    """What no source told of a machine, in words; to be asked before `assume`."""
-    told = (
+    """What no source had of a machine, in words; to be asked before `assume`."""
+    points = (
         (machine.architecture, "the architecture (x86_64 is assumed)"),
         (machine.model or machine.architecture not in ("", "x86_64"), "the CPU model"),
         (machine.sockets, "sockets (one is assumed)"),
@@ -199,16 +193,16 @@ def open_points(machine: Machine) -> tuple[str, ...]:
         (machine.devices, "PCI devices"),
         (machine.boot_arguments, "boot arguments"),
     )
-    return tuple(words for known, words in told if not known)
+    return tuple(words for known, words in points if not known)
 
 
 def remarks(nodes: Iterable[Node]) -> Iterator[str]:
     """A sentence for all partial nodes of which the same is open."""
-    from cpuplan.importers.documents import fold_names
-
     alike: dict[tuple[str, ...], list[str]] = {}
     for node in nodes:
-        if node.partial and (points := open_points(node.machine)):
+        points = open_points(node.machine) if node.partial else ()
+        if points:
             alike.setdefault(points, []).append(node.name)
     for points, names in alike.items():
-        yield f"{', '.join(fold_names(names))}: not told, and left open: {', '.join(points)}"
+        shown = ", ".join(naming.fold_names(names))
+        yield f"{shown}: not told, and left open: {', '.join(points)}"

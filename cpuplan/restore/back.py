@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.importers.base import KubeletFiles, Machine, NumaFacts
+from cpuplan.importers.machine import KubeletFiles, Machine, NumaFacts
 from cpuplan.model.topology import Topology
 from cpuplan.restore import caches
 from cpuplan.restore.wholes import UntoldError, Whole, by_label, dies, parts

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
-from cpuplan.importers.base import CacheFacts, Machine
+from cpuplan.importers.machine import CacheFacts, Machine
 from cpuplan.model.topology import Topology
 from cpuplan.restore.wholes import UntoldError, Whole, by_label, dies, parts
 

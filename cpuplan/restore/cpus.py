@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, cpus_text, union
-from cpuplan.importers.base import Machine
+from cpuplan.importers.machine import Machine
 from cpuplan.restore import arguments, wholes
 from cpuplan.restore.back import put_back
 from cpuplan.restore.plans import Planned

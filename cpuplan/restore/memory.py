@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from cpuplan.fleet import hardware
-from cpuplan.importers.base import Machine, NumaFacts
-from cpuplan.importers.differences import MEMORY_TOLERANCE, same_memory
+from cpuplan.importers.documents.differences import MEMORY_TOLERANCE, same_memory
+from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.restore import arguments
 from cpuplan.restore.plans import Planned
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from cpuplan.importers.base import Imported, Machine
-from cpuplan.importers.documents import fold_names
+from cpuplan.importers.base import Imported
+from cpuplan.importers.machine import Machine
+from cpuplan.naming import fold_names
 from cpuplan.restore import cpus, memory, plans
 from cpuplan.restore.plans import Planned
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.components import hugepages
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.importers import documents
 from cpuplan.importers.base import Node
+from cpuplan.importers.documents.nodes import cluster_of
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.plan import NodeClass
 
@@ -38,7 +38,7 @@ class Plans:
         """The node's own; of one whose input names no cluster, if the project has one node of that
         name.
         """
-        cluster = documents.cluster_of(node)
+        cluster = cluster_of(node)
         if node.cluster is None and len(found := self._clusters.get(node.name, [])) == 1:
             cluster = found[0]
         return self._nodes.get((cluster, node.name), Planned())

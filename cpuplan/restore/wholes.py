@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.fleet import hardware, problem, regular
-from cpuplan.importers.base import CacheFacts, Machine
+from cpuplan.importers.machine import CacheFacts, Machine
 from cpuplan.model.inventory import HardwareSpec, Numbering, Regular
 from cpuplan.model.topology import Topology
 from cpuplan.quantity import to_bytes

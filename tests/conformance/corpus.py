@@ -14,7 +14,7 @@ from typing import Any
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
 from cpuplan.fleet import hardware, problem
-from cpuplan.importers.base import Machine
+from cpuplan.importers.machine import Machine
 from cpuplan.model.inventory import HardwareSpec, Layout
 from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 from cpuplan.quantity import to_bytes

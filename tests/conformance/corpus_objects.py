@@ -12,7 +12,8 @@ from typing import Any
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
 from cpuplan.importers import join
-from cpuplan.importers.base import Imported, Machine, NumaFacts
+from cpuplan.importers.base import Imported
+from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.importers.objects import reader as objects
 from tests.conformance.comparing import differ, grouped, texts
 from tests.conformance.round_trip import read_machine

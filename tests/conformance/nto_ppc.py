@@ -23,7 +23,7 @@ from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import classes as fleet
 from cpuplan.importers import documents as imported_documents
-from cpuplan.importers.base import Machine
+from cpuplan.importers.machine import Machine
 from cpuplan.profiles.propose import listing
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members

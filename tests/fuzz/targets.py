@@ -156,8 +156,7 @@ def detect(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "worker-0")
         path.write_bytes(data)
-        if formats.detect(path) in (None, *importers.IMPORTERS):
-            _check_import(None, path, folder)
+        _check_import(None, path, folder)
 
 
 def project_yaml(data: bytes) -> None:
@@ -216,7 +215,7 @@ def _tell(problems: Iterable[Diagnostic], lines: Sequence[str] = ()) -> None:
 
 
 TARGETS: dict[str, Target] = {
-    **{name: import_as(name) for name in importers.IMPORTERS},
+    **{name: import_as(name) for name in formats.FORMATS},
     "sysfs": sysfs,
     "detect": detect,
     "yaml": project_yaml,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from cpuplan import importers
+from cpuplan.importers import formats
 from tests.fuzz import campaign, seeds
 from tests.fuzz.mutation import mutate
 from tests.fuzz.targets import TARGETS, OutsideError, confined, seeds_of
@@ -28,7 +28,7 @@ EXAMPLES = settings(
 
 
 def test_every_importer_has_seeds() -> None:
-    assert set(importers.IMPORTERS) <= set(seeds.FORMATS)
+    assert set(formats.FORMATS) <= set(seeds.FORMATS)
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -13,11 +13,12 @@ from cpuplan.cli import streams
 from cpuplan.cli.new_files import HEADER
 from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import errors
+from cpuplan.importers.formats import FORMATS
 from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
-    from cpuplan.write.inventory import Kinds, Update
+    from cpuplan.write.inventory.update import Kinds, Update
 
 #: What becomes an Intent, not an inventory.
 PROFILES = "performanceprofile"
@@ -62,13 +63,9 @@ def command(
 ) -> int:
     """Read hardware from each PATH and write Hardware and Nodes documents.
 
-    FORMAT is detected for each PATH, or one of: sysroot (the root of a live host, a copy of its
-    /sys and /proc, or a tar archive of them), must-gather (of OpenShift, with node snapshots),
-    lscpu (output of lscpu -J, -e or -p), hwloc (XML of lstopo), objects (NodeResourceTopology and
-    Node objects), machineinfo (of cAdvisor), ironic (introspection data). A folder of files is read
-    file by file. Several sources of one node are combined by its name; values that none of them
-    contains are listed and left open. A PATH can be a pipe: `-` (standard input), or the shell's
-    <(command).
+    FORMAT is detected for each PATH, or one of: {formats}. A folder of files is read file by file.
+    Several sources of one node are combined by its name; values that none of them contains are
+    listed and left open. A PATH can be a pipe: `-` (standard input), or the shell's <(command).
 
     FORMAT performanceprofile writes an Intent to intents/ for each PerformanceProfile of
     OpenShift's node tuning operator. The release comes from --release, from a ClusterVersion next
@@ -81,7 +78,7 @@ def command(
     """
     from cpuplan import importers
 
-    kind, named = _parse(words, [*importers.IMPORTERS, PROFILES])
+    kind, named = _parse(words, [*FORMATS, PROFILES])
     if how["only_show"] and (how["to_stdout"] or kind == PROFILES):
         other = "--stdout" if how["to_stdout"] else PROFILES
         raise click.UsageError(
@@ -110,26 +107,30 @@ def command(
         return _finish(imported, output, **how)
 
 
+_FORMATS = ", ".join(f"{known.name} ({known.summary})" for known in FORMATS.values())
+command.help = (command.help or "").replace("{formats}", _FORMATS)
+
+
 def _finish(
     imported: "Imported", output: Path | None, *, to_stdout: bool, only_show: bool, force: bool
 ) -> int:
     """Say what was found, and print or write it."""
-    from cpuplan.importers import documents
-    from cpuplan.restore import nodes
+    from cpuplan.importers.documents import documents_of, kinds, nodes, texts
+    from cpuplan.restore import nodes as planned
 
-    imported = nodes.restore(imported, settings().root)
+    imported = planned.restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
     print_remarks(imported.remarks)
     if not imported.nodes:
         return 1
-    kinds = documents.kinds_of(imported)
-    print_remarks(documents.unlike(kinds))
+    by_name = kinds.kinds_of(imported)
+    print_remarks(kinds.unlike(by_name))
     if to_stdout:
-        print_remarks(documents.derived_clusters(imported.nodes))
-        texts = documents.texts_of(documents.documents_of(kinds), HEADER)
-        echo("---\n".join(texts.values()), nl=False)
+        print_remarks(nodes.derived_clusters(imported.nodes))
+        printed = texts.texts_of(documents_of(by_name), HEADER)
+        echo("---\n".join(printed.values()), nl=False)
     else:
-        made = _update(kinds, output or settings().root / "inventories", force=force)
+        made = _update(by_name, output or settings().root / "inventories", force=force)
         if errors(made.diagnostics):
             print_diagnostics(made.diagnostics)
             return 2 if made.diagnostics[0].code == "CP621" else 1
@@ -163,17 +164,16 @@ def _is_there(path: Path) -> bool:
 
 def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":
     """What the import makes of the inventory that `folder` belongs to."""
-    from cpuplan.write import inventory
+    from cpuplan.write.inventory import known, update
 
     if force:
-        return inventory.anew(kinds, folder, HEADER)
+        return update.anew(kinds, folder, HEADER)
     whole = settings().root / "inventories"
-    known, problems = inventory.read(
-        whole if folder.absolute().is_relative_to(whole.absolute()) else folder
-    )
+    inside = folder.absolute().is_relative_to(whole.absolute())
+    documents, problems = known.read(whole if inside else folder)
     if errors(problems):
-        return inventory.Update({}, (), tuple(problems))
-    return inventory.update(known, kinds, folder, HEADER)
+        return update.Update({}, (), tuple(problems))
+    return update.update(documents, kinds, folder, HEADER)
 
 
 def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:

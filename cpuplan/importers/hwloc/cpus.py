@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
-from cpuplan.importers.base import CacheFacts
 from cpuplan.importers.hwloc.objects import Document, Object, Reader, cache_type
+from cpuplan.importers.machine import CacheFacts
 from cpuplan.importers.sysroot import sysfs
 
 #: `CoreType` of the CPU kinds of Intel's hybrids, and what their cores are called here.

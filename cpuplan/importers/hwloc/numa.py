@@ -3,9 +3,9 @@
 import re
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers.base import NumaFacts
 from cpuplan.importers.hwloc.objects import Document, Object, Reader
 from cpuplan.importers.hwloc.xml import Element
+from cpuplan.importers.machine import NumaFacts
 
 _LATENCY = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 #: hwloc_distances_kind_e: told by the system, and a latency.

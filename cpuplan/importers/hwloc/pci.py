@@ -2,8 +2,8 @@
 
 import re
 
-from cpuplan.importers.base import DeviceFacts, NumaFacts
 from cpuplan.importers.hwloc.objects import Document, Object
+from cpuplan.importers.machine import DeviceFacts, NumaFacts
 from cpuplan.importers.sysroot import pci
 
 #: Class without programming interface, ids of the function and of its subsystem, revision; version

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Imported, Machine, Node, node_name
+from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.hwloc import cpus as hwloc_cpus
 from cpuplan.importers.hwloc import numa as hwloc_numa
 from cpuplan.importers.hwloc import pci as hwloc_pci
 from cpuplan.importers.hwloc import xml as hwloc_xml
 from cpuplan.importers.hwloc.objects import Document, Reader
 from cpuplan.importers.hwloc.objects import read as read_objects
+from cpuplan.importers.machine import Machine
 from cpuplan.importers.sysroot import cpuinfo
 from cpuplan.importers.trees import archive
 from cpuplan.importers.trees.archive import ArchiveError

@@ -5,9 +5,9 @@ totals say.
 from collections.abc import Iterable, Sequence
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers.base import CacheFacts
 from cpuplan.importers.lscpu.summary import Summary, cache_size
 from cpuplan.importers.lscpu.table import CacheKind, Row, Table
+from cpuplan.importers.machine import CacheFacts
 
 _THREADS = (1, 2, 4, 8)
 _MIN_LEVEL = 2  # documents have no first-level caches: they are one core's

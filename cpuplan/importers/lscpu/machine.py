@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
-from cpuplan.importers import numbering
-from cpuplan.importers.base import Machine, NumaFacts
 from cpuplan.importers.lscpu import caches as lscpu_caches
+from cpuplan.importers.lscpu import numbering
 from cpuplan.importers.lscpu.summary import Summary
 from cpuplan.importers.lscpu.table import Row, Table
+from cpuplan.importers.machine import Machine, NumaFacts
 
 #: uname(1) to what documents know; a 32-bit or big-endian kernel runs on the same machines.
 _ARCHITECTURES = {

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import numbering
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.data import whole
 from cpuplan.importers.lscpu import machine as lscpu_machine
+from cpuplan.importers.lscpu import numbering
 from cpuplan.importers.lscpu import summary as lscpu_summary
 from cpuplan.importers.lscpu import table as lscpu_table
 from cpuplan.importers.lscpu.summary import Summary

@@ -1,4 +1,4 @@
-"""A Node object of Kubernetes: what its cluster tells of a node."""
+"""A Node object of Kubernetes: what its cluster knows of a node."""
 
 import re
 from collections.abc import Mapping
@@ -6,17 +6,19 @@ from typing import Any
 
 from cpuplan.importers.base import NodeObject
 from cpuplan.importers.data import mapping, number
+from cpuplan.importers.machine import MAX_COUNT, MAX_MEMORY
 from cpuplan.naming import is_subdomain
 from cpuplan.quantity import to_bytes
 
-#: No node has more of either, and a document takes no more digits.
-MAX_MEMORY = 1 << 56
-MAX_COUNT = 1 << 32
 #: GOARCH to uname(1).
 _ARCHITECTURES = {
-    "amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "s390x": "s390x", "riscv64": "riscv64",
+    "amd64": "x86_64",
+    "arm64": "aarch64",
+    "ppc64le": "ppc64le",
+    "s390x": "s390x",
+    "riscv64": "riscv64",
     "loong64": "loongarch64",
-}  # fmt: skip
+}
 #: Labels of these domains are kept by the system; selectors of people use the others.
 _SYSTEM_LABEL = re.compile(r"([^/]*\.)?(kubernetes\.io|k8s\.io|openshift\.io)/")
 _KEPT_LABEL = re.compile(r"(node-role|node-restriction)\.kubernetes\.io/|kubernetes\.io/arch\Z")
@@ -24,19 +26,15 @@ _HUGE_PAGES = re.compile(r"hugepages-([0-9]{1,6}[KMG]i)")
 
 
 def read(data: dict[str, Any], cluster: str | None = None) -> NodeObject | None:
-    """The node of `data`, with the labels that people select nodes by; None where it has no usable
-    name.
-    """
+    """The node of `data`; None where it has no usable name."""
     name = object_name(data)
     if name is None:
         return None
-    labels = {
-        str(key): str(value) for key, value in mapping(data["metadata"].get("labels")).items()
-    }
+    texts = mapping(data["metadata"].get("labels"))
+    labels = {str(key): str(value) for key, value in texts.items()}
     status = mapping(data.get("status"))
-    architecture = labels.get("kubernetes.io/arch") or mapping(status.get("nodeInfo")).get(
-        "architecture"
-    )
+    reported = mapping(status.get("nodeInfo")).get("architecture")
+    architecture = labels.get("kubernetes.io/arch") or reported
     capacity = mapping(status.get("capacity"))
     return NodeObject(
         name,
@@ -65,18 +63,16 @@ def object_name(data: dict[str, Any]) -> str | None:
 
 
 def size(value: object) -> int | None:
-    """A quantity of memory in bytes; None for what is none."""
+    """A quantity of memory in bytes; None for any other value."""
     try:
-        found = to_bytes(str(value))
+        amount = to_bytes(str(value))
     except ValueError:
         return None
-    return found if found <= MAX_MEMORY else None
+    return amount if amount <= MAX_MEMORY else None
 
 
 def huge_pages(resources: dict[str, Any]) -> dict[int, int]:
-    """Pages by size in kB, ascending, of the resources `hugepages-<size>`, whose amounts are
-    bytes.
-    """
+    """Pages by size in kB, ascending; the amounts of resources `hugepages-<size>` are bytes."""
     pages = {}
     for key, value in resources.items():
         match = _HUGE_PAGES.fullmatch(key)

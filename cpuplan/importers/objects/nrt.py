@@ -1,7 +1,7 @@
 """NodeResourceTopology objects (topology.node.k8s.io v1alpha1, v1alpha2) of three writers.
 
-The resource topology exporter and nfd-topology-updater tell zones: how many CPUs, memory, huge
-pages and distances of NUMA nodes. koordlet adds an annotation that tells CPU by CPU what `lscpu -e`
+The resource topology exporter and nfd-topology-updater write zones: how many CPUs, memory, huge
+pages and distances of NUMA nodes. koordlet adds an annotation that lists CPU by CPU what `lscpu -e`
 prints, and drops the distances. One object may have been written by several of them.
 """
 
@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
-from cpuplan.importers.base import Machine, NodeObject, NumaFacts, Zone, bare_machine
+from cpuplan.importers.base import NodeObject, Zone
 from cpuplan.importers.data import Complaints, DataError, clip, items, mapping, number, parse
-from cpuplan.importers.objects.node_object import MAX_COUNT, huge_pages, size
+from cpuplan.importers.machine import MAX_COUNT, MAX_NODE, Machine, NumaFacts, bare_machine
+from cpuplan.importers.objects.node_object import huge_pages, size
 
 CPU_TOPOLOGY = "node.koordinator.sh/cpu-topology"
-#: NUMA nodes that a kernel can be built for (CONFIG_NODES_SHIFT is 10 at most).
-MAX_NODE = 1023
 _MAX_NUMBER = 65535
 _MAX_DISTANCE = 255
 #: Attributes of nfd-topology-updater on hybrid CPUs, named after the kernel's PMUs.
@@ -25,50 +24,45 @@ _CORE_TYPES = {"cpu_core": "performance", "cpu_atom": "efficient", "cpu_lowpower
 def read(
     name: str, data: dict[str, Any], complaints: Complaints
 ) -> tuple[Machine | None, NodeObject]:
-    """The machine, where the object tells CPU numbers, and what its zones tell."""
+    """The machine, where the object has CPU numbers, and its zones."""
     zones = _zones(name, items(data.get("zones")), complaints)
     types = _core_types(name, items(data.get("attributes")), complaints)
-    known = NodeObject(name, {}, zones=zones, core_types=types)
+    node = NodeObject(name, {}, zones=zones, core_types=types)
     text = mapping(mapping(data.get("metadata")).get("annotations")).get(CPU_TOPOLOGY)
-    return (None if text is None else _machine(name, text, complaints)), known
+    return (None if text is None else _machine(name, text, complaints)), node
 
 
-def _zones(name: str, data: Iterable[dict[str, Any]], complaints: Complaints) -> tuple[Zone, ...]:
+def _zones(name: str, rows: Iterable[dict[str, Any]], complaints: Complaints) -> tuple[Zone, ...]:
     """The zones of type Node, ascending by id; of two with one name the first counts."""
-    found: dict[int, Zone] = {}
-    for zone in data:
-        if zone.get("type") != "Node":
+    zones: dict[int, Zone] = {}
+    for row in rows:
+        if row.get("type") != "Node":
             continue
-        node = _zone_id(zone.get("name"))
+        node = _zone_id(row.get("name"))
         if node is None:
-            complaints.add(
-                f"{name}, zones", zone.get("name"), "the name of a zone is `node-` and a number"
-            )
-            continue
-        costs = (
-            (_zone_id(cost.get("name")), number(cost.get("value"), 0, _MAX_DISTANCE))
-            for cost in _costs(zone)
-        )
-        resources = {
-            str(item.get("name")): item.get("capacity") for item in items(zone.get("resources"))
-        }
-        found.setdefault(
-            node,
-            Zone(
-                id=node,
-                cpus=number(resources.get("cpu"), 0, MAX_COUNT),
-                memory=size(resources["memory"]) if "memory" in resources else None,
-                huge_pages=huge_pages(resources),
-                distances={
-                    other: cost for other, cost in costs if other is not None and cost is not None
-                },
-            ),
-        )
-    return tuple(found[node] for node in sorted(found))
+            problem = "the name of a zone is `node-` and a number"
+            complaints.add(f"{name}, zones", row.get("name"), problem)
+        else:
+            zones.setdefault(node, _zone(node, row))
+    return tuple(zones[node] for node in sorted(zones))
 
 
-def _costs(zone: dict[str, Any]) -> list[dict[str, Any]]:
-    return items(zone.get("costs"))
+def _zone(node: int, row: dict[str, Any]) -> Zone:
+    resources = {
+        str(item.get("name")): item.get("capacity") for item in items(row.get("resources"))
+    }
+    distances = {}
+    for cost in items(row.get("costs")):
+        other, distance = _zone_id(cost.get("name")), number(cost.get("value"), 0, _MAX_DISTANCE)
+        if other is not None and distance is not None:
+            distances[other] = distance
+    return Zone(
+        id=node,
+        cpus=number(resources.get("cpu"), 0, MAX_COUNT),
+        memory=size(resources["memory"]) if "memory" in resources else None,
+        huge_pages=huge_pages(resources),
+        distances=distances,
+    )
 
 
 def _zone_id(name: object) -> int | None:
@@ -85,12 +79,11 @@ def _core_types(
         kind = _CORE_TYPES.get(str(attribute.get("name")))
         if kind is None:
             continue
+        value = attribute.get("value")
         try:
-            types.update(dict.fromkeys(CpuSet.parse_kernel(str(attribute.get("value"))), kind))
+            types.update(dict.fromkeys(CpuSet.parse_kernel(str(value)), kind))
         except CpuSetError as error:
-            complaints.add(
-                f"{name}, attributes", attribute.get("value"), f"{error.item!r} {error.problem}"
-            )
+            complaints.add(f"{name}, attributes", value, f"{error.item!r} {error.problem}")
     return types
 
 
@@ -106,16 +99,13 @@ def _machine(name: str, text: object, complaints: Complaints) -> Machine | None:
     except DataError as error:
         complaints.add(place, clip(text), str(error))
         return None
-    rows = items(mapping(documents[0] if documents else None).get("detail"))
     cores: dict[tuple[int, int], list[int]] = {}
     sockets: dict[int, int] = {}
     nodes: dict[int, list[int]] = {}
-    for row in rows:
+    for row in items(mapping(documents[0] if documents else None).get("detail")):
         cpu = number(row.get("id"), 0, MAX_CPU)
-        socket, core = (
-            number(row.get("socket"), -1, _MAX_NUMBER),
-            number(row.get("core"), 0, _MAX_NUMBER),
-        )
+        socket = number(row.get("socket"), -1, _MAX_NUMBER)
+        core = number(row.get("core"), 0, _MAX_NUMBER)
         if cpu is None or cpu in sockets or socket is None or core is None:
             problem = "a row has the numbers id, core and socket, and a CPU has one row"
             complaints.add(place, row.get("id"), problem)
@@ -127,9 +117,7 @@ def _machine(name: str, text: object, complaints: Complaints) -> Machine | None:
             nodes.setdefault(node, []).append(cpu)
     if not cores:
         return None
+    numa_nodes = [NumaFacts(node, CpuSet(nodes[node]), None, (), {}) for node in sorted(nodes)]
     return bare_machine(map(CpuSet, cores.values()))._replace(
-        sockets=sockets,
-        numa_nodes=tuple(
-            NumaFacts(node, CpuSet(nodes[node]), None, (), {}) for node in sorted(nodes)
-        ),
+        sockets=sockets, numa_nodes=tuple(numa_nodes)
     )

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
-from cpuplan.importers.base import CacheFacts, KubeletFiles, Machine
+from cpuplan.importers.machine import CacheFacts, KubeletFiles, Machine
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot import sysfs
-from cpuplan.importers.values import Reader
+from cpuplan.importers.sysroot.values import Reader
 
 _PHYSICAL_ID = re.compile(r"^physical id\s*:\s*([0-9]+)$", re.MULTILINE)
 #: From this level on cAdvisor looks for caches that are shared by some cores of a NUMA node.

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
-from cpuplan.importers.base import Machine, Marks
+from cpuplan.importers.machine import Machine, Marks
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot import sysfs
-from cpuplan.importers.values import DECIMAL, Reader
+from cpuplan.importers.sysroot.values import DECIMAL, Reader
 
 UNITS = "etc/systemd/system"
 OFFLINE_UNIT = "set-cpus-offline.service"

@@ -5,8 +5,8 @@
 import re
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
-from cpuplan.importers.base import NumaFacts
-from cpuplan.importers.values import DECIMAL, Reader
+from cpuplan.importers.machine import NumaFacts
+from cpuplan.importers.sysroot.values import DECIMAL, Reader
 
 NODES = "sys/devices/system/node"
 MAX_NODE = 1023  # the kernel's NODES_SHIFT is at most 10

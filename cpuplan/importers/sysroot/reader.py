@@ -9,13 +9,15 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Imported, Machine, Node, NumaFacts, Tree, node_name
+from cpuplan.importers.base import Imported, Node, node_name
+from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.importers.sysroot import cpuinfo, kubelet_files, marks, pci, sysfs
 from cpuplan.importers.sysroot import numa as sysfs_numa
+from cpuplan.importers.sysroot.values import MAX_VALUE, Reader
 from cpuplan.importers.trees.archive import ArchiveError
 from cpuplan.importers.trees.folder import FolderTree, system_root
 from cpuplan.importers.trees.tar import TarTree
-from cpuplan.importers.values import MAX_VALUE, Reader
+from cpuplan.importers.trees.tree import Tree
 from cpuplan.naming import is_subdomain
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
@@ -125,8 +127,7 @@ def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
     text = tree.read("machineinfo.json")
     if text is None:
         return machine
-    from cpuplan.importers import data, join
-    from cpuplan.importers.objects import machineinfo
+    from cpuplan.importers import data, join, machineinfo
 
     try:
         documents = data.parse(text)

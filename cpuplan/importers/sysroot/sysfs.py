@@ -9,8 +9,8 @@ the new ones.
 from collections.abc import Iterable
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
-from cpuplan.importers.base import CacheFacts
-from cpuplan.importers.values import Reader
+from cpuplan.importers.machine import CacheFacts
+from cpuplan.importers.sysroot.values import Reader
 
 CPUS = "sys/devices/system/cpu"
 _CAPACITY = "cpu_capacity"

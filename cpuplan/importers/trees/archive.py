@@ -53,15 +53,24 @@ def read_file(path: Path, limit: int | None = None) -> bytes:
 
 
 def is_archive(start: bytes) -> bool:
-    """Whether a file that begins with `start` (at least 512 bytes of it) is a tar archive or a
-    compressed file.
-    """
+    """Whether a file that begins with `start` (512 bytes at least) is an archive or compressed."""
     return start.startswith((_GZIP, _XZ, _BZIP2)) or start[257:262] == b"ustar"
 
 
+def unpacked_head(start: bytes, limit: int) -> bytes:
+    """At most `limit` bytes of what the beginning of a compressed file unpacks to; b"" for none."""
+    kind = _kind(start)
+    if kind is None:
+        return b""
+    try:
+        unpacked: bytes = _UNPACKERS[kind]().decompress(start, limit)
+    except Exception:  # zlib.error, LZMAError, OSError: the modules' errors have no common base
+        return b""
+    return unpacked
+
+
 def unpack(data: bytes, name: str) -> bytes:
-    """`data` decompressed: gzip, xz or bzip2, by its first bytes; else `data` itself. Raises
-    ArchiveError.
+    """`data` decompressed by its first bytes (gzip, xz, bzip2), else itself. Raises ArchiveError.
 
     Streams may be joined, as pigz and pbzip2 leave them (RFC 1952, 2.2); what follows the last one
     is ignored, as their own tools do.

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 from cpuplan.files import FLAGS, TooLarge, Unreadable, read_open
-from cpuplan.importers.base import MAX_FILE, Refused
 from cpuplan.importers.trees.links import LeavesTreeError, Links
+from cpuplan.importers.trees.tree import MAX_FILE, Refused
 
 _MAX_BELOW = 1000  # folders that are looked into for a system root
 _FLAGS = FLAGS | os.O_NOFOLLOW

@@ -8,9 +8,9 @@ and -2001 (ustar, pax), GNU and V7.
 import struct
 from pathlib import Path
 
-from cpuplan.importers.base import MAX_FILE, Refused
 from cpuplan.importers.trees.archive import damaged, read_file, too_large, unpack
 from cpuplan.importers.trees.links import LeavesTreeError, Links
+from cpuplan.importers.trees.tree import MAX_FILE, Refused
 
 #: 4,096 CPUs have 222,000 files. Every header counts, also those that only bring a long name.
 MAX_MEMBERS = 300_000

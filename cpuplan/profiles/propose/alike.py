@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Machine
-from cpuplan.importers.documents import fold_names
+from cpuplan.importers.machine import Machine
+from cpuplan.naming import fold_names
 
 #: What a layout depends on: architecture, CPUs by NUMA node, cores. Not the kernel's core ids, nor
 #: memory or devices.

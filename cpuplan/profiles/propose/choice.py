@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Machine
+from cpuplan.importers.machine import Machine
 
 
 class Wanted(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any
 
 from cpuplan import API_VERSION
 from cpuplan.fleet.cluster import NODE_ROLE, ClusterNode, MachineConfigPool
-from cpuplan.importers.base import Machine
-from cpuplan.importers.documents import fold_names
+from cpuplan.importers.machine import Machine
 from cpuplan.importers.objects.node_object import kept_labels
+from cpuplan.naming import fold_names
 from cpuplan.profiles.propose import alike
 from cpuplan.profiles.propose.choice import Choice
 from cpuplan.profiles.propose.dump import Dump

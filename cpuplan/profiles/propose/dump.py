@@ -9,8 +9,11 @@ from typing import Any
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet import cluster
 from cpuplan.fleet.cluster import ClusterNode, MachineConfigPool
-from cpuplan.importers import data, must_gather
-from cpuplan.importers.base import Machine
+from cpuplan.importers import data
+from cpuplan.importers.machine import Machine
+from cpuplan.importers.must_gather import reader as must_gather
+from cpuplan.importers.must_gather.cluster import INFRASTRUCTURES, cluster_name
+from cpuplan.importers.must_gather.images import NODES, images, snapshot_path
 from cpuplan.importers.trees.folder import FolderTree
 from cpuplan.naming import is_subdomain
 from cpuplan.profiles.propose import alike
@@ -39,9 +42,7 @@ class Dump:
         self.name: str | None = None
         self._machines: dict[str, tuple[Machine | None, list[Diagnostic]]] = {}
         self._objects: dict[tuple[str, str], dict[str, Any]] = {}
-        self._trees = (
-            [FolderTree(image) for image in must_gather.images(path)] if path.is_dir() else []
-        )
+        self._trees = [FolderTree(image) for image in images(path)] if path.is_dir() else []
         for tree in self._trees:
             self._read(tree)
         if not self._trees:
@@ -53,7 +54,7 @@ class Dump:
         self.nodes: list[ClusterNode] = sorted(cluster.nodes(objects), key=lambda node: node.name)
         if self._trees and not self.nodes:
             self.remarks.append(
-                f"there are no Node objects ({must_gather.NODES}): they tell which nodes a pool has"
+                f"there are no Node objects ({NODES}): they tell which nodes a pool has"
             )
         self.facts = cluster.facts(objects)
         self.release = self.facts.version if "ClusterVersion" in self._kinds() else None
@@ -91,12 +92,12 @@ class Dump:
             elif first is None:
                 problems += found
             elif node is not None and alike.layout_facts(node.machine) != alike.layout_facts(first):
-                path = f"{tree.name}/{must_gather.snapshot_path(name)}"
+                path = f"{tree.name}/{snapshot_path(name)}"
                 problems.append(diagnose("CP286", path=path, kind="the CPUs of", name=name))
         return first, problems or ([] if first else [diagnose("CP285", node=name, path=self.path)])
 
     def _read(self, tree: FolderTree) -> None:
-        self.name = self.name or must_gather.cluster_name(tree)
+        self.name = self.name or cluster_name(tree)[0]
         for path in _paths(tree):
             for item in _items(self._load(tree, path)):
                 self._add(item, f"{tree.name}/{path}")
@@ -145,9 +146,9 @@ class Dump:
 
 
 def _paths(tree: FolderTree) -> Iterator[str]:
-    yield from must_gather.INFRASTRUCTURES
+    yield from INFRASTRUCTURES
     yield from _VERSIONS
-    for folder in (_POOLS, must_gather.NODES):
+    for folder in (_POOLS, NODES):
         yield from (f"{folder}/{name}" for name in tree.names(folder) if name.endswith(".yaml"))
 
 

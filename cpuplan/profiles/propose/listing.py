@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from cpuplan.emit import to_json as data_to_json
-from cpuplan.importers.base import Machine
+from cpuplan.importers.machine import Machine
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members, pool_names
 

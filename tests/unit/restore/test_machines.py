@@ -10,8 +10,9 @@ import pytest
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.emit import to_yaml
 from cpuplan.importers import documents
-from cpuplan.importers.base import Imported, Machine, Node
-from cpuplan.importers.layout import hardware_spec
+from cpuplan.importers.base import Imported, Node
+from cpuplan.importers.documents.layout import hardware_spec
+from cpuplan.importers.machine import Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.tar import TarTree
 from cpuplan.model.inventory import HardwareSpec

@@ -15,7 +15,7 @@ from cpuplan.plan import NodePlan
 from tests.hosts import make_root
 from tests.machines import trees
 from tests.projects import SHARED, plain_environment, run_in
-from tests.unit.importers.test_must_gather import INFRASTRUCTURE, NODE, NODES
+from tests.unit.importers.must_gather.test_reader import INFRASTRUCTURE, NODE, NODES
 
 Capture = pytest.CaptureFixture[str]
 CPU = "sys/devices/system/cpu"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers.base import Imported, Machine, NumaFacts, Zone
+from cpuplan.importers.base import Imported, Zone
+from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.importers.objects import nrt
 from cpuplan.importers.objects import reader as objects
 from tests.machines import trees

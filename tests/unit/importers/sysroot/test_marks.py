@@ -2,7 +2,7 @@
 
 from cpuplan.components import units
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.importers.base import Marks
+from cpuplan.importers.machine import Marks
 from cpuplan.importers.sysroot import marks
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.tar import TarTree

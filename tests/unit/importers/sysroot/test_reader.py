@@ -10,9 +10,11 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import formats, values
-from cpuplan.importers.base import Imported, Machine
+from cpuplan.importers import formats, sources
+from cpuplan.importers.base import Imported
+from cpuplan.importers.machine import Machine
 from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.sysroot import values
 from cpuplan.importers.trees.tar import TarTree
 from tests.machines import trees
 
@@ -416,7 +418,7 @@ def test_links_in_a_folder_of_files(tmp_path: Path) -> None:
 
 
 def test_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importers, "MAX_FILES", 2)
+    monkeypatch.setattr(sources, "MAX_FILES", 2)
     for number in range(3):
         (tmp_path / f"{number}").touch()
     assert "CP123" in [d.code for d in importers.run(None, [tmp_path]).diagnostics]
@@ -427,7 +429,7 @@ def test_looking_at_a_file_takes_no_time(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<!-- -->" * 10_000)
     assert formats.detect(tmp_path / "a.xml") is None
     (tmp_path / "b.xml").write_text("<?xml version='1.0'?>\n<!-- a --><!-- b -->\n<topology>")
-    assert formats.detect(tmp_path / "b.xml") == "hwloc"
+    assert formats.detect(tmp_path / "b.xml") == formats.FORMATS["hwloc"]
 
 
 def test_nothing_there(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.importers.base import Refused
 from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.importers.trees.tree import Refused
 
 
 @pytest.fixture

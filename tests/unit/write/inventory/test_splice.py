@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cpuplan.emit import Flow, to_yaml
 from cpuplan.read import yaml
-from cpuplan.write.merge import plain
-from cpuplan.write.splice import splice
+from cpuplan.write.inventory.merge import plain
+from cpuplan.write.inventory.splice import splice
 
 TEXT = """\
 # first line

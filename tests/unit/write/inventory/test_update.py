@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import documents
-from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
+from cpuplan.importers.base import Imported, Node
+from cpuplan.importers.documents.kinds import kinds_of
+from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.tar import TarTree
-from cpuplan.write import inventory
-from cpuplan.write.inventory import Update
+from cpuplan.write.inventory import known as inventory
+from cpuplan.write.inventory.update import Update
+from cpuplan.write.inventory.update import update as update_inventory
 from tests.machines import trees
 
 NIC = DeviceFacts("0000:18:00.0", 0x020000, "0x8086", "0x1592", 0, driver="ice")
@@ -29,7 +31,7 @@ def run(folder: Path, machines: dict[str, Machine], cluster: str | None = "lab")
     )
     known, problems = inventory.read(folder)
     assert not problems
-    update = inventory.update(known, documents.kinds_of(made), folder, "{kind}\n")
+    update = update_inventory(known, kinds_of(made), folder, "{kind}\n")
     assert not update.diagnostics
     for path, (_, text) in update.files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,5 +223,5 @@ def test_cpu_taken_offline(tmp_path: Path) -> None:
 def test_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "nodes-lab.yaml").write_text("# mine\n")
     made = Imported((Node("w0", server(), {}, "lab"),))
-    update = inventory.update([], documents.kinds_of(made), tmp_path)
+    update = update_inventory([], kinds_of(made), tmp_path)
     assert [diagnostic.code for diagnostic in update.diagnostics] == ["CP621"]

@@ -1,19 +1,15 @@
-"""The files that only the kubelet reads, as the key `kubelet` of a topology: what does not follow
-from its groups.
-"""
+"""The key `kubelet` of a topology: files that only the kubelet reads, where groups do not tell."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.emit import Flow
-from cpuplan.importers.base import KubeletFiles, Machine
+from cpuplan.importers.machine import KubeletFiles, Machine
 
 
 def kubelet_block(machine: Machine) -> dict[str, Any] | None:
-    """None where the files of `machine.kubelet` say nothing that the rest of the document does
-    not.
-    """
+    """None where the files say nothing that does not follow from the rest of the document."""
     files = machine.kubelet
     if files is None:
         return None
@@ -31,46 +27,35 @@ def kubelet_block(machine: Machine) -> dict[str, Any] | None:
 
 
 def _links(machine: Machine, files: KubeletFiles) -> list[Flow] | None:
-    """The NUMA nodes by links, where a link is not to a CPU of the node's list or the other way
-    round.
-    """
+    """The NUMA nodes by links; None where links and lists of CPUs agree."""
     links = files.numa_links
     listed = {node.id: node.cpus & machine.online for node in machine.numa_nodes}
     if links is None or all(links.get(node, EMPTY) == cpus for node, cpus in listed.items()):
         return None
-    return [
-        Flow({"id": node, "cpus": cpus.kernel_list()})
-        for node, cpus in sorted(links.items())
-        if cpus
-    ]
+    return [_group(node, links[node]) for node in sorted(links) if links[node]]
+
+
+def _group(number: int, cpus: CpuSet) -> Flow:
+    return Flow({"id": number, "cpus": cpus.kernel_list()})
 
 
 def _with_uncore_cache(machine: Machine) -> CpuSet:
-    """All CPUs where any has an uncore cache: reading stops at the first core whose caches cannot
-    be read.
-    """
+    """All CPUs where any has an uncore cache: the kubelet stops at the first unreadable core."""
     return machine.online if any(cache.level > 2 for cache in machine.caches) else EMPTY
 
 
 def _taken_as_unread(machine: Machine) -> CpuSet:
-    """CPUs whose caches a document tells as unread by leaving their ids out
-    (`fleet.kubelet_files.facts`).
-    """
+    """CPUs of caches without ids, which `fleet.kubelet_files.facts` takes for unreadable anyway."""
     if machine.architecture in ("x86_64", "s390x"):
         return EMPTY
-    return CpuSet(
-        cpu
-        for cache in machine.caches
-        if cache.level > 2 and cache.id is None
-        for cpu in cache.cpus
-    )
+    return union(cache.cpus for cache in machine.caches if cache.level > 2 and cache.id is None)
 
 
 def _documented_sockets(machine: Machine) -> int:
     labels = {max(label, -1) for label in machine.sockets.values()}
-    if not labels:
-        return 1
-    return len(labels | ({-1} if machine.sockets.keys() < set(machine.online) else set()))
+    if labels and machine.sockets.keys() < set(machine.online):
+        labels.add(-1)
+    return len(labels) or 1
 
 
 def _groups(labels: Mapping[int, int]) -> list[Flow] | None:
@@ -80,6 +65,4 @@ def _groups(labels: Mapping[int, int]) -> list[Flow] | None:
         cpus.setdefault(max(label, -1), []).append(cpu)
     if len(cpus) < 2:
         return None
-    return [
-        Flow({"id": label, "cpus": CpuSet(cpus[label]).kernel_list()}) for label in sorted(cpus)
-    ]
+    return [_group(label, CpuSet(cpus[label])) for label in sorted(cpus)]

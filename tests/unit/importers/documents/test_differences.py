@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers import documents
-from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
-from cpuplan.importers.differences import differences
+from cpuplan.importers.base import Imported, Node
+from cpuplan.importers.documents.differences import differences
+from cpuplan.importers.documents.kinds import kinds_of, unlike
+from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.tar import TarTree
 from tests.machines import trees
@@ -159,7 +160,7 @@ def test_unlike() -> None:
         "db-0": other,
     }
     imported = Imported(tuple(Node(name, machines[name], {}) for name in sorted(machines)))
-    assert list(documents.unlike(documents.kinds_of(imported))) == [
+    assert list(unlike(kinds_of(imported))) == [
         "worker-2 differs from worker-[0-1], worker-3: NUMA nodes 0-1 have 2Gi more memory each"
     ]
-    assert list(documents.unlike(documents.kinds_of(Imported(imported.nodes[:2])))) == []
+    assert list(unlike(kinds_of(Imported(imported.nodes[:2])))) == []

@@ -1,17 +1,16 @@
-"""Changing values of a YAML file and nothing else: comments, order, quotes, blank lines and
-indentation stay.
+"""Changing values of a YAML file and nothing else: comments, order, quotes and blanks stay.
 
 ruamel's round trip, which `fmt` uses, writes the whole file anew: it evens out indentation, joins
-lines, and loses the comment above the next item when an item of a list is removed. So the places of
-values are asked for, and their text is changed. The reader of `read.yaml` has taken the text
-before: there are no anchors, tags or doubled keys in it.
+lines, and loses the comment above the next item when an item of a list is removed. So the text is
+changed at the places of values. `read.yaml` has accepted the text before: it has no anchors, tags
+or doubled keys.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.emit import Flow, to_yaml
-from cpuplan.write.merge import align, plain
+from cpuplan.write.inventory.merge import align, plain
 
 
 class _UnusualError(Exception):
@@ -27,11 +26,10 @@ class _Entry(NamedTuple):
 
 
 def splice(text: str, number: int, old: Any, wanted: Any) -> str:
-    """`text` with its document `number` (from 0, empty ones not counted), whose data is `old`,
-    changed to `wanted`.
+    """`text` with its document `number` changed from `old` to `wanted`.
 
-    Lists of `wanted` have those items of `old` that they keep in the order of `old`; new values may
-    be Flow.
+    Documents count from 0 without empty ones. Items that a list of `wanted` keeps are in the order
+    of `old`; new values may be Flow.
     """
     if plain(wanted) == old:
         return text
@@ -71,55 +69,39 @@ class _Editor:
             self._change_mapping(node, old, data)
         elif isinstance(old, list) and isinstance(data, list | tuple) and old and data:
             self._change_list(node, old, list(data))
-        elif (
-            isinstance(old, dict | list)
-            or isinstance(data, dict | list | tuple)
-            or node.style in ("|", ">")
-        ):
-            raise _UnusualError
+        elif _is_one_line(node, old, data):
+            start, end = node.start_mark.index, node.end_mark.index
+            self._replaced.append((start, end, _inline(data, in_flow=in_flow)))
         else:
-            self._replaced.append(
-                (node.start_mark.index, node.end_mark.index, _inline(data, in_flow))
-            )
+            raise _UnusualError
 
     def _change_mapping(self, node: Any, old: dict[str, Any], wanted: dict[str, Any]) -> None:
         names = [key.value for key, _ in node.value]
-        entries = [
-            _Entry(
-                key.start_mark.index, max(_end(self._text, value), key.end_mark.index + 1), value
-            )
-            for key, value in node.value
-        ]
+        entries = []
+        for key, value in node.value:
+            end = max(_end(self._text, value), key.end_mark.index + 1)
+            entries.append(_Entry(key.start_mark.index, end, value))
         if node.flow_style:
-            texts = [
-                f"{_inline(name, True)}: {_inline(value, True)}" for name, value in wanted.items()
-            ]
+            texts = [f"{_in_flow(name)}: {_in_flow(value)}" for name, value in wanted.items()]
         else:
-            texts = [
-                _indented(to_yaml({name: value}), node.start_mark.column)
-                for name, value in wanted.items()
-            ]
+            column = node.start_mark.column
+            texts = [_block({name: value}, column) for name, value in wanted.items()]
         kept = [names.index(name) if name in names else None for name in wanted]
         pairs = [(old.get(name), value) for name, value in wanted.items()]
         self._change_entries(entries, kept, pairs, texts, in_flow=bool(node.flow_style))
 
     def _change_list(self, node: Any, old: list[Any], wanted: list[Any]) -> None:
-        starts = [
-            item.start_mark.index if node.flow_style else self._dash(node, item)
-            for item in node.value
-        ]
-        entries = [
-            _Entry(start, _end(self._text, item), item)
-            for start, item in zip(starts, node.value, strict=True)
-        ]
+        entries = []
+        for item in node.value:
+            start = item.start_mark.index if node.flow_style else self._dash(node, item)
+            entries.append(_Entry(start, _end(self._text, item), item))
         if node.flow_style:
-            texts = [_inline(value, True) for value in wanted]
+            texts = [_in_flow(value) for value in wanted]
         else:
-            texts = [_indented(to_yaml([value]), node.start_mark.column) for value in wanted]
+            texts = [_block([value], node.start_mark.column) for value in wanted]
         kept = align(old, wanted)
-        pairs = [
-            (None if at is None else old[at], value) for at, value in zip(kept, wanted, strict=True)
-        ]
+        before = [None if at is None else old[at] for at in kept]
+        pairs = list(zip(before, wanted, strict=True))
         self._change_entries(entries, kept, pairs, texts, in_flow=bool(node.flow_style))
 
     def _dash(self, node: Any, item: Any) -> int:
@@ -138,8 +120,9 @@ class _Editor:
         *,
         in_flow: bool,
     ) -> None:
-        """For each wanted value: which entry it is (`kept`), its old and new data, and its text as
-        a new entry.
+        """Change, remove and insert entries; `kept` has the entry of each wanted value, if any.
+
+        `pairs` are old and new data of the wanted values, `texts` what they are as new entries.
         """
         for at, (old, new), text in zip(kept, pairs, texts, strict=True):
             if at is None:
@@ -192,9 +175,7 @@ class _Editor:
         self._inserted[at] = self._inserted.get(at, "") + text
 
     def _on_own_line(self, entry: _Entry) -> bool:
-        """Whether only blanks are before it; the first key of a list's item stands behind a
-        dash.
-        """
+        """Whether only blanks are before it; the first key of a list's item is behind a dash."""
         return not self._text[self._line(entry.start) : entry.start].strip()
 
     def _line(self, at: int) -> int:
@@ -215,29 +196,40 @@ def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _end(text: str, node: Any) -> int:
-    """Where the text of a value ends. A block's own end mark is where the next thing begins, after
-    comments.
-    """
+    """Where the text of a value ends; the end mark of a block is behind comments after it."""
     if node.id == "scalar":
         end: int = node.end_mark.index
         return len(text[:end].rstrip()) if node.style in ("|", ">") else end
     if node.flow_style or not node.value:
         return int(node.end_mark.index)
     last = node.value[-1]
-    return (
-        max(_end(text, last[1]), last[0].end_mark.index + 1)
-        if isinstance(last, tuple)
-        else _end(text, last)
-    )
+    if not isinstance(last, tuple):
+        return _end(text, last)
+    key, value = last
+    return max(_end(text, value), int(key.end_mark.index) + 1)
 
 
-def _inline(value: Any, in_flow: bool) -> str:
+def _is_one_line(node: Any, old: Any, new: Any) -> bool:
+    """Whether a scalar, and not one in a block, becomes another scalar."""
+    if isinstance(old, dict | list) or isinstance(new, dict | list | tuple):
+        return False
+    return node.style not in ("|", ">")
+
+
+def _inline(value: Any, *, in_flow: bool) -> str:
     """A value on one line; between brackets, more must be quoted."""
     data = plain(value)
     if in_flow or isinstance(data, dict | list) or (isinstance(data, str) and "\n" in data):
-        return to_yaml(Flow([data])).strip()[1:-1]
+        return _in_flow(data)
     return to_yaml([data]).strip().removeprefix("- ")
 
 
-def _indented(block: str, column: int) -> str:
-    return "".join(f"{' ' * column}{line}\n" if line else "\n" for line in block.split("\n")[:-1])
+def _in_flow(value: Any) -> str:
+    """A value between brackets."""
+    return to_yaml(Flow([plain(value)])).strip()[1:-1]
+
+
+def _block(value: Any, column: int) -> str:
+    """An entry as lines of its own."""
+    lines = to_yaml(value).split("\n")[:-1]
+    return "".join(f"{' ' * column}{line}\n" if line else "\n" for line in lines)

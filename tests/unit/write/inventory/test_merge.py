@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.emit import Flow
-from cpuplan.write.merge import align, merge_hardware, plain, same_facts
+from cpuplan.write.inventory.hardware import merge_hardware, same_facts
+from cpuplan.write.inventory.merge import align, plain
 
 CORES: list[Any] = [{"threads": ["0-3", "4-7"]}]
 NIC = {"address": "0000:18:00.0", "class": "network", "numaNode": 0}

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Tree
 from cpuplan.importers.trees.archive import too_large
+from cpuplan.importers.trees.tree import Tree
 
 #: Bytes of one file: the list of 8,192 CPUs of which every second is named has 20 KiB, their mask
 #: has 2.

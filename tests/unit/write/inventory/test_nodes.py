@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.write.merge import plain
-from cpuplan.write.merge_nodes import Wanted, merge_nodes
+from cpuplan.write.inventory.merge import plain
+from cpuplan.write.inventory.nodes import Wanted, merge_nodes
 
 GOLD, SILVER = Wanted("gold", {}), Wanted("silver", {})
 

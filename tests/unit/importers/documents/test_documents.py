@@ -5,11 +5,11 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.fleet import hardware, problem
 from cpuplan.importers import documents
-from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
-from cpuplan.importers.layout import sequence
+from cpuplan.importers.base import Imported, Node
+from cpuplan.importers.documents.cores import sequence
+from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.tar import TarTree
-from cpuplan.model.document import expand_names
 from cpuplan.read import documents as read_documents
 from cpuplan.read import yaml
 from tests.machines import trees
@@ -193,28 +193,6 @@ def test_unlike_cores() -> None:
         {"type": "performance", "threads": ["0-2", "4-6"], "ids": ["0,2,4", "1,3,5"]},
         {"type": "efficient", "threads": ["3"], "ids": ["9"]},
     ]
-
-
-@pytest.mark.parametrize(
-    ("names", "folded"),
-    [
-        (["w1", "w0", "w2"], ["w[0-2]"]),
-        (["w08", "w09", "w10"], ["w[08-10]"]),
-        (["w9", "w10"], ["w[9-10]"]),
-        (["w1", "w01"], ["w1", "w01"]),
-        (["w1", "w3"], ["w1", "w3"]),
-        (["a1.lab", "a2.lab", "a2.farm"], ["a2.farm", "a[1-2].lab"]),
-        (
-            ["ip-10-0-1-5.ec2.internal", "ip-10-0-1-6.ec2.internal"],
-            ["ip-10-0-1-[5-6].ec2.internal"],
-        ),
-        (["rack1-node-a", "rack2-node-a"], ["rack[1-2]-node-a"]),
-        (["master", "worker"], ["master", "worker"]),
-    ],
-)
-def test_fold_names(names: list[str], folded: list[str]) -> None:
-    assert documents.fold_names(names) == folded
-    assert sorted(name for pattern in folded for name in expand_names(pattern)) == sorted(names)
 
 
 def test_sequence() -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.importers.numbering import Counts, UntoldError, groups
+from cpuplan.importers.lscpu.numbering import Counts, UntoldError, groups
 
 
 class Given(NamedTuple):

@@ -1,0 +1,26 @@
+"""What was imported as documents: Hardware for each kind of machine, Nodes for each cluster."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuplan.importers.base import Imported
+from cpuplan.importers.documents.kinds import Kind, kinds_of
+from cpuplan.importers.documents.nodes import nodes_documents
+from cpuplan.importers.documents.texts import document, texts_of
+
+
+def hardware_documents(imported: Imported) -> list[dict[str, Any]]:
+    """Hardware documents, then Nodes documents, each by name; equal machines share a document."""
+    return documents_of(kinds_of(imported))
+
+
+def documents_of(kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
+    """The documents of the kinds of machines and their nodes; see `hardware_documents`."""
+    hardware = [document("Hardware", name, kinds[name].spec) for name in sorted(kinds)]
+    nodes = [(node, name) for name, kind in kinds.items() for node in kind.nodes]
+    return hardware + nodes_documents(sorted(nodes, key=lambda pair: pair[0].name))
+
+
+def render(imported: Imported, header: str = "") -> dict[str, str]:
+    """YAML text by file name. In `header`, {kind} becomes `hardware` or `nodes`."""
+    return texts_of(hardware_documents(imported), header)

@@ -1,0 +1,80 @@
+"""Nodes documents: one for each cluster, with its nodes and the names of their hardware."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from cpuplan import naming
+from cpuplan.emit import Flow
+from cpuplan.importers.base import Node
+from cpuplan.importers.documents.texts import document
+from cpuplan.text import counted
+
+#: The cluster of nodes whose source does not name one.
+DEFAULT_CLUSTER = "default"
+
+#: A node, and the name of its hardware.
+_Placed = tuple[Node, str]
+_Labels = tuple[tuple[str, str], ...]
+
+
+def nodes_documents(nodes: Iterable[_Placed]) -> list[dict[str, Any]]:
+    """A Nodes document for each cluster."""
+    clusters: dict[str, list[_Placed]] = {}
+    for node, hardware in nodes:
+        clusters.setdefault(cluster_of(node), []).append((node, hardware))
+    return [
+        document("Nodes", cluster, _nodes_spec(cluster, clusters[cluster]))
+        for cluster in sorted(clusters)
+    ]
+
+
+def cluster_of(node: Node) -> str:
+    """The name of a node's cluster, as documents have it."""
+    name = node.cluster or DEFAULT_CLUSTER
+    return naming.name_from(name, DEFAULT_CLUSTER, naming.LONGEST_LABEL, dots=False)
+
+
+def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
+    """A sentence for each cluster that no option named: where its name is from, how to change it."""
+    counts: dict[tuple[str, str], int] = {}
+    for node in nodes:
+        source = node.cluster_from if node.cluster is not None else "nothing"
+        if source:
+            key = cluster_of(node), source
+            counts[key] = counts.get(key, 0) + 1
+    for (cluster, source), count in counts.items():
+        why = "nothing tells its name" if source == "nothing" else f"so named after {source}"
+        yield (
+            f"cluster {cluster} ({counted(count, 'node')}): {why}; "
+            "--cluster NAME gives it another name"
+        )
+
+
+def _nodes_spec(cluster: str, nodes: list[_Placed]) -> dict[str, Any]:
+    """The spec of a Nodes document; what all nodes share is written once."""
+    first_hardware = nodes[0][1]
+    share_hardware = all(hardware == first_hardware for _, hardware in nodes)
+    shared_labels = dict(set.intersection(*(set(node.labels.items()) for node, _ in nodes)))
+    groups: dict[tuple[str, _Labels], list[str]] = {}
+    for node, hardware in nodes:
+        own = {key: value for key, value in node.labels.items() if key not in shared_labels}
+        groups.setdefault((hardware, tuple(sorted(own.items()))), []).append(node.name)
+    entries: list[dict[str, Any] | Flow] = []
+    for (hardware, labels), names in groups.items():
+        facts = {} if share_hardware else {"hardware": hardware}
+        entries += _entries(names, facts, labels)
+    spec: dict[str, Any] = {"cluster": cluster}
+    if share_hardware:
+        spec["hardware"] = first_hardware
+    if shared_labels:
+        spec["labels"] = dict(sorted(shared_labels.items()))
+    return {**spec, "nodes": entries}
+
+
+def _entries(
+    names: Iterable[str], facts: dict[str, str], labels: _Labels
+) -> Iterator[dict[str, Any] | Flow]:
+    """Entries for nodes that are alike: numbered names become ranges, short ones take one line."""
+    for name in naming.fold_names(names):
+        entry = {"name": name, **facts}
+        yield {**entry, "labels": dict(labels)} if labels else Flow(entry)

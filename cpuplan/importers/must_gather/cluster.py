@@ -1,0 +1,64 @@
+"""The objects of a must-gather that describe its cluster."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers import data
+from cpuplan.importers.base import NodeObject
+from cpuplan.importers.must_gather.images import NODES
+from cpuplan.importers.objects import node_object
+from cpuplan.importers.trees.folder import FolderTree
+
+INFRASTRUCTURES = (
+    "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
+    "cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
+)
+#: The cluster's name is the first label of its domain.
+_API_SERVER = re.compile(r"https://api\.([^.:/]{1,253})\.")
+
+
+def cluster_name(tree: FolderTree) -> tuple[str | None, str]:
+    """The name by the address of the API server, else by the infrastructure; and its source."""
+    for path in INFRASTRUCTURES:
+        found = load(tree, path)
+        objects = data.items(found.get("items")) or [found]
+        status = data.mapping(objects[0].get("status"))
+        url, name = status.get("apiServerURL"), status.get("infrastructureName")
+        source = "the Infrastructure object"
+        match = _API_SERVER.match(url) if isinstance(url, str) else None
+        if match:
+            name, source = match[1], f"the API server's address {url}"
+        if isinstance(name, str) and name:
+            return name.lower(), source
+    return None, ""
+
+
+def node_objects(
+    tree: FolderTree, cluster: str | None, diagnostics: list[Diagnostic]
+) -> Iterator[NodeObject]:
+    """The Node objects; what is wrong with a file goes to `diagnostics`."""
+    for name in tree.names(NODES):
+        if name.endswith(".yaml"):
+            node = node_object.read(load(tree, f"{NODES}/{name}", diagnostics), cluster)
+            if node:
+                yield node
+
+
+def load(
+    tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = None
+) -> dict[str, Any]:
+    """The object in a YAML file; {} if it is missing or damaged."""
+    text = tree.read(path)
+    if text is None:
+        return {}
+    try:
+        documents = data.parse(text)
+    except data.DataError as error:
+        if diagnostics is not None:
+            place = f"{tree.name}/{path}"
+            shown = data.clip(text)
+            diagnostics.append(diagnose("CP125", path=place, text=shown, problem=str(error)))
+        return {}
+    return data.mapping(documents[0] if documents else None)

@@ -1,0 +1,134 @@
+"""What an import changes in the files of an inventory, and which files are new."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.files import Unreadable, read_regular
+from cpuplan.importers import documents
+from cpuplan.importers.documents.kinds import Kind
+from cpuplan.importers.documents.nodes import derived_clusters, nodes_documents
+from cpuplan.importers.documents.texts import document, texts_of
+from cpuplan.read import yaml
+from cpuplan.read.files import refusal
+from cpuplan.write.inventory.hardware import merge_hardware
+from cpuplan.write.inventory.known import Known, Place, in_known_clusters, place_of, users
+from cpuplan.write.inventory.matching import Matches, match
+from cpuplan.write.inventory.merge import plain
+from cpuplan.write.inventory.nodes import Wanted, merge_nodes
+from cpuplan.write.inventory.notes import notes
+from cpuplan.write.inventory.splice import splice
+
+Kinds: TypeAlias = Mapping[str, Kind]
+#: Files before (None: new) and after.
+Files: TypeAlias = dict[Path, tuple[str | None, str]]
+#: A document, and its new spec.
+_Change: TypeAlias = tuple[Known, dict[str, Any]]
+
+_HINT = "rename that file, or choose another folder with -o"
+
+
+class Update(NamedTuple):
+    """What an import makes of an inventory, and sentences on what it leaves."""
+
+    files: Files
+    notes: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> Update:
+    """Put what was imported into the `known` documents; what is new goes to files in `folder`."""
+    kinds = {
+        name: kind._replace(nodes=in_known_clusters(kind.nodes, known))
+        for name, kind in kinds.items()
+    }
+    matches = match(known, kinds, _places(kinds))
+    placed = [(node, matches.names[name]) for name, kind in kinds.items() for node in kind.nodes]
+    placed.sort(key=lambda pair: pair[0].name)
+    wanted = {
+        place_of(node): Wanted(hardware, dict(sorted(node.labels.items())))
+        for node, hardware in placed
+    }
+    changes = [*_hardware(known, kinds, matches), *_nodes(known, wanted)]
+    clusters = {document.cluster for document in known if document.kind == "Nodes"}
+    fresh = [
+        document("Hardware", matches.names[name], kinds[name].spec)
+        for name in sorted(kinds)
+        if name not in matches.documents
+    ]
+    fresh += nodes_documents(pair for pair in placed if place_of(pair[0])[0] not in clusters)
+    files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
+    diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
+    sentences = (
+        *derived_clusters(node for node, _ in placed),
+        *notes(known, kinds, matches, wanted),
+    )
+    return Update({**files, **_edited(changes)}, sentences, tuple(diagnostics))
+
+
+def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
+    """Files in `folder` with nothing but what was imported."""
+    files: Files = {}
+    for name, text in texts_of(documents.documents_of(kinds), header).items():
+        path = folder / name
+        before = _text(path) if os.path.isfile(path) else None
+        if before != text:
+            files[path] = before, text
+    nodes = [node for kind in kinds.values() for node in kind.nodes]
+    return Update(files, tuple(derived_clusters(nodes)))
+
+
+def _places(kinds: Kinds) -> set[Place]:
+    return {place_of(node) for kind in kinds.values() for node in kind.nodes}
+
+
+def _hardware(known: Collection[Known], kinds: Kinds, matches: Matches) -> Iterator[_Change]:
+    """The Hardware documents; one that other nodes have too has the same facts, and stays."""
+    read_nodes = _places(kinds)
+    of_hardware = users(known)
+    for name, existing in matches.documents.items():
+        if of_hardware.get(existing.name, set()) <= read_nodes:
+            kind = kinds[name]
+            complete = kind.machine.kubelet is not None
+            yield existing, merge_hardware(existing.spec, kind.spec, complete=complete)
+
+
+def _nodes(known: Iterable[Known], wanted: Mapping[Place, Wanted]) -> Iterator[_Change]:
+    """The Nodes documents; nodes that are in none come into the first of their cluster."""
+    own = [existing for existing in known if existing.kind == "Nodes"]
+    placed = {(existing.cluster, name) for existing in own for name in existing.node_names}
+    seen: set[str] = set()
+    for existing in own:
+        cluster = existing.cluster
+        facts = {name: value for (where, name), value in wanted.items() if where == cluster}
+        new = [name for name in facts if (cluster, name) not in placed]
+        yield existing, merge_nodes(existing.spec, facts, [] if cluster in seen else new)
+        seen.add(cluster)
+
+
+def _edited(changes: Iterable[_Change]) -> Files:
+    """The files of changed documents, by path; those that stay as they are left out."""
+    files: dict[Path, tuple[str, str]] = {}
+    for existing, spec in changes:
+        if plain(spec) == existing.spec:
+            continue
+        path = existing.path
+        if path not in files:
+            files[path] = (_text(path),) * 2
+        before, text = files[path]
+        data = {**existing.data, "spec": spec}
+        text = splice(text, existing.number, existing.data, data)
+        sources, problems = yaml.parse(str(path), text)
+        if problems or sources[existing.number].data != plain(data):
+            raise RuntimeError(f"{path} was not edited as it should be")
+        files[path] = before, text
+    return {path: files[path] for path in sorted(files)}
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_regular(path).decode("utf-8-sig", errors="replace")
+    except Unreadable as error:
+        raise CpuplanError([refusal(str(path), error)]) from None
