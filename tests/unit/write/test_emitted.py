@@ -186,7 +186,8 @@ def test_what_a_machine_config_carries_is_read_too(monkeypatch: pytest.MonkeyPat
     from cpuplan.components import crio
 
     monkeypatch.setattr(crio, "MIN_GOMAXPROCS", "four")
-    found = emitted.check(tree(OURS["mco"]))
+    pinned = plan(regular(cores=8), shared="2", target={"cpuPartitioning": True}, spec=FULL)
+    found = emitted.check(tree(pinned))
     assert any("/etc/crio/crio.conf.d/99-runtimes.conf" in one.message for one in found)
 
 
