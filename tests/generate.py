@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from tests import named_cases
+from tests.pages import defaults, diagnostics, reference
 from tests.projects import REPOSITORY
 from tests.rejected_cases import cases, outcome
 
@@ -18,12 +19,11 @@ def generated() -> dict[str, str]:
     from cpuplan.emit import to_json
     from cpuplan.read.documents import KINDS
     from cpuplan.read.schema import schema
-    from cpuplan.render import codes, defaults, reference
 
     texts = {f"schemas/{kind.lower()}.schema.json": to_json(schema(kind)) for kind in KINDS}
-    texts["docs/diagnostics.md"] = codes.reference()
-    texts["docs/reference.md"] = reference.reference({kind: schema(kind) for kind in KINDS})
-    texts["docs/defaults.md"] = defaults.reference()
+    texts["docs/diagnostics.md"] = diagnostics.page()
+    texts["docs/reference.md"] = reference.page({kind: schema(kind) for kind in KINDS})
+    texts["docs/defaults.md"] = defaults.page()
     return texts
 
 

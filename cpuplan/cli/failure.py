@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from cpuplan.cli.options import FORMATS, Settings
+from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.render.diagnostics import FORMATS
 
 #: What a system refuses of a file, whoever asks: rights, room, disks, how many files are open at
 #: once.

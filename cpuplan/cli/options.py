@@ -7,9 +7,6 @@ from typing import Any
 
 import click
 
-#: Of what is found; what each is for: `render.formats`.
-FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "gitlab")
-
 
 class Settings:
     """What was said on the command line beside the command's own words."""

@@ -11,6 +11,7 @@ import click
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.render.diagnostics import FORMATS
 
 if TYPE_CHECKING:
     from cpuplan.pipeline import Project
@@ -51,7 +52,7 @@ def format_option(command: Command) -> Command:
     return click.option(
         "--format",
         "output_format",
-        type=click.Choice(options.FORMATS),
+        type=click.Choice(FORMATS),
         default="text",
         callback=options.keep,
         help="Format of the findings; all formats except text go to standard output.",

@@ -10,10 +10,9 @@ from cpuplan.cli.folders import Names
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.files import Unreadable, read_regular
-from cpuplan.render import formats
-from cpuplan.render.formats import text
-from cpuplan.render.formats.report import Report, ordered
-from cpuplan.render.grouping import grouped
+from cpuplan.render.diagnostics import notice, render, text
+from cpuplan.render.diagnostics.grouping import grouped
+from cpuplan.render.diagnostics.report import Report, ordered
 
 
 class Reporter:
@@ -62,12 +61,12 @@ class Reporter:
         """For a program, or a file."""
         if output_format == "text":
             return text.render(self.report, read_lines=self._lines)
-        return formats.render(output_format, self.report)
+        return render(output_format, self.report)
 
     def notices(self, output_format: str) -> list[str]:
         """What whoever reads the format will not be shown."""
         report = self.report
-        found = [formats.notice(output_format, report)]
+        found = [notice(output_format, report)]
         if report.elsewhere:
             found.append(f"{report.elsewhere} more, excluded by --cluster or --node")
         return [text for text in found if text]

@@ -22,9 +22,9 @@ from cpuplan.importers import documents, formats
 from cpuplan.profiles import reader as openshift_profiles
 from cpuplan.read import documents as read_documents
 from cpuplan.read import yaml
-from cpuplan.render import formats as report_formats
-from cpuplan.render.formats import text as text_format
-from cpuplan.render.formats.report import Report, ordered
+from cpuplan.render import diagnostics as report_formats
+from cpuplan.render.diagnostics import text as text_format
+from cpuplan.render.diagnostics.report import Report, ordered
 from tests.fuzz import commands, seeds
 from tests.fuzz.mutation import disturbed
 from tests.machines import trees

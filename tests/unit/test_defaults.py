@@ -12,11 +12,13 @@ from cpuplan.backends import kubernetes, openshift
 from cpuplan.components import crio, kernel, kubelet, kubelet_checks, memory
 from cpuplan.model.pools import DefaultName
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.render import defaults as render
-from cpuplan.render.explain import explain_default, explain_setting
+from cpuplan.render.explain.defaults import rows_of
+from cpuplan.render.explain.entries import explain_default
+from cpuplan.render.explain.node import explain_setting
 from cpuplan.setting import Setting, Value
 from tests import named_cases
 from tests.machines.plans import no_position, plan, regular
+from tests.pages import defaults as defaults_page
 from tests.unit.components.test_components import PLANS
 
 KUBERNETES: dict[str, Any] = {"platform": "kubernetes", "version": "1.36"}
@@ -160,11 +162,11 @@ def default_settings() -> Iterator[tuple[ConfiguredPlan, Setting]]:
 
 
 def test_every_default_is_listed_with_its_reason() -> None:
-    page = render.reference()
+    page = defaults_page.page()
     found = 0
     for node, setting in default_settings():
         platform = node.node_class.target.platform
-        rows = render.rows_of(setting)
+        rows = rows_of(setting)
         texts = {reason.text for reason in setting.reasons if reason.origin == "default"}
         assert {row.reason for row in rows} == texts, setting
         assert all(platform in row.on for row in rows), (platform, setting)
@@ -202,7 +204,7 @@ def test_no_can_be_said_of_each(name: str) -> None:
     own = {
         (setting.component, setting.key)
         for setting in whole.settings
-        if name in {row.name for row in render.rows_of(setting)}
+        if name in {row.name for row in rows_of(setting)}
     }
     if name == "tuned":
         own = {("tuned", key) for key in before["tuned"]} | {("kernel", "tuned.non_isolcpus")}

@@ -50,7 +50,7 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
 
 def _explain_code(code: str) -> int:
     from cpuplan.codes import CODES
-    from cpuplan.render.explain import explain_code
+    from cpuplan.render.explain.entries import explain_code
 
     if code not in CODES:
         raise click.UsageError(f"unknown code {code}; docs/diagnostics.md lists all codes")
@@ -72,7 +72,7 @@ def _explain_rule(name: str) -> int:
         raise click.UsageError(
             "missing CPU, pool or setting; give it after the node, as in cpuplan explain worker-3 17"
         )
-    from cpuplan.render.explain import explain_default, explain_rule
+    from cpuplan.render.explain.entries import explain_default, explain_rule
 
     if name in (*EXPERT_RULES, *FIXED_RULES, *GOALS):
         echo(explain_rule(name), nl=False)
@@ -98,7 +98,7 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
 def _cpu(
     found: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
 ) -> "Iterator[str]":
-    from cpuplan.render.explain import explain_cpu
+    from cpuplan.render.explain.node import explain_cpu
     from cpuplan.setting import names_cpu
     from cpuplan.solve import alternatives
 
@@ -145,7 +145,7 @@ def _is_meant(what: str, key: str) -> bool:
 def _not_set(found: "ConfiguredPlan", what: str) -> str:
     """How to have a setting that is a default elsewhere; empty for what is none."""
     from cpuplan.defaults import DEFAULTS
-    from cpuplan.render.defaults import wish
+    from cpuplan.render.explain.defaults import on_switch
 
     platform = found.node_class.target.platform
     for row in DEFAULTS:
@@ -155,9 +155,7 @@ def _not_set(found: "ConfiguredPlan", what: str) -> str:
             for key in (each, each.partition(" ")[2])
         )
         if what in keys and platform not in row.on and platform in row.possible:
-            return (
-                f"it is not set, because it is not a default of {platform}; to set it: {wish(row)}"
-            )
+            return f"it is not set, because it is not a default of {platform}; to set it: {on_switch(row)}"
     return ""
 
 
@@ -170,7 +168,7 @@ def _pool(
     *,
     only_why: bool,
 ) -> str:
-    from cpuplan.render.explain import explain_pool
+    from cpuplan.render.explain.node import explain_pool
     from cpuplan.setting import cpu_sets
     from cpuplan.solve import alternatives
 
@@ -187,7 +185,7 @@ def _pool(
 def _setting(
     found: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
 ) -> str:
-    from cpuplan.render.explain import explain_setting
+    from cpuplan.render.explain.node import explain_setting
     from cpuplan.setting import cpu_sets
     from cpuplan.solve import alternatives
 

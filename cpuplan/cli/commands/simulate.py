@@ -313,7 +313,7 @@ def _print_json(
     from cpuplan.emit import to_json
     from cpuplan.printable import printable_values
     from cpuplan.render import admission
-    from cpuplan.render.formats.report import findings
+    from cpuplan.render.diagnostics.report import findings
 
     data: dict[str, Any] = admission.to_data(found, answers, one_by_one=settings().verbose)
     data["diagnostics"] = findings(Reporter(settings(), diagnostics).report)

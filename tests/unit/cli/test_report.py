@@ -13,7 +13,7 @@ import pytest
 
 from cpuplan.cli.folders import Names, find_project
 from cpuplan.cli.main import COMMANDS, cli, run
-from cpuplan.cli.options import FORMATS
+from cpuplan.render.diagnostics import FORMATS
 from tests import arrange
 from tests.projects import make_project, plain_environment, run_in
 from tests.rejected_cases import cases

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.cli.options import FORMATS
+from cpuplan.render.diagnostics import FORMATS
 from tests.projects import make_project, plain_environment, run_in
 
 Capture = pytest.CaptureFixture[str]

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.cli.options import FORMATS
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.emit import to_json, to_yaml
@@ -19,10 +18,11 @@ from cpuplan.fleet import hardware
 from cpuplan.model.inventory import Device, HardwareSpec
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.printable import printable, printable_lines
-from cpuplan.render import formats
+from cpuplan.render import diagnostics
 from cpuplan.render.ansi import STYLES, on_terminal, paint
-from cpuplan.render.formats import text as text_format
-from cpuplan.render.formats.report import Report, ordered
+from cpuplan.render.diagnostics import FORMATS
+from cpuplan.render.diagnostics import text as text_format
+from cpuplan.render.diagnostics.report import Report, ordered
 from cpuplan.render.map.hardware import hardware_map
 from cpuplan.render.map.planmap import plan_map
 from cpuplan.render.map.show import draw
@@ -128,12 +128,12 @@ def test_diagnostics_are_printable_in_every_format(text: str, path: str) -> None
         text_format.render(report, colour=True, read_lines=lambda _: [text]), colour=True
     )
     assert not RAW.search(uncoloured(coloured))
-    for name in formats.FORMATS:
-        made = formats.render(name, report)
+    for name in FORMATS:
+        made = diagnostics.render(name, report)
         assert not RAW.search(made)
         if name in ("json", "sarif", "gitlab"):
             assert not any(map(RAW.search, strings(json.loads(made))))
-    ElementTree.fromstring(formats.render("junit", report))  # noqa: S314 - made here
+    ElementTree.fromstring(diagnostics.render("junit", report))  # noqa: S314 - made here
 
 
 @given(texts, texts)

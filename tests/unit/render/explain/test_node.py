@@ -1,26 +1,14 @@
-"""Why a CPU is where it is, and what a code means."""
-
-import re
+"""Why a CPU is where it is."""
 
 import pytest
 
-from cpuplan.codes import CODES, Code
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
-from cpuplan.render.codes import reference, wording
-from cpuplan.render.explain import (
-    explain_code,
-    explain_cpu,
-    explain_pool,
-    explain_rule,
-    explain_setting,
-)
+from cpuplan.render.explain.node import explain_cpu, explain_pool, explain_setting
 from cpuplan.setting import Setting, names_cpu
 from cpuplan.solve.alternatives import Alternative, Difference, Moves
 from cpuplan.source import Position
-
-from .plans import bare, hybrid, make_plan, regular
+from tests.unit.render.plans import bare, hybrid, make_plan, regular
 
 CORES = "Intent/ran-du:spec.pools.reserved.cores"
 PLAN = make_plan(
@@ -145,31 +133,6 @@ settings that contain it
     )
 
 
-@pytest.fixture
-def code(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A code of this test's own: the wording of the real ones is not its matter."""
-    about = "The second of two equal keys wins in some readers and the first in others, so both are refused by cpuplan."
-    monkeypatch.setitem(
-        CODES, "CP199", Code("same key", "key {key!r} is there twice", "keep one", about, "warning")
-    )
-    return "CP199"
-
-
-def test_explain_code(code: str) -> None:
-    assert (
-        explain_code(code.lower())
-        == """\
-CP199: same key
-
-warning[CP199]: key <key> is there twice
-  help: keep one
-
-The second of two equal keys wins in some readers and the first in others, so both are
-refused by cpuplan.
-"""
-    )
-
-
 ALTERNATIVES = (
     Alternative("shared not on NUMA node 0", (), (), (Reason("shared is CPUs 1,5", CORES),)),
     Alternative(
@@ -231,79 +194,4 @@ other CPUs, at best
     )
     assert (
         explain_setting(SETTINGS[3], "worker-3", locate) == "nosmt of kernel on worker-3 is set.\n"
-    )
-
-
-@pytest.mark.parametrize("name", [*EXPERT_RULES, *FIXED_RULES, *GOALS])
-def test_explain_rule(name: str) -> None:
-    sort, _, rest = explain_rule(name).partition(" ")
-    assert (sort, rest.partition(":")[0]) == ("goal" if name in GOALS else "rule", name)
-
-
-def test_explain_a_rule_that_is_off() -> None:
-    page = explain_rule("reserved-on-every-numa-node")
-    assert "It applies only if an intent has:" in page
-    assert "- {enable: reserved-on-every-numa-node, because: ...}" in page
-
-
-def test_explain_unknown_code() -> None:
-    with pytest.raises(KeyError):
-        explain_code("CP000")
-
-
-def test_wording() -> None:
-    assert wording("key {key!r} of {{a}} in {path}") == "key <key> of {a} in <path>"
-
-
-def test_reference_has_every_code_once_and_ascending() -> None:
-    assert re.findall(r"^### (CP\d{3})$", reference(), re.MULTILINE) == sorted(CODES)
-
-
-def test_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    codes = {
-        "CP201": Code(
-            "no pool",
-            "{pool} is no pool",
-            "write one of {pools}",
-            "There are four pools.",
-            "warning",
-        ),
-        "CP102": Code("same key", "key {key!r} is there twice", "keep one", "Readers differ."),
-    }
-    monkeypatch.setattr("cpuplan.render.codes.CODES", codes)
-    assert (
-        reference()
-        == """\
-# Diagnostics
-
-Every message has a code, and a code never changes its meaning.
-
-`cpuplan explain CP102` prints an entry of this page. `<name>` stands for a value.
-
-## Reading
-
-### CP102
-
-**same key** (error)
-
-```text
-error[CP102]: key <key> is there twice
-  help: keep one
-```
-
-Readers differ.
-
-## Intents and inventories
-
-### CP201
-
-**no pool** (warning)
-
-```text
-warning[CP201]: <pool> is no pool
-  help: write one of <pools>
-```
-
-There are four pools.
-"""
     )

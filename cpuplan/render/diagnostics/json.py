@@ -1,7 +1,7 @@
 """JSON: one document, as `report.to_data` says."""
 
 from cpuplan.emit import to_json
-from cpuplan.render.formats.report import Report, to_data
+from cpuplan.render.diagnostics.report import Report, to_data
 
 
 def render(report: Report) -> str:

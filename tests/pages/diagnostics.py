@@ -1,10 +1,7 @@
-"""The documentation of diagnostic codes, made from their table: one page in Markdown, one code in
-the terminal.
-"""
-
-from string import Formatter
+"""docs/diagnostics.md: the table of diagnostic codes."""
 
 from cpuplan.codes import CODES, Code
+from cpuplan.render.explain.entries import wording
 
 STAGES = {
     "1": "Reading",
@@ -19,8 +16,8 @@ STAGES = {
 }
 
 
-def reference() -> str:
-    """docs/diagnostics.md: every code, ascending; the anchor of CP102 is `#cp102`."""
+def page() -> str:
+    """Every code, ascending; the anchor of CP102 is `#cp102`."""
     parts = [
         "# Diagnostics",
         "Every message has a code, and a code never changes its meaning.",
@@ -35,17 +32,8 @@ def reference() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def wording(template: str) -> str:
-    """A wording of the table with `<name>` in the place of `{name!r}`."""
-    return "".join(
-        f"{text}<{name}>" if name is not None else text
-        for text, name, _, _ in Formatter().parse(template)
-    )
-
-
 def _entry(code: str, entry: Code) -> str:
-    return (
-        f"### {code}\n\n**{entry.title}** ({entry.severity})\n\n"
-        f"```text\n{entry.severity}[{code}]: {wording(entry.message)}\n  help: {wording(entry.remedy)}\n```\n\n"
-        f"{entry.about}"
-    )
+    message = f"{entry.severity}[{code}]: {wording(entry.message)}"
+    text = f"{message}\n  help: {wording(entry.remedy)}"
+    head = f"### {code}\n\n**{entry.title}** ({entry.severity})"
+    return f"{head}\n\n```text\n{text}\n```\n\n{entry.about}"

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.printable import printable
-from cpuplan.render.formats.report import Report, message_of
+from cpuplan.render.diagnostics.report import Report, message_of
 
 
 def render(report: Report) -> str:

@@ -16,7 +16,7 @@ from cpuplan.codes import CODES
 from cpuplan.diagnostics import Diagnostic, Label, Severity
 from cpuplan.emit import to_json
 from cpuplan.printable import printable
-from cpuplan.render.formats.report import Report, fingerprints, message_of, summarize
+from cpuplan.render.diagnostics.report import Report, fingerprints, message_of, summarize
 from cpuplan.source import Position
 
 ROOT = "SRCROOT"

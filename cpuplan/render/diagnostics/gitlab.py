@@ -5,7 +5,7 @@
 from cpuplan.diagnostics import Severity
 from cpuplan.emit import to_json
 from cpuplan.printable import printable
-from cpuplan.render.formats.report import Report, fingerprints, message_of
+from cpuplan.render.diagnostics.report import Report, fingerprints, message_of
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
 

@@ -1,21 +1,17 @@
-"""Diagnostics as text, JSON, SARIF and in the formats of code hosts."""
+"""Diagnostics as text: places, source lines and markers."""
 
-import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from cpuplan import __version__
-from cpuplan.codes import CODES
-from cpuplan.diagnostics import Diagnostic, Label, Severity, diagnose
-from cpuplan.render import formats
-from cpuplan.render.formats import text as text_format
-from cpuplan.render.formats.report import Report, ordered
+from cpuplan.diagnostics import Diagnostic, Label, Severity
+from cpuplan.render.diagnostics import text as text_format
+from cpuplan.render.diagnostics.report import Report, ordered
 from cpuplan.source import Position
 
-RAN = "intents/ran.yaml"
+from .examples import RAN, TWICE
+
 FILES = {
     RAN: [
         "spec:",
@@ -52,19 +48,6 @@ def frame(position: Position, *labels: Label) -> list[str]:
     """Only the place and the source lines."""
     rows = text(Diagnostic("CP102", "m", "", position, "here", labels)).splitlines()
     return rows[1:-3]
-
-
-TWICE = diagnose(
-    "CP102",
-    Position(RAN, 6, 5, 11),
-    key="shared",
-    label="again here",
-    labels=[
-        Label(Position(RAN, 3, 5, 11), "first here"),
-        Label(Position("inventories/a.yaml", 1, 8, 10), "28 cores"),
-        Label(Position("gone.yaml", 3, 1, 2), "also here"),
-    ],
-)
 
 
 def test_text() -> None:
@@ -263,166 +246,3 @@ def test_twenty_of_a_code_are_shown() -> None:
     )
     assert shown.count("error[CP103]: number") == 20
     assert shown.endswith("\n\nerror[CP103]: and 30 more; -v shows them\n\n51 errors\n")
-
-
-def test_json() -> None:
-    report = Report(
-        ordered([TWICE._replace(labels=TWICE.labels[:1]), Diagnostic("CP109", "m", "")])
-    )
-    assert json.loads(formats.render("json", report)) == {
-        "version": 1,
-        "diagnostics": [
-            {
-                "code": "CP102",
-                "severity": "error",
-                "message": "key 'shared' appears twice in one mapping",
-                "remedy": "keep only one of them",
-                "file": RAN,
-                "line": 6,
-                "column": 5,
-                "endColumn": 11,
-                "field": "",
-                "label": "again here",
-                "labels": [
-                    {"file": RAN, "line": 3, "column": 5, "endColumn": 11, "message": "first here"}
-                ],
-                "classes": [],
-                "count": 1,
-                "fingerprint": "420400cd753f725dfe670957e97dfd4a",
-                "waived": None,
-                "docs": "cpuplan explain CP102",
-            },
-            {
-                "code": "CP109",
-                "severity": "error",
-                "message": "m",
-                "remedy": "",
-                "file": None,
-                "line": None,
-                "column": None,
-                "endColumn": None,
-                "field": "",
-                "label": "",
-                "labels": [],
-                "classes": [],
-                "count": 1,
-                "fingerprint": "268074f2ff99272c2885ae7be84d33ca",
-                "waived": None,
-                "docs": "cpuplan explain CP109",
-            },
-        ],
-        "summary": {"errors": 2, "warnings": 0, "notes": 0, "waived": 0, "elsewhere": 0},
-    }
-
-
-def sarif_run(*diagnostics: Diagnostic) -> Any:
-    log = json.loads(formats.render("sarif", Report(ordered(diagnostics))))
-    assert log.keys() == {"$schema", "version", "runs"}
-    assert log["version"] == "2.1.0"
-    return log["runs"][0]
-
-
-def test_sarif() -> None:
-    run = sarif_run(TWICE, Diagnostic("CP109", "m", "", severity=Severity.NOTE))
-    assert run["tool"]["driver"]["rules"][0] == {
-        "id": "CP102",
-        "name": "DuplicateKey",
-        "shortDescription": {"text": "duplicate key"},
-        "fullDescription": {"text": CODES["CP102"].about},
-        "help": {"text": f"{CODES['CP102'].about}\n\nMore: cpuplan explain CP102"},
-        "defaultConfiguration": {"level": "error"},
-    }
-    assert [rule["id"] for rule in run["tool"]["driver"].pop("rules")] == ["CP102", "CP109"]
-    assert run == {
-        "tool": {"driver": {"name": "cpuplan", "version": __version__}},
-        "invocations": [{"executionSuccessful": True}],
-        "originalUriBaseIds": {
-            "SRCROOT": {"description": {"text": "The top folder of the repository."}}
-        },
-        "columnKind": "unicodeCodePoints",
-        "results": [
-            {
-                "ruleId": "CP102",
-                "ruleIndex": 0,
-                "level": "error",
-                "message": {
-                    "text": "key 'shared' appears twice in one mapping\nhelp: keep only one of them"
-                },
-                "locations": [location(RAN, 6, 5, 11, "again here")],
-                "relatedLocations": [
-                    {"id": 1, **location(RAN, 3, 5, 11, "first here")},
-                    {"id": 2, **location("inventories/a.yaml", 1, 8, 10, "28 cores")},
-                    {"id": 3, **location("gone.yaml", 3, 1, 2, "also here")},
-                ],
-                "partialFingerprints": {"cpuplan/v2": "420400cd753f725dfe670957e97dfd4a"},
-            },
-            {
-                "ruleId": "CP109",
-                "ruleIndex": 1,
-                "level": "note",
-                "message": {"text": "m"},
-                "locations": [
-                    {
-                        "physicalLocation": {
-                            "artifactLocation": {"uri": ".", "uriBaseId": "SRCROOT"},
-                            "region": {"startLine": 1},
-                        }
-                    }
-                ],
-                "partialFingerprints": {"cpuplan/v2": "268074f2ff99272c2885ae7be84d33ca"},
-            },
-        ],
-    }
-
-
-def location(path: str, line: int, column: int, end: int, message: str) -> dict[str, Any]:
-    region = {"startLine": line, "startColumn": column, "endColumn": end}
-    return {
-        "physicalLocation": {
-            "artifactLocation": {"uri": path, "uriBaseId": "SRCROOT"},
-            "region": region,
-        },
-        "message": {"text": message},
-    }
-
-
-def test_sarif_without_findings() -> None:
-    assert sarif_run()["results"] == []
-
-
-@pytest.mark.parametrize(
-    ("path", "uri"),
-    [
-        ("intents/a b.yaml", "intents/a%20b.yaml"),
-        ("./x/../intents/ä.yaml", "intents/%C3%A4.yaml"),
-        ("a:b.yaml", "a%3Ab.yaml"),
-        ("/etc/a.yaml", "file:///etc/a.yaml"),
-    ],
-)
-def test_sarif_uri(path: str, uri: str) -> None:
-    place = sarif_run(Diagnostic("CP102", "m", "", Position(path, 1, 2)))["results"][0][
-        "locations"
-    ][0]
-    assert place == {
-        "physicalLocation": {
-            "artifactLocation": {"uri": uri}
-            if uri.startswith("file:")
-            else {"uri": uri, "uriBaseId": "SRCROOT"},
-            "region": {"startLine": 1, "startColumn": 2},
-        }
-    }
-
-
-def test_sarif_fingerprints_hold_when_lines_move_and_differ_otherwise() -> None:
-    def fingerprints(*places: tuple[str, int, str]) -> list[str]:
-        run = sarif_run(
-            *(
-                Diagnostic("CP102", message, "", Position(path, line, 1))
-                for path, line, message in places
-            )
-        )
-        return [result["partialFingerprints"]["cpuplan/v2"] for result in run["results"]]
-
-    before = fingerprints(("a", 1, "x"), ("a", 2, "x"), ("a", 3, "y"), ("b", 1, "x"))
-    assert fingerprints(("a", 11, "x"), ("a", 12, "x"), ("a", 13, "y"), ("b", 11, "x")) == before
-    assert len(set(before)) == 4

@@ -9,7 +9,7 @@ severity for a step.
 from cpuplan.codes import CODES
 from cpuplan.diagnostics import Diagnostic, Severity
 from cpuplan.printable import printable
-from cpuplan.render.formats.report import Report, message_of
+from cpuplan.render.diagnostics.report import Report, message_of
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 _WORST_FIRST = list(_COMMANDS)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.printable import printable
 from cpuplan.render.ansi import paint
-from cpuplan.render.formats.report import Report, summarize
-from cpuplan.render.frame import Mark, draw
+from cpuplan.render.diagnostics.frame import Mark, draw
+from cpuplan.render.diagnostics.report import Report, summarize
 from cpuplan.source import Position
 
 #: Diagnostics of one code that are shown as text: the hundredth says nothing that the first did

@@ -4,7 +4,7 @@ for one.
 
 import json
 
-from cpuplan.render.formats.report import Report, findings, summary_data
+from cpuplan.render.diagnostics.report import Report, findings, summary_data
 
 
 def render(report: Report) -> str:

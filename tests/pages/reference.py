@@ -1,4 +1,4 @@
-"""The reference of all documents, from their JSON Schemas: `docs/reference.md`."""
+"""docs/reference.md: every field of every document, from the JSON Schemas."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,8 +13,8 @@ Generated from the models by `python -m tests.generate`. A document has `apiVers
 """
 
 
-def reference(schemas: Mapping[str, Schema]) -> str:
-    """The Markdown page: a table for each mapping, in the order in which a reader meets them."""
+def page(schemas: Mapping[str, Schema]) -> str:
+    """A table for each mapping, in the order in which a reader meets them."""
     parts = [_HEAD]
     for kind, schema in schemas.items():
         spec = schema["properties"]["spec"]

@@ -1,13 +1,9 @@
-"""What cpuplan sets although no intent says so: `docs/defaults.md`, and what `explain` adds to a
-setting.
-"""
+"""docs/defaults.md: what cpuplan sets although no intent says so."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan import defaults
-from cpuplan.components.reasons import DEFAULT
-from cpuplan.defaults import Default
-from cpuplan.setting import Setting
+from cpuplan.defaults import DEFAULTS, Default
+from cpuplan.render.explain.defaults import off_switch, on_switch
 
 _HEAD = """# Defaults
 
@@ -50,62 +46,27 @@ false}`), which on Kubernetes add the annotation that CRI-O needs (unless `runti
 """
 
 
-def reference() -> str:
-    """The page: a table for each platform."""
-    return "\n".join(
-        [_HEAD, *_table("kubernetes", "Kubernetes"), *_table("openshift", "OpenShift")]
-    )
+def page() -> str:
+    """A table for each platform."""
+    tables = [*_tables("kubernetes", "Kubernetes"), *_tables("openshift", "OpenShift")]
+    return "\n".join([_HEAD, *tables])
 
 
-def _table(platform: str, title: str) -> Iterator[str]:
-    rows = [row for row in defaults.DEFAULTS if platform in row.on]
+def _tables(platform: str, title: str) -> Iterator[str]:
+    on = [row for row in DEFAULTS if platform in row.on]
+    off = [row for row in DEFAULTS if platform in row.possible and platform not in row.on]
     yield f"## {title}\n"
     yield "| name | settings | reason | to change it |"
-    yield "|---|---|---|---|"
-    for row in rows:
-        settings = "<br>".join(f"`{each}`" for each in row.shown)
-        yield f"| `{row.name}` | {settings} | {row.reason} | {_otherwise(row)} |"
-    yield ""
-    if others := [
-        row for row in defaults.DEFAULTS if platform not in row.on and platform in row.possible
-    ]:
+    yield from _rows(on, [f"`{off_switch(row)}`" for row in on])
+    if off:
         yield f"Off on {title} unless switched on:\n"
         yield "| name | setting | reason | to switch it on |"
-        yield "|---|---|---|---|"
-        for row in others:
-            settings = "<br>".join(f"`{each}`" for each in row.shown)
-            yield f"| `{row.name}` | {settings} | {row.reason} | {wish(row)} |"
-        yield ""
+        yield from _rows(off, map(on_switch, off))
 
 
-def _otherwise(row: Default) -> str:
-    return (
-        f"`{row.otherwise}`"
-        if row.otherwise
-        else f"`defaults: [{{disable: {row.name}, because: ...}}]`"
-    )
-
-
-def wish(row: Default) -> str:
-    """What an intent writes to have a default where it is none."""
-    if row.wish:
-        return f"`{row.wish}`"
-    also = ", or `workloadHints: {realTime: true}`" if row.real_time else ""
-    return f"`defaults: [{{enable: {row.name}, because: ...}}]`{also}"
-
-
-def rows_of(setting: Setting) -> list[Default]:
-    """The defaults that a setting comes from."""
-    texts = {reason.text for reason in setting.reasons if reason.origin == DEFAULT}
-    return [
-        row for row in defaults.of_setting(setting.component, setting.key) if row.reason in texts
-    ]
-
-
-def told(rows: Iterable[Default]) -> list[tuple[str, str]]:
-    """(name, how an intent says otherwise) of each default, once."""
-    found = (
-        (row.name, row.otherwise or f"defaults: [{{disable: {row.name}, because: ...}}]")
-        for row in rows
-    )
-    return list(dict.fromkeys(found))
+def _rows(rows: Sequence[Default], switches: Iterable[str]) -> Iterator[str]:
+    yield "|---|---|---|---|"
+    for row, switch in zip(rows, switches, strict=True):
+        settings = "<br>".join(f"`{setting}`" for setting in row.shown)
+        yield f"| `{row.name}` | {settings} | {row.reason} | {switch} |"
+    yield ""

@@ -1,0 +1,139 @@
+"""The reasons of a CPU, a pool or a setting, with the lines they come from, and what else could be."""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.model.topology import UNKNOWN, Topology
+from cpuplan.plan import NodePlan, Pool
+from cpuplan.render.explain import defaults
+from cpuplan.render.explain.rows import alternative_lines, because, table
+from cpuplan.render.map.machine import numa_title, type_words
+from cpuplan.setting import Setting, Value
+from cpuplan.solve.alternatives import Alternative
+from cpuplan.source import Locate
+from cpuplan.text import counted, joined
+
+
+def explain_cpu(
+    plan: NodePlan,
+    node: str,
+    cpu: int,
+    locate: Locate,
+    settings: Sequence[Setting] = (),
+    alternatives: Sequence[Alternative] = (),
+) -> str:
+    """What CPU `cpu` of `node` is, with every reason, and the `settings` that name it."""
+    topology = plan.topology
+    if cpu in topology.offline:
+        head = f"CPU {cpu} of {node} is offline: it is in no pool."
+        return f"{head}\nOffline CPUs: {topology.offline}\n"
+    if cpu not in topology.online:
+        return f"{node} has no CPU {cpu}: its CPUs are {topology.online}.\n"
+    pool = plan.pool_of(cpu)
+    pools = [pool] if pool else []
+    sets = [each for each in plan.sets if cpu in each.cpus]
+    inside = f", in {joined([each.name for each in sets])}" if sets else ""
+    facts = [("where", text) for text in _places(topology, cpu)]
+    if pool:
+        facts.append(("pool", f"{pool.name}, {_sized(pool)}"))
+        facts += [("set", f"{each.name}, {_sized(each)}") for each in sets]
+    reasons = [reason for each in (*pools, *sets) for reason in each.because]
+    lines = [f"CPU {cpu} of {node} is {pool.name if pool else 'in no pool'}{inside}."]
+    lines += ["", *table(facts), *because(reasons, locate), *_holding(settings)]
+    return _text([*lines, *alternative_lines(alternatives, locate)])
+
+
+def explain_pool(
+    plan: NodePlan,
+    node: str,
+    name: str,
+    locate: Locate,
+    settings: Sequence[Setting] = (),
+    alternatives: Sequence[Alternative] = (),
+) -> str:
+    """Which CPUs a pool, partition or QoS set of `node` has and where they are, and why."""
+    pool = plan.pool(name)
+    lines = [f"{name} of {node} has no CPU."]
+    if pool.cpus:
+        parts = list(_parts(plan.topology, pool.cpus))
+        lines = [f"{name} of {node} has {_sized(pool)}.", "", *table(parts)]
+    lines += [*because(pool.because, locate), *_holding(settings)]
+    return _text([*lines, *alternative_lines(alternatives, locate)])
+
+
+def explain_setting(
+    setting: Setting,
+    node: str,
+    locate: Locate,
+    names: Sequence[str] = (),
+    alternatives: Sequence[Alternative] = (),
+) -> str:
+    """A setting, the pools `names` that its CPUs are, and why."""
+    meaning = f" That is {joined(names)}." if names else ""
+    value = " is set" if setting.value is True else f" is {_value(setting.value)}"
+    lines = [f"{setting.key} of {setting.component} on {node}{value}.{meaning}"]
+    lines += because(setting.reasons, locate)
+    if rows := defaults.switches(defaults.rows_of(setting)):
+        lines += ["", defaults.HEADING, *table(rows)]
+    return _text([*lines, *alternative_lines(alternatives, locate)])
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _sized(pool: Pool) -> str:
+    return f"{counted(len(pool.cpus), 'CPU')}: {pool.cpus}"
+
+
+def _parts(topology: Topology, cpus: CpuSet) -> Iterator[tuple[str, str]]:
+    """Whole cores and threads, and the CPUs on each NUMA node."""
+    if topology.threads_per_core > 1:
+        whole = sum(siblings <= cpus for siblings in topology.cores.values())
+        split = len(topology.split_cores(cpus))
+        words = [counted(whole, "whole core")] if whole else []
+        words += [f"threads of {counted(split, 'shared core')}"] if split else []
+        yield "cores", joined(words)
+    for number, members in topology.numa_nodes.items():
+        if number != UNKNOWN and cpus & members:
+            yield "where", f"{numa_title(topology, number)}: {cpus & members}"
+
+
+def _places(topology: Topology, number: int) -> Iterator[str]:
+    """Where a CPU is, from its core outwards."""
+    cpu = topology[number]
+    siblings = topology.siblings(number)
+    core_type = f", {type_words(cpu.core_type)}" if cpu.core_type else ""
+    others = "no siblings" if len(siblings) == 1 else f"siblings {siblings}"
+    yield f"core {cpu.core}, {others}{core_type}"
+    if cpu.socket != UNKNOWN:
+        yield f"socket {cpu.socket}"
+    if cpu.numa_node != UNKNOWN:
+        yield numa_title(topology, cpu.numa_node)
+    if cpu.uncore_cache != UNKNOWN:
+        sharing = len(topology.uncore_caches[cpu.uncore_cache])
+        owners = f"shared by {sharing} CPUs" if sharing > 1 else "its own"
+        yield f"cache {cpu.uncore_cache}, {owners}"
+
+
+def _holding(settings: Sequence[Setting]) -> list[str]:
+    """The settings that name what is explained."""
+    by_key = sorted(settings, key=lambda setting: (setting.component, setting.key))
+    rows = [(setting.component, _assignment(setting)) for setting in by_key]
+    return ["", "settings that contain it", *table(rows)] if rows else []
+
+
+def _assignment(setting: Setting) -> str:
+    """`key = value`, or the key of a flag."""
+    return setting.key if setting.value is True else f"{setting.key} = {_value(setting.value)}"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        is_nested = any(isinstance(item, tuple) for item in value)
+        return (" and " if is_nested else ",").join(map(_value, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_value(item)}" for key, item in value.items())
+    return str(value)
