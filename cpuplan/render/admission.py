@@ -7,9 +7,9 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.plan import Pool
-from cpuplan.render.map.machine import Map
-from cpuplan.render.map.planmap import plan_map
-from cpuplan.render.overview import table
+from cpuplan.render.map.boxes import Map
+from cpuplan.render.map.plan import plan_map
+from cpuplan.render.tables import table
 from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Left, Outcome, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated

@@ -17,7 +17,7 @@ from cpuplan.fleet.lock import Locked
 from cpuplan.model.pools import GOAL_ORDER
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Documents
-from cpuplan.render import moves as render
+from cpuplan.render.changes import move_lines
 from cpuplan.solve import solver, statements
 from cpuplan.source import Position
 from tests.projects import make_project, run_in
@@ -43,7 +43,7 @@ def compiled(node: NodeClass, layout: dict[str, CpuSet]) -> tuple[dict[str, CpuS
     project = project_of(node, layout)
     plan, problems = pipeline.solve(project)
     assert not problems
-    found = render.lines(pipeline.moves(project, plan), project.locate)
+    found = move_lines(pipeline.moves(project, plan), project.locate)
     return {name: cpus for name, cpus in sets_of(plan.nodes[0]).items() if cpus}, list(found)
 
 
@@ -105,7 +105,7 @@ def test_solving_afresh_says_what_is_gained() -> None:
         node, parsed({"reserved": "0,8,16,24", "isolated": "1-7,9-15,17-23,25-31"})
     )
     plan, _ = pipeline.solve(project, resolve=True)
-    assert list(render.lines(pipeline.moves(project, plan), project.locate)) == [
+    assert list(move_lines(pipeline.moves(project, plan), project.locate)) == [
         "site/ran-icx: CPUs 1,17 move from isolated to reserved: reserved is on 1 NUMA node instead of 2",
         "site/ran-icx: CPUs 8,24 move from reserved to isolated: reserved is on 1 NUMA node instead of 2",
     ]

@@ -30,9 +30,9 @@ def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
 
     entries = catalog.read()
     if not names:
-        from cpuplan.render.overview import catalogue
+        from cpuplan.render.tables import models
 
-        echo(catalogue(entries), nl=False)
+        echo(models(entries), nl=False)
         return 0
     known = {document.name: document for document in entries}
     if wrong := [name for name in names if name not in known]:

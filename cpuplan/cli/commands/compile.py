@@ -136,9 +136,9 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
     found = changes.changes(project, compiled.plan) if project.lock or project.before else []
     if not (found or compiled.moves):
         return
-    from cpuplan.render import moves
+    from cpuplan.render.changes import change_lines, move_lines
 
-    for line in (*moves.lines(compiled.moves, project.locate), *moves.changes(found)):
+    for line in (*move_lines(compiled.moves, project.locate), *change_lines(found)):
         note(line)
 
 

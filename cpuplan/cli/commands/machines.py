@@ -11,8 +11,8 @@ from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.fleet import hardware
 from cpuplan.pipeline import Project
 from cpuplan.read.documents import Document, Documents
+from cpuplan.render.map.boxes import Map
 from cpuplan.render.map.hardware import hardware_map
-from cpuplan.render.map.machine import Map
 
 #: Before a name that is a node's too; as in the origins of reasons.
 PREFIX = "Hardware/"

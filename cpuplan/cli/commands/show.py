@@ -12,7 +12,7 @@ from cpuplan.cli.nodes import find_node, solve_plan
 from cpuplan.cli.output import echo, filter_options, narrow_to, screen_width, settings, use_colour
 
 if TYPE_CHECKING:
-    from cpuplan.render.map.machine import Map
+    from cpuplan.render.map.boxes import Map
 
 
 @click.command()
@@ -53,17 +53,15 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     if plan is None:
         return 1
     if name is None:
-        from cpuplan.render.overview import overview
+        from cpuplan.render.tables import classes
 
         scope = settings().scope
         echo(
-            overview(
-                [each for each in plan.nodes if scope is None or scope.wants(each.node_class)]
-            ),
+            classes([each for each in plan.nodes if scope is None or scope.wants(each.node_class)]),
             nl=False,
         )
         return 0
-    from cpuplan.render.map.planmap import plan_map
+    from cpuplan.render.map.plan import plan_map
 
     hardware = [document.name for document in project.documents.of_kind("Hardware")]
     of, node = find_node(plan, name, project, hardware)
@@ -76,15 +74,15 @@ def _print(maps: "list[Map]", svg: Path | None) -> int:
             raise click.UsageError(
                 f"--svg needs a single machine; give one of {', '.join(each.title for each in maps)}"
             )
-        from cpuplan.render.map.svg import draw_svg
+        from cpuplan.render.map.svg.draw import draw_svg
         from cpuplan.write.files import write_file
 
         write_file(svg, draw_svg(maps[0]))
         return 0
-    from cpuplan.render.map.show import draw
+    from cpuplan.render.map.terminal.draw import draw_text
 
     colour = use_colour()
     width = screen_width()
-    text = "\n".join(draw(each, colour=colour, width=width) for each in maps)
+    text = "\n".join(draw_text(each, colour=colour, width=width) for each in maps)
     echo(text, nl=False, colour=colour)
     return 0

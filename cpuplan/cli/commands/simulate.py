@@ -289,7 +289,7 @@ def _print(
 def _picture(project: "Project", found: "Result", svg: Path | None, *, colour: bool) -> str:
     """The node with its pods, for the terminal; with `svg` it is written there."""
     from cpuplan.render import admission
-    from cpuplan.render.map.show import draw
+    from cpuplan.render.map.terminal.draw import draw_text
 
     if len(found.nodes) != 1:
         raise click.UsageError("--svg needs a single node; give its name")
@@ -298,8 +298,8 @@ def _picture(project: "Project", found: "Result", svg: Path | None, *, colour: b
         node, admission.names(node.nodes), project.hardware_of(node.plan.node_class)
     )
     if not svg:
-        return draw(drawn, colour=colour, width=screen_width()) + "\n"
-    from cpuplan.render.map.svg import draw_svg
+        return draw_text(drawn, colour=colour, width=screen_width()) + "\n"
+    from cpuplan.render.map.svg.draw import draw_svg
     from cpuplan.write.files import write_file
 
     write_file(svg, draw_svg(drawn))

@@ -9,12 +9,12 @@ from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.model.topology import Topology
 from cpuplan.quantity import to_bytes
+from cpuplan.render.map.boxes import Box, Core, Group, Map, counts, memory_text, type_words
 from cpuplan.render.map.devices import device_lines
-from cpuplan.render.map.kubeletview import kubelet_notes
-from cpuplan.render.map.machine import Box, Core, Group, Map, counts, memory_text, type_words
+from cpuplan.render.map.kubelet import kubelet_notes
+from cpuplan.render.map.levels import Level, Part, cache_words, inner_levels, outer_levels
 from cpuplan.render.map.marks import Mark, kind_mark
 from cpuplan.render.map.memory import distance_notes, distance_table, memory_boxes
-from cpuplan.render.map.parts import Level, Part, cache_words, inner_levels, outer_levels
 from cpuplan.text import counted, joined
 
 #: Whose the threads of a core are.

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from cpuplan.model.topology import UNKNOWN, Topology
-from cpuplan.render.map.machine import Box, Table, memory_text
+from cpuplan.render.map.boxes import Box, Table, memory_text
 from cpuplan.text import counted
 
 #: More NUMA nodes than this make no table that people read.

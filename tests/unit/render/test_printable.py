@@ -24,14 +24,13 @@ from cpuplan.render.diagnostics import FORMATS
 from cpuplan.render.diagnostics import text as text_format
 from cpuplan.render.diagnostics.report import Report, ordered
 from cpuplan.render.map.hardware import hardware_map
-from cpuplan.render.map.planmap import plan_map
-from cpuplan.render.map.show import draw
-from cpuplan.render.map.svg import draw_svg
-from cpuplan.render.overview import table
+from cpuplan.render.map.plan import plan_map
+from cpuplan.render.map.svg.draw import draw_svg
+from cpuplan.render.map.terminal.draw import draw_text
+from cpuplan.render.tables import table
 from cpuplan.source import Position
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
-
-from .plans import make_plan, regular
+from tests.unit.render.plans import make_plan, regular
 
 #: What must never arrive raw: C0 and C1 controls, turns of direction, invisible marks, halves of
 #: characters.
@@ -96,9 +95,9 @@ def test_machines_are_drawn_as_text_and_xml(
     drawn = hardware_map(name, spec, topology)
     ElementTree.fromstring(draw_svg(drawn))  # noqa: S314 - made here
     assert not RAW.search(draw_svg(drawn))
-    plain = draw(drawn, colour=False)
+    plain = draw_text(drawn, colour=False)
     assert not RAW.search(plain)
-    assert uncoloured(draw(drawn, colour=True)) == plain
+    assert uncoloured(draw_text(drawn, colour=True)) == plain
     assert len({len(line) for line in plain.splitlines() if line.startswith(tuple("╔║╚┌│└"))}) == 1
 
 
@@ -109,8 +108,8 @@ def test_plans_are_drawn_as_text_and_xml(text: str) -> None:
     owned = NodePlan(plan.node_class, (odd, *plan.pools))
     drawn = plan_map(owned, text)
     ElementTree.fromstring(draw_svg(drawn))  # noqa: S314 - made here
-    assert not RAW.search(draw(drawn, colour=False))
-    assert uncoloured(draw(drawn, colour=True)) == draw(drawn, colour=False)
+    assert not RAW.search(draw_text(drawn, colour=False))
+    assert uncoloured(draw_text(drawn, colour=True)) == draw_text(drawn, colour=False)
 
 
 @given(texts, texts)

@@ -8,10 +8,10 @@ import pytest
 from cpuplan.fleet import catalog, hardware
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.read.documents import Document
+from cpuplan.render.map.boxes import Map
 from cpuplan.render.map.hardware import hardware_map
-from cpuplan.render.map.machine import Map
-from cpuplan.render.map.show import draw
-from cpuplan.render.map.svg import draw_svg
+from cpuplan.render.map.svg.draw import draw_svg
+from cpuplan.render.map.terminal.draw import draw_text
 
 
 def drawn(spec: dict[str, Any] | HardwareSpec, name: str = "machine") -> Map:
@@ -275,7 +275,7 @@ L3 4 x 8 MiB per socket
     ],
 )
 def test_draw(spec: dict[str, Any], text: str) -> None:
-    assert draw(drawn(spec), colour=False) == text
+    assert draw_text(drawn(spec), colour=False) == text
 
 
 def test_many_cpus_are_told_in_ranges() -> None:
@@ -287,14 +287,14 @@ def test_many_cpus_are_told_in_ranges() -> None:
             "numaNodesPerSocket": 3,
         }
     }
-    text = draw(drawn(spec), colour=False)
+    text = draw_text(drawn(spec), colour=False)
     assert "│ 43 cores  0-42 + 256-298    │" in text
     assert "│ 42 cores  214-255 + 470-511 │" in text
     assert len(text.splitlines()) == 27
 
 
 def test_many_boxes_become_a_list() -> None:
-    text = draw(drawn(ALTIX), colour=False)
+    text = draw_text(drawn(ALTIX), colour=False)
     assert "NUMA node 2: 8-9 | 10-11           NUMA node 3: 12-13 | 14-15\n" in text
     assert text.endswith(
         "| divides sockets\nNUMA distances: 10 to itself, 22 between 16256 pairs\n"
@@ -305,9 +305,9 @@ def test_many_boxes_become_a_list() -> None:
 @pytest.mark.parametrize("name", SPECS)
 @pytest.mark.parametrize("width", [48, 60, 80, 100, 140])
 def test_no_line_is_too_wide(name: str, width: int) -> None:
-    text = draw(drawn(SPECS[name]), colour=False, width=width)
+    text = draw_text(drawn(SPECS[name]), colour=False, width=width)
     assert max(map(len, text.splitlines())) <= width
-    assert draw(drawn(SPECS[name]), colour=False, width=width) == text
+    assert draw_text(drawn(SPECS[name]), colour=False, width=width) == text
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -343,6 +343,6 @@ def test_svg_of_devices_memory_and_distances() -> None:
 @pytest.mark.parametrize("entry", catalog.read(), ids=lambda entry: entry.name)
 def test_the_catalogue_can_be_drawn(entry: Document) -> None:
     shown = drawn(entry.spec, entry.name)
-    assert max(map(len, draw(shown, colour=False).splitlines())) <= 100
-    assert len(draw(shown, colour=False).splitlines()) < 90
+    assert max(map(len, draw_text(shown, colour=False).splitlines())) <= 100
+    assert len(draw_text(shown, colour=False).splitlines()) < 90
     parseString(draw_svg(shown))  # noqa: S318 - reads what this test made

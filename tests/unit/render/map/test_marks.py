@@ -12,12 +12,20 @@ from cpuplan.plan import NodePlan, Pool
 from cpuplan.read.documents import Document
 from cpuplan.render.ansi import STYLES
 from cpuplan.render.map import marks
-from cpuplan.render.map.colours import DARK, PARTITIONS, PATTERNS, SETS, fill_of, ink_of, pattern_of
+from cpuplan.render.map.boxes import Box
 from cpuplan.render.map.hardware import hardware_map
-from cpuplan.render.map.machine import Box
-from cpuplan.render.map.planmap import plan_map
-from cpuplan.render.map.show import draw
-from cpuplan.render.map.svg import draw_svg
+from cpuplan.render.map.plan import plan_map
+from cpuplan.render.map.svg.colours import (
+    DARK,
+    PARTITIONS,
+    PATTERNS,
+    SETS,
+    fill_of,
+    ink_of,
+    pattern_of,
+)
+from cpuplan.render.map.svg.draw import draw_svg
+from cpuplan.render.map.terminal.draw import draw_text
 from tests.unit.render.plans import make_plan, regular
 
 NAMES = [
@@ -124,7 +132,7 @@ def test_containers_lie_over_partitions() -> None:
         "w",
         owners=[Pool("ns/a main", CpuSet.parse("1,5"), ()), Pool("ns/b x", CpuSet((3,)), ())],
     )
-    text = draw(drawn, colour=False)
+    text = draw_text(drawn, colour=False)
     assert "R 0 4│A 1 5│d 2 6│B3 I7" in text
     assert (
         text.partition("\n\n")[2].partition("\n\n")[2]
@@ -157,7 +165,7 @@ def test_a_plan_is_laid_out_like_its_hardware(entry: Document) -> None:
     width, height = int(picture.get("width", "0")), int(picture.get("height", "0"))
     assert height < 1.5 * width
     for wide in 80, 100, 160:
-        assert max(map(len, draw(planned, colour=False, width=wide).splitlines())) <= wide
+        assert max(map(len, draw_text(planned, colour=False, width=wide).splitlines())) <= wide
 
 
 def shape(box: Box) -> object:

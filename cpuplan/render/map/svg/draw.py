@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.printable import printable_values
-from cpuplan.render.map.colours import (
+from cpuplan.render.map.boxes import Box, Core, Entry, Group, Map, Table
+from cpuplan.render.map.marks import Mark
+from cpuplan.render.map.svg.colours import (
     GROUND,
     INK,
     INNER,
@@ -20,9 +22,7 @@ from cpuplan.render.map.colours import (
     pattern_of,
     style,
 )
-from cpuplan.render.map.machine import Box, Core, Entry, Group, Map, Table
-from cpuplan.render.map.marks import Mark
-from cpuplan.render.map.picture import (
+from cpuplan.render.map.svg.shapes import (
     BOX_GAP,
     Picture,
     at,

@@ -7,8 +7,10 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
-from cpuplan.render.map.machine import memory_text
-from cpuplan.render.map.show import show, show_svg
+from cpuplan.render.map.boxes import memory_text
+from cpuplan.render.map.plan import plan_map
+from cpuplan.render.map.svg.draw import draw_svg
+from cpuplan.render.map.terminal.draw import draw_text
 from tests.unit.render.plans import GIB, bare, guest, hybrid, make_plan, regular
 
 PLANS = {
@@ -146,9 +148,13 @@ NUMA node 4, 96 GiB, no CPUs
 }
 
 
+def show(plan: NodePlan, *, colour: bool = False, width: int = 100) -> str:
+    return draw_text(plan_map(plan, "worker-3"), colour=colour, width=width)
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_show(name: str) -> None:
-    assert show(PLANS[name], "worker-3", colour=False) == HEAD + SHOWN[name]
+    assert show(PLANS[name]) == HEAD + SHOWN[name]
 
 
 def test_a_machine_that_does_not_fit_is_told_in_ranges() -> None:
@@ -156,7 +162,7 @@ def test_a_machine_that_does_not_fit_is_told_in_ranges() -> None:
         regular(1, 300, 2, caches=2), {"reserved": "0,300-301", "isolated": "1-299,302-599"}
     )
     assert (
-        show(plan, "worker-3", colour=False, width=60)
+        show(plan, width=60)
         == """\
 worker-3
 cluster site-a, hardware xeon, intent ran-du,
@@ -203,7 +209,7 @@ def test_numa_nodes_of_several_sockets() -> None:
         Topology(cpus, [NumaNodeFacts(0), NumaNodeFacts(1)]), {"reserved": "0", "isolated": "1-7"}
     )
     assert (
-        show(plan, "worker-3", colour=False)
+        show(plan)
         == HEAD
         + """\
 8 CPUs, 8 cores, 4 sockets, 2 NUMA nodes
@@ -232,7 +238,7 @@ def test_numa_nodes_of_several_sockets() -> None:
 
 
 def test_colour() -> None:
-    text = show(PLANS["bare"], "worker-3", colour=True)
+    text = show(PLANS["bare"], colour=True)
     assert text.splitlines()[5] == (
         "│ \x1b[97;44mR 0\x1b[0m│\x1b[30;46mI 1\x1b[0m│\x1b[30;46mI 2\x1b[0m│? 3 │"
     )
@@ -241,8 +247,8 @@ def test_colour() -> None:
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @pytest.mark.parametrize("width", [20, 48, 60, 80, 100, 140])
 def test_colour_only_adds_and_no_line_is_too_wide(plan: ConfiguredPlan, width: int) -> None:
-    text = show(plan, "worker-3", colour=False, width=width)
-    assert re.sub(r"\x1b\[[0-9;]*m", "", show(plan, "worker-3", colour=True, width=width)) == text
+    text = show(plan, width=width)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", show(plan, colour=True, width=width)) == text
     assert max(map(len, text.splitlines())) <= max(width, 48)
     boxes = [line for line in text.splitlines() if line[:1] in "╔║╚┌│└" and line]
     assert len({len(line) for line in boxes}) == 1
@@ -251,7 +257,7 @@ def test_colour_only_adds_and_no_line_is_too_wide(plan: ConfiguredPlan, width: i
 def test_svg() -> None:
     plan = make_plan(regular(1, 1, 2, caches=0), {"reserved": "0", "pool<x>": "1"})
     assert (
-        re.sub("<style>.*</style>", "<style>STYLE</style>", show_svg(plan, "worker-3"))
+        re.sub("<style>.*</style>", "<style>STYLE</style>", draw_svg(plan_map(plan, "worker-3")))
         == """\
 <svg xmlns="http://www.w3.org/2000/svg" width="616" height="318" viewBox="0 0 616 318" role="img"
 font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b2430">
@@ -298,7 +304,7 @@ font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b2430">
 def test_svg_is_well_formed_and_shows_every_cpu(plan: ConfiguredPlan) -> None:
     from xml.dom.minidom import parseString
 
-    document = parseString(show_svg(plan, "worker-3"))  # noqa: S318 - reads what this test made
+    document = parseString(draw_svg(plan_map(plan, "worker-3")))  # noqa: S318 - reads what this test made
     texts = {element.childNodes[0].nodeValue for element in document.getElementsByTagName("text")}
     assert {str(cpu) for cpu in plan.topology.online} <= texts
 
@@ -324,7 +330,7 @@ def test_partitions_have_letters_and_sets_a_place_in_the_legend() -> None:
         Pool("isolated.dpdk", CpuSet.parse("2,6"), ()),
         Pool("bestEffort", CpuSet.parse("0-3"), ()),
     )
-    text = show(NodePlan(plan.node_class, plan.pools, over), "worker-3", colour=False, width=100)
+    text = show(NodePlan(plan.node_class, plan.pools, over), width=100)
     assert (
         text
         == HEAD

@@ -10,8 +10,8 @@ from cpuplan.model.inventory import HardwareSpec
 from cpuplan.model.pools import QOS_SETS
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.map import marks
+from cpuplan.render.map.boxes import Entry, Map, counts
 from cpuplan.render.map.hardware import Drawing, Parts
-from cpuplan.render.map.machine import Entry, Map, counts
 from cpuplan.render.map.marks import NO_POOL, OFFLINE, Mark
 
 OWNERS, POOLS, PARTITIONS, SETS = (

@@ -12,7 +12,7 @@ from cpuplan.fleet.problem import numbers
 from cpuplan.model.inventory import Cache, HardwareSpec
 from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.quantity import to_bytes
-from cpuplan.render.map.machine import UNITS, memory_text, numa_title
+from cpuplan.render.map.boxes import UNITS, memory_text, numa_title
 
 
 class Part(NamedTuple):

@@ -6,12 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import union
-from cpuplan.plan import NodePlan
 from cpuplan.printable import printable_values
 from cpuplan.render.ansi import paint
-from cpuplan.render.map.machine import Box, Core, Group, Map, Table
-from cpuplan.render.map.planmap import plan_map
-from cpuplan.render.map.svg import draw_svg
+from cpuplan.render.map.boxes import Box, Core, Group, Map, Table
 from cpuplan.text import counted, joined
 
 #: Rows of cores beyond which a map no longer fits a screen or two; then each cache is told in
@@ -37,19 +34,7 @@ class Span(NamedTuple):
 Line: TypeAlias = list[Span]
 
 
-def show(plan: NodePlan, node: str, *, colour: bool, width: int = 100) -> str:
-    """The pools of `node`: header, boxes, legend. `width` is the terminal's; letters say all that
-    colours say.
-    """
-    return draw(plan_map(plan, node), colour=colour, width=width)
-
-
-def show_svg(plan: NodePlan, node: str) -> str:
-    """The pools of `node` as a picture."""
-    return draw_svg(plan_map(plan, node))
-
-
-def draw(drawn: Map, *, colour: bool, width: int = 100) -> str:
+def draw_text(drawn: Map, *, colour: bool, width: int = 100) -> str:
     """The text of a map, at most `width` wide."""
     drawn = printable_values(drawn)
     width = max(width, LEAST_WIDTH)

@@ -1,0 +1,57 @@
+"""What a compilation changes, a line each: CPUs that move, layouts that are solved again."""
+
+from collections.abc import Iterable, Iterator
+
+from cpuplan.changes import Afresh, Change, Dropped, Resolved
+from cpuplan.cpuset import cpus_text
+from cpuplan.diagnostics import Reason
+from cpuplan.pipeline import Moves
+from cpuplan.solve.moves import Move
+from cpuplan.source import Locate
+from cpuplan.text import first_of, joined
+
+#: More nodes are not named.
+_MOST = 5
+
+
+def move_lines(changed: Iterable[Moves], locate: Locate) -> Iterator[str]:
+    """`lab/du: CPUs 4,36 move from isolated to reserved: reserved is CPUs 0-4 (intents/a.yaml:12)`."""
+    for moves in changed:
+        nodes = f" ({first_of(moves.nodes, _MOST)})" if moves.nodes else ""
+        for move in moves.moves:
+            reasons = [_reason(reason, locate) for reason in move.because]
+            parts = [f"{moves.node_class.full_name}{nodes}", _direction(move)]
+            yield ": ".join([*parts, "; ".join(reasons)] if reasons else parts)
+
+
+def change_lines(changes: Iterable[Change]) -> Iterator[str]:
+    """What else changes."""
+    for change in changes:
+        name = "/".join(change.key)
+        match change:
+            case Afresh(nodes=nodes, was=was, cpus=cpus):
+                why = f"its layout is for CPUs {cpus}" if cpus else "its layout is not in the lock"
+                had = f"although {first_of(nodes, _MOST)} had a layout in {was}"
+                yield f"{name}: solved from scratch, {had}: {why}"
+            case Resolved(before=before, now=now):
+                yield f"{name}: solved by OR-Tools {now}; the previous layout by {before}"
+            case Dropped(nodes=nodes):
+                verb = "is" if len(nodes) == 1 else "are"
+                yield f"{name}: {first_of(nodes, _MOST)} {verb} no longer compiled"
+
+
+def _direction(move: Move) -> str:
+    cpus, ending = cpus_text(move.cpus), "s" if len(move.cpus) == 1 else ""
+    before, after = joined(move.before), joined(move.after)
+    if not before:
+        return f"{cpus} come{ending} into {after}"
+    if not after:
+        return f"{cpus} leave{ending} {before}"
+    return f"{cpus} move{ending} from {before} to {after}"
+
+
+def _reason(reason: Reason, locate: Locate) -> str:
+    place = locate(reason.origin)
+    if place:
+        return f"{reason.text} ({place.path}:{place.line})"
+    return f"{reason.text} ({reason.origin})" if reason.origin.startswith("rule ") else reason.text

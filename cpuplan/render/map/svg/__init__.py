@@ -1,0 +1,1 @@
+"""Maps as self-contained SVG 1.1 pictures."""
