@@ -1,3 +1,1 @@
-"""Who gets which CPUs: rules and goals as data, the layout that they give, and what to change where
-there is none.
-"""
+"""Rules and goals as data, the layout that satisfies them, and remedies where none does."""

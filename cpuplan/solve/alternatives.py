@@ -1,6 +1,4 @@
-"""What the next best layout would cost: solve once more with a choice forbidden, and compare what
-the goals measure.
-"""
+"""The cost of the next best layout: solved with a choice forbidden, and compared by the goals."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -9,19 +7,18 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.model.pools import QOS_SETS
 from cpuplan.plan import NodePlan
-from cpuplan.solve import goals
+from cpuplan.solve import conflict, feasibility, goals, model
 from cpuplan.solve.constraints import Constraint, Differs, Has, Within
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules import problem_of
+from cpuplan.solve.rules.places import numbered
 from cpuplan.solve.rules.rule import Problem, Rule, scopes_of
 from cpuplan.text import counted, joined
 
 
 class Difference(NamedTuple):
-    """How much worse (or better, than a layout that was kept) the next best layout is by one
-    goal.
-    """
+    """How much worse the next best layout is by one goal, or better than a layout that was kept."""
 
     goal: str
     text: str
@@ -37,27 +34,22 @@ class Moves(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """The best layout without some choice, or the statements for which there is none."""
+    """The best layout without some choice, or the statements that forbid it."""
 
-    wish: str  # what it would be like, in words
-    # by the goals in their order; none where they do not tell the two apart
-    differences: tuple[Difference, ...]
-    moves: tuple[Moves, ...]
-    # where there is no such layout: a smallest set of statements that forbid it
-    conflict: tuple[Reason, ...]
+    wish: str  # the layout in words
+    differences: tuple[Difference, ...] = ()  # in the order of the goals; empty if they are equal
+    moves: tuple[Moves, ...] = ()
+    conflict: tuple[Reason, ...] = ()  # if there is no such layout: a smallest set of statements
 
 
 def cpu_elsewhere(plan: NodePlan, cpu: int) -> Alternative | None:
-    """The layout with `cpu` not in its partition, or its pool; None where it is in no pool."""
-    mine = [
-        each.name
-        for each in (*plan.pools, *plan.sets)
-        if cpu in each.cpus and each.name not in QOS_SETS
-    ]
-    if not mine:
+    """The layout with `cpu` not in its partition, or its pool; None if it is in no pool."""
+    sets = (each for each in (*plan.pools, *plan.sets) if each.name not in QOS_SETS)
+    names = [each.name for each in sets if cpu in each.cpus]
+    if not names:
         return None
-    allowed = Within(mine[-1], plan.topology.online - CpuSet([cpu]))
-    return _without(plan, f"CPU {cpu} not in {mine[-1]}", allowed)
+    allowed = Within(names[-1], plan.topology.online - CpuSet([cpu]))
+    return _without(plan, f"CPU {cpu} not in {names[-1]}", allowed)
 
 
 def other_cpus(plan: NodePlan, names: Sequence[str]) -> Alternative:
@@ -67,67 +59,55 @@ def other_cpus(plan: NodePlan, names: Sequence[str]) -> Alternative:
 
 
 def other_part(plan: NodePlan, name: str) -> Alternative | None:
-    """The layout with the set on none of its NUMA nodes, or caches, or sockets; None where it is on
-    all of them.
-    """
+    """The layout with the set on other NUMA nodes, or caches; None if it is on all of them."""
     cpus = plan.pool(name).cpus
     for level, word in (("numaNode", "NUMA node"), ("cache", "last-level cache")):
         parts = scopes_of(plan.topology, level)
-        if taken := [part for part in parts if part.cpus & cpus]:
-            allowed = union(part.cpus for part in parts if part not in taken)
-            if allowed:
-                numbers = CpuSet(int(part.name.rpartition(" ")[2]) for part in taken)
-                wish = f"{name} not on {word}{'s' * (len(numbers) > 1)} {numbers}"
-                return _without(plan, wish, Within(name, allowed))
+        taken = [part for part in parts if part.cpus & cpus]
+        allowed = union(part.cpus for part in parts if part not in taken)
+        if taken and allowed:
+            numbers = CpuSet(int(part.name.rpartition(" ")[2]) for part in taken)
+            wish = f"{name} not on {numbered(word, numbers)}"
+            return _without(plan, wish, Within(name, allowed))
     return None
 
 
 def sets_with(plan: NodePlan, cpus: CpuSet) -> tuple[str, ...]:
-    """The pools that have together just these CPUs; none if no pools do."""
+    """The pools that have together exactly these CPUs; none if no pools do."""
     names = tuple(pool.name for pool in plan.pools if pool.cpus and pool.cpus <= cpus)
     return names if union(plan.pool(name).cpus for name in names) == cpus else ()
 
 
 def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alternative:
     problem = problem_of(plan.node_class)
+    for rule in problem.rules:
+        if _forbids(rule, constraint):
+            return Alternative(wish, conflict=(rule.reason,))
     forbidding = Rule("", "", Reason(wish), (constraint,))
-    if forbidden := next((rule for rule in problem.rules if _forbids(rule, constraint)), None):
-        return Alternative(wish, (), (), (forbidden.reason,))
-    from cpuplan.solve import model
-
     asked = problem.having((*problem.rules, forbidding))
     aims = goals.aims_of(plan.node_class)
     layout = model.layout(asked, aims)
     if layout is None:
-        return Alternative(wish, (), (), tuple(_conflict(asked, forbidding)))
+        return Alternative(wish, conflict=tuple(_conflict(asked, forbidding)))
     now = {each.name: each.cpus for each in (*plan.pools, *plan.sets)}
-    return Alternative(
-        wish, tuple(_differences(problem, aims, now, layout)), tuple(_moves(now, layout)), ()
-    )
+    differences = tuple(_differences(problem, aims, now, layout))
+    return Alternative(wish, differences, tuple(_moves(now, layout)))
 
 
 def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
-    """Does the rule list CPUs that the wish leaves out? Found without a solver, since a list is its
-    own reason.
-    """
+    """Whether the rule lists CPUs that the wish excludes; a list is its own reason."""
     if isinstance(constraint, Within):
-        return any(
-            isinstance(each, Has)
-            and each.name == constraint.name
-            and not each.cpus <= constraint.cpus
-            for each in rule.constraints
-        )
+        lists = (each for each in rule.constraints if isinstance(each, Has))
+        own = (each.cpus for each in lists if each.name == constraint.name)
+        return any(not cpus <= constraint.cpus for cpus in own)
     name, *others = constraint.names
     both: list[Constraint] = [Within(name, constraint.cpus), Has(name, constraint.cpus)]
     return not others and all(each in rule.constraints for each in both)
 
 
 def _conflict(problem: Problem, forbidding: Rule) -> Iterator[Reason]:
-    from cpuplan.solve import conflict, trials
-
-    for rule in conflict.smallest(
-        problem.rules, trials.of_rules(problem, trials.allowed(problem))
-    ).statements:
+    tests = feasibility.oracle(problem, feasibility.budget(problem))
+    for rule in conflict.smallest(problem.rules, tests).statements:
         if rule is not forbidding:
             yield rule.reason
 
@@ -135,22 +115,21 @@ def _conflict(problem: Problem, forbidding: Rule) -> Iterator[Reason]:
 def _differences(
     problem: Problem, aims: Sequence[Aim], now: Layout, then: Layout
 ) -> Iterator[Difference]:
-    before, after = (goals.measures(aims, View(problem.topology, layout)) for layout in (now, then))
-    for aim, old, new in zip(aims, before, after, strict=True):
+    before, after = View(problem.topology, now), View(problem.topology, then)
+    for aim in aims:
+        old, new = aim.measure(before), aim.measure(after)
         if old != new:
-            yield Difference(*_told(aim, old, new), is_worse=new > old)
+            yield Difference(*_words(aim, old, new), is_worse=new > old)
 
 
-def _told(aim: Aim, old: int, new: int) -> tuple[str, str]:
-    """(goal, what it measures in both layouts)."""
+def _words(aim: Aim, old: int, new: int) -> tuple[str, str]:
+    """(goal, its measures in both layouts)."""
     match aim:
         case Moved():
             return "fewest-moved", f"{counted(new, 'CPU')} would move, not {old}"
         case SplitCores():
-            return (
-                "fewest-split-cores",
-                f"{counted(new, 'core')} would be split between sets, not {old}",
-            )
+            cores = counted(new, "core")
+            return "fewest-split-cores", f"{cores} would be split between sets, not {old}"
         case Parts(name=name, scopes=scopes):
             return "locality", f"{name} would be on {counted(new, _word(scopes))}, not {old}"
         case Smallest(name=name, scopes=scopes):

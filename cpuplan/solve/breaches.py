@@ -1,4 +1,4 @@
-"""What a layout does against the rules: the CPUs, and the rule. Needs no solver."""
+"""The rules that a layout breaks, and the CPUs that break them. Needs no solver."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from cpuplan.text import counted, joined
 
 
 class Breach(NamedTuple):
-    """One rule that a layout breaks; `rule` is None for what no layout of any intent may do."""
+    """One rule that a layout breaks; without a `rule` no layout of any intent may do it."""
 
     text: str
     cpus: CpuSet  # none where CPUs are lacking
@@ -32,61 +32,58 @@ class Breach(NamedTuple):
 
 
 def breaches(node_class: NodeClass, layout: Layout) -> Iterator[Breach]:
-    """All that is wrong with a layout, first what is wrong with it as a layout of this machine."""
+    """All breaches, first those that make it no layout of this machine."""
     problem = problem_of(node_class)
     online = problem.topology.online
     for name, cpus in layout.items():
-        if absent := cpus - online:
-            are = "is" if len(absent) == 1 else "are"
-            yield Breach(
-                f"{cpus_text(absent)} of {name} {are} not online on {node_class.hardware}",
-                absent,
-                (name,),
-            )
+        absent = cpus - online
+        if absent:
+            where = f"not online on {node_class.hardware}"
+            text = f"{cpus_text(absent)} of {name} {_are(absent)} {where}"
+            yield Breach(text, absent, (name,))
     view = View(problem.topology, layout)
     yield from _wrong_slots(problem, view)
     for rule in problem.rules:
         for constraint in rule.constraints:
             if not constraint.holds(view):
                 cpus = culprits(constraint, view)
-                yield Breach(
-                    _told(rule, constraint, view, cpus),
-                    cpus,
-                    (rule.name,) if rule.name else (),
-                    rule,
-                )
+                names = (rule.name,) if rule.name else ()
+                yield Breach(_words(rule, constraint, view, cpus), cpus, names, rule)
 
 
 def _wrong_slots(problem: Problem, view: View) -> Iterator[Breach]:
-    """CPUs in no pool, in two pools, in a partition without its pool, in a set that the intent has
-    not.
-    """
+    """CPUs in no pool, in two pools, in a partition without its pool, or in an unknown set."""
     allowed = set(map(frozenset, slots_of(problem.names)))
-    used = {slot for pattern in view.patterns for slot in pattern}
-    for slot in sorted(slot for slot in used if frozenset(slot) not in allowed):
-        cpus = CpuSet(cpu for cpu, found in view.slots.items() if found == slot)
-        shown, are = cpus_text(cpus), "is" if len(cpus) == 1 else "are"
-        if unknown := [name for name in slot if name not in problem.names]:
-            yield Breach(f"the intent has no {joined(unknown)}, which has {shown}", cpus, slot)
-        elif not slot:
-            yield Breach(f"{shown} {are} in no pool", cpus, slot)
-        elif len(slot) == 1:
-            yield Breach(f"{shown} {are} in {slot[0]} and in no pool", cpus, slot)
-        else:
-            yield Breach(f"{shown} {are} in {joined(slot)}, which exclude each other", cpus, slot)
+    for slot in sorted(set(view.slots.values())):
+        if frozenset(slot) not in allowed:
+            cpus = CpuSet(cpu for cpu, other in view.slots.items() if other == slot)
+            yield Breach(_wrong_slot(problem, slot, cpus), cpus, slot)
 
 
-def _told(rule: Rule, constraint: Constraint, view: View, cpus: CpuSet) -> str:
+def _wrong_slot(problem: Problem, slot: Slot, cpus: CpuSet) -> str:
+    unknown = [name for name in slot if name not in problem.names]
+    if unknown:
+        return f"the intent has no {joined(unknown)}, which has {cpus_text(cpus)}"
+    subject = f"{cpus_text(cpus)} {_are(cpus)}"
+    if not slot:
+        return f"{subject} in no pool"
+    if len(slot) == 1:
+        return f"{subject} in {slot[0]} and in no pool"
+    return f"{subject} in {joined(slot)}, which exclude each other"
+
+
+def _are(cpus: CpuSet) -> str:
+    return "is" if len(cpus) == 1 else "are"
+
+
+def _words(rule: Rule, constraint: Constraint, view: View, cpus: CpuSet) -> str:
     """The rule, and what the layout has instead."""
     if isinstance(constraint, Amount):
-        cores = constraint.unit == "cores"
-        many = counted(
-            view.count(constraint.name, constraint.scope.cpus, cores=cores), constraint.unit[:-1]
-        )
-        return f"{rule.reason.text}, and it has {many} of {constraint.scope.name}" + (
-            f": {cpus}" if cpus else ""
-        )
-    return f"{rule.reason.text}, and {cpus_text(cpus)} {'does' if len(cpus) == 1 else 'do'} not fit"
+        number = counted(constraint.count(view), constraint.unit[:-1])
+        text = f"{rule.reason.text}, and it has {number} of {constraint.scope.name}"
+        return f"{text}: {cpus}" if cpus else text
+    do = "does" if len(cpus) == 1 else "do"
+    return f"{rule.reason.text}, and {cpus_text(cpus)} {do} not fit"
 
 
 def culprits(constraint: Constraint, view: View) -> CpuSet:
@@ -101,25 +98,14 @@ def culprits(constraint: Constraint, view: View) -> CpuSet:
         case Amount(name=name, scope=scope):
             return view.cpus(name) & scope.cpus
         case Apart(scopes=None) | Together(scopes=None) | WholeCores() | OneThread():
-            return union(
-                cores
-                for cores in view.topology.cores.values()
-                if not constraint.allows(_slots(view, cores))
-            )
+            cores = view.topology.cores.values()
+            return union(core for core in cores if not constraint.allows(view.slots_on(core)))
         case Apart(name=name, other=other, scopes=scopes):
-            both = (
-                scope.cpus
-                for scope in scopes or ()
-                if view.cpus(name) & scope.cpus and view.cpus(other) & scope.cpus
-            )
-            return union(cpus & (view.cpus(name) | view.cpus(other)) for cpus in both)
+            mine, others = view.cpus(name), view.cpus(other)
+            met = (each.cpus for each in scopes or () if mine & each.cpus and others & each.cpus)
+            return union(met) & (mine | others)
         case Together(name=name, others=others, scopes=scopes):
             there = union(view.cpus(other) for other in others)
-            return union(
-                view.cpus(name) & scope.cpus for scope in scopes or () if not there & scope.cpus
-            )
+            alone = (each.cpus for each in scopes or () if not there & each.cpus)
+            return union(alone) & view.cpus(name)
     return EMPTY
-
-
-def _slots(view: View, cores: CpuSet) -> list[Slot]:
-    return [view.slots[cpu] for cpu in cores]

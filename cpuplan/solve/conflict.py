@@ -1,9 +1,9 @@
-"""Why there is no layout: smallest sets of statements that contradict each other.
+"""Smallest sets of statements that contradict each other.
 
-Knows no solver and no statement, only a test of which of them hold together. As U. Junker's
-QuickXplain (AAAI 2004) it looks for the statement that tips the balance by halving, so that many
-statements need few tests; and whether fewer contradict each other too it finds as A. Ignatiev et
-al. do (CP 2015, "Smallest MUS extraction with minimal hitting set dualization").
+Knows no solver and no statement, only an oracle of which statements hold together. As U. Junker's
+QuickXplain (AAAI 2004) it finds the statement that tips the balance by bisection, so that many
+statements need few calls; that no fewer statements contradict each other is found as by A. Ignatiev
+et al. (CP 2015, "Smallest MUS extraction with minimal hitting set dualization").
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,65 +11,61 @@ from typing import Generic, NamedTuple, TypeVar
 
 Statement = TypeVar("Statement")
 
-
-#: What is said of a conflict that is not known to be the smallest.
-IN_ITSELF = " (a smallest set in itself: whether fewer statements contradict each other was not looked at to the end)"
+#: Added to the message of a conflict that is not known to be the smallest.
+IN_ITSELF = (
+    " (a smallest set in itself: "
+    "whether fewer statements contradict each other was not looked at to the end)"
+)
 
 
 class Conflict(NamedTuple, Generic[Statement]):
     """Statements that cannot hold together, and can without any one of them."""
 
     statements: list[Statement]
-    #: No fewer statements contradict each other; False: so many tests that nobody waits for would
-    #: tell.
-    is_smallest: bool
+    is_smallest: bool  # False: the oracle's calls ran out before fewer were ruled out
 
 
-class Trials(Generic[Statement]):
-    """Asks which statements hold together, as often as is allowed.
+class Oracle(Generic[Statement]):
+    """Answers which statements hold together, for a number of calls.
 
-    `example` shows something for which some statements hold, or None; `holds` tells whether a
-    further one does.
+    `example` returns something for which the statements hold, or None; `holds` is whether a further
+    statement holds for it.
     """
 
     def __init__(
         self,
         example: Callable[[Sequence[Statement]], object | None],
         holds: Callable[[Statement, object], bool],
-        most: int,
+        calls: int,
     ) -> None:
         self._example, self._holds = example, holds
-        self.left = most
+        self.calls = calls
 
-    def feasible(self, some: Sequence[Statement]) -> bool:
-        """Can they hold together? This does not count."""
-        return self._example(some) is not None
+    def feasible(self, statements: Sequence[Statement]) -> bool:
+        """Whether they can hold together; this is not counted as a call."""
+        return self._example(statements) is not None
 
     def holding(self, statements: Sequence[Statement], chosen: set[int]) -> set[int] | None:
-        """The numbers of `statements` that hold where the chosen ones do; None if these cannot hold
-        together.
-        """
-        self.left -= 1
-        example = self._example([statements[number] for number in sorted(chosen)])
+        """The indexes of statements that hold where the chosen ones do; None if these cannot."""
+        self.calls -= 1
+        example = self._example([statements[index] for index in sorted(chosen)])
         if example is None:
             return None
-        return chosen | {
-            number for number, each in enumerate(statements) if self._holds(each, example)
-        }
+        holding = {index for index, each in enumerate(statements) if self._holds(each, example)}
+        return chosen | holding
 
 
 def minimal(
     statements: Sequence[Statement], feasible: Callable[[Sequence[Statement]], bool]
 ) -> list[Statement]:
-    """Of statements that cannot hold together, some that cannot either, and can without any one of
-    them.
+    """A minimal part of statements that cannot hold together, which cannot either.
 
-    Where there is a choice the first ones are kept.
+    Where there is a choice the first statements are kept.
     """
     kept: list[Statement] = []
     remaining = list(statements)
     while True:
-        # how many of the remaining ones it takes beside the kept ones
+        # how many of the remaining statements contradict the kept ones
         least, most = 0, len(remaining)
         while least < most:
             middle = (least + most) // 2
@@ -83,59 +79,60 @@ def minimal(
         remaining = remaining[: most - 1]
 
 
-def smallest(statements: Sequence[Statement], tests: Trials[Statement]) -> Conflict[Statement]:
-    """Of statements that cannot hold together, as few as possible that cannot either.
+def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
+    """As few as possible of statements that cannot hold together, which cannot either.
 
-    Of several such sets the one that `minimal` finds, if it is one. Looking for fewer statements
-    ends with the tests.
+    Of several such sets it is the one of `minimal`, if that is one. The search for fewer statements
+    ends with the oracle's calls.
     """
-    found = minimal(statements, tests.feasible)
+    best = minimal(statements, oracle.feasible)
     lacking: list[set[int]] = []  # without one of each of these, the others hold together
     size = 0
-    while len(found) > 1:
-        while size < len(found) and (chosen := _hitting(lacking, size)) is None:
+    while len(best) > 1:
+        chosen = _hitting(lacking, size)
+        if chosen is None:
             size += 1
-        if size == len(found):
-            break
-        if tests.left <= 0:
-            return Conflict(found, is_smallest=False)
-        held = tests.holding(statements, chosen or set())
+            if size == len(best):
+                break
+            continue
+        if oracle.calls <= 0:
+            return Conflict(best, is_smallest=False)
+        held = oracle.holding(statements, chosen)
         if held is None:
-            return Conflict(
-                [statements[number] for number in sorted(chosen or ())], is_smallest=True
-            )
-        lacking.append(set(range(len(statements))) - _grown(statements, held, tests))
-    return Conflict(found, is_smallest=True)
+            return Conflict([statements[index] for index in sorted(chosen)], is_smallest=True)
+        lacking.append(set(range(len(statements))) - _grown(statements, held, oracle))
+    return Conflict(best, is_smallest=True)
 
 
-def _grown(statements: Sequence[Statement], held: set[int], tests: Trials[Statement]) -> set[int]:
+def _grown(statements: Sequence[Statement], held: set[int], oracle: Oracle[Statement]) -> set[int]:
     """Statements that hold together, with as many more as can be added one by one."""
-    for number in range(len(statements)):
-        if number not in held and tests.left > 0:
-            held = tests.holding(statements, {*held, number}) or held
+    for index in range(len(statements)):
+        if index not in held and oracle.calls > 0:
+            held = oracle.holding(statements, {*held, index}) or held
     return held
 
 
 def _hitting(sets: Sequence[set[int]], size: int) -> set[int] | None:
-    """So many numbers at most of which each set has one; None if there are none such."""
+    """At most `size` indexes of which each set has one; None if there are none such."""
 
     def extend(chosen: set[int]) -> set[int] | None:
-        missed = next((some for some in sets if not some & chosen), None)
+        missed = next((indexes for indexes in sets if not indexes & chosen), None)
         if missed is None:
             return chosen
         if len(chosen) == size:
             return None
-        return next(filter(None, (extend(chosen | {number}) for number in sorted(missed))), None)
+        extended = (extend(chosen | {index}) for index in sorted(missed))
+        return next(filter(None, extended), None)
 
     return extend(set())
 
 
 def disjoint(
-    statements: Sequence[Statement], tests: Trials[Statement]
+    statements: Sequence[Statement], oracle: Oracle[Statement]
 ) -> Iterator[Conflict[Statement]]:
-    """Smallest conflicts that have no statement in common, until what remains can hold together."""
+    """Smallest conflicts with no statement in common, until the others can hold together."""
     remaining = list(statements)
-    while not tests.feasible(remaining):
-        conflict = smallest(remaining, tests)
+    while not oracle.feasible(remaining):
+        conflict = smallest(remaining, oracle)
         yield conflict
         remaining = [statement for statement in remaining if statement not in conflict.statements]

@@ -1,26 +1,30 @@
-"""What rules demand, as data: `model` hands it to the solver, and `holds` tests a layout without
-one.
+"""The constraints of rules, as data.
 
-Four of them look at the threads of one core only: `allows` says which slots these may have
-together. `cores` is only given where a layout is for unlike machines (`common`): the cores of the
-machine that the constraint is about; `holds` takes them from its view.
+`model` gives them to the solver; `holds` tests a layout without one. Four of them are about the
+threads of one core: `allows` is a test of the slots of these threads. `cores` is set only in a
+layout for unlike machines (`common`), to the cores of the machine that the constraint is about;
+`holds` reads the cores of its view.
 """
 
 from collections.abc import Sequence
+from itertools import chain, product
 from typing import Literal, NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.solve.layout import Scope, Slot, View
 
-#: Siblings; empty: those of the machine that is solved.
+#: The siblings of each core; empty: those of the machine that is solved.
 Cores: TypeAlias = tuple[CpuSet, ...]
 
 
 class Within(NamedTuple):
-    """The set has none but these CPUs."""
+    """The set has no CPUs but these."""
 
     name: str
     cpus: CpuSet
+
+    def permits(self, cpu: int, slot: Slot) -> bool:
+        return cpu in self.cpus or self.name not in slot
 
     def holds(self, view: View) -> bool:
         return view.cpus(self.name) <= self.cpus
@@ -32,21 +36,26 @@ class Has(NamedTuple):
     name: str
     cpus: CpuSet
 
+    def permits(self, cpu: int, slot: Slot) -> bool:
+        return cpu not in self.cpus or self.name in slot
+
     def holds(self, view: View) -> bool:
         return self.cpus <= view.cpus(self.name)
 
 
 class OneOf(NamedTuple):
-    """Each CPU (of the set `of`, if one is named) is in one of these sets at least."""
+    """Each CPU (of the set `of`, if given) is in at least one of these sets."""
 
     names: tuple[str, ...]
     of: str = ""
 
     def takes(self, slot: Slot) -> bool:
-        return bool(self.of and self.of not in slot) or any(name in slot for name in self.names)
+        if self.of and self.of not in slot:
+            return True
+        return any(name in slot for name in self.names)
 
     def holds(self, view: View) -> bool:
-        return all(self.takes(slot) for pattern in view.patterns for slot in pattern)
+        return all(map(self.takes, chain.from_iterable(view.patterns)))
 
 
 class Amount(NamedTuple):
@@ -59,25 +68,25 @@ class Amount(NamedTuple):
     most: int
     cores: Cores = ()
 
+    def count(self, view: View) -> int:
+        return view.count(self.name, self.scope.cpus, cores=self.unit == "cores")
+
     def holds(self, view: View) -> bool:
-        return (
-            self.least
-            <= view.count(self.name, self.scope.cpus, cores=self.unit == "cores")
-            <= self.most
-        )
+        return self.least <= self.count(view) <= self.most
 
 
 class WholeCores(NamedTuple):
-    """The set shares no core with another one, those of `beside` excepted."""
+    """The set shares no core with another one, except those of `beside`."""
 
     name: str
     beside: tuple[str, ...] = ()
     cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
-        return not any(self.name in slot for slot in threads) or all(
-            self.name in slot or any(other in slot for other in self.beside) for slot in threads
-        )
+        if not _is_on(threads, self.name):
+            return True
+        names = {self.name, *self.beside}
+        return not any(names.isdisjoint(slot) for slot in threads)
 
     def holds(self, view: View) -> bool:
         return all(map(self.allows, view.patterns))
@@ -91,17 +100,17 @@ class OneThread(NamedTuple):
     cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
-        mine = [slot for slot in threads if self.name in slot]
-        return not mine or (
-            len(mine) == 1 and all(self.name in slot or self.sibling in slot for slot in threads)
-        )
+        others = [slot for slot in threads if self.name not in slot]
+        if len(others) == len(threads):
+            return True
+        return len(others) == len(threads) - 1 and all(self.sibling in slot for slot in others)
 
     def holds(self, view: View) -> bool:
         return all(map(self.allows, view.patterns))
 
 
 class Apart(NamedTuple):
-    """Where one of two sets is, the other is not: on no core, or on none of the scopes."""
+    """The two sets have no core in common, or none of the scopes."""
 
     name: str
     other: str
@@ -109,10 +118,7 @@ class Apart(NamedTuple):
     cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
-        return not (
-            any(self.name in slot for slot in threads)
-            and any(self.other in slot for slot in threads)
-        )
+        return not (_is_on(threads, self.name) and _is_on(threads, self.other))
 
     def holds(self, view: View) -> bool:
         if self.scopes is None:
@@ -122,7 +128,7 @@ class Apart(NamedTuple):
 
 
 class Together(NamedTuple):
-    """Where a set is, one of some others is too: on each of its cores, or of its scopes."""
+    """Wherever the set is, one of some others is too: on each of its cores, or of its scopes."""
 
     name: str
     others: tuple[str, ...]
@@ -130,18 +136,16 @@ class Together(NamedTuple):
     cores: Cores = ()
 
     def allows(self, threads: Sequence[Slot]) -> bool:
-        return not any(self.name in slot for slot in threads) or any(
-            other in slot for slot in threads for other in self.others
-        )
+        if not _is_on(threads, self.name):
+            return True
+        return any(_is_on(threads, other) for other in self.others)
 
     def holds(self, view: View) -> bool:
         if self.scopes is None:
             return all(map(self.allows, view.patterns))
         mine = view.cpus(self.name)
-        others = [view.cpus(other) for other in self.others]
-        return all(
-            any(cpus & scope.cpus for cpus in others) for scope in self.scopes if mine & scope.cpus
-        )
+        others = union(view.cpus(other) for other in self.others)
+        return not any(mine & scope.cpus and not others & scope.cpus for scope in self.scopes)
 
 
 class Differs(NamedTuple):
@@ -157,41 +161,43 @@ class Differs(NamedTuple):
         return union(view.cpus(name) for name in self.names) != self.cpus
 
 
-Constraint: TypeAlias = (
-    Within | Has | OneOf | Amount | WholeCores | OneThread | Apart | Together | Differs
-)
+def _is_on(threads: Sequence[Slot], name: str) -> bool:
+    return any(name in slot for slot in threads)
+
+
 CoreConstraint: TypeAlias = WholeCores | OneThread | Apart | Together
-#: Where two slots that cannot share a core cannot with a third one either.
+Constraint: TypeAlias = Within | Has | OneOf | Amount | CoreConstraint | Differs
+#: Two slots that cannot share a core cannot share it with a third one either.
 PAIRWISE = (WholeCores, OneThread, Apart)
 
 
 def binds_cores(constraint: Constraint) -> bool:
-    """Is it about the threads of one core?"""
-    return isinstance(constraint, WholeCores | OneThread) or (
-        isinstance(constraint, Apart | Together) and constraint.scopes is None
-    )
+    """Whether it is about the threads of one core."""
+    if isinstance(constraint, Apart | Together):
+        return constraint.scopes is None
+    return isinstance(constraint, WholeCores | OneThread)
 
 
 def on_cores(constraint: Constraint, cores: Cores) -> Constraint:
-    """The same, about these cores, if it is about cores at all."""
-    if isinstance(constraint, Within | Has | OneOf | Differs) or not (
-        isinstance(constraint, Amount) or binds_cores(constraint)
-    ):
+    """The same constraint about these cores, if it is about cores at all."""
+    if isinstance(constraint, Within | Has | OneOf | Differs):
         return constraint
-    return constraint._replace(cores=cores)
+    if isinstance(constraint, Amount) or binds_cores(constraint):
+        return constraint._replace(cores=cores)
+    return constraint
 
 
 def slots_by_core(cores: Cores, threads: Sequence[int], slots: Sequence[Slot]) -> list[list[Slot]]:
     """The slots of some threads, core by core."""
-    found = (
-        [slot for cpu, slot in zip(threads, slots, strict=True) if cpu in siblings]
-        for siblings in cores
-    )
-    return [each for each in found if each]
+    groups: dict[CpuSet, list[Slot]] = {}
+    for siblings, (cpu, slot) in product(cores, zip(threads, slots, strict=True)):
+        if cpu in siblings:
+            groups.setdefault(siblings, []).append(slot)
+    return list(groups.values())
 
 
 def sets_of(constraint: Constraint) -> list[CpuSet]:
-    """The sets of CPUs that it tells apart from the others."""
+    """The sets of CPUs that the constraint distinguishes from the others."""
     match constraint:
         case Within(cpus=cpus) | Has(cpus=cpus) | Differs(cpus=cpus):
             return [cpus]

@@ -1,9 +1,8 @@
-"""What a layout should be like, most important first: aims as data, for `model` to reach one after
-the other.
+"""The goals of a layout, most important first: aims as data, which `model` reaches one by one.
 
-`measure` says how far a layout is from an aim, smaller being better. What the aims leave open is
-settled by the canonical choice: core by core from the lowest on, each goes to the first pool that
-can have it (`model`, `kinds`).
+`measure` is the distance of a layout from an aim; smaller is better. What the aims leave open is
+settled by the canonical choice: from the lowest core on, each goes to the first pool that can have
+it (`model`, `kinds`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,13 +10,13 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.model.pools import PARTITION, POOLS, GoalName
+from cpuplan.model.pools import GoalName
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Cores
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules.rule import Problem, scopes_of
-from cpuplan.solve.said import said
+from cpuplan.solve.sets import set_specs
 from cpuplan.text import counted
 
 
@@ -34,11 +33,12 @@ class Moved(NamedTuple):
 class SplitCores(NamedTuple):
     """As few cores as possible have threads in different sets."""
 
-    cores: Cores = ()  # as of constraints
+    cores: Cores = ()  # as in constraints
 
     def measure(self, view: View) -> int:
         cores = self.cores or view.topology.cores.values()
-        return sum(len({frozenset(view.slots[cpu]) for cpu in siblings}) > 1 for siblings in cores)
+        used = (set(map(frozenset, view.slots_on(siblings))) for siblings in cores)
+        return sum(len(slots) > 1 for slots in used)
 
 
 class Parts(NamedTuple):
@@ -75,43 +75,37 @@ Aim: TypeAlias = Moved | SplitCores | Parts | Smallest | Total
 
 
 def aims_of(node_class: NodeClass, committed: Layout | None = None) -> list[Aim]:
-    """The aims of a class, in the order that its intent gives."""
+    """The aims of a class, in the order of its intent."""
     return common_aims([node_class], committed)
 
 
 def common_aims(
-    classes: Sequence[NodeClass], committed: Layout | None = None, cores: Sequence[Cores] = ()
+    classes: Sequence[NodeClass], committed: Layout | None = None, divisions: Sequence[Cores] = ()
 ) -> list[Aim]:
-    """The aims of a layout for several classes of one intent: goal by goal. `cores` where they
-    differ.
+    """The aims of a layout for several classes of one intent, goal by goal.
+
+    `divisions` has the cores of each class where they differ.
     """
-    found: list[Aim] = []
+    aims: list[Aim] = []
     for goal in classes[0].spec.objective:
         for index, node_class in enumerate(classes):
-            aims = _aims(goal, node_class, committed)
-            found += [
-                SplitCores(cores[index]) if cores and isinstance(aim, SplitCores) else aim
-                for aim in aims
-            ]
-    return list(dict.fromkeys([*found, *_open_ends(classes[0])]))
+            cores = divisions[index] if divisions else ()
+            aims += _aims(goal, node_class, committed, cores)
+    return list(dict.fromkeys([*aims, *_ranges(classes[0])]))
 
 
-def _open_ends(node_class: NodeClass) -> Iterator[Aim]:
-    """A set whose size is a range takes as few CPUs as it must, the first in their order above
-    all.
-    """
-    for name, each in said(node_class).items():
-        pool = each.pool
-        if (
-            pool.percent is None
-            and not pool.rest
-            and name != "isolated"
-            and (pool.min, pool.max) != (None, None)
-        ):
+def _ranges(node_class: NodeClass) -> Iterator[Aim]:
+    """A set whose size is a range takes as few CPUs as it must, in the order of the sets."""
+    for name, spec in set_specs(node_class).items():
+        pool = spec.pool
+        is_range = (pool.min, pool.max) != (None, None) and pool.percent is None and not pool.rest
+        if is_range and name != "isolated":
             yield Total(name, 1)
 
 
-def _aims(goal: GoalName, node_class: NodeClass, committed: Layout | None) -> Iterator[Aim]:
+def _aims(
+    goal: GoalName, node_class: NodeClass, committed: Layout | None, cores: Cores
+) -> Iterator[Aim]:
     topology = node_class.topology
     nodes = tuple(scopes_of(topology, "numaNode"))
     match goal:
@@ -120,7 +114,7 @@ def _aims(goal: GoalName, node_class: NodeClass, committed: Layout | None) -> It
                 yield Moved(tuple(sorted(committed.items())))
         case "fewest-split-cores":
             if topology.threads_per_core > 1:
-                yield SplitCores()
+                yield SplitCores(cores)
         case "locality":
             for scopes in _levels(topology):
                 yield from (Parts(name, scopes) for name in _packed(node_class))
@@ -141,50 +135,43 @@ def _levels(topology: Topology) -> Iterator[tuple[Scope, ...]]:
 
 
 def _packed(node_class: NodeClass) -> Iterator[str]:
-    """The sets that are better off in one place, in their order: all but isolated and the QoS sets.
+    """The sets that are better in one place, in their order: all but isolated and the QoS sets.
 
-    What is listed has nothing to choose, and what is meant for each of several parts is not to be
-    in one.
+    A list leaves no choice, and a size for each of several parts is not meant for one place.
     """
-    for name, each in said(node_class).items():
-        pool = each.pool
-        packed = name.startswith(PARTITION) or (name in POOLS and name != "isolated")
-        if packed and pool.cpus is None and pool.per == "machine":
+    for name, spec in set_specs(node_class).items():
+        is_packed = name != "isolated" and not spec.is_qos
+        if is_packed and spec.pool.cpus is None and spec.pool.per == "machine":
             yield name
 
 
 def reasons(problem: Problem, name: str, layout: Layout) -> Iterator[Reason]:
-    """The goals that explain where a set is: those that can be seen in the layout, which may be an
-    old one.
-    """
+    """The goals that explain the place of a set, as far as the layout shows them."""
     cpus, topology = layout[name], problem.topology
-    if not cpus or any(
-        rule.name == name and rule.field.endswith(".cpus") for rule in problem.rules
-    ):
+    is_listed = any(rule.name == name and rule.field.endswith(".cpus") for rule in problem.rules)
+    if not cpus or is_listed:
         return
     nodes = [scope for scope in scopes_of(topology, "numaNode") if cpus & scope.cpus]
     if name not in {"isolated", "offlined"} and len(topology.numa_nodes) > 1 and len(nodes) == 1:
-        yield Reason(
-            f"{name} stays on one NUMA node, so that the others are whole", "goal locality"
-        )
+        text = f"{name} stays on one NUMA node, so that the others are whole"
+        yield Reason(text, "goal locality")
     others = topology.online - cpus - layout.get("reserved", EMPTY)
     if name == "reserved" and topology.online.first in cpus:
         yield Reason("reserved takes the lowest cores that it can have", "goal canonical")
     elif name == "shared" and others and cpus.first < others.first:
         yield Reason("shared takes the lowest cores that reserved leaves", "goal canonical")
     elif name == "offlined" and topology.online.last in cpus:
-        yield Reason(
-            "offlined takes the highest cores, so that whole caches can sleep", "goal canonical"
-        )
+        text = "offlined takes the highest cores, so that whole caches can sleep"
+        yield Reason(text, "goal canonical")
 
 
 def measures(aims: Iterable[Aim], view: View) -> tuple[int, ...]:
-    """How far a layout is from each aim: the smaller of two tuples is the better layout."""
+    """The distance of a layout from each aim; of two layouts the smaller tuple is better."""
     return tuple(aim.measure(view) for aim in aims)
 
 
 def words(aim: Aim, old: int, new: int) -> str:
-    """What a change of an aim's measure means: `shared is on 1 NUMA node instead of 2`."""
+    """The meaning of a changed measure: `shared is on 1 NUMA node instead of 2`."""
     match aim:
         case Moved():
             return f"{new} CPUs move instead of {old}"
@@ -200,7 +187,7 @@ def words(aim: Aim, old: int, new: int) -> str:
 
 
 def sets_of(aim: Aim) -> list[CpuSet]:
-    """The sets of CPUs that the aim tells apart from the others."""
+    """The sets of CPUs that the aim distinguishes from the others."""
     match aim:
         case Moved(committed=committed):
             return [cpus for _, cpus in committed]

@@ -1,9 +1,7 @@
-"""Cores that the rules and goals do not tell apart, the ways to use such a core, and the choice of
-CPUs among them.
-"""
+"""Kinds of cores that rules and goals do not distinguish, and the ways in which a core is used."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice, product
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
@@ -26,41 +24,61 @@ Pattern: TypeAlias = tuple[Slot, ...]
 
 
 class Kind(NamedTuple):
-    """Cores whose threads are in the same of the sets of CPUs that are spoken of."""
+    """Cores whose threads are in the same of the sets that rules and goals distinguish."""
 
     # the threads of each core; cores in the order in which they are given away
     cores: tuple[tuple[int, ...], ...]
-    groups: tuple[int, ...]  # how many threads, one after the other, nobody tells apart
+    groups: tuple[int, ...]  # the numbers of neighbouring threads that nothing distinguishes
 
     @property
     def sample(self) -> tuple[int, ...]:
-        """The threads of one core, as good as any."""
+        """The threads of one core; any core would do."""
         return self.cores[0]
 
 
 def kinds_of(
-    topology: Topology, sets: Iterable[CpuSet], others: Iterable[Cores] = ()
+    topology: Topology, sets: Iterable[CpuSet], divisions: Iterable[Cores] = ()
 ) -> list[Kind]:
     """All cores by kind, the kind of the first core first.
 
-    `others` are ways in which unlike machines divide the cores of `topology`, which are whole cores
-    of each: cores of a kind are divided alike, and then no two of their threads are alike.
+    `divisions` are the ways in which unlike machines divide the cores of `topology`, which consist
+    of whole cores of each machine. Cores of a kind are divided alike; their threads all differ.
     """
-    divided = [{cpu: siblings.first for siblings in cores for cpu in siblings} for cores in others]
+    machines = [_lowest_sibling(cores) for cores in divisions]
+    marks = _marks(topology, sets)
+    kinds: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
+    for siblings in in_order(topology):
+        threads = tuple(sorted(siblings, key=lambda cpu: (marks[cpu], cpu)))
+        shapes = [_shape(threads, lowest) for lowest in machines]
+        key = (tuple(marks[cpu] for cpu in threads), *shapes)
+        kinds.setdefault(key, []).append(threads)
+    return [
+        Kind(tuple(cores), (1,) * len(key[0]) if machines else _groups(key[0]))
+        for key, cores in kinds.items()
+    ]
+
+
+def _lowest_sibling(cores: Cores) -> dict[int, int]:
+    """The lowest sibling of each CPU."""
+    lowest = {}
+    for siblings in cores:
+        lowest.update(dict.fromkeys(siblings, siblings.first))
+    return lowest
+
+
+def _marks(topology: Topology, sets: Iterable[CpuSet]) -> dict[int, int]:
+    """The sets that each CPU is in, as the bits of a number."""
     marks = dict.fromkeys(topology.online, 0)
     for index, cpus in enumerate(dict.fromkeys(sets)):
         for cpu in cpus & topology.online:
             marks[cpu] |= 1 << index
-    kinds: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
-    for siblings in in_order(topology):
-        threads = sorted(siblings, key=lambda cpu: (marks[cpu], cpu))
-        shapes = [[core_of[cpu] for cpu in threads] for core_of in divided]
-        shape = (tuple(map(firsts.index, firsts)) for firsts in shapes)
-        kinds.setdefault((tuple(marks[cpu] for cpu in threads), *shape), []).append(tuple(threads))
-    return [
-        Kind(tuple(cores), _groups(key[0]) if not divided else (1,) * len(key[0]))
-        for key, cores in kinds.items()
-    ]
+    return marks
+
+
+def _shape(threads: Sequence[int], lowest: dict[int, int]) -> tuple[int, ...]:
+    """For each thread the index of the first thread on the same core of another machine."""
+    cores = [lowest[cpu] for cpu in threads]
+    return tuple(map(cores.index, cores))
 
 
 def _groups(marks: Iterable[int]) -> tuple[int, ...]:
@@ -77,77 +95,68 @@ def in_order(topology: Topology) -> list[CpuSet]:
     for siblings in sorted(topology.cores.values(), key=lambda siblings: siblings.first):
         cpu = topology[siblings.first]
         places = (cpu.socket, cpu.numa_node, cpu.die, cpu.uncore_cache)
+        prefixes = (places[:depth] for depth in range(1, len(places) + 1))
         # Cores come in ascending order, so the first core in a place gives the place its rank.
-        ranks = tuple(
-            lowest.setdefault(places[: depth + 1], cpu.cpu) for depth in range(len(places))
-        )
+        ranks = tuple(lowest.setdefault(prefix, cpu.cpu) for prefix in prefixes)
         ranked.append((ranks, siblings.first, siblings))
-    return [siblings for _, _, siblings in sorted(ranked, key=lambda each: each[:2])]
+    return [siblings for _, _, siblings in sorted(ranked, key=lambda core: core[:2])]
 
 
 class Ways:
-    """The ways in which the rules let a core be used."""
+    """The ways in which the rules allow a core to be used."""
 
-    def __init__(self, slots: Sequence[Slot], constraints: Iterable[Constraint]) -> None:
-        constraints = list(constraints)
-        one_of = [each for each in constraints if isinstance(each, OneOf)]
-        self._slots = [slot for slot in slots if all(each.takes(slot) for each in one_of)]
+    def __init__(self, slots: Sequence[Slot], constraints: Sequence[Constraint]) -> None:
+        self._slots = list(slots)
+        for one_of in (each for each in constraints if isinstance(each, OneOf)):
+            self._slots = list(filter(one_of.takes, self._slots))
         self._places = [each for each in constraints if isinstance(each, Within | Has)]
-        self._core: list[CoreConstraint] = [each for each in constraints if binds_cores(each)]  # type: ignore[misc]
-        pairwise = [each for each in self._core if isinstance(each, PAIRWISE) and not each.cores]
-        self._may_meet = {
-            (a, b): all(each.allows((a, b)) for each in pairwise)
-            for a in self._slots
-            for b in self._slots
-        }
-        self._found: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
+        on_core: list[CoreConstraint] = [each for each in constraints if binds_cores(each)]  # type: ignore[misc]
+        self._everywhere = [each for each in on_core if not each.cores]
+        self._divided = [each for each in on_core if each.cores]
+        pairwise = [each for each in self._everywhere if isinstance(each, PAIRWISE)]
+        self._may_meet = {}
+        for pair in product(self._slots, repeat=2):
+            self._may_meet[pair] = all(each.allows(pair) for each in pairwise)
+        self._known: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
 
     def of(self, kind: Kind) -> list[Pattern]:
-        """The patterns of a kind, those that are preferred for the lowest cores first; none if the
-        rules leave none.
-        """
-        choices = tuple(tuple(self._allowed(cpu)) for cpu in kind.sample)
-        divided = [_narrowed(each, kind.sample) for each in self._core if each.cores]
+        """The patterns that the rules allow a kind, those preferred for the lowest cores first."""
+        choices = tuple(self._allowed(cpu) for cpu in kind.sample)
         key = (choices, kind.groups)
-        if key not in self._found:
-            self._found[key] = list(self._patterns(choices, kind.groups))
-        if not divided:
-            return self._found[key]
-        return [
-            pattern
-            for pattern in self._found[key]
-            if all(
-                each.allows(some)
-                for each in divided
-                for some in slots_by_core(each.cores, kind.sample, pattern)
-            )
-        ]
+        if key not in self._known:
+            self._known[key] = list(self._patterns(choices, kind.groups))
+        patterns = self._known[key]
+        threads = CpuSet(kind.sample)
+        for constraint in self._divided:
+            cores = tuple(siblings for siblings in constraint.cores if siblings & threads)
+            patterns = [
+                pattern
+                for pattern in patterns
+                if all(map(constraint.allows, slots_by_core(cores, kind.sample, pattern)))
+            ]
+        return patterns
 
-    def _allowed(self, cpu: int) -> Iterator[Slot]:
-        """The slots that one CPU may have."""
-        for slot in self._slots:
-            if all(
-                (each.name in slot) <= (cpu in each.cpus)
-                if isinstance(each, Within)
-                else (cpu in each.cpus) <= (each.name in slot)
-                for each in self._places
-            ):
-                yield slot
+    def _allowed(self, cpu: int) -> tuple[Slot, ...]:
+        """The slots that a CPU may have."""
+        slots = self._slots
+        for place in self._places:
+            slots = [slot for slot in slots if place.permits(cpu, slot)]
+        return tuple(slots)
 
     def _patterns(
         self, choices: Sequence[Sequence[Slot]], groups: Sequence[int]
     ) -> Iterator[Pattern]:
         firsts = {sum(groups[:index]) for index in range(len(groups))}
 
-        def extend(chosen: tuple[Slot, ...], at: int) -> Iterator[Pattern]:
-            """`chosen`, and `at` in the choices of the latest thread."""
+        def extend(chosen: tuple[Slot, ...], latest: int) -> Iterator[Pattern]:
+            """The patterns that begin with `chosen`; `latest` is the index of its last choice."""
             thread = len(chosen)
             if thread == len(choices):
-                if all(each.allows(chosen) for each in self._core if not each.cores):
+                if all(each.allows(chosen) for each in self._everywhere):
                     yield chosen
                 return
             # Threads of one group are alike, so only ascending choices are different ways.
-            start = 0 if thread in firsts else at
+            start = 0 if thread in firsts else latest
             for index in range(start, len(choices[thread])):
                 slot = choices[thread][index]
                 if all(self._may_meet[slot, other] for other in chosen):
@@ -156,19 +165,11 @@ class Ways:
         return extend((), 0)
 
 
-def _narrowed(constraint: CoreConstraint, threads: Iterable[int]) -> CoreConstraint:
-    """The constraint with only those of its cores that the threads are on."""
-    cpus = CpuSet(threads)
-    return constraint._replace(
-        cores=tuple(siblings for siblings in constraint.cores if siblings & cpus)
-    )
-
-
 def place(kind: Kind, used: Iterable[tuple[Pattern, int]]) -> dict[int, Slot]:
-    """Give the cores of a kind away: so many to each pattern, the lowest to the first."""
+    """The slots of a kind's threads: so many cores for each pattern, the lowest for the first."""
     cores = iter(kind.cores)
-    found: dict[int, Slot] = {}
-    for pattern, many in used:
-        for _, threads in zip(range(many), cores, strict=False):
-            found.update(zip(threads, pattern, strict=True))
-    return found
+    slots: dict[int, Slot] = {}
+    for pattern, number in used:
+        for threads in islice(cores, number):
+            slots.update(zip(threads, pattern, strict=True))
+    return slots

@@ -1,61 +1,55 @@
-"""A layout: which CPUs each set has. Sets are the pools, the partitions of isolated, and the QoS
-sets over them.
+"""A layout: the CPUs of each set. Sets are the pools, the partitions of isolated, and QoS sets.
 
-A slot is all sets that one CPU is in at once. A layout gives each CPU a slot, so that a CPU in two
-pools, or in a partition of a pool that it is not in, cannot even be said.
+A slot is the combination of sets that a CPU is in. A layout gives each CPU one slot, so a CPU in
+two pools, or in a partition without its pool, cannot be expressed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.model.pools import HIDDEN, PARTITION, POOLS, QOS_SETS
+from cpuplan.model.pools import HIDDEN, POOLS, QOS_SETS
 from cpuplan.model.topology import Topology
 
-#: The CPUs of every set that the intent speaks of, also of the empty ones.
+#: The CPUs of every set of the intent, including empty sets.
 Layout: TypeAlias = Mapping[str, CpuSet]
 #: The sets of a CPU, its pool first.
 Slot: TypeAlias = tuple[str, ...]
 
-#: The name of what is in no set.
+#: The name of the set of CPUs that are in no set.
 NOBODY = ""
 LEFT_OVER: Slot = (NOBODY,)
 
 
 class Scope(NamedTuple):
-    """A part of the machine that CPUs are counted in."""
+    """A part of the machine in which CPUs are counted."""
 
     name: str
     cpus: CpuSet
 
 
-def slots_of(names: Iterable[str]) -> tuple[Slot, ...]:
-    """All slots that sets of these names allow, in the order in which cores are given away, that of
-    no set last.
+def slots_of(names: Sequence[str]) -> tuple[Slot, ...]:
+    """All slots of these sets, in the order in which cores are given away; no set comes last.
 
-    The partitions of a pool come before what is left of it.
+    The partitions of a pool come before the rest of the pool.
     """
-    known = set(names)
-    qos = [name for name in QOS_SETS if name in known]
-    over = [*chain.from_iterable(combinations(qos, size) for size in range(len(qos), 0, -1)), ()]
-    found: list[Slot] = []
+    qos = [name for name in QOS_SETS if name in names]
+    sizes = range(len(qos), -1, -1)
+    overlays = list(chain.from_iterable(combinations(qos, size) for size in sizes))
+    slots: list[Slot] = []
     for pool in POOLS:
-        if pool not in known:
+        if pool not in names:
             continue
-        partitions = (
-            [name for name in names if name.startswith(PARTITION)]
-            if f"{pool}." == PARTITION
-            else []
-        )
-        for inner in (*((pool, partition) for partition in partitions), (pool,)):
-            found += [(*inner, *sets) for sets in (over if pool not in HIDDEN else [()])]
-    return (*found, LEFT_OVER)
+        bases = [(pool, name) for name in names if name.startswith(f"{pool}.")]
+        for base in (*bases, (pool,)):
+            slots += [base] if pool in HIDDEN else [(*base, *overlay) for overlay in overlays]
+    return (*slots, LEFT_OVER)
 
 
 class View:
-    """A layout on its machine, as rules and goals look at it."""
+    """A layout on its machine, as rules and goals read it."""
 
     def __init__(self, topology: Topology, layout: Layout) -> None:
         self.topology = topology
@@ -66,35 +60,25 @@ class View:
 
     @cached_property
     def slots(self) -> dict[int, Slot]:
-        """The sets of each online CPU."""
-        found: dict[int, list[str]] = {cpu: [] for cpu in self.topology.online}
+        """The slot of each online CPU."""
+        sets: dict[int, list[str]] = {cpu: [] for cpu in self.topology.online}
         for name, cpus in self.layout.items():
             for cpu in cpus & self.topology.online:
-                found[cpu].append(name)
-        return {cpu: tuple(names) for cpu, names in found.items()}
+                sets[cpu].append(name)
+        return {cpu: tuple(names) for cpu, names in sets.items()}
 
     @cached_property
     def patterns(self) -> set[tuple[Slot, ...]]:
-        """The slots of the threads of a core, for each way in which cores are used."""
-        return {
-            tuple(sorted(self.slots[cpu] for cpu in siblings))
-            for siblings in self.topology.cores.values()
-        }
+        """The slots of the threads of a core, for each way in which a core is used."""
+        return {tuple(sorted(self.slots_on(core))) for core in self.topology.cores.values()}
+
+    def slots_on(self, cpus: CpuSet) -> list[Slot]:
+        """The slots of some online CPUs, in ascending order of the CPUs."""
+        return [self.slots[cpu] for cpu in cpus]
 
     def count(self, name: str, scope: CpuSet, *, cores: bool = False) -> int:
-        """The CPUs that a set has of a scope, or the cores with such CPUs."""
+        """The number of CPUs that a set has in a scope, or of cores with such CPUs."""
         held = self.cpus(name) & scope
         if cores:
             return len({self.topology[cpu].core for cpu in held})
         return len(held)
-
-
-def layouts_of(layout: Layout, names: Sequence[str]) -> dict[str, CpuSet]:
-    """The CPUs of each of `names`, in their order."""
-    return {name: layout.get(name, EMPTY) for name in names}
-
-
-def in_slots(slots: Mapping[int, Slot], names: Iterable[str]) -> Iterator[tuple[str, CpuSet]]:
-    """The layout that gives each CPU its slot."""
-    for name in names:
-        yield name, CpuSet(cpu for cpu, slot in slots.items() if name in slot)

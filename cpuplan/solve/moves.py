@@ -1,4 +1,4 @@
-"""Which CPUs change their sets between two layouts of a class, and why."""
+"""The CPUs that change their sets between two layouts of a class, and the reasons."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ _MOST_REASONS = 2
 
 
 class Move(NamedTuple):
-    """CPUs that leave the same sets for the same sets; none after: they are not online any more."""
+    """CPUs that leave the same sets for the same sets; for none if they are no longer online."""
 
     cpus: CpuSet
     before: tuple[str, ...]
@@ -24,56 +24,54 @@ class Move(NamedTuple):
 
 
 def moves(node_class: NodeClass, before: Layout, after: Layout) -> list[Move]:
-    """By the lowest CPU. `after` is a layout of the class, `before` may be of another machine or
-    intent.
+    """The moves to a layout of the class, by the lowest CPU.
+
+    `before` may be a layout of another machine or intent.
     """
     old, new = _slots(before), _slots(after)
     groups: dict[tuple[Slot, Slot], list[int]] = {}
     for cpu in sorted(old.keys() | new.keys()):
-        key = old.get(cpu, ()), new.get(cpu, ())
-        if set(key[0]) != set(key[1]):
-            groups.setdefault(key, []).append(cpu)
+        left, entered = old.get(cpu, ()), new.get(cpu, ())
+        if set(left) != set(entered):
+            groups.setdefault((left, entered), []).append(cpu)
     if not groups:
         return []
-    broken = [
-        (breach.names, breach.rule.reason if breach.rule else Reason(breach.text))
-        for breach in breaches(node_class, before)
-    ]
-    better = (
-        [Reason(text, "goal") for text in _gains(node_class, before, after)] if not broken else []
-    )
-    found = []
+    broken = []
+    for breach in breaches(node_class, before):
+        reason = breach.rule.reason if breach.rule else Reason(breach.text)
+        broken.append((set(breach.names), reason))
+    gains = [] if broken else _gains(node_class, before, after)
+    result = []
     for (left, entered), cpus in groups.items():
-        mine = [reason for names, reason in broken if {*left, *entered} & {*names}]
-        because = tuple(dict.fromkeys([*(mine or (reason for _, reason in broken[:1])), *better]))[
-            :_MOST_REASONS
-        ]
-        found.append(Move(CpuSet(cpus), _short(left), _short(entered), because))
-    return found
+        own = [reason for names, reason in broken if not names.isdisjoint((*left, *entered))]
+        first = [reason for _, reason in broken[:1]]
+        because = tuple(dict.fromkeys([*(own or first), *gains]))
+        moved = CpuSet(cpus)
+        result.append(Move(moved, _short(left), _short(entered), because[:_MOST_REASONS]))
+    return result
 
 
 def _slots(layout: Layout) -> dict[int, Slot]:
-    found: dict[int, list[str]] = {}
+    """The sets of each CPU of a layout, online or not."""
+    sets: dict[int, list[str]] = {}
     for name, cpus in layout.items():
         for cpu in cpus:
-            found.setdefault(cpu, []).append(name)
-    return {cpu: tuple(names) for cpu, names in found.items()}
+            sets.setdefault(cpu, []).append(name)
+    return {cpu: tuple(names) for cpu, names in sets.items()}
 
 
 def _short(slot: Slot) -> tuple[str, ...]:
-    """A partition stands for its pool too."""
-    inner = [name for name in slot if name.startswith(PARTITION)]
-    return tuple(name for name in slot if not (inner and name == PARTITION[:-1]))
+    """The slot without the pool of a partition."""
+    if not any(name.startswith(PARTITION) for name in slot):
+        return slot
+    return tuple(name for name in slot if name != PARTITION[:-1])
 
 
-def _gains(node_class: NodeClass, before: Layout, after: Layout) -> list[str]:
-    """The first goal that one of two layouts of the class comes nearer to, the older one not
-    counting as committed.
-    """
-    aims = goals.aims_of(node_class)
-    views = [View(node_class.topology, layout) for layout in (before, after)]
-    for aim in aims:
-        old, new = (aim.measure(view) for view in views)
-        if old != new:
-            return [goals.words(aim, old, new)]
-    return ["low cores go to the first pools, which no goal asks for"]
+def _gains(node_class: NodeClass, before: Layout, after: Layout) -> list[Reason]:
+    """The first goal that one of two layouts is nearer to, without the goal of few moves."""
+    old, new = View(node_class.topology, before), View(node_class.topology, after)
+    for aim in goals.aims_of(node_class):
+        distances = aim.measure(old), aim.measure(new)
+        if distances[0] != distances[1]:
+            return [Reason(goals.words(aim, *distances), "goal")]
+    return [Reason("low cores go to the first pools, which no goal asks for", "goal")]

@@ -1,4 +1,4 @@
-"""Cores that several lists have threads of, given to one of them each."""
+"""Cores that several lists have threads of, given to one list each."""
 
 from collections.abc import Mapping
 
@@ -7,17 +7,19 @@ from cpuplan.model.topology import Topology
 
 
 def shared_out(topology: Topology, lists: Mapping[str, CpuSet]) -> dict[str, CpuSet]:
-    """Each core of the lists whole to one that has a thread of it, so that sizes stay as they are
-    if they can.
+    """The lists with whole cores: each goes to one list that has a thread of it.
+
+    Cores of several lists go to one that is still shorter than before, so sizes stay if possible.
     """
-    found = dict.fromkeys(lists, EMPTY)
-    for cpus in topology.cores.values():
-        owners = [name for name, listed in lists.items() if listed & cpus]
+    shared: list[tuple[CpuSet, list[str]]] = []
+    wholes = dict.fromkeys(lists, EMPTY)
+    for core in topology.cores.values():
+        owners = [name for name, cpus in lists.items() if cpus & core]
         if len(owners) == 1:
-            found[owners[0]] |= cpus
-    for cpus in topology.cores.values():
-        owners = [name for name, listed in lists.items() if listed & cpus]
-        if len(owners) > 1:
-            short = [name for name in owners if len(found[name]) < len(lists[name])]
-            found[(short or owners)[0]] |= cpus
-    return found
+            wholes[owners[0]] |= core
+        elif owners:
+            shared.append((core, owners))
+    for core, owners in shared:
+        short = [name for name in owners if len(wholes[name]) < len(lists[name])]
+        wholes[(short or owners)[0]] |= core
+    return wholes

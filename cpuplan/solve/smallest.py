@@ -1,6 +1,4 @@
-"""A layout where the one that is asked for does not exist, so that what does not depend on it can
-be judged too.
-"""
+"""A substitute for a layout that does not exist, for checks that do not depend on it."""
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.pools import POOLS, Pools
@@ -10,9 +8,7 @@ from cpuplan.source import Locate
 
 
 def plan(node_class: NodeClass, locate: Locate) -> NodePlan | None:
-    """The class with a core in each pool that its intent has, wherever; None where not even that
-    fits.
-    """
+    """The class with a core in each pool of its intent, anywhere; None if that does not fit."""
     spec = node_class.spec
     sizes: dict[str, dict[str, object]] = {}
     for name in POOLS:

@@ -1,8 +1,8 @@
-"""The rules and aims as a CP-SAT model. The only package that knows the solver; `counts` imports it
-when it is asked.
+"""The rules and aims as a CP-SAT model: the only package that knows the solver.
 
-The result is unique by construction and not by the solver's ways: each aim is proven best, and of
-all layouts that reach them the canonical one is taken, which is proven to be it.
+The result is unique by construction, whatever the solver does: each aim is proven best, and of all
+layouts that reach the aims the canonical one is taken, which is proven too. `counts` imports the
+solver when it is called.
 """
 
 from collections.abc import Sequence
@@ -23,15 +23,13 @@ from cpuplan.solve.rules.rule import Problem, Rule
 
 
 def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
-    """The best layout, the aims counting in their order; None when the rules contradict each
-    other.
-    """
+    """The best layout, by the aims in their order; None if the rules contradict each other."""
     counts = _counts(problem, aims)
     return canonical(counts, problem.names) if reach(counts, aims) else None
 
 
 def example(problem: Problem) -> dict[str, CpuSet] | None:
-    """Some layout, whichever is found first; None when the rules contradict each other."""
+    """Some layout, the first that is found; None if the rules contradict each other."""
     counts = _counts(problem)
     if not counts.solve():
         return None
@@ -39,28 +37,22 @@ def example(problem: Problem) -> dict[str, CpuSet] | None:
 
 
 def size(problem: Problem) -> int:
-    """How much there is to choose, which is how long a test takes: about a tenth of a millisecond
-    each.
-    """
+    """The number of unknowns; a test takes about a tenth of a millisecond for each."""
     return len(_counts(problem).variables)
 
 
 def feasible(problem: Problem) -> bool:
-    """Can the rules hold together?"""
+    """Whether the rules can hold together."""
     return _counts(problem).solve()
 
 
 def first_feasible(problem: Problem, options: Sequence[Rule]) -> int | None:
-    """The index of the first rule that can be added to the problem; they differ in numbers of
-    Amounts only.
-    """
+    """The index of the first rule that can be added; they differ only in numbers of Amounts."""
     return first_of(_counts(problem, option=options[0]), options)
 
 
 def most(problem: Problem, amount: Amount) -> int:
-    """How much a set can have at most of the scope, in the amount's unit; the rules can hold
-    together.
-    """
+    """The most that a set can have of the scope, in the amount's unit; the rules can hold."""
     counts = _counts(problem, option=Rule("", "", Reason(""), (amount,)))
     taken = held(counts, amount)
     counts.model.maximize(taken)
@@ -69,17 +61,14 @@ def most(problem: Problem, amount: Amount) -> int:
 
 
 def _counts(problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = None) -> Counts:
-    """The ways to use cores that aims, and perhaps an option's Amounts, can tell apart, under the
-    problem's rules.
-    """
+    """The ways to use cores that aims, and perhaps the Amounts of an option, distinguish."""
     constraints = [each for rule in problem.rules for each in rule.constraints]
     optional = option.constraints if option else ()
-    spoken_of = (*constraints, *optional)
-    sets = chain(*map(sets_of, spoken_of), *map(goals.sets_of, aims))
-    divided = dict.fromkeys(
-        cores for each in (*spoken_of, *aims) if (cores := getattr(each, "cores", ()))
+    sets = [*map(sets_of, (*constraints, *optional)), *map(goals.sets_of, aims)]
+    divisions = [getattr(each, "cores", ()) for each in (*constraints, *optional, *aims)]
+    kinds = kinds_of(
+        problem.topology, chain.from_iterable(sets), dict.fromkeys(filter(None, divisions))
     )
-    kinds = kinds_of(problem.topology, sets, divided)
     structure = [each for each in optional if not isinstance(each, Amount)]
     ways = Ways(slots_of(problem.names), [*constraints, *structure])
     counts = Counts(kinds, [ways.of(kind) for kind in kinds])

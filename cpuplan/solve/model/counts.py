@@ -1,10 +1,10 @@
-"""How many cores of each kind are used in each way: the unknowns, sums over them, and their values.
+"""The numbers of cores of each kind that are used in each way: unknowns, sums, and values.
 
-Which cores these are is chosen by `kinds.place`. Nothing is lost by that: neither rules nor aims
-tell cores of a kind apart.
+`kinds.place` chooses the cores; nothing is lost, since neither rules nor aims distinguish them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 from cpuplan.cpuset import CpuSet
@@ -15,8 +15,7 @@ Expression: TypeAlias = Any
 
 
 class Counts:
-    """The variables of cores that can be used in some ways, in `model`, and the solver that is
-    asked for their values.
+    """The variables in `model`, and the solver for their values.
 
     `used` has a variable for each pattern of `ways`, kind by kind.
     """
@@ -28,14 +27,15 @@ class Counts:
         self.model = cp_model.CpModel()
         self.solver = self.new_solver()
         self.kinds, self.ways = kinds, ways
-        self._bits = [CpuSet(kind.sample).bits for kind in kinds]
-        self.everything = CpuSet(cpu for kind in kinds for core in kind.cores for cpu in core)
+        self._bits = {kind.sample: CpuSet(kind.sample).bits for kind in kinds}
+        cores = chain.from_iterable(kind.cores for kind in kinds)
+        self.everything = CpuSet(chain.from_iterable(cores))
         self.used: list[list[Expression]] = []
         self._present: dict[tuple[str, int], Expression] = {}
         for kind, patterns in zip(kinds, ways, strict=True):
-            many = len(kind.cores)
-            self.used.append([self.model.new_int_var(0, many, "") for _ in patterns])
-            self.between(self.sum(self.used[-1]), many, many)
+            number = len(kind.cores)
+            self.used.append([self.model.new_int_var(0, number, "") for _ in patterns])
+            self.between(self.sum(self.used[-1]), number, number)
 
     def new_solver(self) -> Any:
         solver = self.cp_model.CpSolver()
@@ -43,8 +43,7 @@ class Counts:
         solver.parameters.random_seed = 0
         # sums over many kinds: branching alone does not bound them
         solver.parameters.linearization_level = 2
-        # Models are small and solved often, so that looking for symmetries and probing cost more
-        # than they save.
+        # Models are small and solved often: symmetries and probing cost more than they save.
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.symmetry_level = 0
         return solver
@@ -57,9 +56,8 @@ class Counts:
         """The CPUs that a set has of a scope."""
 
         def cpus(pattern: Pattern, threads: Sequence[int]) -> int:
-            return sum(
-                name in slot and cpu in scope for cpu, slot in zip(threads, pattern, strict=True)
-            )
+            pairs = zip(threads, pattern, strict=True)
+            return sum(name in slot and cpu in scope for cpu, slot in pairs)
 
         return self.weighted(cpus, scope)
 
@@ -75,35 +73,30 @@ class Counts:
     def weighted(
         self, weight: Callable[[Pattern, Sequence[int]], int], scope: CpuSet
     ) -> Expression:
-        """The cores of each kind and way with threads in a scope, each as often as `weight` says of
-        its use.
-        """
+        """The sum of the cores of each kind and way with threads in a scope, times their weight."""
         variables, weights = [], []
-        for kind, bits, patterns, used in zip(
-            self.kinds, self._bits, self.ways, self.used, strict=True
-        ):
-            if not bits & scope.bits:
+        for kind, patterns, used in zip(self.kinds, self.ways, self.used, strict=True):
+            if not self._bits[kind.sample] & scope.bits:
                 continue
             for pattern, variable in zip(patterns, used, strict=True):
-                if found := weight(pattern, kind.sample):
+                factor = weight(pattern, kind.sample)
+                if factor:
                     variables.append(variable)
-                    weights.append(found)
+                    weights.append(factor)
         return self.cp_model.LinearExpr.weighted_sum(variables, weights)
 
     def sum(self, parts: Iterable[Expression]) -> Expression:
         return self.cp_model.LinearExpr.sum(list(parts))
 
     def between(self, expression: Expression, least: int, most: int) -> None:
-        """Have an expression in a range; in one that holds nothing it never is."""
+        """Keep an expression in a range; with an empty range there is no solution."""
         if least > most:
-            self.model.add_bool_or([])  # CP-SAT takes an empty sum for one in an empty range
+            self.model.add_bool_or([])  # CP-SAT accepts an empty sum for an empty range
         else:
             self.model.add_linear_constraint(expression, least, most)
 
     def minimise(self, expression: Expression) -> bool:
-        """Make an expression as small as it can be, and keep it there; False if the rules
-        contradict each other.
-        """
+        """Make an expression as small as possible; False if the rules contradict each other."""
         self.model.minimize(expression)
         if not self.solve():
             return False

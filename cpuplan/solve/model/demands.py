@@ -1,68 +1,69 @@
-"""What rules demand, said of the counts. What is about single cores is not: the ways to use a core
-leave it out.
-"""
+"""The demands of rules on the counts; those on single cores are met by the ways to use a core."""
 
 from collections.abc import Sequence
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.solve.constraints import Amount, Apart, Constraint, Differs, Together, binds_cores
+from cpuplan.solve.constraints import Amount, Apart, Constraint, Differs, Together
 from cpuplan.solve.kinds import Pattern
 from cpuplan.solve.model.counts import Counts, Expression
 from cpuplan.solve.rules.rule import Rule
 
 
 def demand(counts: Counts, constraint: Constraint) -> None:
-    """Have every solution satisfy a constraint."""
-    if isinstance(constraint, Amount):
-        counts.between(held(counts, constraint), constraint.least, constraint.most)
-    elif isinstance(constraint, Differs):
-        _differ(counts, constraint)
-    elif isinstance(constraint, Apart | Together) and not binds_cores(constraint):
-        for scope in constraint.scopes or ():
-            mine = counts.present(constraint.name, scope.cpus)
-            if isinstance(constraint, Apart):
-                counts.model.add_at_most_one(mine, counts.present(constraint.other, scope.cpus))
-            else:
-                others = counts.sum(counts.taken(other, scope.cpus) for other in constraint.others)
-                counts.model.add(mine <= others)
+    """Make every solution satisfy a constraint."""
+    match constraint:
+        case Amount(least=least, most=most):
+            counts.between(held(counts, constraint), least, most)
+        case Differs():
+            _differ(counts, constraint)
+        case Apart(name=name, other=other, scopes=scopes):
+            for scope in scopes or ():
+                present = counts.present(name, scope.cpus)
+                counts.model.add_at_most_one(present, counts.present(other, scope.cpus))
+        case Together(name=name, others=others, scopes=scopes):
+            for scope in scopes or ():
+                present = counts.present(name, scope.cpus)
+                taken = counts.sum(counts.taken(other, scope.cpus) for other in others)
+                counts.model.add(present <= taken)
 
 
 def _differ(counts: Counts, constraint: Differs) -> None:
-    """The sets lack one of the CPUs, or have one more: then what they have outside outweighs any
-    that they have.
-    """
+    """The sets lack one of the CPUs, or have one more, which outweighs all that they have."""
     cpus = constraint.cpus & counts.everything
-
-    def taken(scope: CpuSet) -> Expression:
-        def held(pattern: Pattern, threads: Sequence[int]) -> int:
-            pairs = zip(threads, pattern, strict=True)
-            return sum(
-                cpu in scope and not set(slot).isdisjoint(constraint.names) for cpu, slot in pairs
-            )
-
-        return counts.weighted(held, scope)
-
-    within, outside = taken(cpus), taken(counts.everything - cpus)
+    within = _taken(counts, constraint.names, cpus)
+    outside = _taken(counts, constraint.names, counts.everything - cpus)
     counts.model.add(within - len(cpus) * outside <= len(cpus) - 1 if cpus else outside >= 1)
+
+
+def _taken(counts: Counts, names: Sequence[str], scope: CpuSet) -> Expression:
+    """The CPUs that some sets have together of a scope."""
+
+    def taken(pattern: Pattern, threads: Sequence[int]) -> int:
+        pairs = zip(threads, pattern, strict=True)
+        return sum(cpu in scope and not set(slot).isdisjoint(names) for cpu, slot in pairs)
+
+    return counts.weighted(taken, scope)
 
 
 def held(counts: Counts, amount: Amount) -> Expression:
     """How much the set has of the scope, in the amount's unit."""
-    divided = [set(siblings) for siblings in amount.cores]
+    name, cpus = amount.name, amount.scope.cpus
     if amount.unit == "CPUs":
-        return counts.taken(amount.name, amount.scope.cpus)
+        return counts.taken(name, cpus)
+    divided = [set(siblings) for siblings in amount.cores]
 
     def cores(pattern: Pattern, threads: Sequence[int]) -> int:
         pairs = zip(threads, pattern, strict=True)
-        mine = [cpu for cpu, slot in pairs if amount.name in slot and cpu in amount.scope.cpus]
+        mine = [cpu for cpu, slot in pairs if name in slot and cpu in cpus]
         return sum(not siblings.isdisjoint(mine) for siblings in divided) if divided else bool(mine)
 
-    return counts.weighted(cores, amount.scope.cpus)
+    return counts.weighted(cores, cpus)
 
 
 def first_of(counts: Counts, options: Sequence[Rule]) -> int | None:
-    """The index of the first option that fits, None if none does. Scopes with the same numbers
-    share a table.
+    """The index of the first option that fits, None if none does.
+
+    Scopes with the same numbers share a table.
     """
     index = counts.model.new_int_var(0, len(options) - 1, "")
     tables: dict[tuple[int, ...], Expression] = {}
@@ -73,13 +74,9 @@ def first_of(counts: Counts, options: Sequence[Rule]) -> int | None:
             counts.model.add_element(index, list(numbers), tables[numbers])
         return tables[numbers]
 
-    for amounts in zip(*(_amounts(rule) for rule in options), strict=True):
+    for amounts in zip(*(rule.amounts for rule in options), strict=True):
         taken = held(counts, amounts[0])
         counts.model.add(taken >= chosen(tuple(amount.least for amount in amounts)))
         counts.model.add(taken <= chosen(tuple(amount.most for amount in amounts)))
     counts.model.minimize(index)
     return counts.value(index) if counts.solve() else None
-
-
-def _amounts(rule: Rule) -> list[Amount]:
-    return [each for each in rule.constraints if isinstance(each, Amount)]

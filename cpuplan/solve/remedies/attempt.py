@@ -2,23 +2,21 @@
 
 from collections.abc import Container, Iterable, Sequence
 
-from cpuplan.diagnostics import errors
 from cpuplan.plan import NodeClass
 from cpuplan.solve import faults, model
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.rules import problem_of
 
 SEVERAL = "change more than one of these statements"
-#: Where there was not time for all changes.
+#: Where the tests did not suffice for all changes.
 UNTRIED = "change one or more of these statements: those changes that were tried are not enough"
 
 
 class Attempt:
-    """A class, changed or not, of which some statements are left out; and how often anything may
-    still be tried.
+    """A class, changed or not, without some of its statements, and the number of tests left.
 
-    What is changed for the class is changed for its `kin` too, the other classes of its intent,
-    which must fit as well.
+    Changes apply to the class and to its `kin`, the other classes of its intent, which must fit
+    too.
     """
 
     def __init__(self, node_class: NodeClass, kin: Sequence[NodeClass], tests: list[int]) -> None:
@@ -30,21 +28,21 @@ class Attempt:
     def after(self, change: Change | None, left_out: Iterable[str]) -> "Attempt":
         """The classes with a further change, and other statements left out."""
         edit = change.edit if change else _unchanged
-        made = Attempt(edit(self.node_class), [edit(each) for each in self.kin], self.tests)
-        made.left_out = frozenset(left_out)
-        return made
+        attempt = Attempt(edit(self.node_class), [edit(each) for each in self.kin], self.tests)
+        attempt.left_out = frozenset(left_out)
+        return attempt
 
     @property
     def nothing(self) -> str:
-        """What is said where nothing was found."""
+        """The remedy where no change was found."""
         return SEVERAL if self.tests[0] >= 0 else UNTRIED
 
     def fits(self, change: Change | None = None) -> bool:
-        """Is there a layout, after the change? Untried ones have none."""
+        """Whether there is a layout, after the change; False without a test where none is left."""
         edit = change.edit if change else _unchanged
-        return self._fits(edit(self.node_class), self.left_out) and all(
-            self._fits(edit(each), ()) for each in self.kin
-        )
+        if not self._fits(edit(self.node_class), self.left_out):
+            return False
+        return all(self._fits(edit(each), ()) for each in self.kin)
 
     def _fits(self, node_class: NodeClass, left_out: Container[str]) -> bool:
         self.tests[0] -= 1
@@ -56,10 +54,9 @@ def _unchanged(node_class: NodeClass) -> NodeClass:
 
 
 def fits(node_class: NodeClass, left_out: Container[str]) -> bool:
-    """Is there a layout, the rules of some fields left out?"""
-    if errors(faults.check(node_class, lambda _origin: None)):
+    """Whether there is a layout, without the rules of some fields."""
+    if faults.errors_of(node_class):
         return False
     problem = problem_of(node_class)
-    return model.feasible(
-        problem.having(rule for rule in problem.rules if rule.field not in left_out)
-    )
+    kept = (rule for rule in problem.rules if rule.field not in left_out)
+    return model.feasible(problem.having(kept))

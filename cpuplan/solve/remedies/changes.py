@@ -1,6 +1,6 @@
-"""Changes of a statement other than of its numbers."""
+"""Changes of a statement other than changes of its numbers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,77 +11,68 @@ from cpuplan.solve.constraints import Has
 from cpuplan.solve.remedies.edits import Change, all_of, setting, short
 from cpuplan.solve.rules.places import PLACES, parts_of
 from cpuplan.solve.rules.rule import Rule, Statements
-from cpuplan.solve.said import Said
+from cpuplan.solve.sets import SetSpec, SetSpecs
 from cpuplan.text import joined
 
 REST = "rest"
-#: Statements that can only be taken out, with the values that say nothing.
-_REMOVABLE: dict[str, dict[str, Any]] = {
-    "near": {"near": None},
-    "coreTypes": {"core_types": None},
-    "never": {"never": None},
-    "sibling": {"sibling": None},
+#: Statements that can only be removed: the attribute of each field.
+_REMOVABLE = {
+    "near": "near",
+    "coreTypes": "core_types",
+    "never": "never",
+    "sibling": "sibling",
 }
-
-#: Pools that a PerformanceProfile calls otherwise.
+#: Pools that a PerformanceProfile calls differently.
 _PROFILE_NAMES = {"isolcpus": "ovsDpdk"}
 
 
 def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
-    """Lists of which the first change that fits is enough."""
+    """Lists of changes; of each list the first change that fits is enough."""
     path, _, key = rule.field.rpartition(".")
     sets = Statements(node_class).sets
-    each = sets.get(rule.name)
+    spec = sets.get(rule.name)
     if rule.reason.origin.startswith("rule ") and path == "rules":
         yield [Change(f"switch off the rule {key} and say why", partial(_without_rule, name=key))]
-    if each is None:
+    if spec is None:
         return
+    is_isolated = rule.name == "isolated"
     if node_class.written_as:  # a PerformanceProfile, which has lists and nothing else
-        yield (
-            [_left_for_lists(node_class, sets)] if rule.name == "isolated" and key == "cpus" else []
-        )
+        if is_isolated and key == "cpus":
+            yield [_left_for_lists(node_class, sets)]
         return
-    if (
-        rule.name == "isolated"
-        and key in SIZES
-        and not any(other.pool.rest for other in sets.values())
-    ):
-        yield [_rest(each)]
+    if is_isolated and key in SIZES and not any(other.pool.rest for other in sets.values()):
+        yield [_rest(spec)]
     if key == "wholeCores":
-        yield list(_splits(node_class, each))
+        yield list(_splits(node_class, spec))
     elif key == "cpus":
-        yield list(_longer_list(node_class, each, rule))
+        yield list(_longer_list(node_class, spec, rule))
     elif key in _REMOVABLE:
-        yield [Change(f"take out {short(rule.field)}", setting(path, **_REMOVABLE[key]))]
+        yield [Change(f"take out {short(rule.field)}", setting(path, **{_REMOVABLE[key]: None}))]
     elif key in [place for place, _, _ in PLACES]:
-        yield list(_moves(node_class, each, key))
+        yield list(_moves(node_class, spec, key))
     for relation in ("apart", "together"):
-        if rule.field.startswith(f"{each.field}.{relation}."):
-            other = rule.field.removeprefix(f"{each.field}.{relation}.")
-            pairs = {
-                name: level for name, level in getattr(each.pool, relation).items() if name != other
-            }
-            text = f"take out {short(each.field)}.{relation}.{other}"
-            yield [Change(text, setting(each.field, **{relation: pairs}))]
+        prefix = f"{spec.field}.{relation}."
+        if rule.field.startswith(prefix):
+            levels = dict(getattr(spec.pool, relation))
+            levels.pop(rule.field.removeprefix(prefix), None)
+            text = f"take out {short(rule.field)}"
+            yield [Change(text, setting(spec.field, **{relation: levels}))]
 
 
-def _rest(isolated: Said) -> Change:
-    """Isolated takes the rest instead of its size; what else is said of it stays."""
+def _rest(isolated: SetSpec) -> Change:
+    """Isolated takes the rest instead of its size; its other fields stay."""
     numbers = {*SIZES, "min", "max", "per"}
     written = isolated.pool.model_fields_set
     text = f"write isolated: {REST}"
     if written - numbers:
         text = f"write {REST}: true under isolated instead of {joined(sorted(written & numbers))}"
-    return Change(
-        text, setting("pools.isolated", **dict.fromkeys(numbers) | {"rest": True, "per": "machine"})
-    )
+    update = dict.fromkeys(numbers) | {"rest": True, "per": "machine"}
+    return Change(text, setting("pools.isolated", **update))
 
 
-def _left_for_lists(node_class: NodeClass, sets: Mapping[str, Said]) -> Change:
-    """Longer lists for a profile: CPUs that no list has go to the pools of their siblings, the
-    others to isolated.
-    """
-    lists = {name: each.pool.cpus or EMPTY for name, each in sets.items()}
+def _left_for_lists(node_class: NodeClass, sets: SetSpecs) -> Change:
+    """Longer lists for a profile: unlisted CPUs go to the pools of their siblings, or isolated."""
+    lists = {name: spec.pool.cpus or EMPTY for name, spec in sets.items()}
     left = node_class.topology.online - union(lists.values())
     longer: dict[str, CpuSet] = {}
     for name, cpus in sorted(lists.items(), key=lambda item: item[0] == "isolated"):
@@ -89,55 +80,50 @@ def _left_for_lists(node_class: NodeClass, sets: Mapping[str, Said]) -> Change:
         left -= more
         if more:
             longer[name] = cpus | more
-    text = joined([f'{_PROFILE_NAMES.get(name, name)}: "{cpus}"' for name, cpus in longer.items()])
+    texts = [f'{_PROFILE_NAMES.get(name, name)}: "{cpus}"' for name, cpus in longer.items()]
     edits = [setting(f"pools.{name}", cpus=cpus) for name, cpus in longer.items()]
-    return Change(f"write {text}", partial(all_of, edits=edits))
+    return Change(f"write {joined(texts)}", partial(all_of, edits=edits))
 
 
-def _splits(node_class: NodeClass, each: Said) -> Iterator[Change]:
+def _splits(node_class: NodeClass, spec: SetSpec) -> Iterator[Change]:
     """Without the whole cores of the set; of the pool that takes the rest too; of all sets."""
-    sets = Statements(node_class).sets
-    written = [other for other in sets.values() if _is_stated(node_class, other)]
-    # A rest that does not say wholeCores follows the others.
-    rest = [
-        other
-        for other in written
-        if other.pool.rest and "whole_cores" in other.pool.model_fields_set
-    ]
-    for some in ([each], [each, *(other for other in rest if other != each)], written):
-        if all(other in written for other in some):
-            edits = [setting(other.field, whole_cores=False) for other in some]
-            names = joined([other.name for other in some])
+    sets = Statements(node_class).sets.values()
+    written = [other for other in sets if _is_stated(node_class, other)]
+    # A rest that has no wholeCores follows the others.
+    rests = [other for other in written if other.pool.rest and other != spec]
+    rests = [other for other in rests if "whole_cores" in other.pool.model_fields_set]
+    for specs in ([spec], [spec, *rests], written):
+        if all(other in written for other in specs):
+            edits = [setting(other.field, whole_cores=False) for other in specs]
+            names = joined([other.name for other in specs])
             yield Change(f"write wholeCores: false under {names}", partial(all_of, edits=edits))
 
 
-def _is_stated(node_class: NodeClass, each: Said) -> bool:
-    """Does the intent speak of the set at all?"""
-    return each.is_written or (
-        each.name == "isolated" and node_class.spec.pools.isolated is not None
-    )
+def _is_stated(node_class: NodeClass, spec: SetSpec) -> bool:
+    """Whether the intent has any statement on the set."""
+    if spec.is_written:
+        return True
+    return spec.name == "isolated" and node_class.spec.pools.isolated is not None
 
 
-def _longer_list(node_class: NodeClass, each: Said, rule: Rule) -> Iterator[Change]:
+def _longer_list(node_class: NodeClass, spec: SetSpec, rule: Rule) -> Iterator[Change]:
     """The list with the siblings of its CPUs."""
     for constraint in rule.constraints:
         if isinstance(constraint, Has):
             longer = node_class.topology.whole_cores(constraint.cpus)
             if longer != constraint.cpus:
-                text = f"list whole cores in {short(each.field)}.cpus: {longer}"
-                yield Change(text, setting(each.field, cpus=longer))
+                text = f"list whole cores in {short(spec.field)}.cpus: {longer}"
+                yield Change(text, setting(spec.field, cpus=longer))
 
 
-def _moves(node_class: NodeClass, each: Said, key: str) -> Iterator[Change]:
+def _moves(node_class: NodeClass, spec: SetSpec, key: str) -> Iterator[Change]:
     """The set on another NUMA node, socket, die or cache, or on any."""
     attribute, word = next((attribute, word) for place, attribute, word in PLACES if place == key)
     for number in parts_of(node_class.topology, key):
         if number >= 0:
-            yield Change(
-                f"move {each.name} to {word} {number}",
-                setting(each.field, **{attribute: CpuSet([number])}),
-            )
-    yield Change(f"take out {short(each.field)}.{key}", setting(each.field, **{attribute: None}))
+            edit = setting(spec.field, **{attribute: CpuSet([number])})
+            yield Change(f"move {spec.name} to {word} {number}", edit)
+    yield Change(f"take out {short(spec.field)}.{key}", setting(spec.field, **{attribute: None}))
 
 
 def _without_rule(node_class: NodeClass, name: Any) -> NodeClass:

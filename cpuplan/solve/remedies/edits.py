@@ -1,4 +1,4 @@
-"""Changes of an intent: in words, and done."""
+"""Changes of an intent: in words, and as edits of a class."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -7,20 +7,22 @@ from typing import Any, NamedTuple
 from cpuplan.model.pools import Isolated
 from cpuplan.plan import NodeClass
 
+Edit = Callable[[NodeClass], NodeClass]
+
 
 class Change(NamedTuple):
-    """A change in words, and what it makes of a class: one with the changed intent."""
+    """A change in words, and the edit that gives a class the changed intent."""
 
     text: str
-    edit: Callable[[NodeClass], NodeClass]
+    edit: Edit
 
 
-def setting(field: str, **update: Any) -> Callable[[NodeClass], NodeClass]:
+def setting(field: str, **update: Any) -> Edit:
     """The edit that gives the mapping at `field` other values."""
     return lambda node_class: edited(node_class, field, **update)
 
 
-def all_of(node_class: NodeClass, edits: Iterable[Callable[[NodeClass], NodeClass]]) -> NodeClass:
+def all_of(node_class: NodeClass, edits: Iterable[Edit]) -> NodeClass:
     """Several edits, one after the other."""
     for edit in edits:
         node_class = edit(node_class)
@@ -34,20 +36,19 @@ def edited(node_class: NodeClass, field: str, **update: Any) -> NodeClass:
 
 def _edit(value: Any, path: Sequence[str], update: dict[str, Any]) -> Any:
     if value is None:
-        value = Isolated(rest=True)  # the one pool that is there without a word
+        value = Isolated(rest=True)  # the one pool that exists without a statement
     if not path:
         return value.model_copy(update=update)
     key, *rest = path
     if isinstance(value, dict):
         return value | {key: _edit(value[key], rest, update)}
     if isinstance(value, tuple):
-        return tuple(
-            _edit(item, rest, update) if str(at) == key else item for at, item in enumerate(value)
-        )
+        index = int(key)
+        return (*value[:index], _edit(value[index], rest, update), *value[index + 1 :])
     name = re.sub(r"[A-Z]", lambda capital: "_" + capital[0].lower(), key)
     return value.model_copy(update={name: _edit(getattr(value, name), rest, update)})
 
 
 def short(field: str) -> str:
-    """`pools.shared` as people say it: `shared`."""
+    """`pools.shared` as people write it: `shared`."""
     return field.removeprefix("pools.")

@@ -1,6 +1,6 @@
 """Other numbers of a statement."""
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model
@@ -9,48 +9,54 @@ from cpuplan.solve.remedies.edits import Change, edited, setting, short
 from cpuplan.solve.rules import problem_of, workloads
 from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 from cpuplan.solve.rules.sizes import size
-from cpuplan.solve.said import Said
+from cpuplan.solve.sets import SetSpec
 
 _NUMBERS = ("count", "cores", "percent", "min", "max")
-#: How many tests the search for a number is worth.
+#: The tests that a search for a number counts as.
 _SEARCH = 3
-#: A number that fits one machine and not another is looked for so often.
+#: The rounds of searches for a number that fits all machines.
 _ROUNDS = 3
+
+#: The index of the first value, from one on, with which a class has a layout.
+Search = Callable[[int], int | None]
 
 
 def numbers(attempt: Attempt, rule: Rule) -> Iterator[tuple[float, Change]]:
-    """For each number of a statement the nearest one that fits, the larger of two: (share of
-    change, change).
+    """For each number of a statement the nearest one that fits, with the share of the change.
+
+    Of two equally near numbers it is the larger one.
     """
     node_class = attempt.node_class
     path, _, key = rule.field.rpartition(".")
-    each = Statements(node_class).sets.get(rule.name)
+    spec = Statements(node_class).sets.get(rule.name)
     if rule.field.startswith("workloads."):
         written = node_class.spec.workloads[int(key)].pods
-        yield from _number(attempt, rule, rule.field, {"pods": written}, range(written - 1, 0, -1))
-    elif each and each.is_written and key in (*_NUMBERS, "rest"):
+        yield from _number(attempt, rule, (rule.field, "pods"), written, range(written - 1, 0, -1))
+    elif spec and spec.is_written and key in (*_NUMBERS, "rest"):
         for name in dict.fromkeys((key, "min", "max")):
-            if name != "rest" and getattr(each.pool, name) is not None:
-                written = getattr(each.pool, name)
-                values = _values(node_class, each, name, written)
-                yield from _number(attempt, rule, path, {name: written}, values)
+            number = None if name == "rest" else getattr(spec.pool, name)
+            if number is not None:
+                values = _values(node_class, spec, name, number)
+                yield from _number(attempt, rule, (path, name), number, values)
 
 
 def _number(
-    attempt: Attempt, rule: Rule, path: str, said: Mapping[str, int], values: Sequence[int]
+    attempt: Attempt, rule: Rule, field: tuple[str, str], written: int, values: Sequence[int]
 ) -> Iterator[tuple[float, Change]]:
-    """The first of the values with which all fits, instead of what is said."""
-    ((key, written),) = said.items()
-    searches = [_search(attempt.node_class, rule, path, key, values, attempt.left_out)]
-    searches += [_search(each, rule, path, key, values, ()) for each in attempt.kin]
+    """The first of the values of a field (path, key) with which all fits, instead of `written`."""
+    path, key = field
+    searches = [_search(attempt.node_class, rule, field, values, attempt.left_out)]
+    searches += [_search(node_class, rule, field, values, ()) for node_class in attempt.kin]
     index = 0
     for _ in range(_ROUNDS):
         attempt.tests[0] -= _SEARCH * len(searches)
-        found = [search(index) for search in searches] if attempt.tests[0] >= 0 else [None]
-        if None in found:
+        if attempt.tests[0] < 0:
             return
-        index = max(each for each in found if each is not None)
-        if set(found) == {index}:
+        firsts = {search(index) for search in searches}
+        if None in firsts:
+            return
+        index = max(first for first in firsts if first is not None)
+        if firsts == {index}:
             verb = "raise" if values[index] > written else "lower"
             text = f"{verb} {short(path)}.{key} to {values[index]}"
             change = Change(text, setting(path, **{key: values[index]}))
@@ -62,40 +68,40 @@ def _number(
 def _search(
     node_class: NodeClass,
     rule: Rule,
-    path: str,
-    key: str,
+    field: tuple[str, str],
     values: Sequence[int],
     left_out: Container[str],
-) -> Callable[[int], int | None]:
-    """What finds the first of the values, from one on, with which a class has a layout."""
+) -> Search:
+    path, key = field
     options: list[Rule] = []
     for value in values:
         changed = Statements(edited(node_class, path, **{key: value}))
-        rules = (
-            workloads.workloads_fit(changed)
-            if key == "pods"
-            else size(changed, changed.sets[rule.name])
-        )
+        if key == "pods":
+            rules = workloads.workloads_fit(changed)
+        else:
+            rules = size(changed, changed.sets[rule.name])
         options += [other for other in rules if other.name == rule.name]
     problem = problem_of(node_class)
-    kept = problem.having(
-        each for each in problem.rules if each.field != rule.field and each.field not in left_out
-    )
+    others = (other for other in problem.rules if other.field != rule.field)
+    kept = problem.having(other for other in others if other.field not in left_out)
 
     def first_from(start: int) -> int | None:
-        index = model.first_feasible(kept, options[start:]) if options[start:] else None
+        if not options[start:]:
+            return None
+        index = model.first_feasible(kept, options[start:])
         return None if index is None else start + index
 
     return first_from
 
 
-def _values(node_class: NodeClass, each: Said, key: str, written: int) -> list[int]:
-    """The other values that a number could have, nearest first; of a range only those that leave
-    more freedom.
-    """
-    scopes = scopes_of(node_class.topology, each.pool.per)
-    most = 100 if key == "percent" else max((len(scope.cpus) for scope in scopes), default=0)
-    values = {*range(1, most + 1)} - {written}
+def _values(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> list[int]:
+    """The other values that a number could have, nearest first; of bounds only looser ones."""
+    if key == "percent":
+        most = 100
+    else:
+        scopes = scopes_of(node_class.topology, spec.pool.per)
+        most = max((len(scope.cpus) for scope in scopes), default=0)
+    values = set(range(1, most + 1)) - {written}
     if key == "min":
         values = {value for value in values if value < written}
     elif key == "max":

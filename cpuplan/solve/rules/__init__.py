@@ -1,7 +1,6 @@
-"""The rules of a layout: the intent's statements and the built-in ones, each as constraints with
-its reason.
+"""The rules of a layout: the statements of the intent and the built-in ones, with their reasons.
 
-`RULES` is the list; each module has rules of one sort.
+Each module has rules of one sort; `RULES` is the list.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +9,7 @@ from cpuplan.plan import NodeClass
 from cpuplan.solve.rules import cores, experts, neighbours, places, sizes, workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements
 
-#: In a conflict that can be told in two ways, those further up are the ones that are named.
+#: Where a conflict can be explained in two ways, the rules further up are named.
 RULES: tuple[Callable[[Statements], Iterator[Rule]], ...] = (
     sizes.sizes,
     places.numbered_places,

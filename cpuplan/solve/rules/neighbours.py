@@ -10,23 +10,21 @@ WORDS = {"core": "core", "cache": "last-level cache", "numaNode": "NUMA node", "
 
 
 def apart(statements: Statements) -> Iterator[Rule]:
-    """Two sets that are apart by core, cache, NUMA node or socket have none of these in common."""
-    for each in statements.sets.values():
-        for other, level in each.pool.apart.items():
-            text = f"{each.name} shares no {WORDS[level]} with {other}"
-            constraint = Apart(each.name, other, _scopes(statements, level))
-            yield statements.rule(each.name, f"{each.field}.apart.{other}", text, constraint)
+    """Sets that are apart by core, cache, NUMA node or socket have none of these in common."""
+    for name, spec in statements.sets.items():
+        for other, level in spec.pool.apart.items():
+            text = f"{name} shares no {WORDS[level]} with {other}"
+            constraint = Apart(name, other, _scopes(statements, level))
+            yield statements.rule(name, f"{spec.field}.apart.{other}", text, constraint)
 
 
 def together(statements: Statements) -> Iterator[Rule]:
-    """A set that is together with another one is only on those cores, caches, NUMA nodes or sockets
-    where that is.
-    """
-    for each in statements.sets.values():
-        for other, level in each.pool.together.items():
-            text = f"{each.name} is only on a {WORDS[level]} where {other} is"
-            constraint = Together(each.name, (other,), _scopes(statements, level))
-            yield statements.rule(each.name, f"{each.field}.together.{other}", text, constraint)
+    """A set together with another is only on cores, caches, NUMA nodes or sockets of the other."""
+    for name, spec in statements.sets.items():
+        for other, level in spec.pool.together.items():
+            text = f"{name} is only on a {WORDS[level]} where {other} is"
+            constraint = Together(name, (other,), _scopes(statements, level))
+            yield statements.rule(name, f"{spec.field}.together.{other}", text, constraint)
 
 
 def _scopes(statements: Statements, level: str) -> tuple[Scope, ...] | None:

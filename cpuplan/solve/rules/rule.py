@@ -1,4 +1,4 @@
-"""A rule, what rules are built from, and the problem that they make."""
+"""A rule, the statements that rules are built from, and the problem that they make."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -8,39 +8,39 @@ from cpuplan.diagnostics import Reason
 from cpuplan.model.rulebook import EXPERT_RULES
 from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve.constraints import Constraint
+from cpuplan.solve.constraints import Amount, Constraint
 from cpuplan.solve.layout import Scope
-from cpuplan.solve.said import said
+from cpuplan.solve.sets import set_specs
 from cpuplan.text import joined
 
 
 class Rule(NamedTuple):
-    """One statement: what it demands (all of `constraints`), why, and its `field` below the
-    intent's spec.
-    """
+    """One statement: its constraints, the reason, and its `field` below the intent's spec."""
 
-    name: str  # of the set that it is about; empty for all
+    name: str  # the set that it is about; empty for all
     field: str
     reason: Reason
     constraints: tuple[Constraint, ...]
 
     @property
     def is_built_in(self) -> bool:
-        """Whether nobody wrote it; `rules` of the intent is where somebody would."""
+        """Whether no intent has it; an intent switches it in `rules`."""
         return self.field.startswith("rules.")
+
+    @property
+    def amounts(self) -> list[Amount]:
+        return [each for each in self.constraints if isinstance(each, Amount)]
 
 
 class Problem(NamedTuple):
-    """What is solved: the CPUs of a machine among the sets of these names, so that all rules
-    hold.
-    """
+    """What is solved: the CPUs of a machine are divided among sets so that all rules hold."""
 
     topology: Topology
     names: tuple[str, ...]
     rules: tuple[Rule, ...]
 
     def having(self, rules: Iterable[Rule]) -> "Problem":
-        """The same with other rules."""
+        """The same problem with other rules."""
         return self._replace(rules=tuple(rules))
 
 
@@ -50,13 +50,13 @@ class Statements:
     def __init__(self, node_class: NodeClass) -> None:
         self.node_class = node_class
         self.topology = node_class.topology
-        self.sets = said(node_class)
+        self.sets = set_specs(node_class)
         self._switched: dict[str, bool] = {}
         for switch in node_class.spec.rules:
             self._switched[switch.disable or switch.enable or ""] = switch.disable is None
 
     def is_on(self, name: str) -> bool:
-        """Does the expert rule of this name hold here?"""
+        """Whether the expert rule of this name holds here."""
         return self._switched.get(name, EXPERT_RULES[name].on)
 
     def rule(self, name: str, field: str, text: str, *constraints: Constraint) -> Rule:
@@ -64,9 +64,9 @@ class Statements:
         return Rule(name, field, self.node_class.reason(text, field), constraints)
 
 
-def built_in(name: str, rule: str, text: str, *constraints: Constraint) -> Rule:
-    """A rule that nobody wrote; a switch is where an intent would speak of it."""
-    return Rule(name, f"rules.{rule}", Reason(text, f"rule {rule}"), constraints)
+def built_in(name: str, rule: str, text: str, *constraints: Constraint, field: str = "") -> Rule:
+    """A rule that no intent has; without a `field` it stands where an intent would switch it."""
+    return Rule(name, field or f"rules.{rule}", Reason(text, f"rule {rule}"), constraints)
 
 
 def machine(topology: Topology) -> Scope:
@@ -76,18 +76,18 @@ def machine(topology: Topology) -> Scope:
 
 def scopes_of(topology: Topology, level: str) -> list[Scope]:
     """The machine, or each socket, NUMA node or last-level cache that has online CPUs."""
-    parts: dict[str, tuple[str, dict[int, CpuSet]]] = {
+    levels: dict[str, tuple[str, dict[int, CpuSet]]] = {
         "socket": ("socket", topology.sockets),
         "numaNode": ("NUMA node", topology.numa_nodes),
         "cache": ("cache", topology.uncore_caches),
     }
-    if level not in parts:
+    if level not in levels:
         return [machine(topology)]
-    word, found = parts[level]
+    word, parts = levels[level]
     return [
         Scope(f"{word} {number}", cpus)
-        for number, cpus in found.items()
-        if number != UNKNOWN or len(found) == 1
+        for number, cpus in parts.items()
+        if number != UNKNOWN or len(parts) == 1
     ]
 
 
@@ -99,4 +99,4 @@ def named(scopes: Sequence[str]) -> str:
         if len(scopes) == 1 or not number.isdigit():
             return joined(scopes)
         numbers.setdefault(word, []).append(int(number))
-    return joined([f"each of {word}s {CpuSet(found)}" for word, found in numbers.items()])
+    return joined([f"each of {word}s {CpuSet(same)}" for word, same in numbers.items()])

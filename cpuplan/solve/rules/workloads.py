@@ -11,27 +11,25 @@ from cpuplan.text import counted, joined
 def workloads_fit(statements: Statements) -> Iterator[Rule]:
     """The isolated pool, and each partition, has the exclusive CPUs of its workloads on one node.
 
-    A sum is needed and not enough: where each container runs depends on the kubelet's policies.
+    The sum is necessary, not sufficient: the place of each container depends on kubelet policies.
     """
     scope = machine(statements.topology)
     for name in statements.sets:
-        mine = [
-            (index, workload)
-            for index, workload in enumerate(statements.node_class.spec.workloads)
-            if workload.pool == name or workload.pool.startswith(f"{name}.")
-        ]
-        if mine:
-            wanted = sum(workload.cpus * workload.pods for _, workload in mine)
-            text = f"{joined([_told(workload) for _, workload in mine])} must fit into {name}"
-            field = f"workloads.{mine[0][0]}" if len(mine) == 1 else "workloads"
+        indexes, workloads = [], []
+        for index, workload in enumerate(statements.node_class.spec.workloads):
+            if workload.pool == name or workload.pool.startswith(f"{name}."):
+                indexes.append(index)
+                workloads.append(workload)
+        if workloads:
+            wanted = sum(workload.cpus * workload.pods for workload in workloads)
+            text = f"{joined(list(map(_words, workloads)))} must fit into {name}"
+            field = f"workloads.{indexes[0]}" if len(indexes) == 1 else "workloads"
             amount = Amount(name, scope, "CPUs", wanted, max(wanted, len(scope.cpus)))
             yield statements.rule(name, field, text, amount)
 
 
-def _told(workload: Workload) -> str:
+def _words(workload: Workload) -> str:
     cpus = counted(workload.cpus, "CPU")
-    return (
-        f"{workload.name} ({cpus})"
-        if workload.pods == 1
-        else f"{workload.pods} pods {workload.name} of {cpus}"
-    )
+    if workload.pods == 1:
+        return f"{workload.name} ({cpus})"
+    return f"{workload.pods} pods {workload.name} of {cpus}"

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.solve.conflict import Conflict, Trials, disjoint, minimal, smallest
+from cpuplan.solve.conflict import Conflict, Oracle, disjoint, minimal, smallest
 
 
 def fits(numbers: Sequence[int]) -> bool:
     return sum(numbers) <= 10
 
 
-def trials(most: int) -> Trials[int]:
+def oracle(calls: int) -> Oracle[int]:
     """An example is the sum; a further number holds if there is room for it."""
-    return Trials(
+    return Oracle(
         lambda numbers: sum(numbers) if fits(numbers) else None,
         lambda number, room: number == 0,
-        most,
+        calls,
     )
 
 
@@ -52,22 +52,22 @@ def test_minimal(numbers: list[int], kept: list[int]) -> None:
     ],
 )
 def test_smallest(numbers: list[int], found: list[int]) -> None:
-    assert smallest(numbers, trials(1000)) == Conflict(found, is_smallest=True)
+    assert smallest(numbers, oracle(1000)) == Conflict(found, is_smallest=True)
 
 
 @given(st.lists(st.integers(0, 9), max_size=9))
 def test_no_smaller_set_contradicts_itself(numbers: list[int]) -> None:
     if fits(numbers):
         return
-    found, is_smallest = smallest(numbers, trials(1000))
+    found, is_smallest = smallest(numbers, oracle(1000))
     assert is_smallest
     assert not fits(found)
     assert all(fits(some) for some in combinations(numbers, len(found) - 1))
 
 
 def test_where_tests_end_it_is_smallest_in_itself() -> None:
-    assert smallest([3, 3, 3, 3, 11], trials(0)) == Conflict([3, 3, 3, 3], is_smallest=False)
-    assert smallest([11, 3], trials(0)) == Conflict([11], is_smallest=True)
+    assert smallest([3, 3, 3, 3, 11], oracle(0)) == Conflict([3, 3, 3, 3], is_smallest=False)
+    assert smallest([11, 3], oracle(0)) == Conflict([11], is_smallest=True)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_where_tests_end_it_is_smallest_in_itself() -> None:
     ],
 )
 def test_disjoint(numbers: list[int], conflicts: list[list[int]]) -> None:
-    assert sorted(each.statements for each in disjoint(numbers, trials(1000))) == sorted(conflicts)
+    assert sorted(each.statements for each in disjoint(numbers, oracle(1000))) == sorted(conflicts)
 
 
 def test_many_statements_need_few_tests() -> None:

@@ -14,7 +14,7 @@ from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.model.inventory import Device
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.solve import conflict, model, solver, statements, trials
+from cpuplan.solve import conflict, feasibility, model, solver, statements
 from cpuplan.solve.goals import aims_of, measures
 from cpuplan.solve.layout import View
 from cpuplan.solve.model.counts import Counts
@@ -246,7 +246,7 @@ def test_conflicts_are_the_smallest(node: NodeClass) -> None:
         return model.feasible(problem.having(rules))
 
     remaining = list(problem.rules)
-    for rules, is_smallest in conflict.disjoint(problem.rules, trials.of_rules(problem, 10_000)):
+    for rules, is_smallest in conflict.disjoint(problem.rules, feasibility.oracle(problem, 10_000)):
         assert is_smallest
         assert not feasible(rules)
         for rule in rules:

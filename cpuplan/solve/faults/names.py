@@ -1,0 +1,80 @@
+"""Statements that name unknown sets, or that contradict each other by themselves."""
+
+from collections.abc import Iterator
+
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.model.pools import IDLE, PARTITION, QOS_SETS
+from cpuplan.solve.rules.rule import Statements
+from cpuplan.solve.sets import SetSpec, SetSpecs, is_like_isolated, sibling_of
+from cpuplan.source import At
+from cpuplan.text import joined
+
+
+def two_rests(statements: Statements, at: At) -> Iterator[Diagnostic]:
+    """CP213: several pools, or several partitions, take the rest."""
+    rests = [spec for spec in statements.sets.values() if spec.pool.rest]
+    for same in (
+        [spec for spec in rests if spec.is_pool],
+        [spec for spec in rests if spec.is_partition],
+    ):
+        if len(same) > 1:
+            yield _two_rests(same, at)
+
+
+def _two_rests(rests: list[SetSpec], at: At) -> Diagnostic:
+    first, *others = rests
+    labels = []
+    for spec in others:
+        position = at(f"{spec.field}.rest")
+        if position:
+            labels.append(Label(position, f"{spec.name} takes the rest too"))
+    pools = joined([spec.name for spec in rests])
+    label = f"{first.name} takes the rest"
+    return diagnose("CP213", at(f"{first.field}.rest"), label=label, labels=labels, pools=pools)
+
+
+def unknown_sets(statements: Statements, at: At) -> Iterator[Diagnostic]:
+    """CP215, CP216, CP217: sets that the intent does not have, or that cannot be meant."""
+    known = statements.sets
+    named: list[tuple[str, str]] = []
+    for spec in known.values():
+        named += _named_sets(spec, known)
+        sibling = None if is_like_isolated(spec, known) else spec.pool.sibling
+        if sibling is not None and _cannot_share(spec.name, sibling_of(spec.pool) or ""):
+            yield diagnose("CP216", at(f"{spec.field}.sibling"), pool=spec.name, sibling=sibling)
+    for index, workload in enumerate(statements.node_class.spec.workloads):
+        field, pool = f"workloads.{index}.pool", workload.pool
+        named.append((field, pool))
+        if pool != "isolated" and not pool.startswith(PARTITION):
+            yield diagnose("CP217", at(field), workload=workload.name, pool=pool)
+    for field, name in named:
+        if name not in known:
+            yield diagnose("CP215", at(field), name=name, known=joined(list(known)))
+
+
+def _named_sets(spec: SetSpec, known: SetSpecs) -> Iterator[tuple[str, str]]:
+    """The fields of a statement that name other sets, with the names."""
+    for relation in ("apart", "together"):
+        for other in getattr(spec.pool, relation):
+            yield f"{spec.field}.{relation}.{other}:", other
+    sibling = spec.pool.sibling
+    if sibling is not None and sibling != IDLE and not is_like_isolated(spec, known):
+        yield f"{spec.field}.sibling", sibling
+
+
+def _cannot_share(host: str, target: str) -> bool:
+    """Whether threads of a core cannot be in both: one pool, a pool and its part, or QoS sets."""
+    if host in QOS_SETS or target in QOS_SETS or target == host:
+        return True
+    return host == "isolated" and target.startswith(PARTITION)
+
+
+def empty_reserved(statements: Statements, at: At) -> Iterator[Diagnostic]:
+    """CP212: a reserved pool of size 0 under the static policy."""
+    pool = statements.sets["reserved"].pool
+    sizes = [name for name in ("cpus", "count", "cores", "max") if getattr(pool, name) is not None]
+    static = statements.node_class.spec.kubelet.cpu_manager_policy == "static"
+    if not sizes or not static or not statements.is_on("reserved-not-empty"):
+        return
+    if not getattr(pool, sizes[0]):
+        yield diagnose("CP212", at(f"pools.reserved.{sizes[0]}"))
