@@ -54,18 +54,15 @@ def _together(group: list[Simulated]) -> Simulated:
 
 def _form(node: Simulated) -> Hashable:
     """All that is told of a node but its name and the numbers of its pods."""
-    found, overlap = node.outcome, node.overlap
-    left = found.left and (
-        found.left.cpus,
-        found.left.largest,
-        tuple(found.left.by_numa_node.items()),
-    )
+    found = node.outcome.remainder
     again = tuple((pod and workload(pod), refused) for pod, refused in found.after_restart)
-    return (*map(_outcome, found.outcomes), left, found.default, again, overlap and overlap.cpu)
+    cpu = found.overlap and found.overlap.cpu
+    return (*map(_outcome, node.outcome.outcomes), repr(found.left), found.shared_pool, again, cpu)
 
 
 def _outcome(each: Outcome) -> Hashable:
-    return workload(each.pod), each.qos, each.containers, each.refused
+    moves = tuple((move.container, move.old, move.new) for move in each.moves)
+    return workload(each.pod), each.qos, each.containers, each.refused, moves, each.is_exact
 
 
 def workload(pod: Pod) -> tuple[str, str]:

@@ -1,28 +1,28 @@
 """Manifests on nodes: all of them on every node, or each on the first node that admits it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from cpuplan.kubelet import snapshot
-from cpuplan.kubelet.node import Kubelet, Node
+from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
+from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission
-from cpuplan.simulate.admission import ENDS, NodeOutcome, Outcome, Overlap, Refusal
+from cpuplan.simulate import admission, apiserver
+from cpuplan.simulate.admission import NodeOutcome, Outcome
+from cpuplan.simulate.allocators.base import ENDS, Admission, Allocator, Move, Remainder
+from cpuplan.simulate.allocators.registry import Start
 from cpuplan.simulate.manifests import Item
-from cpuplan.simulate.planned import Planned, planned
+from cpuplan.simulate.planned import planned
 
 
 class Simulated(NamedTuple):
-    """Nodes of one class that come out alike, what became of the pods, and the first overlap, if
-    there is one.
-    """
+    """Nodes of one class that come out alike, and what became of the pods."""
 
     plan: ConfiguredPlan
     nodes: tuple[str, ...]
     outcome: NodeOutcome
-    overlap: Overlap | None = None
 
 
 class Result(NamedTuple):
@@ -44,30 +44,65 @@ class Result(NamedTuple):
 Chosen = Iterable[tuple[ConfiguredPlan, Sequence[str]]]
 
 
-def on_each(plans: Chosen, items: Iterable[Item], state: Node) -> Result:
+class Starter(NamedTuple):
+    """How nodes start: with which allocator, and with which state files."""
+
+    start: Start
+    state: Node = Node()
+
+    def __call__(self, plan: ConfiguredPlan) -> Allocator:
+        """A node of a class; CpuplanError where the kubelet does not start."""
+        try:
+            return self.start(planned(plan), self.state)
+        except (KubeletError, HangError, PanicError) as error:
+            of = plan.node_class
+            problem = diagnose("CP701", name=of.name, cluster=of.cluster, problem=error)
+            raise CpuplanError([problem]) from None
+
+
+def on_each(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
     """All pods, in order, on every node: those of a class are equal, so one of them stands for
     all.
     """
     pods = [item.pod for item in items]
+    return Result(
+        tuple(
+            Simulated(plan, tuple(names), admission.run(start(plan), pods)) for plan, names in plans
+        )
+    )
+
+
+def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
+    """DaemonSets on every node, any other pod on the first node, in the order of the plan, that
+    admits it.
+    """
     nodes = []
     for plan, names in plans:
-        facts = planned(plan)
-        kubelet = admission.start(facts, state)
-        outcomes = admission.run(kubelet, pods)
-        overlap = admission.overlap(kubelet)
-        nodes.append(
-            Simulated(plan, tuple(names), _finish(plan, facts, kubelet, outcomes), overlap)
-        )
-    return Result(tuple(nodes))
+        of = _Class(plan, start(plan))
+        nodes += [_Node(of, name) for name in names]
+    nowhere = []
+    for item in items:
+        kind = admission.kind_of(item.pod)
+        if item.on_each_node:
+            for node in nodes:
+                node.keep(node.offer(item.pod, kind))
+            continue
+        refused = None
+        for node in nodes:
+            refused = node.offer(item.pod, kind)
+            if not refused:
+                break
+        if refused:
+            nowhere.append((refused, nodes[-1].name))
+    return Result(tuple(node.finish() for node in nodes), tuple(nowhere))
 
 
 class _Class:
-    """The nodes of a plan share one kubelet, which goes from moment to moment."""
+    """The nodes of a plan share one allocator, which goes from moment to moment."""
 
-    def __init__(self, plan: ConfiguredPlan) -> None:
-        self.plan, self.facts = plan, planned(plan)
-        self.kubelet = self.facts.start()
-        self.start = _Moment(self, snapshot.take(self.kubelet), ())
+    def __init__(self, plan: ConfiguredPlan, allocator: Allocator) -> None:
+        self.plan, self.allocator = plan, allocator
+        self.start = _Moment(self, allocator.take(), ())
 
 
 class _Moment:
@@ -75,36 +110,34 @@ class _Moment:
     found out once.
     """
 
-    def __init__(self, of: _Class, state: snapshot.Snapshot, pods: tuple[Pod, ...]) -> None:
-        self.of, self.state, self.pods = of, state, pods
-        self.next: dict[str, _Moment | Refusal] = {}
+    def __init__(self, of: _Class, state: Any, outcomes: tuple[Outcome, ...]) -> None:
+        self.of, self.state, self.outcomes = of, state, outcomes
+        self._next: dict[Hashable, tuple[Admission, _Moment]] = {}
 
-    def offer(self, pod: Pod, kind: str) -> "_Moment | Refusal":
-        """The moment after one more pod; or its refusal, which after the kubelet's end is that of
-        all others too.
-        """
-        found = self.next.get(kind)
-        if found is None:
-            kubelet = self.of.kubelet
-            snapshot.restore(kubelet, self.state)
-            refused = admission.admit(kubelet, admission.prepared(kubelet, pod))
-            found = refused or _Moment(self.of, snapshot.take(kubelet), (*self.pods, pod))
-            self.next[kind] = found
-        return found
+    def offer(self, pod: Pod, kind: Hashable) -> tuple[Admission, "_Moment"]:
+        """What becomes of one more pod, and the moment after it."""
+        known = self._next.get(kind)
+        if known is None:
+            allocator = self.of.allocator
+            allocator.restore(self.state)
+            stored = apiserver.store(pod, allocator.gates)
+            admitted = allocator.admit(stored)
+            after = self if admitted.refused else self._after(stored, admitted)
+            known = self._next[kind] = (admitted, after)
+        return known
+
+    def _after(self, pod: Pod, admitted: Admission) -> "_Moment":
+        allocator = self.of.allocator
+        outcome = admission.outcome(allocator, pod, admitted)
+        return _Moment(self.of, allocator.take(), (*self.outcomes, outcome))
 
     @cached_property
-    def outcome(self) -> Simulated:
+    def outcome(self) -> NodeOutcome:
         """The outcome of a node that has come here, with the pods that came first."""
-        kubelet = self.of.kubelet
-        snapshot.restore(kubelet, self.state)
-        came = (
-            admission.outcome(kubelet, admission.prepared(kubelet, pod), None) for pod in self.pods
-        )
-        outcomes = [admission.placed(kubelet, each) for each in came]
-        overlap = admission.overlap(kubelet)
-        return Simulated(
-            self.of.plan, (), _finish(self.of.plan, self.of.facts, kubelet, outcomes), overlap
-        )
+        allocator = self.of.allocator
+        allocator.restore(self.state)
+        placed = tuple(admission.place(allocator, each) for each in self.outcomes)
+        return NodeOutcome(placed, allocator.remainder())
 
 
 class _Node:
@@ -116,80 +149,47 @@ class _Node:
         self.name, self.moment = name, of.start
         self.pods: list[Pod] = []
         self.refused: list[Outcome] = []
-        self.end: Refusal | None = None
+        self.end: Admission | None = None
 
-    def offer(self, item: Item, kind: str) -> Refusal | None:
+    def offer(self, pod: Pod, kind: Hashable) -> Outcome | None:
         """Admit the pod, or say why not."""
-        if self.end:
-            return self.end
-        found = self.moment.offer(item.pod, kind)
-        if isinstance(found, Refusal):
-            self.end = found if found.reason in ENDS else None
-            return found
-        self.moment = found
-        self.pods.append(item.pod)
-        return None
+        admitted, after = (self.end, self.moment) if self.end else self.moment.offer(pod, kind)
+        if not admitted.refused:
+            self.moment = after
+            self.pods.append(pod)
+            return None
+        if admitted.refused.reason in ENDS:
+            self.end = admitted
+        return admission.outcome(self.moment.of.allocator, pod, admitted)
 
-    def outcome_of(self, pod: Pod, refused: Refusal) -> Outcome:
-        return admission.outcome(self.moment.of.kubelet, pod, refused)
+    def keep(self, refused: Outcome | None) -> None:
+        """Remember a refusal."""
+        if refused:
+            self.refused.append(refused)
 
     def finish(self) -> Simulated:
         """What became of the node: as of those that took its way before, with its own pods."""
-        alike = self.moment.outcome
-        came = alike.outcome.outcomes
-        own = tuple(each._replace(pod=pod) for each, pod in zip(came, self.pods, strict=True))
-        names = {each.pod.uid: pod for each, pod in zip(came, self.pods, strict=True)}
-        again = tuple(
-            (names[pod.uid] if pod else None, refused)
-            for pod, refused in alike.outcome.after_restart
+        found = self.moment.outcome
+        own = {each.pod.uid: pod for each, pod in zip(found.outcomes, self.pods, strict=True)}
+        outcomes = tuple(
+            each._replace(pod=own[each.pod.uid], moves=tuple(_renamed(each.moves, own)))
+            for each in found.outcomes
         )
-        overlap = alike.overlap
-        if overlap:
-            pod, other = names[overlap.pod].uid, overlap.other and names[overlap.other].uid
-            overlap = overlap._replace(pod=pod, other=other)
-        left = None if self.end else alike.outcome.left
-        outcome = alike.outcome._replace(
-            outcomes=(*own, *self.refused), left=left, after_restart=again
-        )
-        return Simulated(alike.plan, (self.name,), outcome, overlap)
+        remainder = _remainder(found.remainder, own, ended=self.end is not None)
+        outcome = NodeOutcome((*outcomes, *self.refused), remainder)
+        return Simulated(self.moment.of.plan, (self.name,), outcome)
 
 
-def spread(plans: Chosen, items: Iterable[Item]) -> Result:
-    """DaemonSets on every node, any other pod on the first node, in the order of the plan, that
-    admits it.
-    """
-    nodes = []
-    for plan, names in plans:
-        of = _Class(plan)
-        nodes += [_Node(of, name) for name in names]
-    nowhere = []
-    for item in items:
-        kind = repr(item.pod._replace(uid="", name="", namespace="", annotations={}))
-        if item.on_each_node:
-            for node in nodes:
-                if refused := node.offer(item, kind):
-                    node.refused.append(node.outcome_of(item.pod, refused))
-            continue
-        refused = None
-        for node in nodes:
-            if not (refused := node.offer(item, kind)):
-                break
-        if refused:
-            nowhere.append((nodes[-1].outcome_of(item.pod, refused), nodes[-1].name))
-    return Result(tuple(node.finish() for node in nodes), tuple(nowhere))
+def _renamed(moves: Iterable[Move], own: dict[str, Pod]) -> Iterable[Move]:
+    return (move._replace(pod=own[move.pod].uid) for move in moves)
 
 
-def _finish(
-    plan: ConfiguredPlan, facts: Planned, kubelet: Kubelet, outcomes: Iterable[Outcome]
-) -> NodeOutcome:
-    """What is left, and what a restart would do. OpenShift's unit removes the state files before
-    each start.
-    """
-    came = tuple(outcomes)
-    ended = any(each.refused and each.refused.reason in ENDS for each in came)
-    restarts = not ended and plan.node_class.target.platform != "openshift"
-    default = kubelet.cpus.state.default or kubelet.machine.cpus
-    left = None if ended else admission.left(kubelet)
-    return NodeOutcome(
-        came, left, default, tuple(admission.restart(facts, kubelet)) if restarts else ()
-    )
+def _remainder(found: Remainder, own: dict[str, Pod], *, ended: bool) -> Remainder:
+    """The same with the node's own pods."""
+    overlap = found.overlap
+    if overlap:
+        other = overlap.other and own[overlap.other].uid
+        overlap = overlap._replace(pod=own[overlap.pod].uid, other=other)
+    again = tuple((pod and own[pod.uid], refused) for pod, refused in found.after_restart)
+    left = None if ended else found.left
+    return found._replace(left=left, overlap=overlap, after_restart=again)

@@ -4,13 +4,11 @@ happen.
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from cpuplan.kubelet import snapshot
-from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.simulate import admission
-from cpuplan.simulate.admission import Refusal
+from cpuplan.simulate import admission, apiserver
+from cpuplan.simulate.allocators.base import Allocator, Refusal
 
 #: Admissions after which the search gives up: some ten seconds.
 LIMIT = 20_000
@@ -35,64 +33,64 @@ class _Kind(NamedTuple):
     pods: list[Pod]
 
 
-def any_order(kubelet: Kubelet, pods: Iterable[Pod], limit: int = LIMIT) -> Answer:
+def any_order(allocator: Allocator, pods: Iterable[Pod], limit: int = LIMIT) -> Answer:
     """Try every order of `pods`. Equal pods are interchangeable, and so are moments with the same
-    future.
+    future. The allocator is then as it was.
     """
     kinds: dict[Hashable, _Kind] = {}
     for given in pods:
-        pod = admission.prepared(kubelet, given)
-        what = repr(pod._replace(uid="", name="", namespace="", annotations={}))
+        pod = apiserver.store(given, allocator.gates)
+        what = admission.kind_of(pod)
         kinds.setdefault(what, _Kind(what, [])).pods.append(pod)
-    return _Search(kubelet, list(kinds.values()), limit).run()
+    start = allocator.take()
+    try:
+        return _Search(allocator, list(kinds.values()), limit).run(start)
+    finally:
+        allocator.restore(start)
 
 
 class _Search:
     """Depth first: an order that fails is found before all are known."""
 
-    def __init__(self, kubelet: Kubelet, kinds: Sequence[_Kind], limit: int) -> None:
-        self.kubelet, self.kinds, self.limit = kubelet, kinds, limit
+    def __init__(self, allocator: Allocator, kinds: Sequence[_Kind], limit: int) -> None:
+        self.allocator, self.kinds, self.limit = allocator, kinds, limit
         self.tried = 0
         self.seen: set[Hashable] = set()
 
-    def run(self) -> Answer:
-        start = snapshot.take(self.kubelet)
+    def run(self, start: Any) -> Answer:
         # a moment, and how it came about
-        stack: list[tuple[snapshot.Snapshot, tuple[int, ...]]] = [(start, ())]
-        try:
-            while stack:
-                moment, order = stack.pop()
-                counts = Counter(order)
-                for kind in range(len(self.kinds)):
-                    if counts[kind] == len(self.kinds[kind].pods):
-                        continue
-                    if self.tried == self.limit:
-                        return Answer(False, self.tried, len(self.seen))
-                    reached = self._try(moment, order, kind)
-                    if isinstance(reached, Refusal):
-                        failing = self._pods((*order, kind))
-                        return Answer(False, self.tried, len(self.seen), failing, reached)
-                    if reached:
-                        stack.append((reached, (*order, kind)))
-            return Answer(True, self.tried, len(self.seen))
-        finally:
-            snapshot.restore(self.kubelet, start)
+        stack: list[tuple[Any, tuple[int, ...]]] = [(start, ())]
+        while stack:
+            moment, order = stack.pop()
+            for kind in self._waiting(order):
+                if self.tried == self.limit:
+                    return Answer(False, self.tried, len(self.seen))
+                reached = self._try(moment, order, kind)
+                if isinstance(reached, Refusal):
+                    failing = self._pods((*order, kind))
+                    return Answer(False, self.tried, len(self.seen), failing, reached)
+                if reached:
+                    stack.append((reached, (*order, kind)))
+        return Answer(True, self.tried, len(self.seen))
 
-    def _try(
-        self, moment: snapshot.Snapshot, order: tuple[int, ...], kind: int
-    ) -> snapshot.Snapshot | Refusal | None:
-        """The moment after one more pod of a kind; None if it was there already."""
+    def _waiting(self, order: tuple[int, ...]) -> list[int]:
+        """The kinds of which pods are still to come."""
+        counts = Counter(order)
+        return [at for at, kind in enumerate(self.kinds) if counts[at] < len(kind.pods)]
+
+    def _try(self, moment: Any, order: tuple[int, ...], kind: int) -> Any:
+        """The moment after one more pod of a kind, or its Refusal; None if it was there already."""
         self.tried += 1
-        snapshot.restore(self.kubelet, moment)
+        self.allocator.restore(moment)
         pod = self.kinds[kind].pods[order.count(kind)]
-        if refused := admission.admit(self.kubelet, pod):
+        if refused := self.allocator.admit(pod).refused:
             return refused
         counts = tuple(sorted(Counter((*order, kind)).items()))
-        key = (counts, snapshot.key(self.kubelet))
+        key = (counts, self.allocator.key())
         if key in self.seen:
             return None
         self.seen.add(key)
-        return snapshot.take(self.kubelet)
+        return self.allocator.take()
 
     def _pods(self, order: tuple[int, ...]) -> tuple[Pod, ...]:
         """The pods of an order of kinds."""

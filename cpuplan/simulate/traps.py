@@ -11,13 +11,14 @@ from typing import Any
 
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet import snapshot
 from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
 from cpuplan.kubelet.errors import HangError, PanicError
-from cpuplan.kubelet.node import Kubelet, StartError
+from cpuplan.kubelet.node import StartError
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.simulate import admission, workloads
-from cpuplan.simulate.admission import HANG
+from cpuplan.simulate import workloads
+from cpuplan.simulate.allocators.base import HANG
+from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.allocators.probes import probe
 from cpuplan.simulate.planned import planned
 from cpuplan.source import Locate, Position
 
@@ -46,19 +47,19 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """All that is known of a class without its pods."""
     facts = planned(plan)
     try:
-        kubelet = facts.start()
+        allocator = KubeletAllocator(facts)
     except StartError as error:
         return [_refused(plan, locate, error, facts.config)]
     except (PanicError, HangError) as error:
         return [_not_started(plan, f"it crashes: {error}")]
-    policy = kubelet.cpus.policy
+    policy = allocator.kubelet.cpus.policy
     if policy is None:
         return []
     checks = (_check_overlap, _check_loop, _check_shared_slices)
     found = [
-        problem for check_one in checks for problem in check_one(plan, locate, kubelet, policy)
+        problem for check_one in checks for problem in check_one(plan, locate, allocator, policy)
     ]
-    return found or list(workloads.check(plan, locate, facts, kubelet))
+    return found or list(workloads.check(plan, locate, allocator))
 
 
 def _refused(
@@ -110,7 +111,7 @@ def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _check_overlap(
-    plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy
+    plan: NodePlan, locate: Locate, allocator: KubeletAllocator, policy: StaticPolicy
 ) -> Iterator[Diagnostic]:
     """Averages that call elements free which are not (assignment.CPUAccumulator)."""
     topology = policy.topology
@@ -138,7 +139,7 @@ def _check_overlap(
                 *((taken, count) for count in before),
             }
         seconds |= {size, size + 1, size + 2, policy.allocatable.bit_count() - max(taken, 0)}
-    if example := _find_overlap(kubelet, [(), *sorted(firsts)], sorted(seconds)):
+    if example := _find_overlap(allocator, [(), *sorted(firsts)], sorted(seconds)):
         node_class = plan.node_class
         is_planned = bool(plan.pool("offlined").cpus)
         cause = (
@@ -172,35 +173,35 @@ def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set
 
 
 def _find_overlap(
-    kubelet: Kubelet, firsts: Iterable[tuple[int, ...]], seconds: Iterable[int]
+    allocator: KubeletAllocator, firsts: Iterable[tuple[int, ...]], seconds: Iterable[int]
 ) -> str:
     """The first requests, and the one after them, that make two sets overlap; also when the very
     first has gone.
     """
-    start = snapshot.take(kubelet)
+    start = allocator.take()
     try:
         for first in firsts:
             for gone in (False, True) if len(first) > 1 else (False,):
-                snapshot.restore(kubelet, start)
+                allocator.restore(start)
                 for number, count in enumerate(first):
-                    admission.admit(kubelet, admission.probe(count, str(number)))
+                    allocator.admit(probe(count, str(number)))
                 if gone:
-                    kubelet.remove("0")
-                if found := _overlap_after(kubelet, first, seconds, gone=gone):
+                    allocator.kubelet.remove("0")
+                if found := _overlap_after(allocator, first, seconds, gone=gone):
                     return found
         return ""
     finally:
-        snapshot.restore(kubelet, start)
+        allocator.restore(start)
 
 
 def _overlap_after(
-    kubelet: Kubelet, first: tuple[int, ...], seconds: Iterable[int], *, gone: bool
+    allocator: KubeletAllocator, first: tuple[int, ...], seconds: Iterable[int], *, gone: bool
 ) -> str:
-    moment = snapshot.take(kubelet)
+    moment = allocator.take()
     for count in seconds:
-        snapshot.restore(kubelet, moment)
-        if count > 0 and not admission.admit(kubelet, admission.probe(count, "last")):
-            found = admission.overlap(kubelet)
+        allocator.restore(moment)
+        if count > 0 and not allocator.admit(probe(count, "last")).refused:
+            found = allocator.overlap()
             if found:
                 of = "that are reserved" if not found.other else "that another one has"
                 before = (
@@ -217,7 +218,7 @@ def _and(counts: tuple[int, ...]) -> str:
 
 
 def _check_loop(
-    plan: NodePlan, locate: Locate, kubelet: Kubelet, policy: StaticPolicy
+    plan: NodePlan, locate: Locate, allocator: KubeletAllocator, policy: StaticPolicy
 ) -> Iterator[Diagnostic]:
     """Groups of CPUs that no NUMA node can give although they have enough CPUs
     (distributed.best_combination).
@@ -228,10 +229,10 @@ def _check_loop(
         return
     if not any((cpus & policy.allocatable).bit_count() % group for cpus in nodes):
         return
-    start = snapshot.take(kubelet)
+    start = allocator.take()
     for count in range(group, policy.allocatable.bit_count() + 1, group):
-        refused = admission.admit(kubelet, admission.probe(count))
-        snapshot.restore(kubelet, start)
+        refused = allocator.admit(probe(count)).refused
+        allocator.restore(start)
         if refused and refused.reason == HANG:
             position = locate(
                 plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}")
@@ -241,7 +242,7 @@ def _check_loop(
 
 
 def _check_shared_slices(
-    plan: NodePlan, locate: Locate, _kubelet: Kubelet, policy: StaticPolicy
+    plan: NodePlan, locate: Locate, _allocator: KubeletAllocator, policy: StaticPolicy
 ) -> Iterator[Diagnostic]:
     nodes = len(policy.topology.numa_nodes)
     if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:

@@ -5,12 +5,11 @@ its kubelet.
 from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet import snapshot
-from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders
-from cpuplan.simulate.planned import Planned
+from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.allocators.probes import probe
 from cpuplan.source import Locate
 
 #: Admissions that `validate` spends on the orders of a class: half a second on the largest
@@ -29,10 +28,10 @@ def pods_of(plan: NodePlan) -> list[Pod]:
 def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
     for index, workload in enumerate(plan.spec.workloads):
         for number in range(workload.pods):
-            yield admission.probe(workload.cpus, f"{workload.name}-{number + 1}", _CONTAINER), index
+            yield probe(workload.cpus, f"{workload.name}-{number + 1}", _CONTAINER), index
 
 
-def check(plan: NodePlan, locate: Locate, facts: Planned, kubelet: Kubelet) -> Iterator[Diagnostic]:
+def check(plan: NodePlan, locate: Locate, allocator: KubeletAllocator) -> Iterator[Diagnostic]:
     """Pods that are refused: as they are written, in another order, or when the kubelet
     restarts.
     """
@@ -42,12 +41,10 @@ def check(plan: NodePlan, locate: Locate, facts: Planned, kubelet: Kubelet) -> I
     written = {pod.uid: f"{origin}.{index}" for pod, index in made}
     if not pods:
         return
-    start = snapshot.take(kubelet)
-    outcomes = admission.run(kubelet, pods)
-    again = (
-        [] if plan.node_class.target.platform == "openshift" else admission.restart(facts, kubelet)
-    )
-    snapshot.restore(kubelet, start)
+    start = allocator.take()
+    outcomes = admission.admit(allocator, pods)
+    again = allocator.restart()
+    allocator.restore(start)
     for each in outcomes:
         if each.refused:
             problem = f"{each.refused.reason}: {each.refused.message}"
@@ -61,7 +58,7 @@ def check(plan: NodePlan, locate: Locate, facts: Planned, kubelet: Kubelet) -> I
         )
         node, problem = f"a node of class {name}", f"{refused.reason}: {refused.message}"
         yield diagnose("CP708", locate(place), node=node, pod=who, problem=problem)
-    answer = orders.any_order(kubelet, pods, _LIMIT)
+    answer = orders.any_order(allocator, pods, _LIMIT)
     if answer.refused:
         came = ", ".join(failing.uid for failing in answer.failing)
         yield diagnose(

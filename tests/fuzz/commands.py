@@ -20,11 +20,10 @@ from unittest.mock import patch
 from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.fleet.before import MANIFEST
-from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.pod import read_pod
 from cpuplan.read import yaml
 from cpuplan.read.inputs import LOCK_PATH
-from cpuplan.simulate import admission
+from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
 from cpuplan.write.format import NotFormattable, canonical
 from cpuplan.write.manifest import OLD_MANIFEST
@@ -223,10 +222,10 @@ def _open_up(root: Path) -> None:
 def _states() -> tuple[dict[str, Any], ...]:
     """State files of a node of the project with a pod, as data."""
     _, _, plan, _ = _project()
-    kubelet = admission.start(planned(plan.by_node["lab", NODE]), Node())
+    allocator = KubeletAllocator(planned(plan.by_node["lab", NODE]))
     for pod in seeds.PODS[:2]:
-        admission.admit(kubelet, read_pod(pod))
-    left = kubelet.stop()
+        allocator.admit(read_pod(pod))
+    left = allocator.kubelet.stop()
     return tuple(json.loads(text) for text in (left.cpu_state, left.memory_state) if text)
 
 

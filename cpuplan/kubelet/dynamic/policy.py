@@ -9,12 +9,11 @@ full-pcpus-only, or CPUs of others, this one does not. When a pod goes, containe
 had to admit across NUMA nodes are moved together, if there is room.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan.kubelet.cpu.cpumanager import Reserved, new_static_policy
+from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
 from cpuplan.kubelet.cpu.state import CPUState
-from cpuplan.kubelet.cpu.topology import CPUTopology
 from cpuplan.kubelet.dynamic.choice import choose, take, unit_size, units
 from cpuplan.kubelet.dynamic.regions import Regions
 from cpuplan.kubelet.dynamic.repacking import LIMIT, Item, cut, repack
@@ -23,19 +22,9 @@ from cpuplan.kubelet.errors import AdmissionError, HangError, KubeletError
 from cpuplan.kubelet.managers import CPUManager
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.topology.scopes import TopologyManager
-from cpuplan.kubelet.topology.topologymanager import (
-    BEST_EFFORT,
-    CONTAINER,
-    NONE,
-    POD,
-    NUMAInfo,
-    Policy,
-    new_policy,
-)
+from cpuplan.kubelet.topology.topologymanager import BEST_EFFORT, CONTAINER, POD, Policy
 
-NAME = "dynamic"
 #: (pod UID, container name).
 Key = tuple[str, str]
 #: The regions of a container.
@@ -60,32 +49,27 @@ class DynamicPolicy:
 
     def __init__(
         self,
-        topology: CPUTopology,
-        reserved: Reserved,
-        options: Mapping[str, str],
+        static: StaticPolicy,
+        alignment: Policy,
         *,
-        topology_policy: Policy | None = None,
         scope: str = CONTAINER,
-        gates: Gates | None = None,
+        state: CPUState | None = None,
+        active: Iterable[Pod] = (),
         limit: int = LIMIT,
     ) -> None:
-        """Options are those of the static policy; KubeletError for those with which it would not
-        start.
-        """
-        self.gates = gates or Gates()
-        self.topology, self.limit = topology, limit
-        self.alignment = topology_policy or new_policy(NONE, NUMAInfo((), {}), {})
-        self.static = new_static_policy(
-            topology, reserved, options, self.gates, topology_policy=self.alignment.name
-        )
-        self.scope = scope
-        self._regions = Regions(self.static, self.alignment.name, scope)
-        self.active: list[Pod] = []
+        """Start with the pods `active` and what a state gives them; without one, with none."""
+        self.static, self.alignment, self.scope, self.limit = static, alignment, scope, limit
+        self.gates, self.topology = static.gates, static.topology
+        self._regions = Regions(static, alignment.name, scope)
+        self.active: list[Pod] = list(active)
         self._starting: list[Pod] = []
-        self.cpus = CPUManager(self.static, self.gates, lambda: [*self.active, *self._starting])
-        self.static.start(self.cpus.state)
-        self._everything = self.cpus.state.default
-        self._manager = TopologyManager(self.alignment, scope, (self.cpus,), self.gates)
+        self.cpus = CPUManager(static, self.gates, lambda: [*self.active, *self._starting])
+        if state is None:
+            static.start(self.cpus.state)
+        else:
+            self.cpus.state = CPUState(state.default, state.entries)
+        self._everything = self.state.default | self._taken()
+        self._manager = TopologyManager(alignment, scope, (self.cpus,), self.gates)
         #: Whether the last admission or removal was searched through: a pod refused without had
         #: perhaps room.
         self.is_exact = True
@@ -166,12 +150,16 @@ class DynamicPolicy:
         return {**{(uid, name): cpus for uid, found in entries for name, cpus in found.items()},
                 SHARED_POOL: self.state.default}  # fmt: skip
 
-    def _recount(self) -> None:
+    def _taken(self) -> int:
+        """The CPUs that containers have for themselves."""
         taken = 0
         for containers in self.state.entries.values():
             for cpus in containers.values():
                 taken |= cpus
-        self.state.default = self._everything & ~taken
+        return taken
+
+    def _recount(self) -> None:
+        self.state.default = self._everything & ~self._taken()
 
     def _settle(self, pod: Pod) -> None:
         """Plain init containers are over when the next pod comes; what only they used stays theirs,

@@ -1,9 +1,9 @@
 """Manifests on several nodes."""
 
-from cpuplan.kubelet.node import Node
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
-from cpuplan.simulate.fleet import Result
+from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.fleet import Result, Starter
 from cpuplan.simulate.manifests import Item
 from tests.machines.plans import plan, regular
 from tests.machines.pods import guaranteed
@@ -23,18 +23,21 @@ def placed(result: Result) -> dict[str, list[str]]:
     }
 
 
+START = Starter(KubeletAllocator)
 FLEET: list[tuple[ConfiguredPlan, tuple[str, ...]]] = [(SMALL, ("a", "b")), (LARGE, ("c",))]
 
 
 def test_a_pod_goes_to_the_first_node_that_admits_it() -> None:
-    result = fleet.spread(FLEET, pods(4, 4, 9, 3, 3))
+    result = fleet.spread(FLEET, pods(4, 4, 9, 3, 3), START)
     assert placed(result) == {"a": ["0-of-4", "3-of-3"], "b": ["1-of-4", "4-of-3"], "c": ["2-of-9"]}
     assert result.is_fine
-    assert [node.outcome.left and node.outcome.left.largest for node in result.nodes] == [0, 0, 6]
+    assert [
+        node.outcome.remainder.left and node.outcome.remainder.left.largest for node in result.nodes
+    ] == [0, 0, 6]
 
 
 def test_a_pod_that_nobody_admits_is_refused_once() -> None:
-    result = fleet.spread(FLEET, pods(8, 16, 8))
+    result = fleet.spread(FLEET, pods(8, 16, 8), START)
     assert placed(result) == {"a": [], "b": [], "c": ["0-of-8"]}
     assert [(each.pod.uid, node) for each, node in result.nowhere] == [
         ("1-of-16", "c"),
@@ -44,14 +47,14 @@ def test_a_pod_that_nobody_admits_is_refused_once() -> None:
 
 
 def test_daemon_sets_come_to_every_node() -> None:
-    result = fleet.spread(FLEET, [Item(guaranteed("agent", 8), on_each_node=True)])
+    result = fleet.spread(FLEET, [Item(guaranteed("agent", 8), on_each_node=True)], START)
     refused = {node.nodes[0]: bool(node.outcome.outcomes[0].refused) for node in result.nodes}
     assert refused == {"a": True, "b": True, "c": False}
     assert not result.is_fine
 
 
 def test_all_pods_on_each_are_run_once_a_class() -> None:
-    result = fleet.on_each(FLEET, pods(4, 4), Node())
+    result = fleet.on_each(FLEET, pods(4, 4), START)
     assert [
         (node.nodes, [bool(each.refused) for each in node.outcome.outcomes])
         for node in result.nodes
@@ -59,11 +62,3 @@ def test_all_pods_on_each_are_run_once_a_class() -> None:
         (("a", "b"), [False, True]),
         (("c",), [False, False]),
     ]
-
-
-def test_openshift_restarts_without_state_files() -> None:
-    kubelet = {"kubelet": {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}}
-    for platform, version, refused in (("openshift", "4.20", 0), ("kubernetes", "1.33", 1)):
-        one = plan(regular(cores=8), reserved="0", platform=platform, version=version, spec=kubelet)
-        result = fleet.on_each([(one, ("a",))], pods(6), Node())
-        assert len(result.nodes[0].outcome.after_restart) == refused

@@ -142,13 +142,14 @@ def test_any_order(project: Path, capsys: Capture) -> None:
 
 def test_from_state_files(project: Path, capsys: Capture) -> None:
     from cpuplan import pipeline
-    from cpuplan.simulate import admission
+    from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+    from cpuplan.simulate.allocators.probes import probe
     from cpuplan.simulate.planned import planned
 
     plan, _ = pipeline.solve(pipeline.load(project))
-    kubelet = planned(plan.by_node["lab", "worker-0"]).start()
-    admission.run(kubelet, [admission.probe(6, "running")])
-    (project / "cpu_manager_state").write_text(kubelet.stop().cpu_state or "")
+    allocator = KubeletAllocator(planned(plan.by_node["lab", "worker-0"]))
+    allocator.admit(probe(6, "running"))
+    (project / "cpu_manager_state").write_text(allocator.kubelet.stop().cpu_state or "")
     arguments = ["simulate", "worker-0", "pods.yaml", "--state", "cpu_manager_state"]
     code, out, _ = run_in(project, arguments, capsys)
     assert code == 1
@@ -161,6 +162,61 @@ def test_from_state_files(project: Path, capsys: Capture) -> None:
         "error[CP701]: the kubelet of class main-small in cluster lab does not start: start cpu manager error"
         in err
     )
+
+
+NOTE = "note: no kubelet has the dynamic policy; it counts memory, but does not align it\n"
+
+
+def test_the_dynamic_policy_moves_others(project: Path, capsys: Capture) -> None:
+    """Two pods that have gone left 2 CPUs on each NUMA node; one that asks for 4 needs both."""
+    from cpuplan import pipeline
+    from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+    from cpuplan.simulate.allocators.probes import probe
+    from cpuplan.simulate.planned import planned
+
+    intent = project / "intents/main.yaml"
+    intent.write_text(intent.read_text().replace("best-effort", "single-numa-node"))
+    plan, _ = pipeline.solve(pipeline.load(project))
+    allocator = KubeletAllocator(planned(plan.by_node["lab", "worker-0"]))
+    for name in "abcdef":
+        assert not allocator.admit(probe(2, name)).refused
+    allocator.kubelet.remove("a")
+    allocator.kubelet.remove("d")
+    (project / "cpu_manager_state").write_text(allocator.kubelet.stop().cpu_state or "")
+    arguments = ["simulate", "worker-0", "one.yaml", "--state", "cpu_manager_state"]
+    (project / "one.yaml").write_text(PODS.replace("replicas: 2", "replicas: 1"))
+    code, out, _ = run_in(project, arguments, capsys)
+    assert code == 1
+    assert "refused: default/dpdk-0: TopologyAffinityError" in out
+    code, out, err = run_in(project, [*arguments, "--policy", "dynamic"], capsys)
+    assert (code, err) == (0, NOTE)
+    moved = "moved to make room for default/dpdk-0, in this order:\n  c probe: CPUs 3,11 -> 5,13\n"
+    assert moved in out
+    code, out, _ = run_in(project, [*arguments, "--policy", "dynamic", "--format", "json"], capsys)
+    data = json.loads(out)
+    assert data["policy"] == "dynamic"
+    assert data["nodes"][0]["pods"][0]["moves"] == [
+        {"pod": "c", "container": "probe", "old": "3,11", "new": "5,13", "exclusive": True}
+    ]
+
+
+def test_the_dynamic_policy_on_a_fleet(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["simulate", "refused.yaml", "--policy", "dynamic"], capsys)
+    assert code == 0
+    assert "2 nodes: 5 pods admitted" in out
+    assert "moved" not in out
+
+
+def test_policies_that_do_not_exist_or_fit(project: Path, capsys: Capture) -> None:
+    code, _, err = run_in(project, ["simulate", "pods.yaml", "--policy", "dynamo"], capsys)
+    assert code == 2
+    assert "'dynamo' is not one of 'kubelet', 'dynamic'" in err
+    intent = project / "intents/main.yaml"
+    policy = "cpuManagerPolicy: none"
+    intent.write_text(intent.read_text().replace("topologyManagerPolicy: best-effort", policy))
+    code, _, err = run_in(project, ["simulate", "pods.yaml", "--policy", "dynamic"], capsys)
+    assert code == 2
+    assert "the dynamic one replaces the static one, and cpuManagerPolicy is none" in err
 
 
 def test_what_goes_wrong_with_other_pods_is_told_too(project: Path, capsys: Capture) -> None:

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpuplan.kubelet.bits import bits_of, members, parse_cpus, to_text
-from cpuplan.kubelet.cpu.cpumanager import Reserved
+from cpuplan.kubelet.cpu.cpumanager import Reserved, new_static_policy
 from cpuplan.kubelet.cpu.topology import CPUTopology
 from cpuplan.kubelet.dynamic.policy import Admission, DynamicPolicy
 from cpuplan.kubelet.dynamic.updates import Update, order_updates
 from cpuplan.kubelet.errors import AdmissionError, KubeletError
 from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.topology.topologymanager import (
     BEST_EFFORT,
     POD,
@@ -44,14 +45,10 @@ def dynamic(
         policy, NUMAInfo(nodes, {node: [10] * (max(nodes) + 1) for node in nodes}), {}
     )
     cpus = parse_cpus(reserved)
-    return DynamicPolicy(
-        topology,
-        Reserved(cpus.bit_count(), cpus),
-        options,
-        topology_policy=chosen,
-        scope=scope,
-        limit=limit,
+    static = new_static_policy(
+        topology, Reserved(cpus.bit_count(), cpus), options, Gates(), topology_policy=policy
     )
+    return DynamicPolicy(static, chosen, scope=scope, limit=limit)
 
 
 def texts(cpus: Mapping[str, int]) -> dict[str, str]:

@@ -1,26 +1,20 @@
-"""What became of pods on simulated nodes: a table, a map with the owners of CPUs, and JSON."""
+"""What became of pods on simulated nodes: a table for each node."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.plan import Pool
-from cpuplan.render.map.boxes import Map
-from cpuplan.render.map.plan import plan_map
+from cpuplan.kubelet.bits import to_text
 from cpuplan.render.tables import table
 from cpuplan.simulate import alike
-from cpuplan.simulate.admission import Left, Outcome, Placed, Refusal
+from cpuplan.simulate.admission import Outcome
+from cpuplan.simulate.allocators.base import Left, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated
+from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.orders import Answer
 from cpuplan.text import counted
 
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
 #: Groups of nodes that are told one by one.
 _MOST_BLOCKS = 20
-#: Names of nodes and pods that a line tells before it only counts them.
-_MOST_NAMES = 4
 
 
 def report(result: Result, *, one_by_one: bool = False) -> str:
@@ -84,17 +78,6 @@ def _sum(result: Result) -> str:
     )
 
 
-def full_name(pod: Pod) -> str:
-    """`namespace/name`, and the UID of a pod that only a state file tells of."""
-    return f"{pod.namespace}/{pod.name}" if pod.namespace else pod.name
-
-
-def names(given: Sequence[str]) -> str:
-    """`a, b, c, d and 9 more`."""
-    more = len(given) - _MOST_NAMES
-    return ", ".join(given) if more <= 1 else f"{', '.join(given[:_MOST_NAMES])} and {more} more"
-
-
 def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
     """Its pods and what is left; those of an example are as on the first of several nodes."""
     came = node.outcome.outcomes
@@ -103,7 +86,7 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
         f"{counted(len(came) - len(refused), 'pod')} admitted"
         + f", {len(refused)} refused" * bool(refused)
     )
-    yield f"{names(node.nodes)}: {count}{' each' if is_example else ''}"
+    yield f"{listed(node.nodes)}: {count}{' each' if is_example else ''}"
     if is_example and came:
         yield f"as on {node.nodes[0]}; the others have pods of the same workloads on the same CPUs"
     if rows := [row for each in came if not each.refused for row in _rows(each)]:
@@ -112,8 +95,9 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
             yield "CPUs in brackets are shared with all other containers without exclusive CPUs"
     for each in refused:
         yield f"refused: {full_name(each.pod)}: {_refusal(each.refused)}"
-    if node.outcome.left:
-        yield from _left(node.outcome.left)
+    yield from _moves(came)
+    if node.outcome.remainder.left:
+        yield from _left(node.outcome.remainder.left)
 
 
 def _rows(outcome: Outcome) -> Iterator[tuple[str, ...]]:
@@ -123,44 +107,38 @@ def _rows(outcome: Outcome) -> Iterator[tuple[str, ...]]:
 
 
 def _cpus(container: Placed) -> str:
-    text = _text(container.cpus)
+    text = to_text(container.cpus)
     return text if container.is_exclusive else f"({text})"
-
-
-def _text(cpus: int) -> str:
-    return str(CpuSet.from_bits(cpus))
 
 
 def _refusal(refused: Refusal | None) -> str:
     return f"{refused.reason}: {refused.message}" if refused else ""
 
 
+def _moves(came: Iterable[Outcome]) -> Iterator[str]:
+    """The exclusive CPUs that containers exchange for others, in the order of the changes."""
+    for outcome in came:
+        moves = [move for move in outcome.moves if move.is_exclusive]
+        if moves:
+            yield f"moved to make room for {full_name(outcome.pod)}, in this order:"
+        for move in moves:
+            yield f"  {move.pod} {move.container}: CPUs {to_text(move.old)} -> {to_text(move.new)}"
+        if moves and not outcome.is_exact:
+            yield "  (the search was stopped: fewer CPUs might have to move)"
+
+
 def _left(left: Left) -> Iterator[str]:
     """The CPUs that are free for containers of their own, and the largest request."""
-    free = f"CPUs {_text(left.cpus)}" if left.cpus else "no CPU"
+    free = f"CPUs {to_text(left.cpus)}" if left.cpus else "no CPU"
     yield f"left for exclusive use: {free}; the largest request that would be admitted is {left.largest}"
     for node, (cpus, largest) in left.by_numa_node.items():
-        free = f"{counted(cpus.bit_count(), 'CPU')} ({_text(cpus)})" if cpus else "no CPU"
+        free = f"{counted(cpus.bit_count(), 'CPU')} ({to_text(cpus)})" if cpus else "no CPU"
         text = (
             "not aligned (topologyManagerPolicy none)"
             if largest is None
             else f"largest request {largest}"
         )
         yield f"  NUMA node {node}: {free}, {text}"
-
-
-def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
-    """The node with the containers that have CPUs of their own; elsewhere its pools and
-    partitions.
-    """
-    owned = [
-        Pool(f"{full_name(each.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
-        for each in node.outcome.outcomes
-        for container in each.containers
-        if container.is_exclusive
-    ]
-    drawn = plan_map(node.plan, name, spec, owned)
-    return drawn._replace(about=f"containers with exclusive CPUs on {name}")
 
 
 def order_text(answer: Answer, count: int) -> str:
@@ -175,79 +153,3 @@ def order_text(answer: Answer, count: int) -> str:
     lines = ["in this order of arrival, the last pod is refused:"]
     lines += [f"  {number}. {full_name(pod)}" for number, pod in enumerate(answer.failing, 1)]
     return "\n".join([*lines, f"  {_refusal(answer.refused)}", f"({tried})"]) + "\n"
-
-
-def to_data(
-    result: Result, answers: Iterable[tuple[str, Answer]] = (), *, one_by_one: bool = False
-) -> dict[str, Any]:
-    """For programs; keys are only ever added while `version` is 1.
-
-    {"version": 1, "nodes": [{"nodes", "count", "class", "cluster", "pods": [{"pod", "qos",
-    "containers": [{"name", "cpus", "exclusive", "memoryNodes"}], "refused": {"reason", "message"} |
-    null}], "sharedPool", "left"}], "refused": [{..., "node", "count"}], "orders": [{"class",
-    "proven", "failing", "refused", "tried", "moments"}]}. Nodes of a class that come out alike are
-    together, with the pods of the first one, and so are pods of a workload that every node refuses;
-    not `one_by_one`.
-    """
-    nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=False)
-    refused = (
-        [alike.Refused(*each, 1) for each in result.nowhere]
-        if one_by_one
-        else alike.refused(result)
-    )
-    return {
-        "version": 1,
-        "nodes": [_node_data(node) for node in nodes],
-        "refused": [
-            {**_pod_data(each.outcome), "node": each.node, "count": each.number} for each in refused
-        ],
-        "orders": [
-            {
-                "class": name,
-                "proven": answer.is_proven,
-                "failing": [full_name(pod) for pod in answer.failing],
-                "refused": answer.refused and answer.refused._asdict(),
-                "tried": answer.tried,
-                "moments": answer.moments,
-            }
-            for name, answer in answers
-        ],
-    }
-
-
-def _node_data(node: Simulated) -> dict[str, Any]:
-    left = node.outcome.left
-    return {
-        "nodes": list(node.nodes),
-        "count": len(node.nodes),
-        "class": node.plan.node_class.name,
-        "cluster": node.plan.node_class.cluster,
-        "pods": [_pod_data(each) for each in node.outcome.outcomes],
-        "sharedPool": _text(node.outcome.default),
-        "left": left
-        and {
-            "cpus": _text(left.cpus),
-            "largest": left.largest,
-            "numaNodes": [
-                {"numaNode": number, "cpus": _text(cpus), "largest": largest}
-                for number, (cpus, largest) in left.by_numa_node.items()
-            ],
-        },
-    }
-
-
-def _pod_data(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "pod": full_name(outcome.pod),
-        "qos": outcome.qos,
-        "containers": [
-            {
-                "name": container.name,
-                "cpus": _text(container.cpus),
-                "exclusive": container.is_exclusive,
-                "memoryNodes": list(container.numa_nodes),
-            }
-            for container in outcome.containers
-        ],
-        "refused": outcome.refused and outcome.refused._asdict(),
-    }

@@ -1,0 +1,65 @@
+"""What `simulate` starts from: pods of files or of intents, and state files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from cpuplan.cli.output import shown_path
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
+from cpuplan.files import Unreadable, read_regular
+from cpuplan.kubelet.node import Node
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.read import yaml
+from cpuplan.read.files import refusal, yaml_files
+from cpuplan.simulate import admission, manifests
+from cpuplan.simulate.manifests import Item
+from cpuplan.simulate.workloads import pods_of
+
+#: Bytes of a state file: with 110 pods they have some 20 kB.
+_MAX_STATE = 16 * 1024 * 1024
+#: What YAML readers disagree on (`defaultMode: 0644`, tabs) keeps no pod from being understood.
+_PASSED_OVER = ("CP103", "CP104", "CP113")
+
+
+def read_pods(paths: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
+    """The pods of files and folders, and what is wrong with these."""
+    sources, problems = [], []
+    for path in paths:
+        if not path.exists():
+            raise click.UsageError(
+                f"no such file or folder: {path}; a node or class must be the first name"
+            )
+        files, refused = yaml_files(path)
+        problems += refused
+        for file in files:
+            read, wrong = yaml.read(file, shown_path(file))
+            sources += read
+            problems += [problem for problem in wrong if problem.code not in _PASSED_OVER]
+    made = manifests.read(sources)
+    problems += made.diagnostics
+    if not made.items and not errors(problems):
+        problems.append(diagnose("CP721", files=", ".join(map(str, paths))))
+    return list(made.items), problems
+
+
+def pods_of_workloads(plans: Sequence[ConfiguredPlan]) -> list[Item]:
+    """The pods that the intent of the nodes says there must be room for."""
+    intents = sorted({plan.node_class.intent for plan in plans})
+    pods = pods_of(plans[0]) if len(intents) == 1 else []
+    if pods:
+        return [Item(pod) for pod in pods]
+    several = len(intents) > 1
+    why = "the nodes have several intents" if several else f"intent {intents[0]} has no workloads"
+    raise click.UsageError(f"missing file with manifests: {why}")
+
+
+def read_state(paths: Sequence[Path]) -> Node:
+    """The state of a kubelet that ran before."""
+    texts = []
+    for path in paths:
+        try:
+            texts.append(read_regular(path, limit=_MAX_STATE).decode(errors="replace"))
+        except Unreadable as error:
+            raise CpuplanError([refusal(shown_path(path), error)]) from None
+    return admission.read_state(texts)

@@ -1,0 +1,23 @@
+"""A node with the containers that have exclusive CPUs."""
+
+from cpuplan.cpuset import CpuSet
+from cpuplan.model.inventory import HardwareSpec
+from cpuplan.plan import Pool
+from cpuplan.render.map.boxes import Map
+from cpuplan.render.map.plan import plan_map
+from cpuplan.simulate.fleet import Simulated
+from cpuplan.simulate.names import full_name
+
+
+def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
+    """The node with the containers that have CPUs of their own; elsewhere its pools and
+    partitions.
+    """
+    owned = [
+        Pool(f"{full_name(each.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
+        for each in node.outcome.outcomes
+        for container in each.containers
+        if container.is_exclusive
+    ]
+    drawn = plan_map(node.plan, name, spec, owned)
+    return drawn._replace(about=f"containers with exclusive CPUs on {name}")

@@ -1,0 +1,1 @@
+"""Allocators: what gives CPUs to the pods of a node. `registry` has their names."""

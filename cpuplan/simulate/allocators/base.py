@@ -1,0 +1,115 @@
+"""What `simulate` asks of an allocator: of whatever gives CPUs to the pods of one node."""
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Protocol
+
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.releases.features import Gates
+
+#: Reasons of refusals that are not the kubelet's: it does not survive the pod.
+HANG, PANIC = "HangError", "PanicError"
+ENDS = (HANG, PANIC)
+
+
+class UnfitError(Exception):
+    """A planned node on which the allocator cannot be simulated, and why."""
+
+
+class Refusal(NamedTuple):
+    """Reason and message of the pod's status; or that the kubelet itself does not survive the
+    pod.
+    """
+
+    reason: str
+    message: str
+
+
+class Move(NamedTuple):
+    """A new cpuset of a running container; `is_exclusive`: of its own, not the shared pool's."""
+
+    pod: str
+    container: str
+    old: int
+    new: int
+    is_exclusive: bool
+
+
+class Admission(NamedTuple):
+    """Whether a pod is refused, and the cpusets that change for it, in order.
+
+    Without `is_exact` fewer CPUs might have to move, or a refused pod might have room.
+    """
+
+    refused: Refusal | None = None
+    moves: tuple[Move, ...] = ()
+    is_exact: bool = True
+
+
+class Placed(NamedTuple):
+    """A container that was admitted: its CPUs (its own, or the shared pool of the moment) and the
+    NUMA nodes of its memory.
+    """
+
+    name: str
+    cpus: int
+    is_exclusive: bool
+    numa_nodes: tuple[int, ...]
+
+
+class Left(NamedTuple):
+    """What is left for exclusive use: CPUs, and the largest request of one container that would
+    still be admitted.
+
+    By NUMA node it is that of a container with a device there, all CPUs on the node; None where
+    nothing aligns them.
+    """
+
+    cpus: int
+    largest: int
+    by_numa_node: dict[int, tuple[int, int | None]]  # free CPUs, as a set, and the largest request
+
+
+class Overlap(NamedTuple):
+    """A CPU that a pod has for itself and another pod too; `other` is empty where it is a reserved
+    CPU.
+    """
+
+    pod: str
+    cpu: int
+    other: str
+
+
+class Remainder(NamedTuple):
+    """A node after all pods have come."""
+
+    shared_pool: int  # where all containers without CPUs of their own run
+    left: Left | None = None  # None where no container has CPUs of its own, and after the end
+    overlap: Overlap | None = None
+    #: Who is refused when the kubelet restarts; None: the kubelet itself does not come up again.
+    after_restart: tuple[tuple[Pod | None, Refusal], ...] = ()
+
+
+class Allocator(Protocol):
+    """One node: pods are admitted one after the other."""
+
+    gates: Gates
+
+    def admit(self, pod: Pod) -> Admission:
+        """Admit a pod as the API server stores it."""
+
+    def place(self, pod: Pod) -> tuple[Placed, ...]:
+        """Where the containers of an admitted pod run now."""
+
+    def remainder(self, *, ended: bool = False) -> Remainder:
+        """What all pods leave; `ended`: the kubelet did not survive one of them."""
+
+    def take(self) -> Any:
+        """This moment between two pods, for `restore`."""
+
+    def restore(self, moment: Any) -> None:
+        """Go back to a moment that was taken."""
+
+    def key(self) -> Hashable:
+        """What the next pod's fate depends on, beside the resources that are requested: moments of
+        one key are alike.
+        """

@@ -1,0 +1,128 @@
+"""cpuplan's own dynamic policy, in place of the kubelet's static one. No kubelet has it."""
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.dynamic.policy import DynamicPolicy
+from cpuplan.kubelet.errors import KubeletError, refusal
+from cpuplan.kubelet.node import Node
+from cpuplan.kubelet.pods.nodefit import check_fit
+from cpuplan.kubelet.pods.pod import Container, Pod
+from cpuplan.kubelet.pods.qos import guaranteed_cpus
+from cpuplan.kubelet.topology.topologymanager import SINGLE
+from cpuplan.simulate.allocators import probes
+from cpuplan.simulate.allocators.base import (
+    Admission,
+    Left,
+    Move,
+    Placed,
+    Refusal,
+    Remainder,
+    UnfitError,
+)
+from cpuplan.simulate.allocators.kubelet import running
+from cpuplan.simulate.planned import Planned
+
+
+class _Moment(NamedTuple):
+    state: CPUState
+    active: tuple[Pod, ...]
+    given: Mapping[str, Mapping[str, int]]
+
+
+class DynamicAllocator:
+    """The planned kubelet with its static policy replaced; memory is counted, but not aligned."""
+
+    def __init__(self, facts: Planned, state: Node = Node()) -> None:  # noqa: B008 - a constant
+        """Start as the kubelet does; UnfitError where its policy is not static."""
+        self.kubelet = facts.start(state)
+        self.gates = self.kubelet.gates
+        static = self.kubelet.cpus.policy
+        if static is None:
+            raise UnfitError(
+                "the dynamic one replaces the static one, and cpuManagerPolicy is none"
+            )
+        manager = self.kubelet.topology_manager
+        self.kubelet.cpus.state = _without_reuse(self.kubelet.cpus.state)
+        self.policy = DynamicPolicy(
+            static,
+            manager.policy,
+            scope=manager.scope,
+            state=self.kubelet.cpus.state,
+            active=running(self.kubelet),
+        )
+        # By pod: init containers are over when the next pod comes, and the state forgets them.
+        self._given: dict[str, Mapping[str, int]] = {}
+
+    def admit(self, pod: Pod) -> Admission:
+        """Admit one pod; others may have to move for it."""
+        policy = self.policy
+        try:
+            check_fit(pod, policy.active, self.kubelet.allocatable, self.gates)
+            admitted = policy.admit(pod)
+        except KubeletError as error:
+            return Admission(Refusal(*refusal(error)), is_exact=policy.is_exact)
+        self._given[pod.uid] = admitted.cpus
+        moves = tuple(
+            Move(*update.key, update.old, update.new, policy.state.cpus_of(*update.key) is not None)
+            for update in admitted.updates
+        )
+        return Admission(moves=moves, is_exact=admitted.is_exact)
+
+    def place(self, pod: Pod) -> tuple[Placed, ...]:
+        """The containers as they run now, after all moves."""
+        return tuple(self._place(pod, container) for container in pod.all_containers)
+
+    def _place(self, pod: Pod, container: Container) -> Placed:
+        own = self.policy.state.cpus_of(pod.uid, container.name)
+        if container.is_plain_init and guaranteed_cpus(pod, container, self.gates):
+            own = self._given[pod.uid][container.name]
+        pool = self.policy.state.default
+        return Placed(container.name, pool if own is None else own, own is not None, ())
+
+    def remainder(self, *, ended: bool = False) -> Remainder:
+        """What is left, when all others may move."""
+        del ended  # this policy survives every pod
+        return Remainder(self.policy.state.default, self._left())
+
+    def _left(self) -> Left:
+        static = self.policy.static
+        free = static.available(self.policy.state)
+        most = free.bit_count()
+        if self.policy.alignment.name == SINGLE:
+            nodes = static.topology.numa_nodes.values()
+            most = min(most, max((static.allocatable & node).bit_count() for node in nodes))
+        return Left(free, probes.largest(self, most, static.allocatable), {})
+
+    def take(self) -> _Moment:
+        return _Moment(_copy(self.policy.state), tuple(self.policy.active), dict(self._given))
+
+    def restore(self, moment: _Moment) -> None:
+        self.policy.cpus.state = _copy(moment.state)
+        self.policy.static.cpus_to_reuse = {}
+        self.policy.active = list(moment.active)
+        self._given = dict(moment.given)
+
+    def key(self) -> Hashable:
+        """Who has which CPUs: where the search has an end, that counts too."""
+        entries = self.policy.state.entries.items()
+        return frozenset((uid, tuple(sorted(found.items()))) for uid, found in entries)
+
+
+def _copy(state: CPUState) -> CPUState:
+    return CPUState(state.default, state.entries)
+
+
+def _without_reuse(state: CPUState) -> CPUState:
+    """Each CPU with one container of its pod: those of finished init containers are with later
+    ones.
+    """
+    entries: dict[str, dict[str, int]] = {}
+    for uid, containers in state.entries.items():
+        taken = 0
+        for name, cpus in sorted(containers.items(), key=lambda item: -item[1].bit_count()):
+            if own := cpus & ~taken:
+                entries.setdefault(uid, {})[name] = own
+            taken |= cpus
+    return CPUState(state.default, entries)

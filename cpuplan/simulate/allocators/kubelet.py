@@ -1,0 +1,135 @@
+"""The kubelet with the planned configuration, whatever its policies are."""
+
+from collections.abc import Hashable
+
+from cpuplan.kubelet import quantity, snapshot
+from cpuplan.kubelet.bits import members
+from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.kubelet.node import Kubelet, Node, StartError
+from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
+from cpuplan.kubelet.pods.qos import GUARANTEED
+from cpuplan.simulate.allocators import probes
+from cpuplan.simulate.allocators.base import (
+    HANG,
+    PANIC,
+    Admission,
+    Left,
+    Overlap,
+    Placed,
+    Refusal,
+    Remainder,
+)
+from cpuplan.simulate.planned import Planned
+
+
+class KubeletAllocator:
+    """A kubelet on a planned node; the pods of the state files run there."""
+
+    def __init__(self, facts: Planned, state: Node = Node()) -> None:  # noqa: B008 - a constant
+        self.facts = facts
+        self.kubelet = facts.start(state)
+        self.kubelet.active = running(self.kubelet)
+        self.gates = self.kubelet.gates
+
+    def admit(self, pod: Pod) -> Admission:
+        """Admit one pod."""
+        return Admission(_refused(self.kubelet, pod))
+
+    def place(self, pod: Pod) -> tuple[Placed, ...]:
+        """The containers as they run now: the shared pool shrinks with every pod that comes."""
+        cpus, memory = self.kubelet.cpus, self.kubelet.memory
+        return tuple(
+            Placed(
+                container.name,
+                cpus.cpus_of(pod.uid, container.name) or self.kubelet.machine.cpus,
+                cpus.state.cpus_of(pod.uid, container.name) is not None,
+                tuple(sorted(memory.nodes_of(pod.uid, container.name))),
+            )
+            for container in pod.all_containers
+        )
+
+    def remainder(self, *, ended: bool = False) -> Remainder:
+        """What is left, what overlaps, and what a restart would do."""
+        pool = self.kubelet.cpus.state.default or self.kubelet.machine.cpus
+        found = Remainder(pool, overlap=self.overlap())
+        if ended:
+            return found
+        return found._replace(left=self.left(), after_restart=tuple(self.restart()))
+
+    def take(self) -> snapshot.Snapshot:
+        return snapshot.take(self.kubelet)
+
+    def restore(self, moment: snapshot.Snapshot) -> None:
+        snapshot.restore(self.kubelet, moment)
+
+    def key(self) -> Hashable:
+        return snapshot.key(self.kubelet)
+
+    def overlap(self) -> Overlap | None:
+        """The first CPU that two have for themselves (kubelet bug: see
+        `assignment.CPUAccumulator`).
+        """
+        policy = self.kubelet.cpus.policy
+        if policy is None:
+            return None
+        owners: dict[int, str] = {}
+        for uid, containers in self.kubelet.cpus.state.entries.items():
+            for cpus in containers.values():
+                for cpu in members(cpus):
+                    other = owners.setdefault(cpu, uid)
+                    if other != uid or policy.reserved >> cpu & 1:
+                        return Overlap(uid, cpu, "" if other == uid else other)
+        return None
+
+    def left(self) -> Left | None:
+        """What further containers could have; None where no container has CPUs of its own."""
+        policy = self.kubelet.cpus.policy
+        if policy is None:
+            return None
+        return probes.left(self, self.kubelet, policy.available(self.kubelet.cpus.state))
+
+    def restart(self) -> list[tuple[Pod | None, Refusal]]:
+        """Who is refused when the kubelet restarts and admits its running pods again.
+
+        Nobody on OpenShift, where the kubelet's unit removes the state files before each start.
+        """
+        if self.facts.fork.is_openshift:
+            return []
+        pods = list(self.kubelet.active)
+        self.take()
+        try:
+            again = self.facts.start(self.kubelet.stop())
+        except StartError as error:
+            return [(None, Refusal(error.stage, str(error)))]
+        again.begin_readmission()
+        return [(pod, refused) for pod in pods if (refused := _refused(again, pod))]
+
+
+def _refused(kubelet: Kubelet, pod: Pod) -> Refusal | None:
+    try:
+        kubelet.admit(pod)
+    except KubeletError as error:
+        return Refusal(*refusal(error))
+    except HangError:
+        return Refusal(HANG, "the kubelet loops for ever and admits no further pod")
+    except PanicError as error:
+        return Refusal(PANIC, f"the kubelet crashes, and again when it has restarted: {error}")
+    return None
+
+
+def running(kubelet: Kubelet) -> list[Pod]:
+    """Pods that only the state files know: containers with CPUs or memory of their own."""
+    cpus: dict[str, dict[str, int]] = kubelet.cpus.state.entries
+    memory = kubelet.memory.state.entries
+    found = []
+    for uid in sorted({*cpus, *memory}):
+        containers = []
+        for name in sorted({*cpus.get(uid, {}), *memory.get(uid, {})}):
+            resources = {MEMORY: quantity.of(0)}
+            if name in cpus.get(uid, {}):
+                resources[CPU] = quantity.of(cpus[uid][name].bit_count())
+            for block in memory.get(uid, {}).get(name, ()):
+                resources[block.type] = quantity.of(block.size, quantity.BINARY)
+            containers.append(Container(name, resources, resources))
+        found.append(Pod(uid, (), tuple(containers), name=uid, given_qos=GUARANTEED))
+    return found

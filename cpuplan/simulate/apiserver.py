@@ -1,0 +1,10 @@
+"""Pods as the API server stores them, before any node sees them."""
+
+from cpuplan.kubelet.pods.defaults import apply_defaults
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.releases.features import Gates
+
+
+def store(pod: Pod, gates: Gates) -> Pod:
+    """The pod with its defaults."""
+    return apply_defaults(pod, gates)

@@ -1,0 +1,36 @@
+"""What is found on simulated nodes beside refusals: as diagnostics."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate import traps
+from cpuplan.simulate.fleet import Simulated
+from cpuplan.simulate.names import full_name, listed
+from cpuplan.source import Locate
+
+#: No pod can come where the kubelet does not start.
+NOT_STARTED = {"CP701", "CP702", "CP703"}
+#: Of the intent's workloads, which are not the pods at hand.
+_OF_WORKLOADS = {"CP708", "CP712", "CP713"}
+
+
+def of_plans(plans: Iterable[ConfiguredPlan], locate: Locate) -> list[Diagnostic]:
+    """What goes wrong on these nodes whatever the pods are."""
+    found = dict.fromkeys(each for plan in plans for each in traps.check(plan, locate))
+    return [each for each in found if each.code not in _OF_WORKLOADS]
+
+
+def of_pods(nodes: Sequence[Simulated]) -> Iterator[Diagnostic]:
+    """What the pods at hand bring about."""
+    for node in nodes:
+        remainder = node.outcome.remainder
+        if remainder.overlap:
+            pod, cpu, other = remainder.overlap
+            whose = f"{other} has exclusively" if other else "is reserved"
+            example = f"{pod} gets CPU {cpu}, which {whose}"
+            yield diagnose("CP704", hardware=node.plan.node_class.hardware, example=example)
+        for again, refused in remainder.after_restart:
+            who = full_name(again) if again else "its own state file"
+            problem = f"{refused.reason}: {refused.message}"
+            yield diagnose("CP708", node=listed(node.nodes), pod=who, problem=problem)

@@ -1,0 +1,19 @@
+"""How texts name pods and nodes."""
+
+from collections.abc import Sequence
+
+from cpuplan.kubelet.pods.pod import Pod
+
+#: Names in a line before the others are only counted.
+_MOST_NAMES = 4
+
+
+def full_name(pod: Pod) -> str:
+    """`namespace/name`; the UID of a pod that only a state file knows."""
+    return f"{pod.namespace}/{pod.name}" if pod.namespace else pod.name
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b, c, d and 9 more`."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"
