@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import yaml
+
+from cpuplan import yaml11
 from cpuplan.components import chosen, memory, mixedcpus
 from cpuplan.components.reasons import is_written, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError, union
@@ -262,20 +265,17 @@ def parse(text: str) -> dict[str, Value]:
 
     ValueError for text that is neither.
     """
-    import yaml
-
-    from cpuplan.bounded import CONSTRUCTION_ERRORS, check_yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        check_yaml(text)
-        data = yaml.load(text, loader)  # noqa: S506 - a safe loader
+        documents = list(yaml11.load(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise ValueError(f"{error.problem or error.context}{place}") from error
-    except (yaml.YAMLError, *CONSTRUCTION_ERRORS) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise ValueError(" ".join(str(error).split())) from error
+    if len(documents) > 1:
+        raise ValueError("it holds more than one document")
+    data = documents[0] if documents else None
     found: dict[str, Value] = {}
     for field, value in (data if isinstance(data, dict) else {}).items():
         if field in HEAD or value is None:

@@ -9,6 +9,7 @@ pod-resources API.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cpuplan import yaml11
 from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.reasons import of_hardware, stated_or, unasked
 from cpuplan.cpuset import EMPTY
@@ -181,9 +182,7 @@ def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML or JSON, also of a live one with further zones and
     attributes.
     """
-    import yaml
-
-    data = yaml.safe_load(text)
+    data = next(yaml11.load(text))
     found: dict[str, Value] = {
         f"attributes.{item['name']}": item["value"] for item in data.get("attributes") or ()
     }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cpuplan import yaml11
 from cpuplan.components import crio
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import targets
@@ -84,9 +85,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
-    import yaml
-
-    data = yaml.safe_load(text)
+    data = next(yaml11.load(text))
     found: dict[str, Value] = {
         "metadata.name": data["metadata"]["name"],
         "handler": data["handler"],

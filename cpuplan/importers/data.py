@@ -1,14 +1,12 @@
 """YAML and JSON that other programs wrote, as plain values; a bad text is one DataError.
 
 These files come from anywhere, and only a few values of them are wanted. So, unlike `read.yaml`,
-this reader takes all of YAML that tools emit (anchors too), keeps plain scalars as their texts, and
-no places. It works on libyaml's events without recursion: PyYAML's own composer in C overflows the
-stack on deep nesting, which ends the process.
+this reader takes all of YAML that tools emit, keeps plain scalars as their texts, and no places.
 """
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,6 @@ MAX_BYTES = 128 * 1024 * 1024
 MAX_DEPTH = 100
 MAX_VALUES = 3_000_000  # `kubectl get nodes -o json` has about 600 for each node
 MAX_COMPLAINTS = 20  # of a made-up file, these are enough to see that it is one
-_CHARACTERS = 64  # of a text that an alias repeats, as many count as a value
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-#: Tags that say what is so anyway; another one makes of a text what nobody here expects.
-_PLAIN_TAGS = frozenset(
-    {None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))}
-)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
@@ -123,73 +115,16 @@ def _whole(value: Any) -> Any:
 def _parse_yaml(text: str) -> list[Any]:
     import yaml
 
+    from cpuplan.composer import Limits
+    from cpuplan.importers import texts
+
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
-        return list(_compose(iter(loader.get_event, None)))
+        return texts.parse(text, Limits(MAX_VALUES, MAX_DEPTH))
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise DataError(f"it is no YAML: {problem}") from None
-
-
-def _compose(events: Iterable[Any]) -> list[Any]:
-    """The documents: a container's children are collected until it ends, then put together.
-
-    An alias counts as much as what it stands for: a few lines can stand for more values than there
-    are atoms (CVE-2019-11253), which costs nothing before somebody writes them out.
-    """
-    from yaml import events as kinds
-
-    starts, ends = (
-        (kinds.MappingStartEvent, kinds.SequenceStartEvent),
-        (kinds.MappingEndEvent, kinds.SequenceEndEvent),
-    )
-    levels: list[list[Any]] = [[]]
-    # of the open containers: anchor, and the count where they began
-    names: list[tuple[str | None, int]] = []
-    anchors: dict[str, tuple[Any, int]] = {}
-    count = begin = 0
-    for event in events:
-        count += 1
-        if count > MAX_VALUES:
-            raise DataError(f"it has more than {MAX_VALUES:,} keys and values")
-        kind = type(event)
-        if kind is kinds.ScalarEvent:
-            _check_tag(event)
-            name, value = (
-                event.anchor,
-                None if event.implicit[0] and event.value in _NULLS else event.value,
-            )
-            begin = count - len(event.value) // _CHARACTERS
-        elif kind in starts:
-            _check_tag(event)
-            if len(levels) > MAX_DEPTH:
-                raise DataError(f"it is nested deeper than {MAX_DEPTH} levels")
-            levels.append([])
-            names.append((event.anchor, count))
-            continue
-        elif kind in ends:
-            (name, begin), children = names.pop(), levels.pop()
-            value = children if kind is kinds.SequenceEndEvent else _mapping(children)
-        elif kind is kinds.AliasEvent:
-            name, (value, weight) = None, anchors.get(event.anchor, (None, 0))
-            count += weight
-        else:
-            continue
-        if name:
-            anchors[name] = value, count - begin
-        levels[-1].append(value)
-    return levels[0]
-
-
-def _mapping(children: list[Any]) -> dict[str, Any]:
-    """Keys and values in turn as a mapping; nobody looks for keys that are not text."""
-    pairs = zip(children[::2], children[1::2], strict=True)
-    return {key: value for key, value in pairs if isinstance(key, str)}
-
-
-def _check_tag(event: Any) -> None:
-    if event.tag not in _PLAIN_TAGS:
-        raise DataError(f"the tag {clip(event.tag)} is not read")
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 def mapping(value: object) -> dict[str, Any]:

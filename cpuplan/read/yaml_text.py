@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import yaml
 from yaml.reader import ReaderError
 
+from cpuplan.composer import LOADER
+
 #: What libyaml counts as the end of a line.
 BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _TAB_OR_BREAK = re.compile(r"\t|\r\n|[\n\r\x85\u2028\u2029]")
@@ -64,10 +66,9 @@ def tabs(text: str) -> Iterator[Problem]:
     """
     if "\t" not in text:
         return
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     kept = [
         (token.start_mark.index, token.end_mark.index)
-        for token in yaml.scan(text, loader)
+        for token in yaml.scan(text, LOADER)
         if isinstance(token, yaml.ScalarToken) and not token.plain
     ]
     line = start = index = 0

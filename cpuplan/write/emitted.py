@@ -128,8 +128,10 @@ def _validator(name: str) -> "Validator | None":
 def _object(data: bytes) -> tuple[str, Any]:
     import yaml
 
+    from cpuplan.composer import LOADER
+
     try:
-        value = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        value = yaml.load(data, LOADER)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
     kind = _inside(value, "kind")

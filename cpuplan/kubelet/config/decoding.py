@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.bounded import CONSTRUCTION_ERRORS, check_yaml
+import yaml
+
+from cpuplan import yaml11
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.config.fields import API_VERSION, KIND, STRUCTS, unknown
 from cpuplan.kubelet.errors import KubeletError
@@ -97,8 +99,6 @@ def merge(config: Any, patch: Any) -> Any:
 
 def _load(text: str) -> tuple[Any, list[str]]:
     """The first document, and the keys that are there twice."""
-    import yaml
-
     duplicates: list[str] = []
 
     class Loader(yaml.SafeLoader):
@@ -123,9 +123,7 @@ def _load(text: str) -> tuple[Any, list[str]]:
     }
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
     try:
-        check_yaml(text, Loader)
-        for document in yaml.load_all(text, Loader):
-            return document, duplicates
+        return next(yaml11.load(text, Loader), None), duplicates
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
@@ -133,9 +131,8 @@ def _load(text: str) -> tuple[Any, list[str]]:
             problem = "found a tab character that violates indentation"
         line = f"line {mark.line + 1}: " if mark else ""
         raise DecodeError(f"failed to decode: yaml: {line}{problem}") from None
-    except CONSTRUCTION_ERRORS as error:
+    except ValueError as error:
         raise DecodeError(f"failed to decode: yaml: {error}") from None
-    return None, duplicates
 
 
 def _type_of(data: Any, text: str) -> tuple[str, str]:

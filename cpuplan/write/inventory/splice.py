@@ -35,11 +35,12 @@ def splice(text: str, number: int, old: Any, wanted: Any) -> str:
         return text
     import yaml
 
+    from cpuplan.composer import LOADER
+
     if not text.endswith("\n"):
         text += "\n"
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     editor = _Editor(text)
-    nodes = [node for node in yaml.compose_all(text, loader) if isinstance(node, yaml.MappingNode)]
+    nodes = [node for node in yaml.compose_all(text, LOADER) if isinstance(node, yaml.MappingNode)]
     editor.change(nodes[number], old, wanted, in_flow=False)
     return editor.result()
 

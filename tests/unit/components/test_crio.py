@@ -155,3 +155,12 @@ def test_merged_as_crio_merges(files: dict[str, str], result: dict[str, Any]) ->
         if any(key.startswith(f"runtimes.{handler}.") for key in merged):
             given = merged.get(f"runtimes.{handler}.exec_cpu_affinity", "")
             assert given == table.get("exec_cpu_affinity", "")
+
+
+@pytest.mark.parametrize(
+    "key", ["a" + ".a" * 100_000, '"a"' + '."a"' * 100_000, "a" + " .\t'a'" * 100_000]
+)
+def test_toml_of_long_keys(key: str) -> None:
+    with pytest.raises(ValueError, match="a key has more than 32 parts"):
+        crio.parse(f"{key} = 1\n")
+    assert crio.parse('[a.b]\nc = "1.2.3.4"  # ........................................\n')

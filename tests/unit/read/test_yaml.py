@@ -6,6 +6,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpuplan.composer import Limits
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.read import yaml as reader
 from cpuplan.read.yaml import parse, read
@@ -344,7 +345,7 @@ def test_the_limits_themselves_are_taken() -> None:
     ["a: [1, 2, 3, 4]", "a: [{}, {}, {}, {}]", "{a: 1, b: 2, c: 3}", "a: 1\n---\nb: 2\n---\nc: 3"],
 )
 def test_the_number_of_values_is_limited(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MAX_VALUES", 5)
+    monkeypatch.setattr(reader, "LIMITS", Limits(5, 64))
     assert codes(text) == ["CP106"]
 
 

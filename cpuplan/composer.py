@@ -1,0 +1,143 @@
+"""The events of a YAML parser to values, for all who read YAML: documents, importers, the kubelet.
+
+It does not recurse, and it is bounded. The composers of PyYAML and ruamel recurse: deep nesting
+overflows the stack, which ends the process. A few lines of aliases stand for more values than there
+are atoms (CVE-2019-11253): an alias counts as much as what it stands for.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+#: libyaml where PyYAML was built with it; the parser in Python gives the same events fifteen times
+#: slower.
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: Characters of a text that count as one value where an alias repeats it.
+_CHARACTERS = 64
+
+
+class Limits(NamedTuple):
+    """The most that a file may hold."""
+
+    values: int  # keys among them
+    depth: int
+
+
+class ExcessError(ValueError):
+    """More than the limits allow; `event` is one too many."""
+
+    def __init__(self, problem: str, event: Any, what: str, limit: int) -> None:
+        super().__init__(problem)
+        self.event, self.what, self.limit = event, what, limit
+
+
+class Container:
+    """An open list, or a document: a list with one item, its root."""
+
+    def __init__(self, value: Any, append: Callable[[Any], None]) -> None:
+        self.value = value
+        self._append = append
+
+    def add(self, child: Any, _event: Any) -> None:
+        """Take the next child; a list or mapping is still empty then."""
+        self._append(child)
+
+    def end_child(self, event: Any) -> None:
+        """The list or mapping that was taken last is complete."""
+
+
+class Pairs(Container):
+    """An open mapping."""
+
+    def __init__(self, value: Any, put: Callable[[Any, Any], None]) -> None:
+        self.value = value
+        self._put = put
+        self._keys: list[Any] = []  # the key whose value comes next
+
+    def add(self, child: Any, _event: Any) -> None:
+        """Take the next key, or its value."""
+        if self._keys:
+            self._put(self._keys.pop(), child)
+        else:
+            self._keys.append(child)
+
+
+class Builder(ABC):
+    """Makes values of events."""
+
+    def document(self) -> Container:
+        """A document."""
+        roots: list[Any] = []
+        return Container(roots, roots.append)
+
+    @abstractmethod
+    def mapping(self, event: Any) -> Container:
+        """The mapping that an event begins."""
+
+    @abstractmethod
+    def sequence(self, event: Any) -> Container:
+        """The list that an event begins."""
+
+    @abstractmethod
+    def scalar(self, event: Any) -> Any:
+        """The value of a scalar."""
+
+    def alias(self, _event: Any, value: Any) -> Any:
+        """The value of an alias; `value` has its anchor, None without a complete one."""
+        return value
+
+
+def compose(loader: Any, builder: Builder, limits: Limits) -> Iterator[Container]:
+    """The documents of a loader, each as soon as it is complete.
+
+    Raises ExcessError, and yaml.YAMLError for what is not YAML.
+    """
+    container = builder.document()
+    outer: list[tuple[Container, str | None, int]] = []
+    anchors: dict[str, tuple[Any, int]] = {}  # values, and what they count
+    count = 0
+    for event in iter(loader.get_event, None):
+        kind = event.__class__
+        count += 1
+        if count > limits.values:
+            problem = f"it has more than {limits.values:,} keys and values"
+            raise ExcessError(problem, event, "keys and values", limits.values)
+        if kind is ScalarEvent:
+            value = builder.scalar(event)
+            container.add(value, event)
+            if event.anchor:
+                anchors[event.anchor] = value, 1 + len(event.value) // _CHARACTERS
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            if len(outer) == limits.depth:
+                problem = f"it is nested deeper than {limits.depth} levels"
+                raise ExcessError(problem, event, "levels of nesting", limits.depth)
+            is_mapping = kind is MappingStartEvent
+            inner = builder.mapping(event) if is_mapping else builder.sequence(event)
+            container.add(inner.value, event)
+            outer.append((container, event.anchor, count))
+            container = inner
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            count -= 1
+            value = container.value
+            container, anchor, start = outer.pop()
+            container.end_child(event)
+            if anchor:
+                anchors[anchor] = value, 1 + count - start
+        elif kind is AliasEvent:
+            value, weight = anchors.get(event.anchor, (None, 1))
+            count += weight - 1
+            container.add(builder.alias(event, value), event)
+        elif kind is DocumentEndEvent:
+            yield container
+            container = builder.document()
