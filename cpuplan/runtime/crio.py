@@ -4,21 +4,26 @@
 Of interrupts only the environment and the crash are repeated here: masks and irqbalance are not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cpuplan.kubelet.bits import members, parse_cpus, to_text
 from cpuplan.kubelet.errors import NIL_DEREFERENCE, KubeletError, PanicError, out_of_range
-from cpuplan.kubelet.go.text import quote
+from cpuplan.kubelet.go.text import atoi, quote
 from cpuplan.runtime.cgroups import DEFAULT_PERIOD, UNLIMITED, Cgroups
 
 SHARED = "cpu-shared.crio.io"
 LOAD_BALANCING = "cpu-load-balancing.crio.io"
 QUOTA = "cpu-quota.crio.io"
 IRQ = "irq-load-balancing.crio.io"
+C_STATES = "cpu-c-states.crio.io"
+GOVERNOR = "cpu-freq-governor.crio.io"
 ENABLE = "enable"
 #: What switches a thing off; `true` is the old way to write it.
 _OFF = ("disable", "true")
+#: Interrupts stay on the container's first core.
+HOUSEKEEPING = "housekeeping"
+_MAX_LATENCY = "max_latency:"
 
 ISOLATED_ENV, SHARED_ENV = "OPENSHIFT_ISOLATED_CPUS", "OPENSHIFT_SHARED_CPUS"
 HOUSEKEEPING_ENV = "OPENSHIFT_HOUSEKEEPING_CPUS"
@@ -50,11 +55,25 @@ class Spec:
         shares: int | None = None,
         quota: int | None = None,
         period: int | None = DEFAULT_PERIOD,
+        env: Iterable[str] = (),
     ) -> None:
         self.name, self.cpus, self.shares = name, cpus, shares
         self.quota, self.period = quota, period
-        self.env: list[str] = []
+        self.env = list(env)
         self.exec_cpu: int | None = None
+
+
+class Effects(NamedTuple):
+    """What the hooks do for a container beside its cpuset, quota and environment: CPUs as sets, and
+    texts that are written for each of its CPUs (empty: nothing is written).
+    """
+
+    without_load_balancing: int = 0
+    without_interrupts: int = 0
+    is_quota_off: bool = False
+    resume_latency: str = ""  # power/pm_qos_resume_latency_us
+    governor: str = ""  # cpufreq/scaling_governor
+    exec_cpu: int | None = None  # where exec probes start
 
 
 class Sandbox:
@@ -118,7 +137,7 @@ class Sandbox:
             spec.cpus = to_text(exclusive | shared)
             spec.env += [f"{ISOLATED_ENV}={to_text(exclusive)}", f"{SHARED_ENV}={to_text(shared)}"]
         self._set_exec_cpu(spec, shared)
-        if self._value(IRQ, spec) == "housekeeping" and (housekeeping := self._housekeeping(spec)):
+        if self._value(IRQ, spec) == HOUSEKEEPING and (housekeeping := self._housekeeping(spec)):
             spec.env.append(f"{HOUSEKEEPING_ENV}={to_text(housekeeping)}")
 
     def _parse(self, spec: Spec) -> tuple[int, int]:
@@ -180,17 +199,39 @@ class Sandbox:
             self.cgroups.write_quota(self.cgroups.pod, UNLIMITED)
             for path in self.cgroups.containers(spec.name):
                 self.cgroups.write_quota(path, UNLIMITED)
+        if C_STATES in self.annotations:
+            resume_latency(self.annotations[C_STATES])
         if spec.exec_cpu is not None:
             self.cgroups.make_exec(spec.name, spec.exec_cpu)
+
+    def effects(self, spec: Spec) -> Effects:
+        """What `start` has done for a created container."""
+        if not self.runs_hooks(spec):
+            return Effects()
+        cpus = parse_cpus(spec.cpus)
+        states = self.annotations.get(C_STATES)
+        return Effects(
+            cpus & ~self.shared_of(spec) if self._is_off(LOAD_BALANCING, spec) else 0,
+            self._without_interrupts(spec, cpus),
+            self._is_off(QUOTA, spec),
+            "" if states is None else resume_latency(states),
+            self.annotations.get(GOVERNOR, ""),
+            spec.exec_cpu,
+        )
+
+    def _without_interrupts(self, spec: Spec, cpus: int) -> int:
+        if self._value(IRQ, spec) == HOUSEKEEPING:
+            return cpus & ~self._housekeeping(spec)
+        return cpus if self._is_off(IRQ, spec) else 0
 
     def _move_interrupts(self, spec: Spec, *, back: bool) -> None:
         """The container's CPUs, shared ones too, are taken out of the mask or put back. One beyond
         the digits of the mask crashes CRI-O.
         """
         cpus, value = parse_cpus(spec.cpus), self._value(IRQ, spec)
-        if value == "housekeeping" and not back:
+        if value == HOUSEKEEPING and not back:
             cpus &= ~self._housekeeping(spec)
-        if self.irq_mask is None or value not in (*_OFF, "housekeeping"):
+        if self.irq_mask is None or value not in (*_OFF, HOUSEKEEPING):
             return
         size = -(-len(self.irq_mask.strip().replace(",", "")) // 2)
         if beyond := [cpu // 8 for cpu in members(cpus) if cpu // 8 >= size]:
@@ -236,6 +277,19 @@ class Sandbox:
     def remove(self, spec: Spec) -> None:
         """The runtime removes the container's cgroup."""
         self.cgroups.remove(spec.name)
+
+
+def resume_latency(value: str) -> str:
+    """What an annotation about C-states writes to pm_qos_resume_latency_us; KubeletError keeps the
+    container from starting.
+    """
+    if value in (ENABLE, "disable"):
+        return "0" if value == ENABLE else "n/a"
+    if value.startswith(_MAX_LATENCY):
+        latency = atoi(value.removeprefix(_MAX_LATENCY))
+        if latency > 0:
+            return str(latency)
+    raise KubeletError(f"invalid annotation value {value}")
 
 
 def update_cpus(cpus: str, env: list[str]) -> str:

@@ -7,18 +7,19 @@ openshift-kube-apiserver/admission/autoscaling/ mixedcpus), its kubelet offers t
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.errors import AdmissionError, KubeletError
+from cpuplan.kubelet.errors import AdmissionError, KubeletError, PanicError
 from cpuplan.kubelet.go.json import Shape, loads
 from cpuplan.kubelet.go.text import quote
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod, aggregate
-from cpuplan.kubelet.pods.qos import GUARANTEED, guaranteed_cpus, pod_qos
+from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
 from cpuplan.kubelet.quantity import ZERO
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.runtime.cgroups import DEFAULT_PERIOD, UNLIMITED, Cgroups, Layout
-from cpuplan.runtime.crio import ENABLE, SHARED, Sandbox, Settings, Spec
+from cpuplan.runtime.crio import ENABLE, SHARED, Effects, Sandbox, Settings, Spec
 
 RESOURCE = "workload.openshift.io/enable-shared-cpus"
 #: The annotation that lets a namespace's pods ask; its value means nothing.
@@ -38,15 +39,19 @@ class MixedContainer(NamedTuple):
 
     `quota` is that of the cgroup its processes are in; on version 2, where CRI-O raises the quota
     of an inner cgroup only, `outer_quota` is the smaller one of its scope that still holds.
+    `env` are the variables that CRI-O adds; `problem` is its text for a container that does not
+    start.
     """
 
     name: str
     cpus: int
     exclusive: int
-    env: tuple[str, ...]
-    shares: int
-    quota: int
-    outer_quota: int
+    env: tuple[str, ...] = ()
+    shares: int = 0
+    quota: int = UNLIMITED
+    outer_quota: int = UNLIMITED
+    effects: Effects = Effects()
+    problem: str = ""
 
 
 class MixedPod(NamedTuple):
@@ -61,11 +66,15 @@ class MixedPod(NamedTuple):
 class Node(NamedTuple):
     """What the pod meets; `period` is the kubelet's cpuCFSQuotaPeriod in microseconds, None with
     cpuCFSQuota off.
+
+    `pool` is the cpuset of containers without exclusive CPUs; 0 where the kubelet writes none.
     """
 
     settings: Settings
     layout: Layout
     period: int | None = DEFAULT_PERIOD
+    pool: int = 0
+    siblings: Mapping[int, str] = MappingProxyType({})
 
 
 def admit(pod: Pod, namespace_annotations: Mapping[str, str]) -> Pod:
@@ -121,65 +130,69 @@ def containers_limit(text: str) -> int | None:
     return limit
 
 
-def start_pod(pod: Pod, cpus: Mapping[str, int], node: Node, gates: Gates) -> MixedPod:
-    """Create and start the containers of an admitted pod, `cpus` being what the kubelet's CPU
-    manager gives each.
-
-    KubeletError is CRI-O's for a container that does not start; PanicError where CRI-O crashes.
+def start_pod(pod: Pod, exclusive: Mapping[str, int], node: Node, gates: Gates) -> MixedPod:
+    """Create and start the containers of an admitted pod, `exclusive` being the CPUs that some have
+    of their own.
     """
-    unlimited = node.period is None or _is_unlimited(pod, gates)
+    unlimited = node.period is None or _is_unlimited(pod, bool(exclusive), gates)
     limits = aggregate(pod, "limits").get(CPU, ZERO).milli
     quota = UNLIMITED if unlimited else milli_cpu_to_quota(limits, node.period or 0)
     written = "max" if node.layout.version == 2 and quota == UNLIMITED else str(quota)
     cgroups = Cgroups(
         node.layout, pod_cgroup(pod, node.layout, gates), written, node.period or DEFAULT_PERIOD
     )
-    sandbox = Sandbox(node.settings, cgroups, pod.annotations)
+    sandbox = Sandbox(node.settings, cgroups, pod.annotations, node.siblings)
     started = [
-        _start(sandbox, pod, container, cpus[container.name], node, gates)
-        for container in pod.containers
+        _start(sandbox, container, exclusive.get(container.name, 0), node, gates)
+        for container in pod.all_containers
     ]
     shares = milli_cpu_to_shares(aggregate(pod, "requests").get(CPU, ZERO).milli)
     return MixedPod(tuple(started), shares, cgroups.quota(cgroups.pod), cgroups.files)
 
 
 def _start(
-    sandbox: Sandbox, pod: Pod, container: Container, cpus: int, node: Node, gates: Gates
+    sandbox: Sandbox, container: Container, own: int, node: Node, gates: Gates
 ) -> MixedContainer:
-    own = guaranteed_cpus(pod, container, gates)
-    limit = container.limits.get(CPU, ZERO).milli
-    unlimited = not limit or (own and gates.enabled("DisableCPUQuotaWithExclusiveCPUs"))
-    quota = UNLIMITED if unlimited else milli_cpu_to_quota(limit, node.period or 0)
-    shares = milli_cpu_to_shares(container.requests.get(CPU, ZERO).milli)
-    spec = Spec(
-        container.name, to_text(cpus), shares, 0 if node.period is None else quota, node.period or 0
-    )
-    sandbox.create(spec)
-    sandbox.start(spec)
+    cpus = own or node.pool
+    spec = _spec(container, cpus, own, node, gates)
+    try:
+        sandbox.create(spec)
+        sandbox.start(spec)
+    except (KubeletError, PanicError) as error:
+        return MixedContainer(container.name, cpus, own, problem=str(error))
     inside = sandbox.cgroups.containers(container.name)
     quotas = [sandbox.cgroups.quota(path) for path in inside]
-    outer = min((quota for quota in quotas if quota != UNLIMITED), default=UNLIMITED)
     shared = sandbox.shared_of(spec)
     return MixedContainer(
         container.name,
         cpus | shared,
-        cpus & ~shared if own else 0,
-        tuple(spec.env),
-        shares,
+        own & ~shared,
+        tuple(spec.env[len(container.env) :]),
+        spec.shares or 0,
         quotas[-1],
-        outer,
+        min((quota for quota in quotas if quota != UNLIMITED), default=UNLIMITED),
+        sandbox.effects(spec),
     )
 
 
-def _is_unlimited(pod: Pod, gates: Gates) -> bool:
+def _spec(container: Container, cpus: int, own: int, node: Node, gates: Gates) -> Spec:
+    """What the kubelet asks of the runtime."""
+    limit = container.limits.get(CPU, ZERO).milli
+    unlimited = not limit or (own and gates.enabled("DisableCPUQuotaWithExclusiveCPUs"))
+    quota = UNLIMITED if unlimited else milli_cpu_to_quota(limit, node.period or 0)
+    shares = milli_cpu_to_shares(container.requests.get(CPU, ZERO).milli)
+    if node.period is None:
+        quota = 0
+    return Spec(container.name, to_text(cpus), shares, quota, node.period or 0, container.env)
+
+
+def _is_unlimited(pod: Pod, has_exclusive: bool, gates: Gates) -> bool:
     """Whether the kubelet sets no quota for the pod: a container without a limit, or with exclusive
     CPUs.
     """
     if not all(CPU in container.limits for container in pod.all_containers):
         return True
-    return gates.enabled("DisableCPUQuotaWithExclusiveCPUs") and any(
-        guaranteed_cpus(pod, container, gates) for container in pod.all_containers
-    )
+    return has_exclusive and gates.enabled("DisableCPUQuotaWithExclusiveCPUs")
 
 
 def pod_cgroup(pod: Pod, layout: Layout, gates: Gates) -> str:

@@ -75,7 +75,16 @@ def place(allocator: Allocator, of: Outcome) -> Outcome:
 
 def kind_of(pod: Pod) -> Hashable:
     """What an allocator sees of a pod: equal for pods that are the same but for their names."""
-    return repr(pod._replace(uid="", name="", namespace="", annotations={}))
+    bare = pod._replace(
+        uid="",
+        name="",
+        namespace="",
+        annotations={},
+        runtime_class="",
+        init_containers=tuple(each._replace(env=()) for each in pod.init_containers),
+        containers=tuple(each._replace(env=()) for each in pod.containers),
+    )
+    return repr(bare)
 
 
 def read_state(texts: Iterable[str]) -> Node:

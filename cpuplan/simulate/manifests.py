@@ -32,6 +32,7 @@ _SHAPES: tuple[tuple[Field, type, str], ...] = (
     (("status",), dict, "a mapping"),
     (("status", "qosClass"), str, "text"),
     (("spec", "priority"), int, "a whole number"),
+    (("spec", "runtimeClassName"), str, "text"),
 )
 #: Most pods of all manifests together.
 MOST = 100_000
@@ -187,6 +188,7 @@ def _problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagnostic]:
             if container["name"] in names:
                 yield _problem(source, place, f"has two containers {container['name']}")
             names.add(container["name"])
+            yield from _env_problems(source, (*place, "env"), container.get("env"))
             yield from _resource_problems(source, (*place, "resources"), container.get("resources"))
     yield from _resource_problems(source, (*at, "spec", "resources"), spec.get("resources"))
     yield from _quantity_problems(source, (*at, "spec", "overhead"), spec.get("overhead"))
@@ -207,6 +209,19 @@ def _shape_problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagno
             yield _problem(
                 source, place, f"has the annotation {key} that is not text (quotes make it so)"
             )
+
+
+def _env_problems(source: Source, at: Field, given: Any) -> Iterator[Diagnostic]:
+    if given is not None and not isinstance(given, list):
+        yield _problem(source, at, "env is not a list")
+        return
+    for index, variable in enumerate(given or ()):
+        name = variable.get("name") if isinstance(variable, dict) else None
+        if not isinstance(name, str):
+            yield _problem(source, (*at, index), "has a variable without a name")
+        elif not isinstance(variable.get("value") or "", str):
+            problem = f"has a variable {name} that is not text (quotes make it so)"
+            yield _problem(source, (*at, index, "value"), problem)
 
 
 def _resource_problems(source: Source, at: Field, resources: Any) -> Iterator[Diagnostic]:

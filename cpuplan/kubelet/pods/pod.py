@@ -22,6 +22,7 @@ class Container(NamedTuple):
     limits: Resources
     is_init: bool = False
     is_restartable: bool = False
+    env: tuple[str, ...] = ()  # `NAME=value`, as in an OCI spec
 
     @property
     def is_plain_init(self) -> bool:
@@ -42,6 +43,7 @@ class Pod(NamedTuple):
     given_qos: str = ""  # status.qosClass
     annotations: Mapping[str, str] = MappingProxyType({})
     priority: int = 0
+    runtime_class: str = ""
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
@@ -95,6 +97,7 @@ def read_pod(manifest: Manifest) -> Pod:
         given_qos=(manifest.get("status") or {}).get("qosClass", ""),
         annotations=metadata.get("annotations") or {},
         priority=spec.get("priority") or 0,
+        runtime_class=spec.get("runtimeClassName") or "",
     )
 
 
@@ -106,6 +109,7 @@ def _read_container(given: Manifest, *, is_init: bool) -> Container:
         limits=read_resources(resources.get("limits")),
         is_init=is_init,
         is_restartable=is_init and given.get("restartPolicy") == "Always",
+        env=tuple(f"{each['name']}={each.get('value') or ''}" for each in given.get("env") or ()),
     )
 
 

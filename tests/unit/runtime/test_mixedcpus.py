@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.kubelet.bits import bits_of
-from cpuplan.kubelet.errors import AdmissionError, KubeletError, PanicError
+from cpuplan.kubelet.errors import AdmissionError, PanicError
 from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.kubelet.releases.features import Gates
@@ -50,7 +50,8 @@ def start(
 ) -> MixedPod:
     """Start an admitted pod beside the shared CPUs 3-4; `quota`: exclusive CPUs have one too."""
     gates = Gates({"DisableCPUQuotaWithExclusiveCPUs": not quota})
-    return start_pod(admit(pod, {ALLOWED: ""}), cpus, Node(Settings("3-4"), layout, period), gates)
+    node = Node(Settings("3-4"), layout, period, pool=0xFF)
+    return start_pod(admit(pod, {ALLOWED: ""}), cpus, node, gates)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_bug_another_period_shrinks_the_container() -> None:
 
 
 def test_without_exclusive_cpus_the_hooks_do_nothing() -> None:
-    found = start(make_pod(app={"cpu": "1500m", "asks": "1"}), {"app": bits_of(range(8))}, V2)
+    found = start(make_pod(app={"cpu": "1500m", "asks": "1"}), {}, V2)
     assert (found.containers[0].cpus, found.containers[0].exclusive) == (bits_of(range(8)), 0)
     assert found.containers[0].env == ()
 
@@ -147,16 +148,16 @@ def test_containers_that_ask_are_annotated() -> None:
         (
             "",
             bits_of((5, 6)),
-            "shared CPUs were requested for container .app. but none are defined",
+            'shared CPUs were requested for container "app" but none are defined',
         ),
-        ("x", bits_of((5, 6)), "failed to parse shared cpus: strconv.Atoi"),
-        ("5-6", bits_of((5, 6)), "no exclusive CPUs found, all CPUs: .5-6., shared CPUs: .5-6."),
+        ("x", bits_of((5, 6)), 'failed to parse shared cpus: strconv.Atoi: parsing "x"'),
+        ("5-6", bits_of((5, 6)), 'no exclusive CPUs found, all CPUs: "5-6", shared CPUs: "5-6"'),
     ],
 )
 def test_the_runtime_refuses(settings: str, cpus: int, problem: str) -> None:
     pod = admit(make_pod(app={"cpu": "2", "asks": "1"}), {ALLOWED: ""})
-    with pytest.raises(KubeletError, match=problem):
-        start_pod(pod, {"app": cpus}, Node(Settings(settings), V2), Gates())
+    (app,) = start_pod(pod, {"app": cpus}, Node(Settings(settings), V2), Gates()).containers
+    assert problem in app.problem
 
 
 @pytest.mark.parametrize(
