@@ -1,6 +1,4 @@
-"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1.5G`, `1e9`, plain bytes; and its
-durations: `1m30s`.
-"""
+"""Kubernetes quantities of memory: `500Mi`, `196633676Ki`, `1.5G`, `1e9`, plain bytes."""
 
 import re
 
@@ -10,8 +8,6 @@ _FACTOR |= {unit + "i": 1024**power for power, unit in enumerate("KMGTPE", start
 #: pkg/api/resource/quantity.go).
 PATTERN = r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?$"
 _QUANTITY = re.compile(PATTERN)
-#: What Go's ParseDuration takes.
-DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
 
 
 def to_bytes(text: str) -> int:

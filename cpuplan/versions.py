@@ -1,9 +1,7 @@
 """What each release of a target can do: the one table "feature, first version"."""
 
+from collections.abc import Mapping
 from typing import Protocol
-
-from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.source import Position
 
 #: Kubernetes versions as (major, minor). CRI-O's minor versions are those of Kubernetes.
 Version = tuple[int, int]
@@ -67,22 +65,6 @@ OPENSHIFT_FEATURES: dict[str, str] = {
     "kernel.nohz_full_patience_delay": "5.1",
 }
 
-#: Policy options of the CPU manager: the first version of each level of maturity
-#: (kubernetes/kubernetes pkg/kubelet/cm/cpumanager/policy_options.go).
-CPU_OPTIONS: dict[str, dict[str, Version]] = {
-    "full-pcpus-only": {"alpha": (1, 22), "beta": (1, 23), "stable": (1, 33)},
-    "distribute-cpus-across-numa": {"alpha": (1, 23), "beta": (1, 33)},
-    "align-by-socket": {"alpha": (1, 25)},
-    "distribute-cpus-across-cores": {"alpha": (1, 31)},
-    "prefer-align-cpus-by-uncorecache": {"alpha": (1, 31), "beta": (1, 34), "stable": (1, 36)},
-    "strict-cpu-reservation": {"alpha": (1, 32), "beta": (1, 33), "stable": (1, 35)},
-}
-#: Policy options of the topology manager (pkg/kubelet/cm/topologymanager/policy_options.go).
-TOPOLOGY_OPTIONS: dict[str, dict[str, Version]] = {
-    "prefer-closest-numa-nodes": {"alpha": (1, 26), "beta": (1, 28), "stable": (1, 32)},
-    "max-allowable-numa-nodes": {"beta": (1, 31), "stable": (1, 35)},
-}
-
 
 class Release(Protocol):
     """What says which release nodes run: the target of an intent."""
@@ -115,7 +97,7 @@ def ships(target: Release, feature: str) -> bool:
     return releases.index(target.version) >= releases.index(OPENSHIFT_FEATURES[feature])
 
 
-def maturity(levels: dict[str, Version], version: Version) -> str | None:
+def maturity(levels: Mapping[str, Version], version: Version) -> str | None:
     """The level that an option has in `version`; None where it does not exist yet."""
     reached = [level for level, since in levels.items() if since <= version]
     return reached[-1] if reached else None
@@ -124,11 +106,3 @@ def maturity(levels: dict[str, Version], version: Version) -> str | None:
 def to_text(version: Version) -> str:
     """`1.33` for (1, 33)."""
     return f"{version[0]}.{version[1]}"
-
-
-def unknown(platform: str, version: str, position: Position | None = None) -> Diagnostic:
-    """That the table has no such release."""
-    known = list(RELEASES[platform])
-    return diagnose(
-        "CP501", position, platform=platform, version=version, first=known[0], last=known[-1]
-    )

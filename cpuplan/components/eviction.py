@@ -1,69 +1,40 @@
-"""Eviction thresholds: what the kubelet cannot read, and so does not start with
-(pkg/kubelet/eviction/helpers.go).
-"""
+"""Eviction thresholds that a kubelet cannot read."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.components import chosen, memory
+from cpuplan.components import chosen
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.eviction import SIGNALS
+from cpuplan.kubelet import eviction
+from cpuplan.kubelet.eviction import Cause
 from cpuplan.plan import NodePlan
-from cpuplan.quantity import DURATION
 from cpuplan.read.names import did_you_mean
 from cpuplan.source import At
 
-_SOFT, _GRACE, _RECLAIM = "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"
-_PERCENT = re.compile(r"[0-9]+(\.[0-9]+)?%")
+#: Fields that an intent gives as `configuration`.
+_FURTHER = (eviction.SOFT, eviction.GRACE_PERIOD, eviction.MINIMUM_RECLAIM)
 
 
 def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Signals, amounts and grace periods of hard and soft thresholds."""
-    spec = plan.spec.kubelet
-    yield from _check_amounts("evictionHard", chosen.eviction_hard(plan), at, _is_threshold)
-    further = {name: _texts(spec.configuration.get(name)) for name in (_SOFT, _GRACE, _RECLAIM)}
-    checks = {_SOFT: _is_threshold, _GRACE: _is_period, _RECLAIM: _is_reclaim}
-    for name, given in further.items():
-        yield from _check_amounts(
-            name, given, lambda field: at(f"configuration.{field}"), checks[name]
-        )
-    for signal in further[_SOFT]:
-        if signal in SIGNALS and signal not in further[_GRACE]:
-            yield diagnose("CP558", at(f"configuration.{_SOFT}.{signal}"), signal=signal)
+    configuration = plan.spec.kubelet.configuration
+    fields = {name: _texts(configuration.get(name)) for name in _FURTHER}
+    fields = {eviction.HARD: chosen.eviction_hard(plan), **fields}
+    for field, signal, cause in eviction.problems(fields):
+        prefix = "" if field == eviction.HARD else "configuration."
+        place = f"{prefix}{field}.{signal}"
+        if cause is Cause.SIGNAL:
+            hint = did_you_mean(signal, eviction.SIGNALS)
+            yield diagnose("CP515", at(f"{place}:"), field=field, signal=signal, hint=hint)
+        elif cause is Cause.VALUE:
+            value, name = fields[field][signal], f"{field}.{signal}"
+            yield diagnose("CP514", at(place), field=name, value=value)
+        else:
+            yield diagnose("CP558", at(place), signal=signal)
 
 
 def _texts(given: Any) -> Mapping[str, str]:
-    """A map of texts; what is none, `kubelet_checks` refuses."""
-    return (
-        {key: str(value) for key, value in sorted(given.items())} if isinstance(given, dict) else {}
-    )
-
-
-def _check_amounts(
-    field: str, given: Mapping[str, str], at: At, is_right: Callable[[str], bool]
-) -> Iterator[Diagnostic]:
-    for signal, value in given.items():
-        if signal not in SIGNALS:
-            hint = did_you_mean(signal, SIGNALS)
-            yield diagnose("CP515", at(f"{field}.{signal}:"), field=field, signal=signal, hint=hint)
-        elif not is_right(value):
-            yield diagnose("CP514", at(f"{field}.{signal}"), field=f"{field}.{signal}", value=value)
-
-
-def _is_threshold(text: str) -> bool:
-    """An amount above nothing, or a share of what there is."""
-    return bool(memory.size_of(text)) or _is_share(text)
-
-
-def _is_reclaim(text: str) -> bool:
-    """An amount, or a share above nothing."""
-    return memory.size_of(text) is not None or (_is_share(text) and float(text[:-1]) > 0)
-
-
-def _is_share(text: str) -> bool:
-    return bool(_PERCENT.fullmatch(text)) and float(text[:-1]) <= 100
-
-
-def _is_period(text: str) -> bool:
-    return bool(DURATION.fullmatch(text)) and not text.startswith("-")
+    """The entries of a map as text; what is not a map, `kubelet_checks` refuses."""
+    if not isinstance(given, dict):
+        return {}
+    return {key: str(value) for key, value in sorted(given.items())}

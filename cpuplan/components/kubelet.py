@@ -12,6 +12,11 @@ from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.config import fields as kubelet_fields
+from cpuplan.kubelet.releases.policyoptions import (
+    DISTRIBUTE_ACROSS_CORES,
+    FULL_PCPUS_ONLY,
+    switched_on,
+)
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.setting import Setting, Value
@@ -116,14 +121,19 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
         )
         for option, value in given.items()
     }
-    excluded = {"full-pcpus-only", "distribute-cpus-across-cores"} & given.keys()
+    excluded = {FULL_PCPUS_ONLY, DISTRIBUTE_ACROSS_CORES} & given.keys()
     strict = (
         spec.cpu_manager_policy == "static" and spec.topology_manager_policy == "single-numa-node"
     )
     if strict and not excluded and chosen.is_on(plan, "whole-cores"):
-        reason = unasked(plan, "whole-cores", NAME, "cpuManagerPolicyOptions.full-pcpus-only")
-        found["full-pcpus-only"] = ("true", reason)
+        reason = unasked(plan, "whole-cores", NAME, f"cpuManagerPolicyOptions.{FULL_PCPUS_ONLY}")
+        found[FULL_PCPUS_ONLY] = ("true", reason)
     return found
+
+
+def true_cpu_options(plan: NodePlan) -> set[str]:
+    """The CPU manager's policy options that are true."""
+    return switched_on({option: value for option, (value, _) in cpu_options(plan).items()})
 
 
 def _topology_manager(plan: NodePlan) -> Iterator[Setting]:

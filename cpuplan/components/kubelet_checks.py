@@ -1,8 +1,5 @@
-"""What a kubelet would refuse at its start, or silently not do: said before a node has to find
-out.
-"""
+"""What a kubelet would refuse at its start or silently not do, at the line of the intent."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from cpuplan import versions
@@ -10,25 +7,24 @@ from cpuplan.components import chosen, eviction, hugepages, kubelet, memory
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import fields as kubelet_fields
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.eviction import HARD, MEMORY_AVAILABLE
+from cpuplan.kubelet.nodeallocatable import parse_reservation
+from cpuplan.kubelet.releases import policyoptions
+from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.releases.policyoptions import (
-    CLOSEST,
-    DEFAULT_MAX_NUMA_NODES,
-    EXCLUSIVE,
-    MAX_NUMA_NODES,
+    ALIGN_BY_SOCKET,
+    PREFER_CLOSEST,
+    STRICT_RESERVATION,
+    Cause,
 )
+from cpuplan.kubelet.topology import topologymanager
 from cpuplan.model.base import fields_of
 from cpuplan.model.tuning import Kubelet
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.read.names import did_you_mean
 from cpuplan.source import At, Locate, Position
-
-#: What Go's ParseBool takes.
-BOOLEANS = {
-    "true": ("1", "t", "T", "TRUE", "true", "True"),
-    "false": ("0", "f", "F", "FALSE", "false", "False"),
-}
-_COUNT, _CPU_AMOUNT = re.compile("[0-9]+"), re.compile(r"[0-9]+(\.[0-9]+)?|[0-9]+m")
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -40,8 +36,8 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     return [
         *_check_drop_in(plan, locate),
         *_check_further(plan, at),
-        *_check_options(plan, at, "cpuManagerPolicyOptions", versions.CPU_OPTIONS),
-        *_check_options(plan, at, "topologyManagerPolicyOptions", versions.TOPOLOGY_OPTIONS),
+        *_check_options(plan, at, "cpuManagerPolicyOptions"),
+        *_check_options(plan, at, "topologyManagerPolicyOptions"),
         *_check_static(plan, at),
         *_check_topology(plan, at),
         *_check_quantities(plan, at),
@@ -103,48 +99,33 @@ def _given(plan: NodePlan, field: str) -> dict[str, str]:
     return spec.cpu_manager_policy_options if cpu else spec.topology_manager_policy_options
 
 
-def _check_options(
-    plan: NodePlan, at: At, field: str, table: dict[str, dict[str, versions.Version]]
-) -> Iterator[Diagnostic]:
+def _check_options(plan: NodePlan, at: At, field: str) -> Iterator[Diagnostic]:
     """Options that the version lacks or only has behind a gate, and values that it cannot read."""
+    manager, given = policyoptions.MANAGERS[field], _given(plan, field)
     version = versions.kubernetes_version(plan.node_class.target) or (0, 0)
-    for option, value in sorted(_given(plan, field).items()):
-        position = at(f"{field}.{option}:")
-        levels = table.get(option)
-        if levels is None:
-            yield diagnose(
-                "CP503", position, field=field, option=option, hint=did_you_mean(option, table)
-            )
-            continue
-        level = versions.maturity(levels, version)
-        if level is None:
-            since = versions.to_text(next(iter(levels.values())))
-            yield diagnose(
-                "CP504", position, option=option, since=since, version=versions.to_text(version)
-            )
-        elif level == "alpha":
-            gate = (
-                "CPUManagerPolicyAlphaOptions"
-                if field.startswith("cpu")
-                else "TopologyManagerPolicyAlphaOptions"
-            )
-            yield diagnose(
-                "CP505", position, option=option, version=versions.to_text(version), gate=gate
-            )
-        yield from _check_value(at(f"{field}.{option}"), option, value)
+    release = versions.to_text(version)
+    for error in policyoptions.option_errors(given, manager, Gates({}, version)):
+        option, position = error.option, at(f"{field}.{error.option}:")
+        match error.cause:
+            case Cause.UNKNOWN:
+                hint = did_you_mean(option, manager.options)
+                yield diagnose("CP503", position, field=field, option=option, hint=hint)
+            case Cause.TOO_NEW:
+                since = versions.to_text(min(manager.options[option].values()))
+                yield diagnose("CP504", position, option=option, since=since, version=release)
+            case Cause.GATE:
+                gate = manager.gate("alpha")
+                yield diagnose("CP505", position, option=option, version=release, gate=gate)
+            case Cause.VALUE:
+                position, wanted = at(f"{field}.{option}"), _wanted(option)
+                value = given[option]
+                yield diagnose("CP506", position, option=option, value=value, wanted=wanted)
 
 
-def _check_value(position: Position | None, option: str, value: str) -> Iterator[Diagnostic]:
-    if option == MAX_NUMA_NODES:
-        if not value.isdecimal() or int(value) < DEFAULT_MAX_NUMA_NODES:
-            wanted = f"a number from {DEFAULT_MAX_NUMA_NODES} up"
-            yield diagnose("CP506", position, option=option, value=value, wanted=wanted)
-    elif not any(value in words for words in BOOLEANS.values()):
-        yield diagnose("CP506", position, option=option, value=value, wanted='"true" or "false"')
-
-
-def _is_on(options: dict[str, str], option: str) -> bool:
-    return options.get(option) in BOOLEANS["true"]
+def _wanted(option: str) -> str:
+    if option == policyoptions.MAX_NUMA_NODES:
+        return f"a number from {policyoptions.DEFAULT_MAX_NUMA_NODES} up"
+    return '"true" or "false"'
 
 
 def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
@@ -154,68 +135,64 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         if given := spec.cpu_manager_policy_options:
             yield diagnose("CP507", at(field), options=", ".join(sorted(given)))
         return
-    options = {option: value for option, (value, _) in kubelet.cpu_options(plan).items()}
-    for first, second in EXCLUSIVE:
-        if _is_on(options, first) and _is_on(options, second):
-            yield diagnose("CP509", at(f"{field}.{second}"), first=first, second=second)
-    if _is_on(options, "align-by-socket"):
-        topology = plan.topology
-        if spec.topology_manager_policy == "single-numa-node":
-            yield diagnose(
-                "CP509",
-                at(f"{field}.align-by-socket"),
-                first="align-by-socket",
-                second="single-numa-node",
-            )
-        elif len(topology.sockets) > len(topology.numa_nodes):
-            sockets, nodes = len(topology.sockets), len(topology.numa_nodes)
-            yield diagnose("CP510", at(f"{field}.align-by-socket"), sockets=sockets, nodes=nodes)
+    options = kubelet.true_cpu_options(plan)
+    for first, second in policyoptions.exclusive_pairs(options):
+        yield diagnose("CP509", at(f"{field}.{second}"), first=first, second=second)
+    if ALIGN_BY_SOCKET in options:
+        yield from _check_align_by_socket(plan, at(f"{field}.{ALIGN_BY_SOCKET}"))
     hidden = union(kubelet.hidden_cpus(plan).values())
-    if hidden and not _is_on(options, "strict-cpu-reservation"):
+    if hidden and STRICT_RESERVATION not in options:
         are = "is" if len(hidden) == 1 else "are"
         yield diagnose("CP526", at(field), cpus=cpus_text(hidden), are=are)
     target = plan.node_class.target
-    if (
-        _is_on(options, "strict-cpu-reservation")
-        and target.platform == "openshift"
-        and not target.cpu_partitioning
-    ):
-        yield diagnose("CP511", at(f"{field}.strict-cpu-reservation"))
+    is_openshift = target.platform == "openshift"
+    if STRICT_RESERVATION in options and is_openshift and not target.cpu_partitioning:
+        yield diagnose("CP511", at(f"{field}.{STRICT_RESERVATION}"))
+
+
+def _check_align_by_socket(plan: NodePlan, position: Position | None) -> Iterator[Diagnostic]:
+    sockets, nodes = len(plan.topology.sockets), len(plan.topology.numa_nodes)
+    policy = plan.spec.kubelet.topology_manager_policy
+    if policy == policyoptions.NOT_BY_SOCKET:
+        yield diagnose("CP509", position, first=ALIGN_BY_SOCKET, second=policy)
+    elif not policyoptions.can_align_by_socket(sockets, nodes):
+        yield diagnose("CP510", position, sockets=sockets, nodes=nodes)
 
 
 def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    """Machines that the topology manager refuses, or panics on; the policy none looks at
-    nothing.
+    """Machines that the topology manager refuses, or on which it panics.
+
+    With the policy none it looks at nothing.
     """
-    if chosen.topology_policy(plan) == "none":
+    if chosen.topology_policy(plan) == topologymanager.NONE:
         return
-    options = plan.spec.kubelet.topology_manager_policy_options
+    options, hardware = plan.spec.kubelet.topology_manager_policy_options, plan.node_class.hardware
     nodes = list(plan.topology.numa_facts)
-    given = options.get(MAX_NUMA_NODES, "")
-    limit = int(given) if given.isdecimal() else DEFAULT_MAX_NUMA_NODES
+    limit = policyoptions.max_numa_nodes(options)
     if len(nodes) > limit:
-        hardware = plan.node_class.hardware
-        yield diagnose(
-            "CP512", at("topologyManagerPolicy"), count=len(nodes), limit=limit, hardware=hardware
+        position, count = at("topologyManagerPolicy"), len(nodes)
+        yield diagnose("CP512", position, count=count, limit=limit, hardware=hardware)
+    is_closest = PREFER_CLOSEST in policyoptions.switched_on(options)
+    if is_closest and not topologymanager.has_distances(nodes):
+        position, listed = (
+            at(f"topologyManagerPolicyOptions.{PREFER_CLOSEST}"),
+            ", ".join(map(str, nodes)),
         )
-    if _is_on(options, CLOSEST) and nodes != list(range(len(nodes))):
-        position = at(f"topologyManagerPolicyOptions.{CLOSEST}")
-        yield diagnose(
-            "CP513", position, nodes=", ".join(map(str, nodes)), hardware=plan.node_class.hardware
-        )
+        yield diagnose("CP513", position, nodes=listed, hardware=hardware)
 
 
 def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    amounts = (
-        ("kubeReserved", chosen.kube_reserved(plan)),
-        ("systemReserved", chosen.system_reserved(plan)),
-    )
-    for field, given in amounts:
-        for key, value in given.items():
-            count = {"pid": _COUNT, "cpu": _CPU_AMOUNT}.get(key)
-            right = count.fullmatch(value) if count else memory.size_of(value) is not None
-            if not right:
-                yield diagnose("CP514", at(f"{field}.{key}"), field=f"{field}.{key}", value=value)
+    reserved = {
+        "kubeReserved": chosen.kube_reserved(plan),
+        "systemReserved": chosen.system_reserved(plan),
+    }
+    for field, amounts in reserved.items():
+        for resource, value in amounts.items():
+            try:
+                parse_reservation(resource, value)
+            except KubeletError:
+                name = f"{field}.{resource}"
+                yield diagnose("CP514", at(name), field=name, value=value)
 
 
 def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
@@ -227,7 +204,7 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         return
     threshold = memory.threshold(plan)
     if threshold.endswith("%"):
-        yield diagnose("CP516", at("evictionHard.memory.available"), value=threshold)
+        yield diagnose("CP516", at(f"{HARD}.{MEMORY_AVAILABLE}"), value=threshold)
         return
     wanted = memory.reservation(plan)
     if spec.reserved_memory:

@@ -1,30 +1,68 @@
-"""Machines that the kubelet sees otherwise than the kernel, where its CPU manager would act on
-that.
-"""
+"""Machines that the kubelet sees differently than the kernel, where its CPU manager would act on it."""
+
+from typing import Any
 
 from cpuplan.components import kubelet
-from cpuplan.components.kubelet_checks import BOOLEANS
+from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.view import deviations
+from cpuplan.kubelet.releases.policyoptions import PREFER_UNCORE_CACHE
+from cpuplan.kubelet.view import Deviation, Kind, deviations, unseen_cpus
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.source import Locate, Position
+from cpuplan.text import counted
 
-#: Where in a Hardware document each deviation is shown.
-_FIELDS = {"CP360": "cores", "CP361": "caches", "CP362": "kubelet", "CP363": "kubelet"}
-_BY_CACHE = "prefer-align-cpus-by-uncorecache"
+#: The code of each kind, the name that its wording has for the kernel's groups, and the field of a
+#: Hardware document.
+CODES = {
+    Kind.CORE: ("CP360", "cores", "cores"),
+    Kind.NUMA_NODE: ("CP363", "nodes", "kubelet"),
+    Kind.CACHE: ("CP361", "caches", "caches"),
+}
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Warnings at the Hardware document; those about caches where an option goes by them."""
     if plan.spec.kubelet.cpu_manager_policy != "static":
         return []
-    value, _ = kubelet.cpu_options(plan).get(_BY_CACHE, ("", ()))
     hardware = plan.node_class.hardware
-    found = []
-    for code, values in deviations(plan.topology):
-        if code != "CP361" or value in BOOLEANS["true"]:
-            position = locate(
-                plan.node_class.hardware_place(f"topology.{_FIELDS[code]}", of_key=True)
-            )
-            found.append(diagnose(code, position, hardware=hardware, **values))
-    return found
+
+    def position(field: str) -> Position | None:
+        return locate(plan.node_class.hardware_place(f"topology.{field}", of_key=True))
+
+    problems = []
+    if unseen := unseen_cpus(plan.topology):
+        cause = _cause(unseen, plan.topology)
+        cpus = cpus_text(unseen)
+        at = position("kubelet")
+        problems.append(diagnose("CP362", at, hardware=hardware, cpus=cpus, cause=cause))
+    for deviation in deviations(plan.topology):
+        code, noun, field = CODES[deviation.kind]
+        if deviation.kind is Kind.CACHE and PREFER_UNCORE_CACHE not in kubelet.true_cpu_options(
+            plan
+        ):
+            continue
+        values: dict[str, Any] = {
+            noun: counted(deviation.kernel, deviation.kind.value),
+            "found": deviation.kubelet,
+            "example": sentence(deviation),
+        }
+        problems.append(diagnose(code, position(field), hardware=hardware, **values))
+    return problems
+
+
+def sentence(deviation: Deviation) -> str:
+    """The example in words."""
+    example, noun = deviation.example, deviation.kind.value
+    cpus = cpus_text(example.cpus)
+    if example.is_merged:
+        return f"it treats {cpus} as one {noun}, but there are {example.pieces}"
+    return f"it treats {cpus} as {counted(example.pieces, noun)}, but there is one"
+
+
+def _cause(unseen: CpuSet, topology: Topology) -> str:
+    if unseen <= topology.kubelet.unlabelled:
+        return "does not give the ids of their cores and sockets"
+    if unseen.isdisjoint(topology.kubelet.unlabelled):
+        return "assigns them to no NUMA node"
+    return "assigns some to no NUMA node, and does not give the ids of others"

@@ -4,11 +4,10 @@ checks share it.
 
 from cpuplan import quantity
 from cpuplan.components import chosen, hugepages
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.eviction import DEFAULT_HARD, MEMORY_AVAILABLE
+from cpuplan.kubelet.quantity import parse
 from cpuplan.plan import NodePlan
-
-#: evictionHard memory.available of a kubelet that is told nothing
-#: (pkg/kubelet/apis/config/v1beta1/defaults_linux.go).
-OWN_THRESHOLD = "100Mi"
 
 
 def uses_memory_manager(plan: NodePlan) -> bool:
@@ -28,25 +27,23 @@ def reservation(plan: NodePlan) -> int:
     Values that are no quantity count for nothing; `kubelet_checks` reports them.
     """
     amounts = (chosen.kube_reserved(plan).get("memory"), chosen.system_reserved(plan).get("memory"))
-    return sum(size_of(text or "") or 0 for text in (*amounts, threshold(plan)))
+    return sum(_size_of(text or "") for text in (*amounts, threshold(plan)))
 
 
 def threshold(plan: NodePlan) -> str:
-    """The memory below which pods are evicted; empty for none. Without any threshold, a kubelet has
-    its own.
-    """
+    """The memory below which pods are evicted: the kubelet's own where no threshold is given."""
     given = chosen.eviction_hard(plan)
     if not given and plan.node_class.target.platform == "kubernetes":
-        return OWN_THRESHOLD
-    return given.get("memory.available", "")
+        return DEFAULT_HARD[MEMORY_AVAILABLE]
+    return given.get(MEMORY_AVAILABLE, "")
 
 
-def size_of(text: str) -> int | None:
-    """The bytes of a quantity; None when it is none."""
+def _size_of(text: str) -> int:
+    """The bytes of a quantity; 0 where there is none."""
     try:
-        return quantity.to_bytes(text)
-    except ValueError:
-        return None
+        return parse(text).value
+    except KubeletError:
+        return 0
 
 
 def reserved(plan: NodePlan) -> dict[int, int]:

@@ -15,6 +15,7 @@ from cpuplan.components.reasons import of_hardware, stated_or, unasked
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_yaml
+from cpuplan.kubelet.releases.policyoptions import MAX_NUMA_NODES
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
 from cpuplan.source import Locate
@@ -47,7 +48,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     scoped = stated_or(plan, text, "kubelet.topologyManagerScope", default)
     yield Setting(NAME, "attributes.topologyManagerPolicy", policy, (because,))
     yield Setting(NAME, "attributes.topologyManagerScope", scope, (scoped,))
-    if limit := spec.topology_manager_policy_options.get("max-allowable-numa-nodes"):
+    if limit := spec.topology_manager_policy_options.get(MAX_NUMA_NODES):
         asked = plan.node_class.reason("asked for", "kubelet.topologyManagerPolicyOptions")
         yield Setting(NAME, "attributes.topologyManagerMaxNUMANodes", limit, (asked,))
     legacy = _POLICIES[policy] + _SCOPES[scope] if policy in _POLICIES else "None"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
-from cpuplan.versions import OPENSHIFT_FEATURES, kubernetes_version, ships, unknown
+from cpuplan.source import Locate, Position
+from cpuplan.versions import OPENSHIFT_FEATURES, RELEASES, kubernetes_version, ships
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -15,6 +15,14 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         return []
     position = locate(plan.node_class.place(plan.node_class.target_field("version")))
     return [unknown(target.platform, target.version, position)]
+
+
+def unknown(platform: str, version: str, position: Position | None = None) -> Diagnostic:
+    """That the table has no such release."""
+    known = list(RELEASES[platform])
+    return diagnose(
+        "CP501", position, platform=platform, version=version, first=known[0], last=known[-1]
+    )
 
 
 def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

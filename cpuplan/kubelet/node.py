@@ -5,7 +5,7 @@ cmd/kubelet/app).
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.kubelet import nodeallocatable
+from cpuplan.kubelet import eviction, nodeallocatable
 from cpuplan.kubelet.config.decoding import convert
 from cpuplan.kubelet.config.defaults import set_defaults
 from cpuplan.kubelet.config.validation import validate
@@ -132,19 +132,19 @@ class Kubelet:
         system_reserved = self._stage(
             "systemReserved", lambda: nodeallocatable.parse_reserved(system)
         )
-        eviction = self._stage(
+        kept_free = self._stage(
             "evictionHard", lambda: nodeallocatable.parse_eviction(self._eviction(), self.capacity)
         )
-        reservations = nodeallocatable.Reservations(system_reserved, kube_reserved, eviction)
+        reservations = nodeallocatable.Reservations(system_reserved, kube_reserved, kept_free)
         self.reservation = reservations.total(self.capacity)
         self.allocatable = nodeallocatable.node_allocatable(self.capacity, self.reservation)
 
     def _eviction(self) -> dict[str, str]:
         given = self.config.get("evictionHard")
         if given is None:
-            return nodeallocatable.DEFAULT_EVICTION_HARD
+            return eviction.DEFAULT_HARD
         merged = self.config.get("mergeDefaultEvictionSettings")
-        return {**(nodeallocatable.DEFAULT_EVICTION_HARD if merged else {}), **given}
+        return {**(eviction.DEFAULT_HARD if merged else {}), **given}
 
     def _create_managers(self) -> None:
         config = self.config

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.eviction import SIGNALS
+from cpuplan.kubelet.eviction import MEMORY_AVAILABLE, SIGNALS, parse_threshold
 from cpuplan.kubelet.go.text import quote
 from cpuplan.kubelet.memory.memorymanager import NodeMemory, hugepage_name
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
@@ -18,16 +18,6 @@ Resources = dict[str, Quantity]
 
 #: What systemReserved and kubeReserved can name.
 RESERVABLE = (CPU, MEMORY, "ephemeral-storage", "pid")
-#: evictionHard where the configuration has none
-#: (pkg/kubelet/apis/config/v1beta1/defaults_linux.go).
-DEFAULT_EVICTION_HARD = {
-    "memory.available": "100Mi",
-    "nodefs.available": "10%",
-    "nodefs.inodesFree": "5%",
-    "imagefs.available": "15%",
-    "imagefs.inodesFree": "5%",
-}
-MEMORY_AVAILABLE = "memory.available"
 #: maxPods where the configuration has none.
 MAX_PODS = 110
 
@@ -88,61 +78,33 @@ def node_allocatable(
 
 def parse_reserved(given: Mapping[str, str]) -> Resources:
     """systemReserved or kubeReserved; KubeletError for what cannot be reserved."""
-    parsed = {}
-    for name, text in sorted(given.items()):
-        if name not in RESERVABLE:
-            raise KubeletError(f"cannot reserve {quote(name)} resource")
-        try:
-            amount = quantity.parse(text)
-        except KubeletError as error:
-            raise KubeletError(
-                f"failed to parse quantity {quote(text)} for {quote(name)} resource: {error}"
-            ) from None
-        if amount.nano < 0:
-            raise KubeletError(f"resource quantity for {quote(name)} cannot be negative: {text}")
-        parsed[name] = amount
-    return parsed
+    return {name: parse_reservation(name, text) for name, text in sorted(given.items())}
+
+
+def parse_reservation(name: str, text: str) -> Quantity:
+    """One amount of systemReserved or kubeReserved; KubeletError where it cannot be reserved."""
+    if name not in RESERVABLE:
+        raise KubeletError(f"cannot reserve {quote(name)} resource")
+    try:
+        amount = quantity.parse(text)
+    except KubeletError as error:
+        what = f"quantity {quote(text)} for {quote(name)} resource"
+        raise KubeletError(f"failed to parse {what}: {error}") from None
+    if amount.nano < 0:
+        raise KubeletError(f"resource quantity for {quote(name)} cannot be negative: {text}")
+    return amount
 
 
 def parse_eviction(given: Mapping[str, str], capacity: Mapping[str, Quantity]) -> Resources:
     """The memory that evictionHard keeps free."""
-    found: Resources = {}
+    kept: Resources = {}
     for signal, text in sorted(given.items()):
         if signal not in SIGNALS:
             raise KubeletError(f"unsupported eviction signal {signal}")
-        amount = _threshold(signal, text, capacity.get(MEMORY, ZERO))
+        amount = parse_threshold(signal, text, capacity.get(MEMORY, ZERO))
         if signal == MEMORY_AVAILABLE and amount:
-            found[MEMORY] = amount
-    return found
-
-
-def _threshold(signal: str, text: str, capacity: Quantity) -> Quantity | None:
-    """A share of `capacity` or an amount; none for 0% and 100%."""
-    if not text.endswith("%"):
-        amount = quantity.parse(text)
-        if amount.nano <= 0:
-            raise KubeletError(f"eviction threshold {signal} must be positive: {amount}")
-        return amount
-    if text in ("0%", "100%"):
-        return None
-    try:
-        share = _float32(_float32(float(text[:-1])) / 100)
-    except (ValueError, OverflowError):
-        raise KubeletError(
-            f"strconv.ParseFloat: parsing {quote(text[:-1])}: invalid syntax"
-        ) from None
-    if not 0 <= share <= 1:
-        bound = "must be >= 0%" if share < 0 else "must be <= 100%"
-        raise KubeletError(f"eviction percentage threshold {signal} {bound}: {text}")
-    return quantity.of(int(capacity.value * share), BINARY)
-
-
-def _float32(number: float) -> float:
-    """The nearest number that Go's float32 holds."""
-    import struct
-
-    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
-    return rounded
+            kept[MEMORY] = amount
+    return kept
 
 
 def reserve_cpus(text: str, online: int, system: dict[str, str], kube: dict[str, str]) -> int:

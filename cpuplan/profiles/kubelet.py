@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.kubelet.releases.policyoptions import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.model.tuning import ALIGNING
 from cpuplan.profiles.api import SNIPPET
 from cpuplan.profiles.model import PerformanceProfileSpec
@@ -62,8 +63,8 @@ def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
     Intent does not.
     """
     options = fields.get("cpuManagerPolicyOptions", {})
-    if policy == "single-numa-node" and "distribute-cpus-across-cores" in options:
-        options.setdefault("full-pcpus-only", "true")
+    if policy == "single-numa-node" and DISTRIBUTE_ACROSS_CORES in options:
+        options.setdefault(FULL_PCPUS_ONLY, "true")
 
 
 def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:

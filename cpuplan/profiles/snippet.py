@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from cpuplan.defaults import AMOUNTS
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.kubelet.go.durations import is_duration
 from cpuplan.model.base import fields_of
 from cpuplan.model.tuning import Kubelet
-from cpuplan.quantity import DURATION
 from cpuplan.source import Position
 
 _HEAD = ("apiVersion", "kind")
@@ -121,7 +121,7 @@ def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """
     if name in _TEXTS and not isinstance(value, str):
         yield f"{name} is {_shown(value)}, not text", "write text"
-    elif name == "cpuManagerReconcilePeriod" and not DURATION.fullmatch(value):
+    elif name == "cpuManagerReconcilePeriod" and not is_duration(value):
         yield f"{name} is {_shown(value)}, not a duration", 'write a duration such as "5s"'
     elif name in _MAPS:
         if not isinstance(value, dict):

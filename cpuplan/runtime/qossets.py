@@ -22,9 +22,9 @@ from cpuplan.kubelet.pods.qos import (
 )
 from cpuplan.kubelet.quantity import ZERO
 from cpuplan.kubelet.releases.features import Gates
+from cpuplan.kubelet.releases.policyoptions import STRICT_RESERVATION
 
 STATIC_POLICY = "static policy of the CPU manager"
-STRICT_RESERVATION = "strict-cpu-reservation"
 NOTHING = "nothing"
 SLICES = {BEST_EFFORT: "kubepods-besteffort.slice", BURSTABLE: "kubepods-burstable.slice"}
 

@@ -13,6 +13,7 @@ from cpuplan.kubelet.cpu.cpumanager import Fork
 from cpuplan.kubelet.machineinfo import machine_nodes, number_of_sockets
 from cpuplan.kubelet.memory.memorymanager import NodeMemory
 from cpuplan.kubelet.node import Kubelet, Machine, Node
+from cpuplan.kubelet.releases import policyoptions
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import ConfiguredPlan
@@ -21,14 +22,6 @@ from cpuplan.plan import ConfiguredPlan
 ASSUMED_MEMORY = 1 << 40
 #: Distances where the inventory tells none.
 _NEAR, _FAR = 10, 20
-#: Gates without which a kubelet refuses alpha options. CP505 says that they must be on.
-_ALPHA_GATES = {
-    "cpuManagerPolicyOptions": (versions.CPU_OPTIONS, "CPUManagerPolicyAlphaOptions"),
-    "topologyManagerPolicyOptions": (
-        versions.TOPOLOGY_OPTIONS,
-        "TopologyManagerPolicyAlphaOptions",
-    ),
-}
 
 
 class Planned(NamedTuple):
@@ -60,14 +53,15 @@ def planned(plan: ConfiguredPlan) -> Planned:
 
 
 def with_gates(config: dict[str, Any], version: versions.Version) -> dict[str, Any]:
-    """The configuration with the gates that its alpha options need, unless it sets them itself."""
+    """The configuration with the gates that its alpha options need, unless it sets them itself.
+
+    CP505 says that they must be on.
+    """
     gates = dict(config.get("featureGates") or {})
-    for field, (table, gate) in _ALPHA_GATES.items():
-        levels = [
-            versions.maturity(table.get(option, {}), version) for option in config.get(field) or {}
-        ]
+    for field, manager in policyoptions.MANAGERS.items():
+        levels = [manager.level(option, version) for option in config.get(field) or {}]
         if "alpha" in levels:
-            gates.setdefault(gate, True)
+            gates.setdefault(manager.gate("alpha"), True)
     return {**config, "featureGates": gates} if gates else config
 
 

@@ -14,6 +14,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
 from cpuplan.kubelet.errors import HangError, PanicError
 from cpuplan.kubelet.node import StartError
+from cpuplan.kubelet.releases.policyoptions import DEFAULT_MAX_NUMA_NODES, DISTRIBUTE_ACROSS_NUMA
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG
@@ -36,11 +37,6 @@ _CALLED = {
     "taint": "registerWithTaints",
     "CrashLoopBackOff.": "crashLoopBackOff",
 }
-_ACROSS_NUMA = "distribute-cpus-across-numa"
-#: Hints are all combinations of NUMA nodes, and merging those of two managers takes the square of
-#: that. With nine nodes one pod takes seconds, with sixteen hours, in the kubelet too, which is why
-#: it refuses them by default.
-_MAX_NUMA_NODES = 8
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
@@ -119,9 +115,12 @@ def _check_overlap(
     sockets = [
         cpus for cpus in topology.sockets.values() if cpus.bit_count() > topology.cpus_per_socket
     ]
-    if (cores <= topology.cpus_per_core and not sockets) or len(
-        topology.numa_nodes
-    ) > _MAX_NUMA_NODES:
+    if cores <= topology.cpus_per_core and not sockets:
+        return
+    # Hints are all combinations of NUMA nodes, and merging those of two managers takes the square
+    # of that. With nine nodes one pod takes seconds, with sixteen hours, in the kubelet too, which
+    # is why it refuses them by default.
+    if len(topology.numa_nodes) > DEFAULT_MAX_NUMA_NODES:
         return
     firsts, seconds = _requests_for_cores(policy)
     for cpus in sockets:
@@ -235,7 +234,7 @@ def _check_loop(
         allocator.restore(start)
         if refused and refused.reason == HANG:
             position = locate(
-                plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}")
+                plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{DISTRIBUTE_ACROSS_NUMA}")
             )
             yield diagnose("CP705", position, name=plan.node_class.name, count=count)
             return
@@ -246,5 +245,7 @@ def _check_shared_slices(
 ) -> Iterator[Diagnostic]:
     nodes = len(policy.topology.numa_nodes)
     if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:
-        position = locate(plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{_ACROSS_NUMA}"))
+        position = locate(
+            plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{DISTRIBUTE_ACROSS_NUMA}")
+        )
         yield diagnose("CP706", position, hardware=plan.node_class.hardware, nodes=nodes)

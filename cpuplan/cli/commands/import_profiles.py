@@ -60,9 +60,10 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
 
 def _check_release(release: str) -> None:
     from cpuplan import versions
+    from cpuplan.components import releases
 
     if release and release not in versions.OPENSHIFT:
-        raise CpuplanError([versions.unknown("openshift", release)])
+        raise CpuplanError([releases.unknown("openshift", release)])
 
 
 def _release() -> str:

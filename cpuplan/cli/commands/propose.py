@@ -143,9 +143,10 @@ def request_of(**options: Any) -> asked.Request:
         )
     if wanted.release:
         from cpuplan import versions
+        from cpuplan.components import releases
 
         if wanted.release not in versions.OPENSHIFT:
-            raise CpuplanError([versions.unknown("openshift", wanted.release)])
+            raise CpuplanError([releases.unknown("openshift", wanted.release)])
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
     if problem := naming.problem_of(wanted.name):

@@ -13,6 +13,7 @@ from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.texts import template
 from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
+from cpuplan.kubelet.releases.policyoptions import STRICT_RESERVATION
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
 from cpuplan.source import Locate
@@ -23,7 +24,6 @@ UNIT = "ovs-dpdk-cpus-configure.service"
 SCRIPT_PATH = "/usr/local/bin/ovs-dpdk-cpus-configure.sh"
 _PARTITION = "partition"
 _COMMAND = re.compile(rf"^ExecStart={re.escape(SCRIPT_PATH)} (\S+) (\S+)$", re.MULTILINE)
-_STRICT = "strict-cpu-reservation"
 
 
 def cpus(plan: NodePlan) -> CpuSet:
@@ -100,6 +100,6 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     if not cpus(plan):
         yield diagnose("CP556", position)
         return
-    options = {option: value for option, (value, _) in kubelet.cpu_options(plan).items()}
-    if not plan.node_class.target.cpu_partitioning and options.get(_STRICT) != "true":
-        yield diagnose("CP557", position, option=_STRICT)
+    is_strict = STRICT_RESERVATION in kubelet.true_cpu_options(plan)
+    if not plan.node_class.target.cpu_partitioning and not is_strict:
+        yield diagnose("CP557", position, option=STRICT_RESERVATION)

@@ -4,8 +4,9 @@
 
 from typing import Any
 
+from cpuplan.kubelet import eviction
 from cpuplan.kubelet.go.durations import MILLISECOND, MINUTE, SECOND
-from cpuplan.kubelet.nodeallocatable import DEFAULT_EVICTION_HARD, MAX_PODS
+from cpuplan.kubelet.nodeallocatable import MAX_PODS
 from cpuplan.kubelet.releases import behaviour
 from cpuplan.kubelet.releases.features import Gates
 
@@ -68,7 +69,7 @@ def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
     if "serializeImagePulls" not in config and pulls is not None and pulls > 1:
         full["serializeImagePulls"] = False
     if "evictionHard" not in config:
-        full["evictionHard"] = DEFAULT_EVICTION_HARD
+        full["evictionHard"] = eviction.DEFAULT_HARD
     elif config.get("mergeDefaultEvictionSettings"):
-        full["evictionHard"] = {**DEFAULT_EVICTION_HARD, **config["evictionHard"]}
+        full["evictionHard"] = {**eviction.DEFAULT_HARD, **config["evictionHard"]}
     return full

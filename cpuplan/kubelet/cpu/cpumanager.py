@@ -19,7 +19,12 @@ from cpuplan.kubelet.pods.qos import (
 )
 from cpuplan.kubelet.releases import behaviour
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policyoptions import StaticPolicyOptions, static_policy_options
+from cpuplan.kubelet.releases.policyoptions import (
+    NOT_BY_SOCKET,
+    StaticPolicyOptions,
+    can_align_by_socket,
+    static_policy_options,
+)
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
 
 
@@ -302,10 +307,13 @@ def new_static_policy(
     machine.
     """
     chosen = static_policy_options(options, gates)
-    if chosen.align_by_socket and topology_policy == "single-numa-node":
-        what = f"Topolgy manager {topology_policy} policy is incompatible with CPUManager align-by-socket policy option"
-        raise KubeletError(what)
-    if chosen.align_by_socket and topology.num_sockets > topology.num_numa_nodes:
+    if chosen.align_by_socket and topology_policy == NOT_BY_SOCKET:
+        option = "CPUManager align-by-socket policy option"
+        raise KubeletError(
+            f"Topolgy manager {topology_policy} policy is incompatible with {option}"
+        )
+    is_possible = can_align_by_socket(topology.num_sockets, topology.num_numa_nodes)
+    if chosen.align_by_socket and not is_possible:
         reason = "hardware where number of sockets are more than number of NUMA"
         raise KubeletError(f"Align by socket is not compatible with {reason}")
     return StaticPolicy(topology, reserved, chosen, gates, fork)

@@ -49,6 +49,15 @@ def parse_duration(text: str) -> int:
     return sign * total
 
 
+def is_duration(text: str) -> bool:
+    """Whether Go reads a duration."""
+    try:
+        parse_duration(text)
+    except KubeletError:
+        return False
+    return True
+
+
 def duration_text(nanoseconds: int) -> str:
     """`2m0s`, `500µs`, `1.5s`."""
     if nanoseconds == 0:

@@ -45,6 +45,14 @@ class NUMAInfo(NamedTuple):
         return all(len(self.distances.get(node, ())) > highest for node in self.nodes)
 
 
+def has_distances(nodes: Sequence[int]) -> bool:
+    """Whether rows of distances can be read by the ids of the nodes.
+
+    cAdvisor's rows have a place for each node that is online, whatever its id.
+    """
+    return list(nodes) == list(range(len(nodes)))
+
+
 class Policy:
     """A policy of the topology manager on a machine."""
 

@@ -11,16 +11,13 @@ from cpuplan import API_VERSION
 from cpuplan.fleet.cluster import NODE_ROLE, ClusterNode, MachineConfigPool
 from cpuplan.importers.machine import Machine
 from cpuplan.importers.objects.node_object import kept_labels
+from cpuplan.kubelet.releases.policyoptions import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 from cpuplan.naming import fold_names
 from cpuplan.profiles.propose import alike
 from cpuplan.profiles.propose.choice import Choice
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import own_label
 from cpuplan.profiles.propose.request import Request
-
-#: What the topology manager takes by default, nodes without CPUs included (kubelet,
-#: topologymanager/policy_options.go).
-MAX_NUMA_NODES = 8
 
 
 def intent(
@@ -119,8 +116,8 @@ def _pools(choice: Choice) -> dict[str, Any]:
 def _kubelet(request: Request, machine: Machine) -> dict[str, Any]:
     kubelet: dict[str, Any] = {"topologyManagerPolicy": request.topology_policy}
     # the kubelet does not start without the option
-    if (count := len(machine.numa_nodes)) > MAX_NUMA_NODES:
-        kubelet["topologyManagerPolicyOptions"] = {"max-allowable-numa-nodes": str(count)}
+    if (count := len(machine.numa_nodes)) > DEFAULT_MAX_NUMA_NODES:
+        kubelet["topologyManagerPolicyOptions"] = {MAX_NUMA_NODES: str(count)}
     return kubelet
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
 from cpuplan.fleet.cluster import ClusterNode
 from cpuplan.importers.machine import Machine
+from cpuplan.kubelet.releases.policyoptions import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 from cpuplan.profiles.propose import alike, document
 from cpuplan.profiles.propose.choice import Choice, Wanted, choose
 from cpuplan.profiles.propose.dump import Dump
@@ -136,9 +137,9 @@ def _comments(
         told.append(
             f"offlined: {request.offlined} CPUs: {sockets}second threads of cores, then first ones"
         )
-    if (nodes_count := len(machine.numa_nodes)) > document.MAX_NUMA_NODES:
+    if (nodes_count := len(machine.numa_nodes)) > DEFAULT_MAX_NUMA_NODES:
         told.append(
-            f"max-allowable-numa-nodes: with {nodes_count} NUMA nodes, the kubelet does not start without it"
+            f"{MAX_NUMA_NODES}: with {nodes_count} NUMA nodes, the kubelet does not start without it"
         )
     if request.disable_smt and len(machine.siblings) < len(machine.online):
         told.append("nosmt leaves the first thread of each core: the others are in no pool")

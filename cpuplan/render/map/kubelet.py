@@ -1,17 +1,19 @@
-"""What the kubelet sees of a machine otherwise than the kernel, below its picture."""
+"""What the kubelet sees of a machine differently than the kernel, below its picture."""
 
 from collections.abc import Iterator
 
-from cpuplan.kubelet.view import deviations
+from cpuplan.components import kubelet_view
+from cpuplan.cpuset import cpus_text
+from cpuplan.kubelet.view import deviations, unseen_cpus
 from cpuplan.model.topology import Topology
-
-_NOUNS = {"CP360": "cores", "CP361": "last-level caches", "CP363": "NUMA nodes"}
 
 
 def kubelet_notes(topology: Topology) -> Iterator[str]:
     """A line for each deviation, with the code that explains it."""
-    for code, values in deviations(topology):
-        if code in _NOUNS:
-            yield f"{_NOUNS[code]} that the kubelet sees: {values['found']}; {values['example']} ({code})"
-        else:
-            yield f"not seen by the kubelet: {values['cpus']} ({code})"
+    if unseen := unseen_cpus(topology):
+        yield f"not seen by the kubelet: {cpus_text(unseen)} (CP362)"
+    for deviation in deviations(topology):
+        noun, number = f"{deviation.kind.value}s", deviation.kubelet
+        code, *_ = kubelet_view.CODES[deviation.kind]
+        sentence = kubelet_view.sentence(deviation)
+        yield f"{noun} that the kubelet sees: {number}; {sentence} ({code})"

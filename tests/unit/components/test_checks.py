@@ -131,7 +131,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["0, 2, 3"],
     ),
     ("CP514", kubelet(kubeReserved={"memory": "1,5Gi"}), ["kubeReserved.memory", "'1,5Gi'"]),
-    ("CP514", kubelet(systemReserved={"pid": "1k"}), ["systemReserved.pid"]),
+    ("CP514", kubelet(systemReserved={"pid": "-1"}), ["systemReserved.pid"]),
     (
         "CP514",
         kubelet(evictionHard={"memory.available": "lots"}),
@@ -432,21 +432,6 @@ def test_findings_stand_where_the_statement_is() -> None:
 def test_nothing_else_is_said_of_an_unknown_release() -> None:
     node = plan(version="9.9", spec={"runtime": {"mixedCpus": True}})
     assert [each.code for each in components.check(node, no_position)] == ["CP501"]
-
-
-@pytest.mark.parametrize(
-    ("option", "version", "wanted"),
-    [
-        ("full-pcpus-only", (1, 32), "beta"),
-        ("full-pcpus-only", (1, 33), "stable"),
-        ("strict-cpu-reservation", (1, 31), None),
-        ("strict-cpu-reservation", (1, 32), "alpha"),
-        ("prefer-align-cpus-by-uncorecache", (1, 35), "beta"),
-        ("align-by-socket", (1, 36), "alpha"),
-    ],
-)
-def test_maturity(option: str, version: tuple[int, int], wanted: str | None) -> None:
-    assert versions.maturity(versions.CPU_OPTIONS[option], version) == wanted
 
 
 def test_offline_cpus_do_not_need_to_come_up() -> None:

@@ -4,21 +4,27 @@ from typing import Any
 
 import pytest
 
-from cpuplan.kubelet.view import deviations
+from cpuplan.kubelet.view import Kind, deviations, unseen_cpus
 from tests.unit.kubelet.test_machineinfo import PAIRS, SINGLES, TWO_CACHES, build
 
 
 @pytest.mark.parametrize(
-    ("topology", "codes"),
+    ("topology", "kinds"),
     [
         (PAIRS, []),
         ({**PAIRS, "caches": [{"level": 3, "per": "numaNode", "ids": "7-8"}]}, []),
-        ({**SINGLES, "caches": [TWO_CACHES], "kubelet": {"unreadCaches": "0-7"}}, ["CP361"]),
-        ({"cores": [{"threads": ["0-7"], "ids": ["0-1,0-1,0-3"]}]}, ["CP360"]),
-        ({**PAIRS, "kubelet": {"unlabelled": "1,4-5"}}, ["CP362"]),
-        ({**PAIRS, "kubelet": {"noNumaNodes": True}, "numaNodes": []}, ["CP363"]),
-        ({**PAIRS, "kubelet": {"unlabelled": "0-7"}}, ["CP362"]),
+        ({**SINGLES, "caches": [TWO_CACHES], "kubelet": {"unreadCaches": "0-7"}}, [Kind.CACHE]),
+        ({"cores": [{"threads": ["0-7"], "ids": ["0-1,0-1,0-3"]}]}, [Kind.CORE]),
+        ({**PAIRS, "kubelet": {"unlabelled": "1,4-5"}}, []),
+        ({**PAIRS, "kubelet": {"noNumaNodes": True}, "numaNodes": []}, [Kind.NUMA_NODE]),
+        ({**PAIRS, "kubelet": {"unlabelled": "0-7"}}, []),
     ],
 )
-def test_deviations(topology: dict[str, Any], codes: list[str]) -> None:
-    assert [deviation.code for deviation in deviations(build(topology))] == codes
+def test_deviations(topology: dict[str, Any], kinds: list[Kind]) -> None:
+    assert [deviation.kind for deviation in deviations(build(topology))] == kinds
+
+
+@pytest.mark.parametrize("unlabelled", ["", "1,4-5", "0-7"])
+def test_unseen_cpus(unlabelled: str) -> None:
+    topology = build({**PAIRS, "kubelet": {"unlabelled": unlabelled}})
+    assert str(unseen_cpus(topology)) == unlabelled

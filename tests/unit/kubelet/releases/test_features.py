@@ -1,11 +1,10 @@
-"""Feature gates and policy options by version."""
+"""Feature gates by version."""
 
 import pytest
 
 from cpuplan.kubelet.config.defaults import set_defaults
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.releases.features import Gates, set_gates, specs
-from cpuplan.kubelet.releases.policyoptions import StaticPolicyOptions, static_policy_options
 
 RESIZE = "InPlacePodLevelResourcesVerticalScaling"
 
@@ -50,32 +49,6 @@ def test_all_gates_of_a_stage() -> None:
     assert set_gates({"AllBeta": False, "CPUManagerPolicyBetaOptions": True}).enabled(
         "CPUManagerPolicyBetaOptions"
     )
-
-
-@pytest.mark.parametrize(
-    ("version", "level"),
-    [((1, 30), "unknown"), ((1, 31), "Alpha"), ((1, 34), "Beta"), ((1, 36), "")],
-)
-def test_an_option_grows_up(version: tuple[int, int], level: str) -> None:
-    given = {"prefer-align-cpus-by-uncorecache": "true"}
-    off = {"CPUManagerPolicyBetaOptions": False}
-    if not level:
-        assert static_policy_options(given, Gates(off, version)).prefer_align_cpus_by_uncorecache
-        return
-    with pytest.raises(KubeletError, match=level):
-        static_policy_options(given, Gates(off, version))
-
-
-def test_values_are_those_of_go() -> None:
-    assert static_policy_options({"full-pcpus-only": "T"}, Gates()) == StaticPolicyOptions(
-        full_pcpus_only=True
-    )
-    with pytest.raises(KubeletError) as caught:
-        static_policy_options({"full-pcpus-only": "yes"}, Gates())
-    text = (
-        'bad value for option "full-pcpus-only": strconv.ParseBool: parsing "yes": invalid syntax'
-    )
-    assert str(caught.value) == text
 
 
 def test_gates_need_others_since_1_35() -> None:
