@@ -1,3 +1,1 @@
-"""Does a node hold what was compiled for it? Reads a root file system and compares it with the
-node's settings.
-"""
+"""Compare a node's root file system with the settings that were compiled for it."""

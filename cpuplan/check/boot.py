@@ -1,4 +1,4 @@
-"""Boot arguments: given once, with the planned value, and taken by the kernel."""
+"""Boot arguments: given once, with the planned value, and accepted by the kernel."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,71 +29,67 @@ def arguments(subject: Subject) -> Iterator[Diagnostic]:
         if not subject.root.refused:
             yield diagnose("CP810", path=path)
         return
-    found = {canonical(key): times for key, times in kernel.occurrences(line).items()}
+    arguments = {canonical(key): times for key, times in kernel.occurrences(line).items()}
     missing = []
     for setting in subject.plan.settings.of(kernel.NAME):
-        if times := found.get(canonical(setting.key)):
+        times = arguments.get(canonical(setting.key))
+        if times:
             yield from _argument(subject, setting, times, path)
         else:
             missing.append(setting)
     if missing:
         # One finding for all: before the first reboot it is the whole line.
         words = " ".join(map(kernel.argument, missing))
-        yield diagnose(
-            "CP811", Position(path, 1, 1), labels=subject.all_labels(missing), arguments=words
-        )
+        labels = subject.all_labels(missing)
+        yield diagnose("CP811", Position(path, 1, 1), labels=labels, arguments=words)
 
 
 def _argument(
-    subject: Subject, setting: Setting, found: Sequence[Occurrence], path: str
+    subject: Subject, setting: Setting, times: Sequence[Occurrence], path: str
 ) -> Iterator[Diagnostic]:
-    wanted = kernel.argument(setting)
     labels = subject.labels(setting.reasons)
-    last = found[-1]
+    last, value = times[-1], effective(times)
     place = Position(path, 1, last.column, last.column + len(last.text))
-    values = joined(list(dict.fromkeys(each.text for each in found)))
-    if (taken := effective(found)) != setting.value:
-        shown = last.text if taken == last.value else values
+    texts = joined(list(dict.fromkeys(each.text for each in times)))
+    if value != setting.value:
+        shown = last.text if value == last.value else texts
+        wanted = kernel.argument(setting)
         yield diagnose("CP812", place, labels=labels, found=shown, wanted=wanted)
-    elif not all(each.value in lists(setting.value) for each in found):
-        yield diagnose(
-            "CP813", place, labels=labels, key=setting.key, count=len(found), values=values
-        )
+    elif not _holds(setting, times):
+        count = len(times)
+        yield diagnose("CP813", place, labels=labels, key=setting.key, count=count, values=texts)
+
+
+def _holds(setting: Setting, times: Sequence[Occurrence]) -> bool:
+    """Whether every occurrence has the value, or a part of it."""
+    return all(each.value in lists(setting.value) for each in times)
 
 
 def _is_as_planned(subject: Subject, key: str) -> bool:
-    """Whether `arguments` has nothing to say of `key`: an argument that is wrong has the wrong
-    effect too.
-    """
-    planned = next(
-        (each.value for each in subject.plan.settings.of(kernel.NAME) if each.key == key),
-        None,
-    )
-    found = kernel.occurrences(subject.root.read(CMDLINE) or "").get(key, ())
-    return planned is None or (bool(found) and all(each.value in lists(planned) for each in found))
+    """Whether `arguments` reports nothing on `key`: a wrong argument has the wrong effect too."""
+    times = kernel.occurrences(subject.root.read(CMDLINE) or "").get(key, ())
+    for setting in subject.plan.settings.of(kernel.NAME):
+        if setting.key == key:
+            return bool(times) and _holds(setting, times)
+    return True
 
 
 def effects(subject: Subject) -> Iterator[Diagnostic]:
-    """What the kernel made of them: it drops a whole list for one CPU that it does not have."""
+    """The effect of the arguments: the kernel drops a whole list for one CPU that it lacks."""
     plan = subject.plan
-    ticking = (
-        plan.pool("isolated").cpus | plan.pool("isolcpus").cpus
-        if plan.spec.isolation.nohz_full
-        else EMPTY
-    )
+    without_tick = EMPTY
+    if plan.spec.isolation.nohz_full:
+        without_tick = plan.pool("isolated").cpus | plan.pool("isolcpus").cpus
     effects = (
         ("isolated", "isolcpus", kernel.without_balancing(plan)),
-        ("nohz_full", "nohz_full", ticking),
+        ("nohz_full", "nohz_full", without_tick),
     )
-    for name, key, expected in effects:
-        found = cpu_file(subject, name)
-        if found is None:
-            if expected and not subject.root.refused:
-                yield diagnose(
-                    "CP806", path=subject.root.shown(f"{SYSTEM}/{name}"), wanted=expected
-                )
-        elif found != expected and _is_as_planned(subject, key):
-            place = Position(subject.root.shown(f"{SYSTEM}/{name}"), 1, 1)
-            yield diagnose(
-                "CP814", place, file=name, found=found or "empty", wanted=expected or "empty"
-            )
+    for name, key, wanted in effects:
+        path = f"{SYSTEM}/{name}"
+        cpus = cpu_file(subject, name)
+        if cpus is None:
+            if wanted and not subject.root.refused:
+                yield diagnose("CP806", path=subject.root.shown(path), wanted=wanted)
+        elif cpus != wanted and _is_as_planned(subject, key):
+            shown, expected = cpus or "empty", wanted or "empty"
+            yield diagnose("CP814", subject.place(path), file=name, found=shown, wanted=expected)

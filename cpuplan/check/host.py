@@ -1,6 +1,4 @@
-"""The steps of a check, in order: each compares one file or group of files with the settings that
-it should hold.
-"""
+"""The steps of a check: each compares one file or group of files with its settings."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,9 +22,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def check(root: Root, plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
-    """Everything in which the node differs from its plan (CP8xx); of a folder that is no root, only
-    that (CP801).
-    """
+    """All differences between a node and its plan (CP8xx); for a folder that is no root, CP801."""
     subject = Subject(root, plan, locate)
     steps = STEPS
     if not root.names("sys") and root.read(boot.CMDLINE) is None and not root.refused:
@@ -36,9 +32,7 @@ def check(root: Root, plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
 
 
 def _run(step: Step, subject: Subject) -> Iterator[Diagnostic]:
-    """The findings of one step, and all that it could not look at: a check never says yes of
-    that.
-    """
+    """The findings of one step, and all that it could not read: that never passes a check."""
     subject.root.refused.clear()
     yield from step(subject)
     for path, problem in sorted(subject.root.refused.items()):

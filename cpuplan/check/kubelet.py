@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from operator import or_
 
-from cpuplan.check.compare import LINK_TO_NOTHING, Found, compare, unreadable
+from cpuplan.check.compare import compare, merged
 from cpuplan.check.subject import Subject
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -14,8 +15,9 @@ DROP_INS = "etc/kubernetes/kubelet.conf.d"
 
 
 def configuration(subject: Subject) -> Iterator[Diagnostic]:
-    """Every planned key of KubeletConfiguration, as it holds after all drop-ins: lists replace,
-    maps merge.
+    """Every planned key of KubeletConfiguration has its value after all drop-ins.
+
+    Lists replace, maps merge: the component gives the entries of a map as keys of their own.
     """
     paths = list(islice(filter(subject.root.is_file, FILES), 1))
     paths += [path for path in subject.root.files(DROP_INS) if path.endswith(".conf")]
@@ -23,19 +25,5 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
         if not subject.root.refused:
             yield diagnose("CP820", paths=" nor ".join(map(subject.root.shown, FILES)))
         return
-    found = Found({}, {})
-    for path in paths:
-        text = subject.root.read(path)
-        try:
-            if text is None and not subject.root.refused:
-                raise ValueError(LINK_TO_NOTHING)
-            # The component gives the entries of a map as keys of their own, so an update is a
-            # merge.
-            values = kubelet.parse(text or "")
-        except ValueError as error:
-            place, problem = unreadable(subject, path, error)
-            yield diagnose("CP821", place, path=place.path, problem=problem)
-            continue
-        found.values.update(values)
-        found.written.update(dict.fromkeys(values, path))
-    yield from compare(subject, kubelet.NAME, found, paths[-1], ("CP822", "CP823"))
+    actual = yield from merged(subject, paths, "CP821", kubelet.parse, or_)
+    yield from compare(subject, kubelet.NAME, actual, paths[-1], ("CP822", "CP823"))

@@ -1,4 +1,4 @@
-"""Are these the CPUs that the plan was made for?"""
+"""The CPUs of the node against those that the plan was made for."""
 
 from collections.abc import Iterator
 
@@ -6,15 +6,12 @@ from cpuplan.check.subject import Subject
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.files import Unreadable
-from cpuplan.source import Position
 
 SYSTEM = "sys/devices/system/cpu"
 
 
 def cpu_file(subject: Subject, name: str) -> CpuSet | None:
-    """A kernel list of /sys/devices/system/cpu; None where the kernel has no such file, or it
-    cannot be read.
-    """
+    """A kernel list of /sys/devices/system/cpu; None if there is no such file, or none to read."""
     path = f"{SYSTEM}/{name}"
     text = subject.root.read(path)
     try:
@@ -25,43 +22,38 @@ def cpu_file(subject: Subject, name: str) -> CpuSet | None:
 
 
 def cpus(subject: Subject) -> Iterator[Diagnostic]:
-    """Present CPUs against the inventory, online CPUs against the plan, siblings against the
-    topology.
-    """
+    """Present CPUs as in the inventory, online CPUs as in the plan, siblings as in the topology."""
     topology = subject.plan.topology
-    wanted = topology.online - subject.plan.pool("offlined").cpus
     online = cpu_file(subject, "online")
     if online is None:
         if not subject.root.refused:
             yield diagnose("CP801", path=subject.root.shown(f"{SYSTEM}/online"))
         return
     present = cpu_file(subject, "present") or online
-    place = Position(subject.root.shown(f"{SYSTEM}/present"), 1, 1)
+    wanted = topology.online - subject.plan.pool("offlined").cpus
     if present != topology.online | topology.offline:
-        hardware = subject.plan.node_class.hardware
         yield diagnose(
             "CP802",
-            place,
+            subject.place(f"{SYSTEM}/present"),
             found=present,
-            hardware=hardware,
+            hardware=subject.plan.node_class.hardware,
             wanted=topology.online | topology.offline,
         )
     elif online != wanted:
-        place = Position(subject.root.shown(f"{SYSTEM}/online"), 1, 1)
-        yield diagnose("CP803", place, found=online, wanted=wanted)
+        yield diagnose("CP803", subject.place(f"{SYSTEM}/online"), found=online, wanted=wanted)
     yield from _siblings(subject, online)
 
 
 def _siblings(subject: Subject, online: CpuSet) -> Iterator[Diagnostic]:
     """The first core whose siblings differ: the rest follow from the same cause."""
-    offlined = subject.plan.pool("offlined").cpus
-    for cpu in subject.plan.topology.cpus:
-        path = f"cpu{cpu.cpu}/topology/thread_siblings_list"
-        found = cpu_file(subject, path)
-        if found is None or cpu.cpu not in online:
+    topology, offlined = subject.plan.topology, subject.plan.pool("offlined").cpus
+    for cpu in (each.cpu for each in topology.cpus):
+        path = f"cpu{cpu}/topology/thread_siblings_list"
+        siblings = cpu_file(subject, path)
+        if siblings is None or cpu not in online:
             continue
-        wanted = subject.plan.topology.siblings(cpu.cpu) - offlined
-        if found != wanted:
-            place = Position(subject.root.shown(f"{SYSTEM}/{path}"), 1, 1)
-            yield diagnose("CP804", place, cpu=cpu.cpu, found=found, wanted=wanted)
+        wanted = topology.siblings(cpu) - offlined
+        if siblings != wanted:
+            place = subject.place(f"{SYSTEM}/{path}")
+            yield diagnose("CP804", place, cpu=cpu, found=siblings, wanted=wanted)
             return

@@ -1,6 +1,4 @@
-"""The root file system of the node under test: a live host, a container's /host, or a copy that
-somebody made.
-"""
+"""The root file system of the node under test: a live host, a container's /host, or a copy."""
 
 import errno
 import os
@@ -18,27 +16,24 @@ MAX_FILE = 1024 * 1024
 MAX_NAMES = 20_000
 #: Links on the way to one file, as the kernel (MAXSYMLINKS).
 _MAX_LINKS = 40
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 class Root:
-    """Reads files below one folder. Links are followed inside it only: `/etc/x` in a copy means the
-    copy's `/etc/x`.
+    """Reads files below one folder; links stay inside: `/etc/x` in a copy is the copy's `/etc/x`.
 
-    What is not there is None or nothing. What is there and cannot be read is that too, and stands
-    in `refused`.
+    What does not exist is None or empty; so is what cannot be read, which `refused` has too.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(os.path.realpath(folder))
-        #: Why each file or folder is not read, by its path for people.
+        #: Why a file or folder is not read, by its shown path.
         self.refused: dict[str, str] = {}
 
     def shown(self, path: str) -> str:
-        """How a file is named to people: by the path that no link leads to, so that the line shown
-        is its own.
-        """
+        """The path of a file without links, for messages, so that a line is that of the file."""
         try:
             with self._place(path) as places:
                 return str(self.folder.joinpath(*(name for name, _ in places)))
@@ -46,7 +41,7 @@ class Root:
             return str(self.folder / path)
 
     def read(self, path: str) -> str | None:
-        """The text of a file; None where there is none that can be read."""
+        """The text of a file; None if there is none that can be read."""
         try:
             with self._place(path) as places:
                 check_kind(os.fstat(places[-1][1]))
@@ -60,30 +55,27 @@ class Root:
             return None
 
     def names(self, path: str) -> list[str]:
-        """The names of the entries of a folder, ascending; none where there is no such folder."""
+        """The names of the entries of a folder, ascending; none if there is no such folder."""
         return [name for name, _ in self._entries(path)]
 
     def files(self, path: str) -> list[str]:
-        """All below a folder that is no folder itself, links too, in the order in which Go's
-        filepath.Walk comes by.
-        """
-        found: list[str] = []
+        """All files and links below a folder, in the order of Go's filepath.Walk."""
+        files: list[str] = []
         todo = [(path, True)]
         while todo:
             place, is_folder = todo.pop()
-            if len(found) == MAX_NAMES:
+            if len(files) == MAX_NAMES:
                 self.refuse(path, TooLarge(f"it has more than {MAX_NAMES:,} files"))
                 return []
             if is_folder:
-                todo += [
-                    (f"{place}/{name}", below) for name, below in reversed(self._entries(place))
-                ]
+                entries = reversed(self._entries(place))
+                todo += [(f"{place}/{name}", is_folder) for name, is_folder in entries]
             else:
-                found.append(place)
-        return found
+                files.append(place)
+        return files
 
     def is_file(self, path: str) -> bool:
-        """Whether there is something to read, or something else in its place."""
+        """Whether there is a file, or anything else that is not a folder."""
         try:
             with self._place(path) as places:
                 return not stat.S_ISDIR(os.fstat(places[-1][1]).st_mode)
@@ -95,20 +87,16 @@ class Root:
         """The names in a folder, ascending, each with whether it is a folder."""
         try:
             with self._place(path) as places:
-                descriptor = os.open(
-                    ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=places[-1][1]
-                )
+                descriptor = os.open(".", _FOLDER, dir_fd=places[-1][1])
             try:
                 with os.scandir(descriptor) as entries:
-                    found = [
-                        (each.name, each.is_dir(follow_symlinks=False))
-                        for each in islice(entries, MAX_NAMES + 1)
-                    ]
+                    first = list(islice(entries, MAX_NAMES + 1))
+                    names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in first]
             finally:
                 os.close(descriptor)
-            if len(found) > MAX_NAMES:
+            if len(names) > MAX_NAMES:
                 raise TooLarge(f"it has more than {MAX_NAMES:,} names")
-            return sorted(found)
+            return sorted(names)
         except (OSError, ValueError, Unreadable) as error:
             self.refuse(path, error)
             return []
@@ -121,11 +109,9 @@ class Root:
 
     @contextmanager
     def _place(self, path: str) -> Iterator[list[tuple[str, int]]]:
-        """Where a process with this root (chroot) comes to by `path`: the link-free way, as (name,
-        descriptor).
+        """The link-free way of a process with this root (chroot) to `path`, as (name, descriptor).
 
-        Nothing is opened but places (O_PATH), one name after the other, so that no change on the
-        way leads out.
+        Only places are opened (O_PATH), name by name, so that no change on the way leads out.
         """
         places = [("", os.open(self.folder, _PLACE))]
         todo = path.split("/")[::-1]
@@ -153,6 +139,6 @@ class Root:
 
 
 def _leave(places: list[tuple[str, int]], length: int) -> None:
-    """Close all places but the first ones."""
+    """Close all places except the first ones."""
     while len(places) > length:
         os.close(places.pop()[1])

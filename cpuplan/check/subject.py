@@ -7,7 +7,7 @@ from cpuplan.check.root import Root
 from cpuplan.diagnostics import Label, Reason
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.setting import Setting
-from cpuplan.source import Locate
+from cpuplan.source import Locate, Position
 
 
 class Subject(NamedTuple):
@@ -17,13 +17,19 @@ class Subject(NamedTuple):
     plan: ConfiguredPlan
     locate: Locate
 
-    def labels(self, reasons: tuple[Reason, ...]) -> list[Label]:
+    def place(self, path: str) -> Position:
+        """The beginning of a file of the node."""
+        return Position(self.root.shown(path), 1, 1)
+
+    def labels(self, reasons: Iterable[Reason]) -> list[Label]:
         """The first statement that a setting comes from, as a place of a diagnostic."""
-        found = ((self.locate(reason.origin), reason.text) for reason in reasons)
-        return [Label(position, text) for position, text in found if position][:1]
+        for reason in reasons:
+            position = self.locate(reason.origin)
+            if position:
+                return [Label(position, reason.text)]
+        return []
 
     def all_labels(self, settings: Iterable[Setting]) -> list[Label]:
         """The statements that several settings come from, each once."""
-        return list(
-            dict.fromkeys(label for setting in settings for label in self.labels(setting.reasons))
-        )
+        labels = (label for setting in settings for label in self.labels(setting.reasons))
+        return list(dict.fromkeys(labels))
