@@ -1,6 +1,4 @@
-"""What a compilation changes beside the CPUs that move: layouts solved anew, nodes that are left
-out.
-"""
+"""What a compilation changes beside CPUs that move: layouts solved anew, and nodes left out."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,18 +10,16 @@ from cpuplan.plan import NodePlan, Plan
 
 
 class Afresh(NamedTuple):
-    """A class whose layout was solved without that of nodes of it, which had one as another
-    class.
-    """
+    """A class that was solved without the layout that its nodes had in another class."""
 
     key: Key
     nodes: tuple[str, ...]
-    was: str  # the class
-    cpus: str  # of its layout; empty where it is not known
+    was: str  # the other class
+    cpus: str  # of its layout; empty if unknown
 
 
 class Resolved(NamedTuple):
-    """A class whose layout another version of the solver found than the one before."""
+    """A class with a new layout, by another version of the solver."""
 
     key: Key
     before: str
@@ -31,7 +27,7 @@ class Resolved(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """Nodes of a class that were compiled before, and are in no class now."""
+    """Nodes of a class that were compiled before and are in no class now."""
 
     key: Key
     nodes: tuple[str, ...]
@@ -43,11 +39,11 @@ Change = Afresh | Resolved | Dropped
 def changes(project: Project, plan: Plan) -> list[Change]:
     """By cluster and class, within each kind of change."""
     known = pipeline.starts(project)
-    found: list[Change] = []
+    result: list[Change] = []
     for node in plan.nodes:
-        found += _afresh(node, known)
-        found += _resolved(node, known)
-    return [*found, *_dropped(plan, known)]
+        result += _afresh(node, known)
+        result += _resolved(node, known)
+    return [*result, *_dropped(plan, known)]
 
 
 def _afresh(node: NodePlan, known: Starts) -> Iterator[Afresh]:
@@ -60,7 +56,7 @@ def _afresh(node: NodePlan, known: Starts) -> Iterator[Afresh]:
 
 def _resolved(node: NodePlan, known: Starts) -> Iterator[Resolved]:
     candidates = [start.locked for start in known.of(node.node_class)]
-    if not candidates or any(each.pools == node.layout for each in candidates):
+    if not candidates or node.layout in [locked.pools for locked in candidates]:
         return
     now = pipeline.solver_version()
     if candidates[0].solver not in ("", now):

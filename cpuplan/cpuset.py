@@ -1,13 +1,12 @@
-"""Sets of CPUs, printed and read in the forms that Linux and Kubernetes use."""
+"""Sets of CPUs, printed and read in the forms of Linux and Kubernetes."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-#: The highest CPU number that systemd, the strictest reader of CPU lists, accepts (systemd 252,
-#: CPU_AFFINITY).
+#: The highest CPU number of systemd, the strictest reader of CPU lists (252, CPU_AFFINITY).
 MAX_CPU = 8191
 
-# Not \d, which takes the digits of all scripts, and not more digits than any number of CPUs has.
+# Not \d, which matches the digits of all scripts, and no more digits than a CPU number has.
 _NUMBER = "([0-9]{1,18})"
 _ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER})?")
 _SIGNED = re.compile(r"\+?[0-9]+(-\+?[0-9]+)?")
@@ -15,7 +14,7 @@ _KERNEL_ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER}/{_NUMBER})?)?")
 
 
 class CpuSetError(ValueError):
-    """A text that is no CPU list; `item` is the part that is wrong and `problem` says why."""
+    """An invalid CPU list; `item` is the part that is wrong, `problem` the reason."""
 
     def __init__(self, item: str, problem: str) -> None:
         super().__init__(f"{item!r} {problem}")
@@ -24,7 +23,7 @@ class CpuSetError(ValueError):
 
 
 class CpuSet:
-    """An immutable set of CPU numbers, held as the bits of one integer."""
+    """An immutable set of CPU numbers, kept as the bits of one integer."""
 
     __slots__ = ("bits",)
     bits: int
@@ -41,17 +40,16 @@ class CpuSet:
     @classmethod
     def from_bits(cls, bits: int) -> "CpuSet":
         """The set whose members are the one bits of `bits`."""
-        made = cls.__new__(cls)
-        object.__setattr__(made, "bits", bits)
-        return made
+        cpus = cls.__new__(cls)
+        object.__setattr__(cpus, "bits", bits)
+        return cpus
 
     @classmethod
     def parse(cls, text: str) -> "CpuSet":
-        """Read the list form that the kernel, systemd, the kubelet and CRI-O all take: `0-3,8`, no
-        blanks.
+        """Read the list form that the kernel, systemd, the kubelet and CRI-O accept: `0-3,8`.
 
-        Raises CpuSetError for anything else, also for a CPU named twice: the second is always a
-        slip.
+        Raises CpuSetError for anything else, including a CPU that is listed twice: that is always
+        a mistake.
         """
         if not text:
             return EMPTY
@@ -70,14 +68,13 @@ class CpuSet:
 
     @classmethod
     def parse_kubelet(cls, text: str) -> "CpuSet":
-        """Read a list as the kubelet does (k8s.io/utils/cpuset, Parse): any order, repeats, leading
-        zeros.
+        """Read a list as the kubelet (k8s.io/utils/cpuset, Parse): any order, repeats, leading 0s.
 
         Raises CpuSetError for anything else.
         """
         bits = 0
         for item in text.split(",") if text else ():
-            # Go's Atoi takes a plus sign. A minus sign always separates the ends of a range.
+            # Go's Atoi accepts a plus sign. A minus sign always separates the ends of a range.
             match = _ITEM.fullmatch(item.replace("+", "") if _SIGNED.fullmatch(item) else item)
             if not match:
                 raise CpuSetError(item, _syntax_problem(item))
@@ -86,9 +83,7 @@ class CpuSet:
 
     @classmethod
     def parse_kernel(cls, text: str) -> "CpuSet":
-        """Read what the kernel writes or takes: blanks, `(null)`, repeated CPUs, `0-64:2/4`
-        (bitmap_parselist).
-        """
+        """Read a kernel list (bitmap_parselist): blanks, `(null)`, repeated CPUs, `0-64:2/4`."""
         bits = 0
         for item in text.replace("\n", ",").replace(" ", ",").replace("\0", "").split(","):
             if not item or item == "(null)":
@@ -143,13 +138,11 @@ class CpuSet:
         return self.mask().lstrip("0,") or "0"
 
     def kernel_list(self) -> str:
-        """The shortest kernel list: strided ranges (`0-110:1/2`) where three or more CPUs stand
-        equally apart.
-        """
+        """The shortest kernel list: strided ranges (`0-110:1/2`) for three or more equal steps."""
         return ",".join(_strided(list(self.ranges())))
 
     def expanded(self) -> str:
-        """Every CPU by itself, `0,1,2`: the form of systemd.cpu_affinity= and OFFLINE_CPUS."""
+        """Every CPU separately, `0,1,2`: the form of systemd.cpu_affinity= and OFFLINE_CPUS."""
         return ",".join(map(str, self))
 
     @property
@@ -165,7 +158,7 @@ class CpuSet:
         return self.bits.bit_length() - 1
 
     def lowest(self, count: int) -> "CpuSet":
-        """The `count` lowest CPUs, or all when there are fewer."""
+        """The `count` lowest CPUs, or all if there are fewer."""
         return CpuSet(cpu for cpu, _ in zip(self, range(count), strict=False))
 
     def isdisjoint(self, other: "CpuSet") -> bool:
@@ -264,10 +257,9 @@ def _strided(ranges: list[tuple[int, int]]) -> Iterator[str]:
         used, end = last - first + 1, index + 1
         if end < len(ranges):
             group = ranges[end][0] - first
-            while end < len(ranges) and ranges[end] == (
-                first + group * (end - index),
-                last + group * (end - index),
-            ):
+            step = group
+            while end < len(ranges) and ranges[end] == (first + step, last + step):
+                step += group
                 end += 1
         if end - index >= 3:
             yield f"{first}-{ranges[end - 1][1]}:{used}/{group}"

@@ -1,6 +1,4 @@
-"""What cpuplan says to people and programs about their input: values first, the sentence is made by
-`render`.
-"""
+"""Findings on the input, as values; `render` makes sentences of them."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -16,12 +14,11 @@ class Severity(Enum):
 
 
 class Reason(NamedTuple):
-    """Why a value is what it is: a sentence, and the statement it comes from as
-    `Kind/name:field.path`.
+    """The reason for a value: a sentence, and its statement as `Kind/name:field.path`.
 
     The statement is named by field and not by line, so that a comment added above it changes no
-    output; `load.Documents.locate` finds its line. An `origin` without a colon names a built-in
-    rule or default.
+    output; `read.documents.Documents.locate` finds its line. An `origin` without a colon names a
+    built-in rule or default.
     """
 
     text: str
@@ -29,26 +26,26 @@ class Reason(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A further place that belongs to a diagnostic, with a few words on its part in it."""
+    """A further place of a diagnostic, with a few words on its part in it."""
 
     position: Position
     text: str
 
 
 class Waiver(NamedTuple):
-    """Why a warning does not count, and the last day on which it does not (YYYY-MM-DD)."""
+    """The reason why a warning does not count, and the last day of that (YYYY-MM-DD)."""
 
     reason: str
     expires: str
 
 
 class Diagnostic(NamedTuple):
-    """One finding: a code of `codes.CODES`, where it is, what is wrong and what to do about it.
+    """One finding: a code of `codes.CODES`, its place, the problem and the remedy.
 
-    `field` is its place as `Kind/name:path`, where that is known; one with a day `after` counts
-    from the next day on. `classes` are the classes of nodes (`cluster/name`) that it was found on,
-    where it is about some of them. A position in line 0 is the whole file. `stands_for` counts the
-    findings that are told by this one.
+    `field` is its place as `Kind/name:path`, if known; one with a day `after` counts from the next
+    day on. `classes` are the classes of nodes (`cluster/name`) that it was found on, if it is about
+    some of them. A position in line 0 is the whole file. `stands_for` is the number of findings
+    that this one represents.
     """
 
     code: str
@@ -66,11 +63,11 @@ class Diagnostic(NamedTuple):
 
 
 class CpuplanError(Exception):
-    """A stage could not do its work; `diagnostics` says all that it found."""
+    """A stage could not do its work; `diagnostics` has all that it found."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("; ".join(f"{d.code}: {d.message}" for d in self.diagnostics))
+        super().__init__("; ".join(f"{each.code}: {each.message}" for each in self.diagnostics))
 
 
 def diagnose(
@@ -81,9 +78,7 @@ def diagnose(
     labels: Iterable[Label] = (),
     **values: Any,
 ) -> Diagnostic:
-    """Make the diagnostic `code` with its wording from the table; `values` fill the wording's
-    gaps.
-    """
+    """Make the diagnostic `code` with its wording from the table, filled with `values`."""
     from cpuplan.codes import CODES  # most runs find nothing
 
     entry = CODES[code]
@@ -100,36 +95,38 @@ def diagnose(
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Those that stop a command."""
-    return [d for d in diagnostics if d.severity is Severity.ERROR]
+    return [each for each in diagnostics if each.severity is Severity.ERROR]
 
 
 def counting(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> list[Diagnostic]:
-    """Those that make a command fail: errors, and with `strict` warnings that nobody has waived."""
+    """Those that make a command fail: errors, and with `strict` warnings without a waiver."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    return [d for d in diagnostics if d.severity in failing and not d.waiver]
+    return [each for each in diagnostics if each.severity in failing and not each.waiver]
 
 
 def as_of(diagnostics: Iterable[Diagnostic], day: str) -> list[Diagnostic]:
-    """Those that there are on a day (YYYY-MM-DD), with the waivers that hold then."""
-    present = (each for each in diagnostics if each.after < day)
-    return [
-        each._replace(waiver=None) if each.waiver and each.waiver.expires < day else each
-        for each in present
-    ]
+    """Those of a day (YYYY-MM-DD), with the waivers that hold then."""
+    return [_as_of(each, day) for each in diagnostics if each.after < day]
+
+
+def _as_of(diagnostic: Diagnostic, day: str) -> Diagnostic:
+    if diagnostic.waiver and diagnostic.waiver.expires < day:
+        return diagnostic._replace(waiver=None)
+    return diagnostic
 
 
 class Findings:
-    """Findings on several classes of nodes: each once, with the classes that it was found on."""
+    """Findings on several classes of nodes: each once, with its classes."""
 
     def __init__(self) -> None:
         self._classes: dict[Diagnostic, dict[str, None]] = {}
 
-    def add(self, found: Iterable[Diagnostic], classes: Iterable[str]) -> None:
-        """Add what was found on classes, by `cluster/name`."""
+    def add(self, diagnostics: Iterable[Diagnostic], classes: Iterable[str]) -> None:
+        """Add findings on classes, by `cluster/name`."""
         names = dict.fromkeys(classes)
-        for each in found:
-            self._classes.setdefault(each, {}).update(names)
+        for diagnostic in diagnostics:
+            self._classes.setdefault(diagnostic, {}).update(names)
 
     def all(self) -> list[Diagnostic]:
-        """Them all, in the order in which they were found first."""
+        """All findings, in the order in which they were first added."""
         return [each._replace(classes=tuple(classes)) for each, classes in self._classes.items()]

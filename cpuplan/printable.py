@@ -1,42 +1,37 @@
-"""Text that others wrote, as it may be printed: what steers a terminal, breaks XML or misleads a
-reader is escaped.
+"""Escapes for text that others wrote: terminal controls, invalid XML, and misleading characters.
 
-Used where text leaves: `cli.output.echo`, `render`, `emit`. https://trojansource.codes shows what
-turned text can do.
+Used where text is output: `cli.output.echo`, `render`, `emit`. https://trojansource.codes shows
+what text with a changed direction can do.
 """
 
 import re
 from typing import Any
 
-#: Controls, YAML 1.1's line ends, blanks of no certain width, what is invisible or turns the text's
-#: direction, halves of surrogate pairs, and no characters. What is left may stand in XML 1.0
-#: (section 2.2) and in YAML (section 5.1).
+#: Controls, YAML 1.1's line ends, blanks of uncertain width, what is invisible or changes the
+#: text's direction, halves of surrogate pairs, and noncharacters. All other characters are valid
+#: in XML 1.0 (section 2.2) and in YAML (section 5.1).
 UNPRINTABLE = (
-    "\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff"
-    "\U000e0000-\U000e0fff"
+    "\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff"
 )
 _UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
 def printable(text: str, keep: str = "") -> str:
-    """`text` with escapes such as `\\x1b` and `\\u202e` for all that is not plainly visible, but
-    for `keep`.
-    """
+    """`text` with escapes (`\\x1b`, `\\u202e`) for all that is not visible, except for `keep`."""
     if text.isascii() and text.isprintable():
         return text
-    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else escape(found[0]), text)
+    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else escape(match[0]), text)
 
 
 def printable_lines(text: str) -> str:
-    """As `printable`, of a text of several lines: these, and tabs, stay."""
+    """As `printable`, for a text of several lines: line ends and tabs stay."""
     return printable(text, "\n\t")
 
 
 def printable_values(value: Any) -> Any:
-    """Tuples, or lists and mappings as JSON has them, with all texts in them on one line each and
-    printable.
-    """
+    """Tuples, or lists and mappings as in JSON, with every text printable and on one line."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
@@ -52,11 +47,8 @@ def printable_values(value: Any) -> Any:
 def escape(character: str) -> str:
     """As YAML and Python write it: `\\n`, `\\x1b`, `\\u202e`, `\\U000e0001`."""
     code = ord(character)
-    short = _SHORT.get(character)
-    return short or (
-        f"\\x{code:02x}"
-        if code < 0x100
-        else f"\\u{code:04x}"
-        if code < 0x10000
-        else f"\\U{code:08x}"
-    )
+    if character in _SHORT:
+        return _SHORT[character]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -6,8 +6,6 @@ _PACKAGE = Path(__file__).parent
 
 
 def resource(*parts: str) -> Path:
-    """The path of a shipped file or folder: inside an installed package, or beside it in a
-    checkout.
-    """
+    """The path of a shipped file or folder: in an installed package, or beside it in a checkout."""
     installed = _PACKAGE / "data" / Path(*parts)
     return installed if installed.exists() else _PACKAGE.parent / Path(*parts)

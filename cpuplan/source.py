@@ -1,20 +1,19 @@
-"""YAML data that remembers where each of its values was written."""
+"""YAML data with the places of its values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
-#: A value of a YAML document. No floats and no dates: the reader refuses scalars of which YAML 1.1
-#: and 1.2 differ.
+#: A value of a YAML document. No floats and no dates: the reader refuses scalars that YAML 1.1 and
+#: 1.2 read differently.
 Data: TypeAlias = Union[bool, int, str, "list[Data]", "dict[str, Data]", None]
 #: The way to a value: mapping keys and list indexes from the top of a document.
 Field: TypeAlias = tuple[str | int, ...]
 
 
 class Position(NamedTuple):
-    """A stretch of one line of a file; line and columns count from 1, `end` is the column after the
-    last character.
+    """A part of one line of a file, counted from 1; `end` is the column after the last character.
 
-    Line 0 is the file as a whole.
+    Line 0 is the whole file.
     """
 
     path: str
@@ -33,8 +32,9 @@ At = Callable[[str], Position | None]
 
 
 class Mark(NamedTuple):
-    """Where a mapping's key and value stand, or a list's item (its key is -1): line, column and
-    end, from 0.
+    """The places of a mapping's key and value, or a list's item: line, column and end, from 0.
+
+    The key of an item is -1.
     """
 
     key: tuple[int, int, int]
@@ -58,35 +58,31 @@ class Source:
         self.start = start
 
     def at(self, field: Field) -> Any:
-        """The value of a field that is there."""
+        """The value of an existing field."""
         data: Any = self.data
         for key in field:
             data = data[key]
         return data
 
     def value_at(self, field: Field) -> Position:
-        """Where the value of `field` is; of a field that is not there, where its nearest written
-        parent is.
-        """
+        """The place of the value of `field`, or of its nearest written parent."""
         return self._find(field, key=False)
 
     def key_at(self, field: Field) -> Position:
-        """Where the key of `field` is; of a field that is not there, where its nearest written
-        parent is.
-        """
+        """The place of the key of `field`, or of its nearest written parent."""
         return self._find(field, key=True)
 
     def mark_of(self, field: Field) -> Mark:
         """The mark of `field`, or of its nearest written parent."""
         data = self.data
-        found = Mark((-1, -1, -1), (*self.start, self.start[1]))
+        nearest = Mark((-1, -1, -1), (*self.start, self.start[1]))
         for name in field:
             mark = self.marks.get(id(data), {}).get(name)
             if mark is None:
                 break
-            found = mark
+            nearest = mark
             data = data[name]  # type: ignore[index]
-        return found
+        return nearest
 
     def part(self, field: Field) -> "Source":
         """The value of `field` as a document of its own, at its places here."""
@@ -96,23 +92,15 @@ class Source:
         return Source(self.path, data, self.marks, self.mark_of(field).value[:2])
 
     def retold(self, data: Data, places: Mapping[Field, Field]) -> "Source":
-        """A document made from this one: each value is where the field that `places` names for it
-        was written.
+        """A document made from this one: each value has the place of its field in `places`.
 
-        A value without a name there is where its parent is.
+        A value that `places` does not have is at the place of its parent.
         """
         marks: Marks = {}
         todo: list[tuple[Data, Field, Field]] = [(data, (), ())]
         while todo:
             value, field, origin = todo.pop()
-            items = (
-                value.items()
-                if isinstance(value, dict)
-                else enumerate(value)
-                if isinstance(value, list)
-                else ()
-            )
-            for name, child in items:
+            for name, child in _items(value):
                 place = places.get((*field, name), origin)
                 marks.setdefault(id(value), {})[name] = self.mark_of(place)
                 todo.append((child, (*field, name), place))
@@ -125,11 +113,17 @@ class Source:
             mark = self.marks.get(id(data), {}).get(name)
             if mark is None:
                 break
-            # A missing child is best shown at its parent's key: the value of a block mapping starts
-            # a line later.
+            # A missing child is shown at its parent's key: a block mapping starts a line later.
             data = data[name]  # type: ignore[index]
             nested = isinstance(data, dict | list)
             at = mark.key if key or (nested and mark.key[0] >= 0) else mark.value
             if at[0] < 0:
                 at = mark.value
         return Position(self.path, at[0] + 1, at[1] + 1, at[2] + 1)
+
+
+def _items(value: Data) -> Iterable[tuple[str | int, Data]]:
+    """The entries of a mapping or list."""
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()

@@ -110,7 +110,7 @@ def _edited_meanwhile(project: Path) -> AbstractContextManager[object]:
 
 def _few_names(project: Path) -> AbstractContextManager[object]:
     """A million names would take a while to make."""
-    return patch("cpuplan.files.MAX_NAMES", 1)
+    return patch("cpuplan.files.listing.MAX_NAMES", 1)
 
 
 def _wrong_type(_project: Path) -> AbstractContextManager[object]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from cpuplan import apiversion
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import Unreadable, list_files, read_regular
+from cpuplan.files import Unreadable, read_regular
+from cpuplan.files.listing import list_files
 from cpuplan.read.files import refusal
 from cpuplan.source import Position
 

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan import files
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.files import Outside, Special, TooLarge, Unreadable
+from cpuplan.files.listing import list_files
 from cpuplan.source import Position
 
 #: Where documents are looked for, below the project's folder.
@@ -31,9 +32,9 @@ def input_files(root: Path) -> Inputs:
     catalogue.
     """
     catalog = str(root / CATALOG)
-    found = files.list_files(*(root / folder for folder in FOLDERS), within=root)
-    paths = [path for path in found.files if not str(path).startswith(f"{catalog}{os.sep}")]
-    return Inputs(paths, [refusal(shown(root, path), error) for path, error in found.problems])
+    listing = list_files(*(root / folder for folder in FOLDERS), within=root)
+    paths = [path for path in listing.files if not str(path).startswith(f"{catalog}{os.sep}")]
+    return Inputs(paths, [refusal(shown(root, path), error) for path, error in listing.problems])
 
 
 def yaml_files(path: Path) -> Inputs:
@@ -42,8 +43,8 @@ def yaml_files(path: Path) -> Inputs:
     """
     if not os.path.isdir(path):
         return Inputs([path], [])
-    found = files.list_files(path, within=path)
-    return Inputs(found.files, [refusal(str(each), error) for each, error in found.problems])
+    listing = list_files(path, within=path)
+    return Inputs(listing.files, [refusal(str(each), error) for each, error in listing.problems])
 
 
 def shown(root: Path, path: Path) -> str:
@@ -51,11 +52,11 @@ def shown(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
-def refusal(name: str, error: files.Unreadable) -> Diagnostic:
+def refusal(name: str, error: Unreadable) -> Diagnostic:
     """The diagnostic of a file or folder that is not read."""
-    if isinstance(error, files.TooLarge):
+    if isinstance(error, TooLarge):
         return diagnose("CP112", path=name, problem=error.problem)
-    codes = {files.Outside: "CP110", files.Special: "CP111"}
+    codes = {Outside: "CP110", Special: "CP111"}
     return diagnose(
         codes.get(type(error), "CP108"), Position(name, 1, 1), path=name, problem=error.problem
     )

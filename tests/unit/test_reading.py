@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan import files
-from cpuplan.files import Outside, Special, TooLarge, Unreadable, list_files, read_regular
+from cpuplan.files import Outside, Special, TooLarge, Unreadable, listing, read_regular
+from cpuplan.files.listing import Listing, list_files
 from tests.unprivileged import unprivileged
 
 
@@ -28,11 +28,11 @@ def root(tmp_path: Path) -> Path:
     return made
 
 
-def names(root: Path, found: files.Found) -> list[str]:
+def names(root: Path, found: Listing) -> list[str]:
     return [path.relative_to(root).as_posix() for path in found.files]
 
 
-def said(root: Path, found: files.Found) -> dict[str, str]:
+def said(root: Path, found: Listing) -> dict[str, str]:
     return {
         os.path.relpath(path, root): error.problem.replace(str(root), "ROOT")
         for path, error in found.problems
@@ -249,7 +249,7 @@ def test_special_files_and_names(root: Path) -> None:
 def test_too_many_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(root, list_files(root, within=root, limit=1)) == {".": "it has more than 1 files"}
     assert not list_files(root, within=root, limit=2).problems
-    monkeypatch.setattr(files, "MAX_NAMES", 3)
+    monkeypatch.setattr(listing, "MAX_NAMES", 3)
     assert said(root, list_files(root, within=root)) == {".": "it has more than 3 names"}
 
 
