@@ -4,14 +4,16 @@ stages read plans only.
 
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from cpuplan import platforms
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.model import places
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.model.inventory import Device
 from cpuplan.model.topology import Topology
+from cpuplan.platforms import Platform
 from cpuplan.setting import Settings
 
 
@@ -70,12 +72,26 @@ class NodeClass:
         return self.cluster, self.name
 
     @property
+    def platform(self) -> Platform:
+        """What its nodes run."""
+        return platforms.of(self.target)
+
+    @property
+    def machine_config_pool(self) -> str | None:
+        """Its MachineConfigPool; None on a platform without pools."""
+        return self.target.pool if self.platform.has_pools else None
+
+    @property
+    def mixed_hardware(self) -> Literal["split", "common"] | None:
+        """What its MachineConfigPool does about nodes of unlike hardware."""
+        return self.target.mixed_hardware if self.platform.has_pools else None
+
+    @property
     def profile(self) -> str:
         """The name of its objects: of the intent, or of the class where each class has a pool of
         its own.
         """
-        split = self.target.platform == "openshift" and self.target.mixed_hardware == "split"
-        return self.name if split else self.intent
+        return self.name if self.mixed_hardware == "split" else self.intent
 
     def target_field(self, name: str) -> str:
         """The path of a field of its target, below `spec` of the intent."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan import versions
+from cpuplan import platforms
 from cpuplan.backends import configure, kubernetes, openshift
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from tests import named_cases
@@ -59,7 +59,7 @@ def case_plans() -> tuple[tuple[str, ConfiguredPlan], ...]:
 def openshift_plans() -> Iterator[tuple[str, ConfiguredPlan]]:
     """(where, plan) of every case for every release of OpenShift, in mode mco."""
     for name, plan in case_plans():
-        for release in versions.OPENSHIFT:
+        for release in platforms.OPENSHIFT.releases:
             yield f"{name} on {release}", _on_openshift(plan, release)
 
 

@@ -39,9 +39,9 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
     """Classes of one MachineConfigPool whose objects differ: the pool can have one of them only."""
     pools: dict[tuple[str, str], list[ConfiguredPlan]] = {}
     for node in plan.nodes:
-        target = node.node_class.target
-        if target.platform == "openshift" and target.pool and not node.spec.paused:
-            pools.setdefault((node.node_class.cluster, target.pool), []).append(node)
+        pool = node.node_class.machine_config_pool
+        if pool and not node.spec.paused:
+            pools.setdefault((node.node_class.cluster, pool), []).append(node)
     found = []
     for _, members in sorted(pools.items()):
         other = next((node for node in members[1:] if _objects(node) != _objects(members[0])), None)

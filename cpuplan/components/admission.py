@@ -252,7 +252,7 @@ def mutating_api(plan: NodePlan) -> str | None:
     target = plan.node_class.target
     version = versions.kubernetes_version(target)
     if (
-        target.platform != "kubernetes"
+        plan.node_class.platform.annotates_sharing_pods
         or version is None
         or plan.spec.runtime.annotate_pods is False
     ):
@@ -268,7 +268,8 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             names = ", ".join(runtime.shared_namespaces)
             yield diagnose("CP550", locate(place("runtime.sharedNamespaces")), names=names)
         return
-    if target.platform != "kubernetes" or not versions.has(target, "crio.shared_cpuset"):
+    annotated = plan.node_class.platform.annotates_sharing_pods
+    if annotated or not versions.has(target, "crio.shared_cpuset"):
         return
     api = mutating_api(plan)
     if api in ("v1alpha1", "v1beta1") and not is_written(plan, "runtime.annotatePods"):

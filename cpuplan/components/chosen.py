@@ -18,7 +18,9 @@ def is_on(plan: NodePlan, name: str) -> bool:
         if name in (switch.enable, switch.disable):
             return name == switch.enable
     default = defaults.named(name)
-    return plan.node_class.target.platform in default.on or (default.real_time and real_time(plan))
+    if default.on.includes(plan.node_class.platform):
+        return True
+    return default.real_time and real_time(plan)
 
 
 def real_time(plan: NodePlan) -> bool:

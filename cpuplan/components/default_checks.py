@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan import defaults
+from cpuplan import defaults, platforms
 from cpuplan.components import memory
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -23,7 +23,7 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 def _check_switches(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     target = plan.node_class.target
-    platforms = {each.platform for each in plan.spec.targets}
+    platforms_of_intent = [platforms.of(each) for each in plan.spec.targets]
     seen: set[str] = set()
     for index, switch in enumerate(plan.spec.defaults):
         name = switch.enable or switch.disable or ""
@@ -31,15 +31,17 @@ def _check_switches(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         if name in seen:
             yield diagnose("CP563", position, name=name)
         seen.add(name)
-        if platforms.isdisjoint(defaults.SWITCHES[name].possible):
+        possible = defaults.SWITCHES[name].possible
+        if not any(possible.includes(platform) for platform in platforms_of_intent):
             yield diagnose("CP560", position, name=name, platform=target.platform)
-        if target.mode == "performanceProfile":
+        if target.is_profile:
             yield diagnose("CP561", position, name=name)
 
 
 def _check_amounts(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """On Kubernetes, drop-ins are laid over a configuration that cpuplan does not know."""
-    if plan.node_class.target.platform != "kubernetes" or not memory.uses_memory_manager(plan):
+    """A drop-in is laid over a configuration that cpuplan does not know."""
+    owns_all = plan.node_class.platform.owns_kubelet_configuration
+    if owns_all or not memory.uses_memory_manager(plan):
         return
     unsaid = [field for field in _AMOUNTS if not is_written(plan, f"kubelet.{field}")]
     if unsaid:

@@ -107,12 +107,11 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
     if not isolated.cpus:
         return
     if switches.nohz_full and chosen.is_on(plan, "latency"):
-        target, key = plan.node_class.target, "rcutree.nohz_full_patience_delay"
-        # A kernel before 6.11 passes over it. Elsewhere than on OpenShift, the release does not
-        # tell the kernel.
-        if target.platform != "openshift" or versions.ships(
-            target, "kernel.nohz_full_patience_delay"
-        ):
+        node_class, key = plan.node_class, "rcutree.nohz_full_patience_delay"
+        is_known = versions.ships(node_class.target, "kernel.nohz_full_patience_delay")
+        # A kernel before 6.11 ignores it. Where a release brings no kernel, it does not tell which
+        # one nodes have.
+        if is_known or not node_class.platform.ships_kernel:
             yield key, "1000", (unasked(plan, "latency", NAME, key),)
         yield "nohz", "on", (unasked(plan, "latency", NAME, "nohz"),)
     if switches.rcu_nocbs:

@@ -48,20 +48,12 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 
 def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     target = plan.node_class.target
-    if target.platform == "kubernetes" and not versions.has(target, "kubelet.config_dir"):
+    owns_all = plan.node_class.platform.owns_kubelet_configuration
+    if not owns_all and not versions.has(target, "kubelet.config_dir"):
         position = locate(plan.node_class.place(plan.node_class.target_field("version")))
         yield diagnose("CP502", position, version=target.version, path=f"/{kubelet.DROP_IN}")
 
 
-#: Fields with which the machine config operator takes no KubeletConfig (its
-#: pkg/controller/kubelet-config).
-FORBIDDEN_ON_OPENSHIFT = (
-    "cgroupDriver",
-    "clusterDNS",
-    "clusterDomain",
-    "featureGates",
-    "staticPodPath",
-)
 #: Fields that follow from something else than the field of the same name in an intent.
 _FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "kind": "the target"}
 
@@ -86,7 +78,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         elif not kubelet_fields.fits(name, value):
             place, expected = at(f"configuration.{name}"), kubelet_fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
-        elif plan.node_class.target.platform == "openshift" and name in FORBIDDEN_ON_OPENSHIFT:
+        elif name in plan.node_class.platform.refused_kubelet_fields:
             yield diagnose("CP547", position, field=name)
         else:
             for path in kubelet_fields.unknown({name: value}, kubelet_fields.KIND, ""):
@@ -145,8 +137,8 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         are = "is" if len(hidden) == 1 else "are"
         yield diagnose("CP526", at(field), cpus=cpus_text(hidden), are=are)
     target = plan.node_class.target
-    is_openshift = target.platform == "openshift"
-    if STRICT_RESERVATION in options and is_openshift and not target.cpu_partitioning:
+    is_fork = plan.node_class.platform.forks_kubelet
+    if STRICT_RESERVATION in options and is_fork and not target.cpu_partitioning:
         yield diagnose("CP511", at(f"{field}.{STRICT_RESERVATION}"))
 
 

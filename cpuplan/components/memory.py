@@ -33,7 +33,7 @@ def reservation(plan: NodePlan) -> int:
 def threshold(plan: NodePlan) -> str:
     """The memory below which pods are evicted: the kubelet's own where no threshold is given."""
     given = chosen.eviction_hard(plan)
-    if not given and plan.node_class.target.platform == "kubernetes":
+    if not given and not plan.node_class.platform.owns_kubelet_configuration:
         return DEFAULT_HARD[MEMORY_AVAILABLE]
     return given.get(MEMORY_AVAILABLE, "")
 

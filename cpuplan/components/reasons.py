@@ -26,7 +26,7 @@ def unasked(plan: NodePlan, name: str, component: str, key: str) -> Reason:
         if switch.enable == name:
             return plan.node_class.reason(text, f"defaults.{index}")
     default = defaults.named(name)
-    if default.real_time and plan.node_class.target.platform not in default.on:
+    if default.real_time and not default.on.includes(plan.node_class.platform):
         return plan.node_class.reason(text, "workloadHints.realTime")
     return Reason(text, DEFAULT)
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
+from cpuplan.platforms import Feature, Platform
 from cpuplan.source import Locate, Position
-from cpuplan.versions import OPENSHIFT_FEATURES, RELEASES, kubernetes_version, ships
+from cpuplan.versions import kubernetes_version, ships
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -14,14 +15,14 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     if kubernetes_version(target):
         return []
     position = locate(plan.node_class.place(plan.node_class.target_field("version")))
-    return [unknown(target.platform, target.version, position)]
+    return [unknown(plan.node_class.platform, target.version, position)]
 
 
-def unknown(platform: str, version: str, position: Position | None = None) -> Diagnostic:
+def unknown(platform: Platform, version: str, position: Position | None = None) -> Diagnostic:
     """That the table has no such release."""
-    known = list(RELEASES[platform])
+    first, *_, last = platform.releases
     return diagnose(
-        "CP501", position, platform=platform, version=version, first=known[0], last=known[-1]
+        "CP501", position, platform=platform.name, version=version, first=first, last=last
     )
 
 
@@ -30,11 +31,12 @@ def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     does not know.
     """
     target, spec = plan.node_class.target, plan.spec
-    if target.platform != "openshift":
+    features = plan.node_class.platform.features
+    if not features:
         return
-    by_profile = target.mode == "performanceProfile"
-    page_size = "profile.kernel_page_size" if by_profile else "kernel.64k_pages"
-    rows = (
+    by_profile = target.is_profile
+    page_size: Feature = "profile.kernel_page_size" if by_profile else "kernel.64k_pages"
+    rows: tuple[tuple[str, bool, Feature], ...] = (
         ("kernel.pageSize", spec.kernel.page_size == "64k", page_size),
         (
             "hardwareTuning",
@@ -50,5 +52,5 @@ def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     for field, is_wanted, feature in rows:
         if is_wanted and not ships(target, feature):
             position = locate(plan.node_class.place(field))
-            since = OPENSHIFT_FEATURES[feature]
+            since = features[feature]
             yield diagnose("CP554", position, field=field, since=since, version=target.version)

@@ -17,6 +17,7 @@ from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
+from cpuplan.platforms import Feature
 from cpuplan.setting import Setting, Value
 
 NAME = "units"
@@ -66,7 +67,7 @@ OPENSHIFT_UNITS: dict[str, str] = {
     "ocp-tuned-one-shot.service": "tuned-first",
 }
 #: Files and units of later releases, and the feature that a release must have.
-_SINCE = {
+_SINCE: dict[str, Feature] = {
     "/etc/sysconfig/stalld-backend": "units.stalld_backend",
     f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": "units.stalld_backend",
     "ocp-tuned-one-shot.service": "units.ocp_tuned_one_shot",

@@ -1,14 +1,6 @@
 """What the kubelet, CRI-O and the kernel are told although no intent says so."""
 
-from cpuplan.defaults.default import (
-    BOTH,
-    KUBERNETES,
-    OPENSHIFT,
-    Default,
-    for_latency,
-    operators,
-    row,
-)
+from cpuplan.defaults.default import Default, Where, for_latency, operators, row
 
 _REAL_TIME = "workloadHints: {realTime: false}"
 
@@ -16,21 +8,21 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "static-policy",
         "kubelet cpuManagerPolicy = static",
-        BOTH,
+        Where.EVERYWHERE,
         "pods get isolated CPUs for themselves by no other policy",
         "kubelet: {cpuManagerPolicy: none}",
     ),
     row(
         "reserved-memory",
         "kubelet reservedMemory",
-        BOTH,
+        Where.EVERYWHERE,
         "the memory manager starts only with kubeReserved, systemReserved and evictionHard together",
         "kubelet: {memoryManagerPolicy: None}, or entries of your own in kubelet.reservedMemory",
     ),
     row(
         "reconcile-period",
         "kubelet cpuManagerReconcilePeriod = 5s",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "how often cpusets are compared, as under the node tuning operator",
         "kubelet: {cpuManagerReconcilePeriod: 10s}",
         "kubelet: {cpuManagerReconcilePeriod: 5s}",
@@ -38,7 +30,7 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "topology-policy",
         "kubelet topologyManagerPolicy = best-effort",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "resources are aligned where that is possible, as under the node tuning operator",
         "kubelet: {topologyManagerPolicy: none}",
         "kubelet: {topologyManagerPolicy: best-effort}",
@@ -46,7 +38,7 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "whole-cores",
         "kubelet cpuManagerPolicyOptions.full-pcpus-only = true",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "single-numa-node comes with whole cores, as under the node tuning operator",
         'kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "false"}}',
         'kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "true"}}',
@@ -54,7 +46,7 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "memory-manager",
         "kubelet memoryManagerPolicy = Static; kubelet reservedMemory",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "memory is aligned with CPUs where CPUs must be, as under the node tuning operator",
         "kubelet: {memoryManagerPolicy: None}",
         "kubelet: {memoryManagerPolicy: Static}",
@@ -62,7 +54,7 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "kube-reserved",
         "kubelet kubeReserved.* = memory 500Mi",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "kept for the kubelet and the runtime, as under the node tuning operator",
         "kubelet: {kubeReserved: {}}",
         "kubelet: {kubeReserved: {memory: 500Mi}}",
@@ -70,7 +62,7 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "system-reserved",
         "kubelet systemReserved.* = memory 500Mi",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "kept for system services, as under the node tuning operator",
         "kubelet: {systemReserved: {}}",
         "kubelet: {systemReserved: {memory: 500Mi}}",
@@ -78,7 +70,7 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "eviction",
         "kubelet evictionHard.* = the kubelet's own thresholds",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "pods are evicted below this, as under the node tuning operator",
         "kubelet: {evictionHard: {}}",
         "kubelet: {evictionHard: {memory.available: 100Mi, ...}}",
@@ -86,46 +78,46 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "mixed-cpus",
         "kubelet reservedSystemCPUs; mixedcpus *; crio shared_cpuset; crio runtimes.*",
-        BOTH,
+        Where.EVERYWHERE,
         "containers may use shared CPUs beside exclusive ones",
         "runtime: {mixedCpus: false}",
     ),
     row(
         "containers-limit",
         "mixedcpus shared_cpus.containers_limit = 256",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "up to 256 containers may share, as under the node tuning operator",
         "runtime: {containersLimit: 100}",
     ),
     row(
         "infra-containers",
         "crio infra_ctr_cpuset = the reserved CPUs",
-        BOTH,
+        Where.EVERYWHERE,
         "pause containers and conmon run on the reserved CPUs, and not on those of pods",
     ),
     row(
         "gomaxprocs",
         "crio min_injected_gomaxprocs = 4",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "Go programs in containers without exclusive CPUs start few threads, as under the node tuning operator",
     ),
     row(
         "handler",
         "crio runtimes.*; runtimeclass *",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "pods ask for CRI-O's CPU hooks by this handler, as under the node tuning operator",
     ),
     row(
         "sharing-handler",
         "crio runtimes.*; runtimeclass *",
-        KUBERNETES,
+        Where.WITHOUT_OPERATOR,
         "CRI-O gives shared CPUs to pods of such a handler only",
         "runtime: {mixedCpus: false}",
     ),
     row(
         "exec-affinity",
         "crio runtimes.*.exec_cpu_affinity = first",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "exec probes stay off the CPUs that workloads spin on, as under the node tuning operator",
         "runtime: {execCpuAffinity: none}",
         "runtime: {execCpuAffinity: first}",
@@ -144,7 +136,7 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "rcu-nocbs",
         "kernel rcu_nocbs = the isolated CPUs",
-        BOTH,
+        Where.EVERYWHERE,
         "isolated from the kernel's own work: RCU callbacks run on other CPUs",
         "isolation: {rcuNocbs: false}",
     ),
@@ -152,13 +144,13 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "system-services",
         "kernel systemd.cpu_affinity = all others",
-        BOTH,
+        Where.EVERYWHERE,
         "system services stay off isolated and offlined CPUs",
     ),
     row(
         "iommu",
         "kernel intel_iommu = on; kernel iommu = pt",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "drivers of DPDK can have devices (VFIO)",
     ),
     for_latency(
@@ -170,7 +162,7 @@ DEFAULTS: tuple[Default, ...] = (
         "real-time",
         "kernel nmi_watchdog = 0; kernel mce = off; kernel idle = poll with highPowerConsumption; kernel nosoftlockup; "
         "kernel rcutree.kthread_prio = 11; tuned service.service.stalld = start,enable; tuned sysctl.*",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "the workloads are real-time",
         _REAL_TIME,
         "workloadHints: {realTime: true}",
@@ -178,28 +170,28 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "nohz-full",
         "kernel nohz_full = the isolated CPUs",
-        BOTH,
+        Where.EVERYWHERE,
         "isolated from the kernel's own work: no timer tick while one task runs",
         "isolation: {nohzFull: false}",
     ),
     row(
         "managed-irq",
         "kernel isolcpus = managed_irq and the isolated CPUs",
-        BOTH,
+        Where.EVERYWHERE,
         "isolated from the kernel's own work: interrupts of multi-queue devices stay off",
         "isolation: {managedIrq: false}",
     ),
     row(
         "scheduler",
         "kernel isolcpus = domain and the pool isolcpus",
-        BOTH,
+        Where.EVERYWHERE,
         "the scheduler leaves the pool isolcpus alone",
         "CPUs in another pool than isolcpus",
     ),
     row(
         "irq-affinity",
         "kernel irqaffinity = the reserved CPUs",
-        KUBERNETES,
+        Where.WITHOUT_OPERATOR,
         "interrupts go to the reserved CPUs: nothing else keeps them off the isolated ones",
         "isolation: {irqAffinity: false}",
         "isolation: {irqAffinity: true}",
@@ -207,14 +199,14 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "expected-policy",
         "nrt attributes.topologyManager*; nrt topologyPolicies",
-        BOTH,
+        Where.EVERYWHERE,
         "what exporters tell of a kubelet that is told nothing else",
         "kubelet: {topologyManagerPolicy: none, topologyManagerScope: pod}",
     ),
     row(
         "expected-memory",
         "nrt zones.*.resources.memory",
-        BOTH,
+        Where.EVERYWHERE,
         "what exporters tell: memory less huge pages and reservedMemory",
         "kubelet.reservedMemory, hugePages",
     ),

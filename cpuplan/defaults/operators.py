@@ -2,7 +2,7 @@
 files.
 """
 
-from cpuplan.defaults.default import OPENSHIFT, Default, operators, row
+from cpuplan.defaults.default import Default, Where, operators, row
 
 _UNITS = "units /etc/systemd/system/"
 _BIN = "units /usr/local/bin/"
@@ -81,35 +81,35 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "real-time",
         "tuned sysctl.kernel.hung_task_timeout_secs",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "a task may have to wait long for a busy CPU",
         _REAL_TIME,
     ),
     row(
         "real-time",
         "tuned sysctl.kernel.nmi_watchdog",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "no watchdog interrupts",
         _REAL_TIME,
     ),
     row(
         "real-time",
         "tuned sysctl.kernel.sched_rt_runtime_us",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "real-time tasks may use all of a CPU",
         _REAL_TIME,
     ),
     row(
         "real-time",
         "tuned sysctl.vm.stat_interval",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "statistics are gathered less often",
         _REAL_TIME,
     ),
     row(
         "irq-balancing",
         "tuned irqbalance.enabled; tuned scheduler.default_irq_smp_affinity; tuned scheduler.irq_process",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "CRI-O takes interrupts from the CPUs of pods that ask for it",
         "isolation: {globallyDisableIrqLoadBalancing: true}",
     ),
@@ -131,14 +131,14 @@ DEFAULTS: tuple[Default, ...] = (
     row(
         "dpdk-balancing",
         "ovsdpdk partition",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "the scheduler may move the threads",
         "openVSwitch: {loadBalancing: false}",
     ),
     row(
         "physical-rps",
         "rps update-rps@.service",
-        OPENSHIFT,
+        Where.WITH_OPERATOR,
         "physical devices have queues of their own",
         "net: {physicalDeviceRps: true}",
     ),

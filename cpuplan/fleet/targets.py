@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from cpuplan import platforms
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.cluster import NODE_ROLE
@@ -66,17 +67,12 @@ def check_labels(claimed: Iterable[Claim]) -> Iterator[Diagnostic]:
 
 
 def _needs_labels(target: Target) -> bool:
-    hosted = target.control_plane_topology == "External"
-    return (
-        target.platform == "openshift"
-        and target.pool is not None
-        and not is_split(target)
-        and not hosted
-    )
+    has_pool = platforms.of(target).has_pools and target.pool is not None
+    return has_pool and not is_split(target) and not target.is_hosted
 
 
 def node_selector(target: Target) -> dict[str, str]:
-    """The labels of the nodes of an OpenShift target's pool."""
+    """The labels of the nodes of a target's MachineConfigPool."""
     return target.node_selector or {role(target.pool or ""): ""}
 
 
@@ -109,20 +105,20 @@ def _outside(claims: Sequence[Claim], index: int, cluster: str) -> Diagnostic:
 def _check_targets(intent: Document) -> Iterator[Diagnostic]:
     spec: IntentSpec = intent.spec
     for index, target in enumerate(spec.targets):
-        if target.platform == "openshift":
+        if platforms.of(target).has_pools:
             if target.pool is None:
                 yield diagnose("CP229", intent.at("targets", index))
             if target.mixed_hardware == "split" and (problem := _unsplittable(target)):
                 yield diagnose(
                     "CP288", intent.at("targets", index, "mixedHardware"), problem=problem
                 )
-            if target.control_plane_topology == "External" and target.mode != "performanceProfile":
+            if target.is_hosted and not target.is_profile:
                 yield diagnose("CP287", intent.at("targets", index, "mode"), mode=target.mode)
             continue
         for key in _POOL_KEYS:
             if key in target.model_fields_set:
                 yield _no_effect(intent, target, ("targets", index, _camel(key)))
-    if all(target.platform == "kubernetes" for target in spec.targets):
+    if not any(platforms.of(target).has_pools for target in spec.targets):
         for key in _KERNEL_KEYS:
             if key in spec.kernel.model_fields_set:
                 yield _no_effect(intent, spec.targets[0], ("kernel", _camel(key)))
@@ -130,7 +126,7 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
 
 def _unsplittable(target: Target) -> str:
     """Why a target's pool cannot be split; empty if it can."""
-    if target.control_plane_topology == "External":
+    if target.is_hosted:
         return "the nodes of a hosted cluster's NodePool stay in it"
     if target.pool in ("master", "arbiter"):
         return f"nodes of the pool {target.pool} can be in no other one"
@@ -180,13 +176,13 @@ def _layout_facts(each: NodeClass) -> tuple[object, ...]:
 
 
 def _check_pools(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
-    """On OpenShift the pool decides what a node gets, so its classes are alike; `backends` compares
+    """A MachineConfigPool decides what a node gets, so its classes are alike; `backends` compares
     what they get.
     """
     pools: dict[tuple[str, str], list[NodeClass]] = {}
     for each in classes:
-        if each.target.platform == "openshift" and each.target.pool:
-            pools.setdefault((each.cluster, each.target.pool), []).append(each)
+        if each.machine_config_pool:
+            pools.setdefault((each.cluster, each.machine_config_pool), []).append(each)
     for _, members in sorted(pools.items()):
         if any(
             each.target.mixed_hardware == "split" and not is_split(each.target) for each in members

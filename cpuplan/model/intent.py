@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cpuplan import platforms
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name, PoolName
 from cpuplan.model.pools import GOAL_ORDER, Defaults, Objective, Pools, QosSets, Rules, Workloads
@@ -44,7 +45,7 @@ class Selector(Model):
 class Target(Model):
     """What the files are made for."""
 
-    platform: Literal["openshift", "kubernetes"] = Field(description="what the nodes run")
+    platform: platforms.Name = Field(description="what the nodes run")
     version: Release = Field(description="its release, as text with two numbers")
     mode: Literal["mco", "performanceProfile"] = Field(
         default="mco",
@@ -83,6 +84,16 @@ class Target(Model):
         default="HighlyAvailable",
         description="openshift: as in the Infrastructure object. External: a hosted cluster, whose pool is a NodePool",
     )
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the control plane is in another cluster."""
+        return self.control_plane_topology == "External"
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether a PerformanceProfile is written, and the node tuning operator makes the rest."""
+        return self.mode == "performanceProfile"
 
 
 class IntentSpec(Model):

@@ -42,9 +42,8 @@ def planned(plan: ConfiguredPlan) -> Planned:
     target = plan.node_class.target
     version = versions.kubernetes_version(target) or LATEST
     config = with_gates(kubelet.configuration(plan.settings.of(kubelet.NAME)), version)
-    fork = Fork(
-        target.platform == "openshift", target.platform == "openshift" and target.cpu_partitioning
-    )
+    is_fork = plan.node_class.platform.forks_kubelet
+    fork = Fork(is_fork, is_fork and target.cpu_partitioning)
     pages = {
         node: tuple(sorted(counts.items())) for node, counts in hugepages.per_node(plan).items()
     }

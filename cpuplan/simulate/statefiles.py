@@ -37,7 +37,7 @@ def check(before: Before, plan: Plan, locate: Locate) -> list[Diagnostic]:
     for each in plan.nodes:
         of = each.node_class
         old = before.get(of.key)
-        if old is not None and of.target.platform != "openshift":
+        if old is not None and not of.platform.removes_state_files:
             found += list(_check_class(each, old, locate))
     return found
 

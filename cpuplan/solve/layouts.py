@@ -30,9 +30,8 @@ def together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
     """The classes by layout: those of one intent, and so pool, share one that is `common`."""
     groups: dict[tuple[str, ...], list[NodeClass]] = {}
     for node_class in classes:
-        target = node_class.target
         key: tuple[str, ...] = (node_class.cluster, node_class.intent)
-        if target.platform != "openshift" or target.mixed_hardware != "common":
+        if node_class.mixed_hardware != "common":
             key = (*key, node_class.name)
         groups.setdefault(key, []).append(node_class)
     return list(groups.values())

@@ -1,8 +1,10 @@
 """docs/defaults.md: what cpuplan sets although no intent says so."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from cpuplan.defaults import DEFAULTS, Default
+from cpuplan.platforms import PLATFORMS, Platform
 from cpuplan.render.explain.defaults import off_switch, on_switch
 
 _HEAD = """# Defaults
@@ -48,18 +50,18 @@ false}`), which on Kubernetes add the annotation that CRI-O needs (unless `runti
 
 def page() -> str:
     """A table for each platform."""
-    tables = [*_tables("kubernetes", "Kubernetes"), *_tables("openshift", "OpenShift")]
-    return "\n".join([_HEAD, *tables])
+    platforms = sorted(PLATFORMS.values(), key=lambda platform: platform.title)
+    return "\n".join([_HEAD, *chain.from_iterable(map(_tables, platforms))])
 
 
-def _tables(platform: str, title: str) -> Iterator[str]:
-    on = [row for row in DEFAULTS if platform in row.on]
-    off = [row for row in DEFAULTS if platform in row.possible and platform not in row.on]
-    yield f"## {title}\n"
+def _tables(platform: Platform) -> Iterator[str]:
+    on = [row for row in DEFAULTS if row.on.includes(platform)]
+    off = [row for row in DEFAULTS if row.is_off_but_possible(platform)]
+    yield f"## {platform.title}\n"
     yield "| name | settings | reason | to change it |"
     yield from _rows(on, [f"`{off_switch(row)}`" for row in on])
     if off:
-        yield f"Off on {title} unless switched on:\n"
+        yield f"Off on {platform.title} unless switched on:\n"
         yield "| name | setting | reason | to switch it on |"
         yield from _rows(off, map(on_switch, off))
 

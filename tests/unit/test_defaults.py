@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from cpuplan import components, defaults
+from cpuplan import components, defaults, platforms
 from cpuplan.backends import kubernetes, openshift
 from cpuplan.components import crio, kernel, kubelet, kubelet_checks, memory
 from cpuplan.model.pools import DefaultName
@@ -165,11 +165,11 @@ def test_every_default_is_listed_with_its_reason() -> None:
     page = defaults_page.page()
     found = 0
     for node, setting in default_settings():
-        platform = node.node_class.target.platform
+        platform = node.node_class.platform
         rows = rows_of(setting)
         texts = {reason.text for reason in setting.reasons if reason.origin == "default"}
         assert {row.reason for row in rows} == texts, setting
-        assert all(platform in row.on for row in rows), (platform, setting)
+        assert all(row.on.includes(platform) for row in rows), (platform, setting)
         shown = explain_setting(setting, "worker-0", lambda _origin: None)
         for row in rows:
             assert f"| `{row.name}` |" in page
@@ -219,7 +219,12 @@ def test_no_can_be_said_of_each(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, row in defaults.SWITCHES.items() if "kubernetes" in row.possible]
+    "name",
+    [
+        name
+        for name, row in defaults.SWITCHES.items()
+        if row.possible.includes(platforms.KUBERNETES)
+    ],
 )
 def test_yes_can_be_said_on_kubernetes(name: str) -> None:
     spec = {"defaults": [{"enable": name, "because": "it is wanted"}]}
@@ -227,7 +232,7 @@ def test_yes_can_be_said_on_kubernetes(name: str) -> None:
     found = [one for one in node.settings if name in {row.name for row in _rows(one)}]
     assert found
     assert [one.code for one in components.check(node, no_position)] == []
-    if "kubernetes" not in defaults.SWITCHES[name].on:
+    if not defaults.SWITCHES[name].on.includes(platforms.KUBERNETES):
         assert any(
             reason.origin == "Intent/ran:spec.defaults.0" for one in found for reason in one.reasons
         )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan import versions
+from cpuplan import platforms
 from cpuplan.backends import openshift
 from cpuplan.components import kernel, units
 from cpuplan.components.openshift import tuned
@@ -11,11 +11,6 @@ from tests.machines.plans import plan
 STALLD = "/etc/sysconfig/stalld-backend"
 FIRMWARE = "service.service.fwupd-refresh.timer"
 DELAY = "rcutree.nohz_full_patience_delay"
-
-
-def test_every_release_is_named_and_every_feature_has_one() -> None:
-    assert set(versions.OPENSHIFT_FEATURES.values()) <= set(versions.OPENSHIFT)
-    assert list(versions.OPENSHIFT.values()) == sorted(versions.OPENSHIFT.values())
 
 
 @pytest.mark.parametrize(
@@ -67,6 +62,6 @@ def test_receive_packet_steering_in_a_profile(
     assert found.get("performance.openshift.io/enable-rps") == annotation
 
 
-@pytest.mark.parametrize("version", versions.OPENSHIFT)
+@pytest.mark.parametrize("version", platforms.OPENSHIFT.releases)
 def test_every_release_has_objects(version: str) -> None:
     assert [each.data["kind"] for each in openshift.manifests(plan(version=version))]

@@ -147,15 +147,18 @@ def _not_set(found: "ConfiguredPlan", what: str) -> str:
     from cpuplan.defaults import DEFAULTS
     from cpuplan.render.explain.defaults import on_switch
 
-    platform = found.node_class.target.platform
+    platform = found.node_class.platform
     for row in DEFAULTS:
         keys = (
             key.removesuffix(".*")
             for each in row.settings
             for key in (each, each.partition(" ")[2])
         )
-        if what in keys and platform not in row.on and platform in row.possible:
-            return f"it is not set, because it is not a default of {platform}; to set it: {on_switch(row)}"
+        if what in keys and row.is_off_but_possible(platform):
+            name = platform.name
+            return (
+                f"it is not set, because it is not a default of {name}; to set it: {on_switch(row)}"
+            )
     return ""
 
 

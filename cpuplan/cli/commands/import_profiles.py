@@ -59,11 +59,11 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
 
 
 def _check_release(release: str) -> None:
-    from cpuplan import versions
+    from cpuplan import platforms
     from cpuplan.components import releases
 
-    if release and release not in versions.OPENSHIFT:
-        raise CpuplanError([releases.unknown("openshift", release)])
+    if release and release not in platforms.OPENSHIFT.releases:
+        raise CpuplanError([releases.unknown(platforms.OPENSHIFT, release)])
 
 
 def _release() -> str:
@@ -75,10 +75,10 @@ def _release() -> str:
         )
         return found[0]
     if sys.stdin.isatty():
-        from cpuplan import versions
+        from cpuplan import platforms
 
         answer: str = click.prompt(
-            "Release of OpenShift", type=click.Choice(list(versions.OPENSHIFT)), err=True
+            "Release of OpenShift", type=click.Choice(list(platforms.OPENSHIFT.releases)), err=True
         )
         return answer
     why = (
@@ -93,6 +93,7 @@ def _release() -> str:
 
 def _releases() -> Iterator[str]:
     """Of the targets in the project's intents; what is wrong with these is not said here."""
+    from cpuplan import platforms
     from cpuplan.profiles import project
     from cpuplan.read import files
 
@@ -101,5 +102,7 @@ def _releases() -> Iterator[str]:
     for document in documents.of_kind("Intent"):
         if not document.written_as:
             yield from (
-                target.version for target in document.spec.targets if target.platform == "openshift"
+                target.version
+                for target in document.spec.targets
+                if target.platform == platforms.OPENSHIFT.name
             )

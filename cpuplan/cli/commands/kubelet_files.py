@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan import versions
+from cpuplan import platforms, versions
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.files import Unreadable, read_regular
@@ -60,14 +60,18 @@ def _release(wanted: str | None, targets: "Iterable[Target]") -> tuple[versions.
 
     releases = {f"{target.platform}/{target.version}" for target in targets}
     name = wanted or (releases.pop() if len(releases) == 1 else "")
-    platform, _, release = name.partition("/")
-    version = versions.RELEASES.get(platform, {}).get(release)
+    known_as, _, release = name.partition("/")
+    platform = platforms.PLATFORMS.get(known_as)
+    version = platform.releases.get(release) if platform else None
     if wanted and version is None:
-        known = ", ".join(
-            f"{platform}/{next(iter(table))} to {[*table][-1]}"
-            for platform, table in versions.RELEASES.items()
-        )
+        known = ", ".join(map(_range, platforms.PLATFORMS.values()))
         raise click.BadParameter(
             f"{wanted!r} is not a known release; use one of {known}", param_hint="--target"
         )
-    return version or LATEST, platform == "openshift"
+    return version or LATEST, platform is not None and platform.forks_kubelet
+
+
+def _range(platform: platforms.Platform) -> str:
+    """`kubernetes/1.27 to 1.37`."""
+    first, *_, last = platform.releases
+    return f"{platform.name}/{first} to {last}"

@@ -142,11 +142,11 @@ def request_of(**options: Any) -> asked.Request:
             f"--release is {wanted.release!r}, which is not a valid release; use one such as 4.20"
         )
     if wanted.release:
-        from cpuplan import versions
+        from cpuplan import platforms
         from cpuplan.components import releases
 
-        if wanted.release not in versions.OPENSHIFT:
-            raise CpuplanError([releases.unknown("openshift", wanted.release)])
+        if wanted.release not in platforms.OPENSHIFT.releases:
+            raise CpuplanError([releases.unknown(platforms.OPENSHIFT, wanted.release)])
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
     if problem := naming.problem_of(wanted.name):

@@ -28,7 +28,7 @@ _COMMAND = re.compile(rf"^ExecStart={re.escape(SCRIPT_PATH)} (\S+) (\S+)$", re.M
 
 def cpus(plan: NodePlan) -> CpuSet:
     """The CPUs of the poll-mode threads; none without DPDK."""
-    wanted = plan.node_class.target.platform == "openshift" and plan.spec.open_v_switch.dpdk
+    wanted = plan.node_class.platform.manages_open_v_switch and plan.spec.open_v_switch.dpdk
     return plan.pool("isolcpus").cpus if wanted else EMPTY
 
 

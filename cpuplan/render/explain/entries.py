@@ -6,6 +6,7 @@ from textwrap import fill
 from cpuplan.codes import CODES
 from cpuplan.defaults import DEFAULTS
 from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.platforms import PLATFORMS
 from cpuplan.render.explain import defaults
 from cpuplan.render.explain.rows import table
 from cpuplan.text import joined
@@ -51,9 +52,10 @@ def explain_default(name: str) -> str:
     rows = [row for row in DEFAULTS if row.name == name]
     if not rows:
         raise KeyError(name)
+    platforms = sorted(each.name for each in PLATFORMS.values() if rows[0].on.includes(each))
     settings = [(setting, row.reason) for row in rows for setting in row.settings]
     lines = [
-        f"default {name}, set on {joined(rows[0].on)} unless an intent changes it",
+        f"default {name}, set on {joined(platforms)} unless an intent changes it",
         "",
         *table(settings),
         "",

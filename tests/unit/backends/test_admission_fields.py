@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from cpuplan import versions
+from cpuplan import platforms
 from cpuplan.backends import admission
 from tests.machines.plans import plan
 
@@ -115,7 +115,11 @@ def objects(platform: str, version: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("platform", "version"),
-    [(platform, version) for platform, of in versions.RELEASES.items() for version in of],
+    [
+        (platform, version)
+        for platform, of in platforms.PLATFORMS.items()
+        for version in of.releases
+    ],
 )
 def test_fields(platform: str, version: str) -> None:
     written = objects(platform, version)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan import components, versions
+from cpuplan import components, platforms
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Severity
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
@@ -396,7 +396,7 @@ FINE: list[dict[str, Any]] = [
     },
     {"reserved": "", **kubelet(cpuManagerPolicy="none")},
     {"version": "4.14", "shared": "2", "spec": {"runtime": {"mixedCpus": False}}},
-    *({"version": version} for version in versions.OPENSHIFT),
+    *({"version": version} for version in platforms.OPENSHIFT.releases),
     kubelet(
         configuration={"maxPods": 250, "failSwapOn": False, "imageGCHighThresholdPercent": None}
     ),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan import versions
+from cpuplan import platforms
 from cpuplan.backends import kubernetes, openshift
 from cpuplan.components.openshift import pinning
 from tests.machines.plans import plan
@@ -86,7 +86,7 @@ def _wrong(path: str, value: Any, version: tuple[int, int]) -> bool:
     return path.endswith("exec_cpu_affinity") and value not in ("", "first")
 
 
-@pytest.mark.parametrize("release", versions.OPENSHIFT)
+@pytest.mark.parametrize("release", platforms.OPENSHIFT.releases)
 @pytest.mark.parametrize("shared", ["", "2-3"])
 def test_openshift(release: str, shared: str) -> None:
     node = plan(shared=shared, version=release, target={"cpuPartitioning": True})
@@ -104,17 +104,17 @@ def test_openshift(release: str, shared: str) -> None:
     assert not [
         problem
         for text in texts.values()
-        for problem in problems(text, versions.OPENSHIFT[release])
+        for problem in problems(text, platforms.OPENSHIFT.releases[release])
     ]
 
 
-@pytest.mark.parametrize("release", versions.KUBERNETES)
+@pytest.mark.parametrize("release", platforms.KUBERNETES.releases)
 @pytest.mark.parametrize("shared", ["", "2-3"])
 def test_kubernetes(release: str, shared: str) -> None:
     files = kubernetes.node_files(plan(shared=shared, platform="kubernetes", version=release))
     texts = [data.decode() for path, data in files.items() if path.startswith("etc/crio/")]
     assert len(texts) == 1
-    assert not problems(texts[0], versions.KUBERNETES[release])
+    assert not problems(texts[0], platforms.KUBERNETES.releases[release])
 
 
 @pytest.mark.parametrize(

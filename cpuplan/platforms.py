@@ -1,0 +1,133 @@
+"""What differs between platforms before anything is written for them.
+
+The stages below `backends` ask these values and never compare names of platforms. What is written
+for a platform is in its backend.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+#: Kubernetes versions as (major, minor). CRI-O's minor versions are those of Kubernetes.
+Version: TypeAlias = tuple[int, int]
+#: What a target may name; a test compares it with `PLATFORMS`.
+Name = Literal["openshift", "kubernetes"]
+
+
+#: What parts of a platform itself support in some releases and not in others.
+Feature = Literal[
+    "kernel.64k_pages",
+    "kernel.nohz_full_patience_delay",
+    "profile.dynamic_resource_allocation",
+    "profile.hardware_tuning",
+    "profile.kernel_page_size",
+    "profile.no_rps_by_default",
+    "tuned.fwupd_timer",
+    "units.ocp_tuned_one_shot",
+    "units.stalld_backend",
+]
+
+
+class Platform(NamedTuple):
+    """A platform. Each switch is off where nodes run upstream Kubernetes on an operating system of
+    their owner.
+    """
+
+    name: str
+    title: str
+    #: The Kubernetes (and CRI-O) version in each release.
+    releases: Mapping[str, Version]
+    #: What its own parts support, by the first release. Backports to patch releases do not count: a
+    #: minor version has releases without them.
+    features: Mapping[Feature, str]
+    #: Nodes are in MachineConfigPools. The pool decides what a node gets, its kernel included.
+    has_pools: bool = False
+    #: The defaults of the node tuning operator are set.
+    has_operator_defaults: bool = False
+    #: A release brings the kernel.
+    ships_kernel: bool = False
+    #: Open vSwitch runs in units of the platform, and gets CPUs of its own from cpuplan.
+    manages_open_v_switch: bool = False
+    #: An admission plugin of the API server annotates pods that request shared CPUs.
+    annotates_sharing_pods: bool = False
+    #: The kubelet is that of openshift/kubernetes.
+    forks_kubelet: bool = False
+    #: A unit removes the kubelet's state files before each of its starts.
+    removes_state_files: bool = False
+    #: All of the kubelet's configuration is known, and not only a drop-in.
+    owns_kubelet_configuration: bool = False
+    #: Fields of KubeletConfiguration that are refused.
+    refused_kubelet_fields: frozenset[str] = frozenset()
+
+
+_OPENSHIFT_RELEASES: Mapping[str, Version] = {
+    "4.14": (1, 27),
+    "4.15": (1, 28),
+    "4.16": (1, 29),
+    "4.17": (1, 30),
+    "4.18": (1, 31),
+    "4.19": (1, 32),
+    "4.20": (1, 33),
+    "4.21": (1, 34),
+    "4.22": (1, 35),
+    "5.0": (1, 36),
+    "5.1": (1, 37),
+}
+KUBERNETES = Platform(
+    "kubernetes",
+    "Kubernetes",
+    releases={f"{major}.{minor}": (major, minor) for major, minor in _OPENSHIFT_RELEASES.values()},
+    features={},
+)
+OPENSHIFT = Platform(
+    "openshift",
+    "OpenShift",
+    releases=_OPENSHIFT_RELEASES,
+    features={
+        "kernel.64k_pages": "4.15",  # kernelType 64k-pages (machine-config-operator#3903)
+        "profile.hardware_tuning": "4.16",  # cluster-node-tuning-operator#908
+        # cluster-node-tuning-operator#1262; backported to 4.18
+        "profile.kernel_page_size": "4.19",
+        # Before, profiles of real-time workloads had it (cluster-node-tuning-operator#1370).
+        "profile.no_rps_by_default": "4.20",
+        # No pull request was found for the annotation; the operator of the 5.1 line has it.
+        "profile.dynamic_resource_allocation": "5.1",
+        # cluster-node-tuning-operator#1045; backported as far as 4.14
+        "units.ocp_tuned_one_shot": "4.17",
+        # cluster-node-tuning-operator#1515; before, sched_debug was stalld's own choice
+        "units.stalld_backend": "4.22",
+        # cluster-node-tuning-operator#1591: RHEL 10 enables the timer, RHEL 9 does not
+        "tuned.fwupd_timer": "5.1",
+        # TuneD 2.28 (redhat-performance/tuned#747); which release came with it was not found, the
+        # 5.1 line has it.
+        "kernel.nohz_full_patience_delay": "5.1",
+    },
+    has_pools=True,
+    has_operator_defaults=True,
+    ships_kernel=True,
+    manages_open_v_switch=True,
+    annotates_sharing_pods=True,
+    forks_kubelet=True,
+    removes_state_files=True,
+    owns_kubelet_configuration=True,
+    # The machine config operator takes no KubeletConfig with them (its
+    # pkg/controller/kubelet-config).
+    refused_kubelet_fields=frozenset(
+        {"cgroupDriver", "clusterDNS", "clusterDomain", "featureGates", "staticPodPath"}
+    ),
+)
+PLATFORMS: dict[str, Platform] = {each.name: each for each in (OPENSHIFT, KUBERNETES)}
+
+
+class Release(Protocol):
+    """What says which release nodes run: the target of an intent."""
+
+    @property
+    def platform(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+
+def of(target: Release) -> Platform:
+    """The platform of a target."""
+    return PLATFORMS[target.platform]

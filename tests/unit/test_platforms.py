@@ -1,0 +1,27 @@
+"""The table of platforms: what it must agree with."""
+
+from typing import get_args
+
+import pytest
+
+from cpuplan import platforms
+from cpuplan.backends import BACKENDS
+from cpuplan.platforms import PLATFORMS, Platform
+
+EACH_PLATFORM = pytest.mark.parametrize("platform", PLATFORMS.values(), ids=PLATFORMS)
+
+
+def test_every_platform_can_be_named_and_has_a_backend() -> None:
+    assert list(PLATFORMS) == list(get_args(platforms.Name))
+    assert set(PLATFORMS) == set(BACKENDS)
+
+
+@EACH_PLATFORM
+def test_releases_ascend_and_features_name_one(platform: Platform) -> None:
+    assert list(platform.releases.values()) == sorted(platform.releases.values())
+    assert set(platform.features.values()) <= set(platform.releases)
+
+
+def test_every_feature_is_one_of_a_platform() -> None:
+    known = {feature for platform in PLATFORMS.values() for feature in platform.features}
+    assert known == set(get_args(platforms.Feature))
