@@ -46,7 +46,7 @@ def _class(plan: NodePlan) -> tuple[str, ...]:
 def _model(name: str, spec: HardwareSpec) -> tuple[str, ...]:
     sizes = [""] * 5
     topology, _ = hardware.build(spec)
-    if topology:
+    if topology is not None:
         caches = topology.uncore_caches
         groups = (topology.sockets, topology.cores, topology.cpus, topology.numa_facts, caches)
         sizes = [str(len(group)) for group in groups]

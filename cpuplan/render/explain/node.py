@@ -7,7 +7,7 @@ from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.explain import defaults
 from cpuplan.render.explain.rows import alternative_lines, because, table
-from cpuplan.render.map.boxes import numa_title, type_words
+from cpuplan.render.map.words import numa_title, type_words
 from cpuplan.setting import Setting, Value
 from cpuplan.solve.alternatives import Alternative
 from cpuplan.source import Locate

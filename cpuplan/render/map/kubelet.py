@@ -1,4 +1,4 @@
-"""What the kubelet sees of a machine differently than the kernel, below its picture."""
+"""How the kubelet sees a machine differently from the kernel, below its picture."""
 
 from collections.abc import Iterator
 

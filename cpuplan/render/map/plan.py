@@ -1,6 +1,4 @@
-"""The plan of a node on its machine: pools, partitions of isolated, QoS sets, and whose CPUs are
-taken.
-"""
+"""The plan of a node on its machine: pools, partitions, QoS sets, and whose CPUs are taken."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,16 +8,16 @@ from cpuplan.model.inventory import HardwareSpec
 from cpuplan.model.pools import QOS_SETS
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.map import marks
-from cpuplan.render.map.boxes import Entry, Map, counts
-from cpuplan.render.map.hardware import Drawing, Parts
+from cpuplan.render.map.boxes import Entry, Map
+from cpuplan.render.map.drawing import Drawing, Parts
 from cpuplan.render.map.marks import NO_POOL, OFFLINE, Mark
+from cpuplan.render.map.words import counts
+from cpuplan.text import counted
 
-OWNERS, POOLS, PARTITIONS, SETS = (
-    "containers with exclusive CPUs",
-    "pools",
-    "partitions of isolated",
-    "QoS sets, over the pools",
-)
+OWNERS = "containers with exclusive CPUs"
+POOLS = "pools"
+PARTITIONS = "partitions of isolated"
+SETS = "QoS sets, over the pools"
 
 
 class _Layer(NamedTuple):
@@ -33,9 +31,7 @@ class _Layer(NamedTuple):
 def plan_map(
     plan: NodePlan, node: str, spec: HardwareSpec | None = None, owners: Sequence[Pool] = ()
 ) -> Map:
-    """The pools of `node` on its machine, whose Hardware document tells `spec`; and CPUs that
-    containers own.
-    """
+    """The pools of `node` on the machine of `spec`, and the CPUs that containers own."""
     topology = plan.topology
     layers = list(_layers(plan, owners))
 
@@ -45,75 +41,72 @@ def plan_map(
     facts = spec or HardwareSpec.model_construct()
     facts = facts.model_copy(update={"devices": plan.node_class.devices})
     drawing = Drawing(facts, topology, parts_of, caches_by_cpu=True, offline=OFFLINE)
-    over = [Entry(mark, plan.pool(name).cpus, SETS) for name, mark in _set_marks(plan).items()]
+    set_marks = marks.set_marks(each.name for each in plan.sets if each.cpus)
+    sets = [Entry(mark, plan.pool(name).cpus, SETS) for name, mark in set_marks.items()]
     return Map(
         title=node,
         about=f"CPU pools of {node}",
-        lines=_headline(plan, drawing),
+        lines=_lines(plan, drawing),
         boxes=drawing.boxes(),
         last_cpu=drawing.last_cpu,
         memory=drawing.memory,
         notes=(*drawing.notes(), *_workloads(plan)),
-        legend=(*_legend(plan, layers), *over),
+        legend=(*_legend(plan, layers), *sets),
         splits_cores=any(len(parts_of(siblings)) > 1 for siblings in topology.cores.values()),
-        over=tuple(over),
+        over=tuple(sets),
     )
 
 
 def _layers(plan: NodePlan, owners: Sequence[Pool]) -> Iterator[_Layer]:
     """From above to below: containers, partitions, pools."""
     partitions = [each for each in plan.sets if each.name not in QOS_SETS]
-    owned = dict(enumerate(marks.owner_marks([owner.name for owner in owners])))
-    of_parts = marks.partition_marks([each.name for each in partitions])
-    of_pools = marks.pool_marks(pool.name for pool in plan.pools)
-    every = marks.equally_wide(
-        {**{str(at): mark for at, mark in owned.items()}, **of_parts, **of_pools}
-    )
-    for at, owner in enumerate(owners):
-        yield _Layer(every[str(at)], owner.cpus, OWNERS)
-    for each in partitions:
-        yield _Layer(every[each.name], each.cpus, PARTITIONS)
+    owner_marks = marks.owner_marks([owner.name for owner in owners])
+    every = {str(index): mark for index, mark in enumerate(owner_marks)}
+    every |= marks.partition_marks([partition.name for partition in partitions])
+    every |= marks.pool_marks(pool.name for pool in plan.pools)
+    every = marks.equally_wide(every)
+    for index, owner in enumerate(owners):
+        yield _Layer(every[str(index)], owner.cpus, OWNERS)
+    for partition in partitions:
+        yield _Layer(every[partition.name], partition.cpus, PARTITIONS)
     for pool in plan.pools:
         yield _Layer(every[pool.name], pool.cpus, POOLS)
-
-
-def _set_marks(plan: NodePlan) -> dict[str, Mark]:
-    return marks.set_marks(each.name for each in plan.sets if each.cpus)
 
 
 def _parts(layers: Sequence[_Layer], siblings: CpuSet) -> Iterator[tuple[Mark, CpuSet]]:
     rest = siblings
     for mark, cpus, _ in layers:
-        if here := rest & cpus:
-            yield mark, here
-            rest = rest - here
+        members = rest & cpus
+        if members:
+            yield mark, members
+            rest = rest - members
     if rest:
         yield NO_POOL, rest
 
 
 def _legend(plan: NodePlan, layers: Sequence[_Layer]) -> Iterator[Entry]:
-    """What has CPUs: containers, then pools, what is in no pool, and partitions, without those of
-    containers.
-    """
+    """Containers, then pools, what is in no pool, and partitions, without those of containers."""
     owned = union(cpus for _, cpus, section in layers if section == OWNERS)
-    for section in OWNERS, POOLS, PARTITIONS:
-        after = section != OWNERS and bool(owned)
-        for mark, cpus, of in layers:
-            if of == section and cpus:
-                yield Entry(
-                    mark,
-                    cpus if section == OWNERS else cpus - owned,
-                    section + " without them" * after,
-                )
-        if section == POOLS:
-            rest = plan.topology.online - union(pool.cpus for pool in plan.pools)
-            for mark, cpus in (OFFLINE, plan.topology.offline), (NO_POOL, rest):
-                if cpus:
-                    yield Entry(mark, cpus, section + " without them" * after)
+    without = " without them" if owned else ""
+    unpooled = plan.topology.online - union(pool.cpus for pool in plan.pools)
+    for mark, cpus in _of_section(layers, OWNERS):
+        yield Entry(mark, cpus, OWNERS)
+    for mark, cpus in _of_section(layers, POOLS):
+        yield Entry(mark, cpus - owned, POOLS + without)
+    if plan.topology.offline:
+        yield Entry(OFFLINE, plan.topology.offline, POOLS + without)
+    if unpooled:
+        yield Entry(NO_POOL, unpooled, POOLS + without)
+    for mark, cpus in _of_section(layers, PARTITIONS):
+        yield Entry(mark, cpus - owned, PARTITIONS + without)
 
 
-def _headline(plan: NodePlan, drawing: Drawing) -> tuple[str, str]:
-    """Where the nodes of a class belong, and their size, in a line each."""
+def _of_section(layers: Sequence[_Layer], name: str) -> list[tuple[Mark, CpuSet]]:
+    return [(mark, cpus) for mark, cpus, section in layers if section == name and cpus]
+
+
+def _lines(plan: NodePlan, drawing: Drawing) -> tuple[str, str]:
+    """Where the nodes of a class belong, and their size."""
     of = plan.node_class
     return (
         f"cluster {of.cluster}, hardware {of.hardware}, intent {of.intent}, class {of.name}",
@@ -123,7 +116,8 @@ def _headline(plan: NodePlan, drawing: Drawing) -> tuple[str, str]:
 
 def _workloads(plan: NodePlan) -> Iterator[str]:
     """The pods that there must be room for, which have no CPUs before they come."""
-    for each in plan.spec.workloads:
-        pods = "a pod" if each.pods == 1 else f"{each.pods} pods"
-        cpus = "1 CPU" if each.cpus == 1 else f"{each.cpus} CPUs"
-        yield f"room for workload {each.name}: {pods} with {cpus}{' each' * (each.pods > 1)}, from {each.pool}"
+    for workload in plan.spec.workloads:
+        several = workload.pods > 1
+        pods = f"{workload.pods} pods" if several else "a pod"
+        cpus = counted(workload.cpus, "CPU") + " each" * several
+        yield f"room for workload {workload.name}: {pods} with {cpus}, from {workload.pool}"

@@ -1,11 +1,9 @@
-"""The colours and patterns of pictures, on light screens and on dark ones."""
+"""The colours and patterns of pictures, on light and on dark screens."""
 
-import re
 from collections.abc import Iterable
 
-#: Fill and border of the pools: tints of Okabe and Ito's palette, which every kind of colour
-#: blindness tells apart. https://jfly.uni-koeln.de/color/ The text on them is dark, contrast above
-#: 7:1.
+#: Fill and border of the pools: tints of Okabe and Ito's palette, which differ to every kind of
+#: colour blindness (https://jfly.uni-koeln.de/color/). The dark text on them has a contrast of 7:1.
 FILLS = {
     "reserved": ("#f6b96b", "#b36b00"),
     "shared": ("#f5e663", "#a89400"),
@@ -41,20 +39,13 @@ PATTERNS = (
     "M0 4H8",
     "M4 0V8",
 )
-#: Containers with CPUs of their own are dark where all else is light, on dark screens the other way
-#: round.
+#: Containers with exclusive CPUs are dark, all else is light; on dark screens the reverse.
 OWNERS = ("#8c2d04", "#5b2a86", "#00553d", "#7a1253", "#1b3f8b", "#4a4a3a")
 OWNER_EDGE, OWNER_INK = "#000001", "#fefefe"
 #: QoS sets: bars below the CPUs.
 SETS = {"bestEffort": "#3c4a5a", "other": "#9aa5b1"}
-INK, SOFT, LINE, GROUND, PANEL, INNER = (
-    "#1b2430",
-    "#5a6675",
-    "#c5ccd6",
-    "#ffffff",
-    "#f5f7fa",
-    "#ffffff",
-)
+INK, SOFT, LINE = "#1b2430", "#5a6675", "#c5ccd6"
+GROUND, PANEL, INNER = "#ffffff", "#f5f7fa", "#ffffff"
 #: What each colour becomes on a dark screen; borders of cores are strong enough for both.
 DARK = {
     INK: "#e6ebf1",
@@ -95,7 +86,8 @@ def style() -> str:
 
 def fill_of(style: str) -> tuple[str, str]:
     """Fill and border of a mark's style."""
-    kind, number = style.rstrip("0123456789"), int(re.sub("[^0-9]", "", style) or 0)
+    kind = style.rstrip("0123456789")
+    number = int(style.removeprefix(kind) or 0)
     if kind == "partition":
         return PARTITIONS[number % len(PARTITIONS)]
     if kind == "owner":
@@ -115,13 +107,11 @@ def pattern_of(style: str) -> str:
 
 def pattern_definitions(styles: Iterable[str]) -> str:
     """The patterns of partitions that are in use."""
-    made = []
+    definitions = ""
     for style in sorted(set(filter(pattern_of, styles))):
-        path, (_, edge) = (
-            PATTERNS[int(style.removeprefix("partition")) % len(PATTERNS)],
-            fill_of(style),
-        )
+        path = PATTERNS[int(style.removeprefix("partition")) % len(PATTERNS)]
+        _, edge = fill_of(style)
         tile = f'id="{style}" width="8" height="8" patternUnits="userSpaceOnUse"'
         stroke = f'stroke="{edge}" stroke-opacity="0.4" stroke-width="1.4" stroke-linecap="square"'
-        made.append(f'<pattern {tile}><path d="{path}" {stroke}/></pattern>\n')
-    return f"<defs>\n{''.join(made)}</defs>\n" if made else ""
+        definitions += f'<pattern {tile}><path d="{path}" {stroke}/></pattern>\n'
+    return f"<defs>\n{definitions}</defs>\n" if definitions else ""

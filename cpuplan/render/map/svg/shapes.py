@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import log
 from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 #: Pixels between boxes.
 BOX_GAP = 14
@@ -21,9 +22,7 @@ class Picture(NamedTuple):
 
 
 def row_columns(pictures: Sequence[Picture]) -> int:
-    """One row if it is not wider than WIDEST, else as few as hold them, filled evenly, and no
-    narrow column of them.
-    """
+    """One row if it is not too wide, otherwise few rows, filled evenly, and no narrow column."""
     if sum(picture.width + BOX_GAP for picture in pictures) - BOX_GAP <= WIDEST:
         return len(pictures)
     width = max(picture.width for picture in pictures) + BOX_GAP
@@ -45,9 +44,10 @@ def _columns(count: int, width: int, height: int) -> int:
 
 def grid(pictures: Sequence[Picture], columns: int, gap: int) -> Picture:
     """Pictures in rows; columns as wide as their widest."""
-    rows = [pictures[at : at + columns] for at in range(0, len(pictures), max(columns, 1))]
+    starts = range(0, len(pictures), max(columns, 1))
+    rows = [pictures[start : start + columns] for start in starts]
     widths = [
-        max(row[column].width for row in rows if column < len(row))
+        max(picture.width for picture in pictures[column::columns])
         for column in range(min(columns, len(pictures)))
     ]
     body, top = "", 0
@@ -87,7 +87,7 @@ def rectangle(
     x: int, y: int, width: int, height: int, fill: str, edge: str, radius: int = 0
 ) -> str:
     """A rectangle whose border, a pixel wide, lies inside of it."""
-    corner = f' rx="{radius}"' * bool(radius)
+    corner = f' rx="{radius}"' if radius else ""
     size = f'x="{x + 0.5}" y="{y + 0.5}" width="{width - 1}" height="{height - 1}"'
     return f'<rect {size}{corner} fill="{fill}" stroke="{edge}"/>\n'
 
@@ -95,15 +95,15 @@ def rectangle(
 def text(
     x: int, y: int, text: str, size: int, fill: str = "", *, bold: bool = False, anchor: str = ""
 ) -> str:
-    marks = (
-        f' fill="{fill}"' * bool(fill)
-        + ' font-weight="bold"' * bold
-        + f' text-anchor="{anchor}"' * bool(anchor)
-    )
+    """A line of text; `anchor` says which part of it is at `x`."""
+    marks = f' fill="{fill}"' if fill else ""
+    marks += ' font-weight="bold"' if bold else ""
+    marks += f' text-anchor="{anchor}"' if anchor else ""
     return f'<text x="{x}" y="{y}" font-size="{size}"{marks}>{escaped(text)}</text>\n'
 
 
 def at(x: int, y: int, body: str) -> str:
+    """`body` moved to a place."""
     return f'<g transform="translate({x} {y})">\n{body}</g>\n' if x or y else body
 
 
@@ -113,6 +113,5 @@ def text_width(text: str, size: int) -> int:
 
 
 def escaped(text: str) -> str:
-    return (
-        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    )
+    """`text` as the content or an attribute of an element."""
+    return escape(text, {'"': "&quot;"})
