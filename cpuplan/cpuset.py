@@ -90,7 +90,7 @@ class CpuSet:
                 continue
             match = _KERNEL_ITEM.fullmatch(item)
             if not match:
-                raise CpuSetError(item, "is no CPU number or range")
+                raise CpuSetError(item, "is not a CPU number or range")
             first = int(match[1])
             last = int(match[2]) if match[2] else first
             chunk = _range_bits(item, first, last)
@@ -107,11 +107,11 @@ class CpuSet:
         """Read a kernel mask: hexadecimal words of 32 bits, highest first, `00000000,000000ff`."""
         digits = text.strip().replace("\0", "")
         if not re.fullmatch(r"[0-9a-fA-F]+(,[0-9a-fA-F]{8})*", digits):
-            raise CpuSetError(digits, "is no mask of hexadecimal words")
+            raise CpuSetError(digits, "is not a mask of hexadecimal words")
         bits = int(digits.replace(",", ""), 16)
         if bits.bit_length() > MAX_CPU + 1:
             raise CpuSetError(
-                digits, f"goes beyond CPU {MAX_CPU}, the highest number that systemd takes"
+                digits, f"goes beyond CPU {MAX_CPU}, the highest number that systemd accepts"
             )
         return cls.from_bits(bits)
 
@@ -221,7 +221,9 @@ def _range_bits(item: str, first: int, last: int) -> int:
     if last < first:
         raise CpuSetError(item, "runs backwards")
     if last > MAX_CPU:
-        raise CpuSetError(item, f"goes beyond CPU {MAX_CPU}, the highest number that systemd takes")
+        raise CpuSetError(
+            item, f"goes beyond CPU {MAX_CPU}, the highest number that systemd accepts"
+        )
     return (1 << last + 1) - (1 << first)
 
 
@@ -239,14 +241,14 @@ def cpus_text(cpus: CpuSet) -> str:
 
 def _syntax_problem(item: str) -> str:
     if not item:
-        return "is empty: there is a comma too many"
+        return "is empty: there is one comma too many"
     if item != item.strip() or " " in item:
-        return "has a blank, which the kubelet refuses"
+        return "has a space, which the kubelet refuses"
     if ":" in item:
-        return "is a stride, which only the kernel reads: write the CPUs out"
+        return "is a stride, which only the kernel reads: list the CPUs"
     if item.startswith("^"):
-        return "excludes CPUs, which only taskset reads: write the CPUs that are meant"
-    return "is no CPU number or range"
+        return "excludes CPUs, which only taskset reads: list the CPUs to use"
+    return "is not a CPU number or range"
 
 
 def _strided(ranges: list[tuple[int, int]]) -> Iterator[str]:

@@ -208,7 +208,7 @@ def _key(key: str, indent: str | None = None) -> str:
     form.
     """
     if not isinstance(key, str):
-        raise TypeError(f"the key {key!r} is no text")
+        raise TypeError(f"the key {key!r} is not text")
     text = _quote(key, indent is None)
     if len(text) <= _MAX_KEY:
         return text

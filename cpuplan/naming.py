@@ -50,12 +50,12 @@ _NAMED_AS_DEVICE = re.compile(_DEVICE.replace("$", r"\Z"))
 def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:
     """Why `name` is none, as a sentence after it; empty where it is one."""
     if len(name) > longest:
-        return f"has {len(name)} characters, and {longest} are the most that what is called after it leaves"
+        return f"has {len(name)} characters; the limit is {longest}, because longer names are derived from it"
     if other := re.search("[^-a-z0-9.]" if dots else "[^-a-z0-9]", name):
         allowed = (
             "lower-case letter, digit, dash or dot" if dots else "lower-case letter, digit or dash"
         )
-        return f"has {other[0]!r}, which is no {allowed}"
+        return f"has {other[0]!r}, which is not a {allowed}"
     labels = name.split(".")
     if "" in labels:
         return "is empty" if not name else "has a dot without letters or digits on both sides"
@@ -68,7 +68,7 @@ def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> 
             else f"has the part {wrong!r}, with a dash at an end"
         )
     if _NAMED_AS_DEVICE.match(name):
-        return f"begins with {labels[0]!r}, which Windows keeps for a device: no file could be called so there"
+        return f"begins with {labels[0]!r}, which Windows reserves for a device: no file can have this name there"
     return ""
 
 

@@ -14,11 +14,13 @@ def to_bytes(text: str) -> int:
     """The number of bytes that `text` stands for, fractions of one rounded up as Kubernetes does
     (Quantity.Value).
 
-    ValueError when it is no quantity.
+    ValueError when it is not a valid quantity.
     """
     match = _QUANTITY.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r} is no quantity such as 500Mi, 16Gi or a number of bytes")
+        raise ValueError(
+            f"{text!r} is not a valid quantity, such as 500Mi, 16Gi or a number of bytes"
+        )
     unit = match[2] or ""
     whole, _, decimals = text[: len(text) - len(unit)].partition(".")
     number, power = int(whole + decimals), -len(decimals)

@@ -13,7 +13,7 @@ from cpuplan.source import Position
 #: of our own for YAML.
 _STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
 #: The kubelet and CRI-O do not start with a drop-in that they find and cannot open.
-_LINK_TO_NOTHING = "it is a link to nothing"
+_LINK_TO_NOTHING = "it is a broken link"
 _MAX_SHOWN = 300  # characters of a value
 #: What a parser quotes of a file may be a token or a password.
 _QUOTED = re.compile(r"""(["'`])(?:(?!\1).)*\1""", re.DOTALL)

@@ -82,7 +82,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             yield diagnose("CP547", position, field=name)
         else:
             for path in kubelet_fields.unknown({name: value}, kubelet_fields.KIND, ""):
-                yield diagnose("CP545", at(f"configuration.{name}"), field=path, hint="take it out")
+                yield diagnose("CP545", at(f"configuration.{name}"), field=path, hint="remove it")
 
 
 def _given(plan: NodePlan, field: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ DEFAULTS: tuple[Default, ...] = (
         "static-policy",
         "kubelet cpuManagerPolicy = static",
         Where.EVERYWHERE,
-        "pods get isolated CPUs for themselves by no other policy",
+        "no other policy gives pods exclusive CPUs",
         "kubelet: {cpuManagerPolicy: none}",
     ),
     row(
@@ -151,7 +151,7 @@ DEFAULTS: tuple[Default, ...] = (
         "iommu",
         "kernel intel_iommu = on; kernel iommu = pt",
         Where.WITH_OPERATOR,
-        "drivers of DPDK can have devices (VFIO)",
+        "DPDK drivers can use devices (VFIO)",
     ),
     for_latency(
         "frequency-driver",
@@ -200,14 +200,14 @@ DEFAULTS: tuple[Default, ...] = (
         "expected-policy",
         "nrt attributes.topologyManager*; nrt topologyPolicies",
         Where.EVERYWHERE,
-        "what exporters tell of a kubelet that is told nothing else",
+        "what exporters report for a kubelet with default settings",
         "kubelet: {topologyManagerPolicy: none, topologyManagerScope: pod}",
     ),
     row(
         "expected-memory",
         "nrt zones.*.resources.memory",
         Where.EVERYWHERE,
-        "what exporters tell: memory less huge pages and reservedMemory",
+        "what exporters report: memory minus huge pages and reservedMemory",
         "kubelet.reservedMemory, hugePages",
     ),
 )

@@ -16,7 +16,7 @@ DEFAULTS: tuple[Default, ...] = (
     operators(
         "cpu-frequencies",
         "tuned cpu.governor; tuned cpu.energy_perf_bias; tuned cpu.min_perf_pct",
-        "frequencies do not sink",
+        "frequencies do not drop",
     ),
     operators(
         "firmware-updates",
@@ -36,7 +36,7 @@ DEFAULTS: tuple[Default, ...] = (
     operators(
         "dirty-pages",
         "tuned sysctl.vm.dirty_ratio",
-        "writers wait before much is dirty, as in latency-performance",
+        "writers wait before many pages are dirty, as in latency-performance",
     ),
     operators(
         "dirty-pages",
@@ -116,7 +116,7 @@ DEFAULTS: tuple[Default, ...] = (
     operators(
         "time-stamps",
         "tuned rtentsk.enabled",
-        "a socket with time stamps is open already, so that nobody's first one switches static keys",
+        "a socket with time stamps is always open, so that opening one does not switch static keys",
     ),
     operators(
         "tuned",
@@ -169,7 +169,7 @@ DEFAULTS: tuple[Default, ...] = (
     operators(
         "stalld-backend",
         f"{_UNITS}stalld.service.d/stalld-backend.conf",
-        "stalld must be told of its backend",
+        "stalld must know its backend",
     ),
     operators(
         "tuned-first",

@@ -81,9 +81,9 @@ def kind_of(mode: int) -> str:
 def unreadable(error: OSError | ValueError) -> Unreadable:
     """The system's refusal. A ValueError is a NUL in a name."""
     if not isinstance(error, OSError):
-        return Unreadable("its name is none that a file can have")
+        return Unreadable("its name is not a valid file name")
     if error.errno == errno.ELOOP:
-        return Unreadable("its links lead in a circle", error.errno)
+        return Unreadable("its links are circular", error.errno)
     return Unreadable(error.strerror or str(error), error.errno)
 
 
@@ -91,7 +91,7 @@ def refusal_of(path: str, error: OSError | ValueError) -> Unreadable:
     """The refusal of an existing path, which may be a link."""
     refusal = unreadable(error)
     if refusal.errno == errno.ENOENT and os.path.islink(path):
-        return Unreadable("it is a link to nothing", refusal.errno)
+        return Unreadable("it is a broken link", refusal.errno)
     return refusal
 
 
@@ -145,4 +145,4 @@ def _more_than(limit: int) -> str:
 
 def leads_out(within: Name) -> str:
     """The phrase for a link out of the folder `within`."""
-    return f"a link leads from it out of {os.fspath(within)}"
+    return f"a link from it leads out of {os.fspath(within)}"

@@ -133,7 +133,7 @@ def _unlabelled(
     pool = target.pool or ""
     place = intent.at("targets", index, "mixedHardware")
     if len(pool) > naming.LONGEST_LABEL:
-        problem = f"{pool} would be a pool's name of {len(pool)} characters, and labels have {naming.LONGEST_LABEL} at most"
+        problem = f"{pool} would have a name of {len(pool)} characters; the limit of labels is {naming.LONGEST_LABEL}"
         yield diagnose("CP288", place, problem=problem)
         return
     label = targets.role(pool)

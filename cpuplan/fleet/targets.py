@@ -97,7 +97,7 @@ def _outside(claims: Sequence[Claim], index: int, cluster: str) -> Diagnostic:
         wanted=labels,
         pool=target.pool,
         cluster=cluster,
-        hint=f"did you mean {near!r}? Else " if near else "",
+        hint=f"did you mean {near!r}? Otherwise " if near else "",
         node=names[0],
     )
 
@@ -129,7 +129,7 @@ def _unsplittable(target: Target) -> str:
     if target.is_hosted:
         return "the nodes of a hosted cluster's NodePool stay in it"
     if target.pool in ("master", "arbiter"):
-        return f"nodes of the pool {target.pool} can be in no other one"
+        return f"nodes of the pool {target.pool} cannot be in another pool"
     labels = ("node_selector", "machine_config_label", "machine_config_pool_selector")
     if given := [_camel(label) for label in labels if getattr(target, label)]:
         return f"{given[0]} would be the same for each of its parts"

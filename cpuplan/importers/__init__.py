@@ -74,10 +74,7 @@ def _finished(node: Node, cluster: str | None) -> Node:
 def _without_machine(objects: Iterable[NodeObject]) -> Iterator[str]:
     for known in objects:
         if not known.zones:
-            yield (
-                f"node {known.name} has a Node object and nothing that tells its CPUs: "
-                "it is left out"
-            )
+            yield (f"node {known.name} has a Node object but no source of its CPUs: it is left out")
 
 
 def _without_cpus(objects: Iterable[NodeObject]) -> Iterator[Diagnostic]:

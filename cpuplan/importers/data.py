@@ -80,7 +80,7 @@ def parse(text: str) -> list[Any]:
         try:
             return _parse_yaml(text)  # YAML's flow style, or JSON with comments
         except DataError:
-            raise DataError(f"it is no JSON: {str(error)[:80]}") from None
+            raise DataError(f"it is not valid JSON: {str(error)[:80]}") from None
 
 
 def _parse_json(text: str) -> Iterator[Any]:
@@ -122,7 +122,7 @@ def _parse_yaml(text: str) -> list[Any]:
         return texts.parse(text, Limits(MAX_VALUES, MAX_DEPTH))
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise DataError(f"it is no YAML: {problem}") from None
+        raise DataError(f"it is not valid YAML: {problem}") from None
     except ValueError as error:
         raise DataError(str(error)) from None
 

@@ -51,8 +51,8 @@ def read(path: Path) -> Imported:
 
 def _remarks(path: Path, name: str, topology: dict[str, Any]) -> list[str]:
     remarks = [
-        f"{path}: the node is called {name}, after the file",
-        f"{path}: numa-topology does not tell offline CPUs, dies, clusters and kinds of cores",
+        f"{path}: the node is named {name}, after the file",
+        f"{path}: numa-topology does not contain offline CPUs, dies, clusters and kinds of cores",
         (
             f"{path}: cores of one core id in a NUMA node are one to numa-topology, "
             "also those of unlike dies"
@@ -61,7 +61,7 @@ def _remarks(path: Path, name: str, topology: dict[str, Any]) -> list[str]:
     nics = sorted(str(nic.get("name")) for nic in items(topology.get("nics")))
     if nics:
         remarks.append(
-            f"{path}: the PCI addresses of {', '.join(nics)} are not told: they are left out"
+            f"{path}: the PCI addresses of {', '.join(nics)} are missing: they are left out"
         )
     return remarks
 
@@ -75,9 +75,7 @@ def _cores(topology: dict[str, Any], complaints: Complaints) -> _Cores:
         core_id = number(row.get("cpu"), 0, _MAX_CORE)
         cpus = cpus_of(row.get("thread_siblings"))
         if node is None or core_id is None or cpus is None or cpus & seen:
-            problem = (
-                "a core has the numbers cpu and numa_node, and a list of CPUs which no other has"
-            )
+            problem = "a core needs the numbers cpu and numa_node, and a list of CPUs that no other core has"
             complaints.add("numa_topology.cpus", row.get("cpu"), problem)
             continue
         seen |= cpus

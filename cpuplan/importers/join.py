@@ -205,4 +205,4 @@ def remarks(nodes: Iterable[Node]) -> Iterator[str]:
             alike.setdefault(points, []).append(node.name)
     for points, names in alike.items():
         shown = ", ".join(naming.fold_names(names))
-        yield f"{shown}: not told, and left open: {', '.join(points)}"
+        yield f"{shown}: missing, and left open: {', '.join(points)}"

@@ -71,9 +71,9 @@ def read(path: Path) -> Imported:
         return Imported((), (), tuple(complaints))
     name = node_name(path)
     remarks = (
-        f"{path} has no host name: the node is called {name}, after the file",
-        f"{path}: the kubelet's view does not tell offline CPUs, dies, clusters and kinds of cores",
-        f"{path}: cores of one core id in a NUMA node and socket are one to the kubelet",
+        f"{path} has no host name: the node is named {name}, after the file",
+        f"{path}: the kubelet's view does not contain offline CPUs, dies, clusters and kinds of cores",
+        f"{path}: the kubelet treats cores of one core id in a NUMA node and socket as one",
     )
     return Imported((Node(name, machine, {}, partial=True),), remarks, tuple(complaints))
 
@@ -119,7 +119,7 @@ def _topology(
     for node in items(info.get("topology")):
         label = number(node.get("node_id"), -1, _MAX_ID)
         if label is None or label in rows:
-            problem = "a node has a node_id, which no other has"
+            problem = "a node needs a node_id that no other node has"
             complaints.add("topology", node.get("node_id"), problem)
             continue
         of_node = list(_cores(label, items(node.get("cores")), seen, complaints))
@@ -137,7 +137,7 @@ def _cores(
         threads = row.get("thread_ids")
         cpus = cpus_of(threads)
         if cpus is None or cpus & seen:
-            problem = "a core has a list of CPUs, which no other has"
+            problem = "a core needs a list of CPUs that no other core has"
             complaints.add(f"topology, node {node}", threads, problem)
             continue
         seen |= cpus

@@ -180,7 +180,7 @@ def expand_names(pattern: str) -> list[str]:
         if last < first:
             raise ValueError(f"the range {match[0]} runs backwards")
         if len(names) * (last - first + 1) > 100_000:
-            raise ValueError("it stands for more than 100,000 names")
+            raise ValueError("it expands to more than 100,000 names")
         numbers = [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
         names = [
             name + pattern[at : match.start()] + number for name in names for number in numbers

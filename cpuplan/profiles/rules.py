@@ -116,7 +116,7 @@ def _check_selectors(profile: Profile, others: Iterable[Profile]) -> Iterator[Di
                 profile.at("nodeSelector", key),
                 field="spec.nodeSelector",
                 value=f"{key}={value}",
-                problem="is no label that a node can have",
+                problem="is not a valid node label",
                 remedy="write letters, digits, dashes, dots and underscores, up to 63",
             )
     if (label is None or pool is None) and not any(key.count("/") == 1 for key in nodes):
@@ -142,7 +142,7 @@ def _check_nodes(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diag
             profile.at("nodeSelector"),
             field="spec.nodeSelector",
             value=selected[0].name,
-            problem="tells no architecture",
+            problem="has no architecture",
             remedy="write status.nodeInfo.architecture of the Node, or leave the Node out",
         )
     for node in selected[1:]:
@@ -176,14 +176,14 @@ def _check_pages(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diag
         )
     real_time = spec.real_time_kernel is not None and spec.real_time_kernel.enabled
     if by_page and page == "64k" and real_time:
-        problem = "is no real-time kernel's"
+        problem = "a real-time kernel does not support"
         yield diagnose(
             "CP270",
             at,
             field="spec.kernelPageSize",
             value=page,
             problem=problem,
-            remedy="give up one of the two",
+            remedy="remove one of the two",
         )
     if spec.hugepages:
         usual = "4k" if architecture == "amd64" else page
@@ -243,7 +243,7 @@ def _check_topology_policy(profile: Profile) -> Iterator[Diagnostic]:
             profile.at("numa", "topologyPolicy"),
             field="spec.numa.topologyPolicy",
             value=policy or "empty",
-            problem="is no policy of the topology manager",
+            problem="is not a policy of the topology manager",
             remedy=f"write one of {', '.join(_POLICIES)}",
         )
 
@@ -267,7 +267,7 @@ def _device_problems(device: Device) -> Iterator[str]:
         if value is not None and not _PCI_ID.fullmatch(value):
             yield f"has {name} {value or 'of no characters'}, which is not 0x and one to four hexadecimal digits"
     if device.device_id is not None and device.vendor_id is None:
-        yield "has a deviceID and no vendorID, and each vendor numbers its devices anew"
+        yield "has a deviceID but no vendorID, and each vendor has its own device numbers"
 
 
 def _check_hints(profile: Profile) -> Iterator[Diagnostic]:
@@ -276,11 +276,15 @@ def _check_hints(profile: Profile) -> Iterator[Diagnostic]:
         return
     real_time = spec.real_time_kernel is not None and spec.real_time_kernel.enabled
     rows = (
-        (hints.real_time is False and real_time, "realTime", "does not go with a real-time kernel"),
+        (
+            hints.real_time is False and real_time,
+            "realTime",
+            "cannot be used with a real-time kernel",
+        ),
         (
             hints.high_power_consumption and hints.per_pod_power_management,
             "highPowerConsumption",
-            "does not go with perPodPowerManagement",
+            "cannot be used with perPodPowerManagement",
         ),
         (hints.mixed_cpus and not spec.cpu.shared, "mixedCpus", "needs CPUs in spec.cpu.shared"),
     )
@@ -288,9 +292,9 @@ def _check_hints(profile: Profile) -> Iterator[Diagnostic]:
         if wrong:
             value = "false" if name == "realTime" else "true"
             remedy = (
-                "give up one of the two"
+                "remove one of the two"
                 if name != "mixedCpus"
-                else "list shared CPUs, or take the hint out"
+                else "list shared CPUs, or remove the hint"
             )
             place = profile.at("workloadHints", name)
             yield diagnose(
@@ -317,7 +321,7 @@ def _check_frequencies(profile: Profile) -> Iterator[Diagnostic]:
             profile.at("hardwareTuning"),
             field="spec.hardwareTuning",
             value="incomplete",
-            problem="the operator does not survive",
+            problem="crashes the operator",
             remedy="write isolatedCpuFreq and reservedCpuFreq both, in kHz",
         )
         return
@@ -328,7 +332,7 @@ def _check_frequencies(profile: Profile) -> Iterator[Diagnostic]:
                 profile.at("hardwareTuning", name),
                 field=f"spec.hardwareTuning.{name}",
                 value=0,
-                problem="is no frequency",
+                problem="is not a valid frequency",
                 remedy="write a frequency in kHz",
             )
 

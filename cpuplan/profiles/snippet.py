@@ -50,11 +50,11 @@ class Snippet(NamedTuple):
         try:
             data = _parsed(text) if isinstance(text, str) else []
         except (ValueError, RecursionError) as error:
-            return {}, [self._refused(f"it is no JSON ({error})", "write a JSON object")]
+            return {}, [self._refused(f"it is not valid JSON ({error})", "write a JSON object")]
         if data is None:
             return {}, []
         if not isinstance(data, dict):
-            return {}, [self._refused("it is no JSON object", "write a JSON object")]
+            return {}, [self._refused("it is not a JSON object", "write a JSON object")]
         known = fields_of(Kubelet).keys() - {"configuration", "dynamicResourceAllocation"}
         found: dict[str, Any] = {}
         problems: list[Diagnostic] = []
@@ -105,7 +105,7 @@ def _parsed(text: str) -> Any:
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _finite(text: str) -> float:
@@ -137,7 +137,7 @@ def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
         items = value if isinstance(value, list) else [None]
         if not all(map(_is_reservation, items)):
             yield (
-                "reservedMemory has something else than amounts of memory by NUMA node",
+                "reservedMemory has entries other than amounts of memory by NUMA node",
                 'write entries such as {"numaNode": 0, "limits": {"memory": "1100Mi"}}; nothing else can be reserved',
             )
 

@@ -175,9 +175,7 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
     if data.get("apiVersion") != API_VERSION:
         version = written(data.get("apiVersion"))
         own = str(data.get("apiVersion")).startswith(f"{apiversion.GROUP}/")
-        expected = (
-            f"{API_VERSION}; fields that have other names now are told then" if own else API_VERSION
-        )
+        expected = f"{API_VERSION}; renamed fields are reported then" if own else API_VERSION
         yield diagnose("CP204", source.value_at(("apiVersion",)), found=version, expected=expected)
     if not isinstance(kind, str) or kind not in KINDS:
         yield diagnose(
@@ -200,7 +198,7 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
 
 def name_problems(source: Source, name: object) -> Iterator[Diagnostic]:
     """What is wrong with `metadata.name`."""
-    problem = naming.problem_of(name) if isinstance(name, str) else "is no text: quote it"
+    problem = naming.problem_of(name) if isinstance(name, str) else "is not text: quote it"
     if problem:
         instead = naming.instead_of(name)
         yield diagnose(

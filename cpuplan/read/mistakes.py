@@ -102,8 +102,8 @@ def _layout_mistake(kind: str, source: Source, field: Field, context: dict[str, 
         case "pool_range":
             size = context["size"]
             problem, hint = (
-                f"min and max have no meaning beside {size}",
-                f"take out {size}, or these two",
+                f"min and max have no effect with {size}",
+                f"remove {size}, or min and max",
             )
             return diagnose("CP218", source.key_at(field), pool=pool, problem=problem, hint=hint)
         case "pool_bounds":

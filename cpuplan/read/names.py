@@ -18,11 +18,11 @@ FOLLOWS_FROM = {
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a remedy: the nearest known name, or all of them."""
     if follows := FOLLOWS_FROM.get(word.lower()):
-        return f"take it out: it follows from {follows}"
+        return f"remove it: it follows from {follows}"
     names = sorted(known)
     if near := nearest(word, names):
         return f"did you mean {near!r}?"
-    return "known here: " + ", ".join(names) if names else "take it out"
+    return "known: " + ", ".join(names) if names else "remove it"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

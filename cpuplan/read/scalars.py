@@ -142,7 +142,7 @@ def clip(text: str) -> str:
 
 def _ambiguous(text: str, first: str, second: str, plain: str) -> Refusal:
     shown = clip(text)
-    otherwise = f", else write {plain}" if plain else ""
+    otherwise = f"; otherwise write {plain}" if plain else ""
     values = {
         "text": shown,
         "first": first,

@@ -42,7 +42,7 @@ class DocumentBuilder(Builder):
         if isinstance(root, dict):
             return Source(self.path, root, marks, place[:2])
         if root is not None:
-            what = f"the document is {_kind(root)}, where a mapping is wanted"
+            what = f"the document is {_kind(root)}; it must be a mapping"
             self._report("CP107", place, what=what)
         return None
 
@@ -104,11 +104,11 @@ class DocumentBuilder(Builder):
             self._report("CP102", self.place(event), labels=[first], key=clip(key))
         elif kind is ScalarEvent:
             shown = clip(event.value) or "of no characters"
-            what = f"the key {shown} is {_kind(key)}, where text is wanted"
+            what = f"the key {shown} is {_kind(key)}; it must be text"
             self._report("CP107", self.place(event), what=what)
         elif kind is not AliasEvent:
             name = "mapping" if kind is MappingStartEvent else "list"
-            self._report("CP107", self.place(event), what=f"a {name} stands where a key is wanted")
+            self._report("CP107", self.place(event), what=f"a {name} is used as a key")
 
     def refuse_excess(self, error: ExcessError) -> None:
         """Report that the file has more than it may."""

@@ -52,7 +52,7 @@ def wrong_choice(detail: ErrorDetails, source: Source, field: Field) -> Diagnost
     """The value, what there is to choose from, and the choice that was perhaps meant."""
     value, expected = detail["input"], detail["ctx"]["expected"].replace("True", "true")
     choices = _choices(detail["ctx"])
-    hint = did_you_mean(str(value), choices) if choices else f"write {expected}, or take it out"
+    hint = did_you_mean(str(value), choices) if choices else f"write {expected}, or remove it"
     if len(choices) > _MANY:
         expected = f"one of {len(choices)} names"
     shown = ".".join(map(str, field))
@@ -94,15 +94,15 @@ def _instead(detail: ErrorDetails) -> str | None:
         case "bool_type" | "int_type" if isinstance(value, str) and _is_scalar(
             detail["type"], value
         ):
-            return f"take the quotes away: {value}"
+            return f"remove the quotes: {value}"
         case "string_type" if is_plain:
-            return f'put it in quotes: "{_said(value)}"'
+            return f'quote it: "{_said(value)}"'
         case "string_type" if (
             isinstance(value, list | tuple) and len(value) == 1 and isinstance(value[0], str)
         ):
             return f"write it without brackets: {value[0]}"
         case "cpu_list_type" if isinstance(value, int) and not isinstance(value, bool):
-            return f'put it in quotes: "{value}"'
+            return f'quote it: "{value}"'
         case "cpu_list_type" | "model_type" | "model_attributes_type":
             may_be = detail["type"] == "cpu_list_type" or context.get("class_name") in (
                 "Pool",

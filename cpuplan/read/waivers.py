@@ -74,11 +74,11 @@ def _unwaivable(code: str) -> tuple[str, str] | None:
     if entry is None:
         return "there is no such code", did_you_mean(code, CODES)
     if code in _OWN:
-        return "it tells of waivers", "mend or take out the waiver that it tells of"
+        return "it reports on waivers", "correct or remove the waiver that it reports"
     if entry.severity != "warning":
         return (
             f"it is {'an error' if entry.severity == 'error' else 'a note'}",
-            "take the waiver out",
+            "remove the waiver",
         )
     return None
 
@@ -96,11 +96,9 @@ def _fits(rule: WaiverSpec, each: Diagnostic) -> bool:
 def _absent(rule: WaiverSpec, documents: Documents) -> str:
     """What is perhaps wrong with the place of a waiver that matches nothing."""
     if not rule.at:
-        return "take it out, or correct its files"
+        return "remove it, or correct its files"
     kind, _, name = rule.at.partition(":")[0].partition("/")
     if (kind, name) not in documents.by_name:
         names = [f"{kind}/{name}" for kind, name in documents.by_name if kind != "Waivers"]
         return f"there is no {kind}/{name}: {did_you_mean(f'{kind}/{name}', names)}"
-    return (
-        "take it out, or correct its place: `cpuplan validate -v` names the field of each finding"
-    )
+    return "remove it, or correct its place: `cpuplan validate -v` names the field of each finding"

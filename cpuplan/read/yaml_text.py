@@ -47,11 +47,11 @@ def oddities(text: str) -> Iterator[Problem]:
                 "CP101", place, {"problem": f"{shown} is half of a character"}, ends_reading=True
             )
         if code == 0xFEFF:
-            problem = f"{shown}, a byte order mark, belongs to the start of a file only"
+            problem = f"{shown}, a byte order mark, is allowed only at the start of a file"
             yield Problem("CP101", place, {"problem": problem})
             continue
         if code > 0x7F:
-            meant = {"quoted": f'"\\u{code:04x}"', "otherwise": ", else end the line as usual"}
+            meant = {"quoted": f'"\\u{code:04x}"', "otherwise": "; otherwise end the line as usual"}
             yield Problem(
                 "CP103",
                 place,
@@ -120,9 +120,9 @@ def syntax_problem(text: str, error: yaml.YAMLError) -> Problem:
         problem += f"; a text with {character} in it, such as a range of names, needs quotes here"
     if "cannot start any token" in problem:
         problem = (
-            "a tab cannot indent"
+            "a tab is not allowed as indentation"
             if character == "\t"
-            else f"no value starts with {character!r} unquoted"
+            else f"an unquoted value cannot start with {character!r}"
         )
     index = min(mark.index, len(text.rstrip()))
     return Problem("CP101", _place(text, index), {"problem": problem}, labels)

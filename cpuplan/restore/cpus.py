@@ -59,7 +59,7 @@ def _without_inventory(machine: Machine, planned: Planned) -> tuple[Machine, lis
         if off:
             return _put_back(machine, off, whole)
     if own:
-        return machine, [_left_off(own, _UNIT, "which cores they belong to is not told")]
+        return machine, [_left_off(own, _UNIT, "their cores are unknown")]
     return machine, _limited(machine)
 
 
@@ -90,9 +90,9 @@ def _put_back(machine: Machine, off: list[_Off], whole: Whole) -> tuple[Machine,
     try:
         restored = put_back(machine, cpus, whole)
     except UntoldError as error:
-        return machine, [_left_off(cpus & machine.offline, by, f"{error} are not told")]
+        return machine, [_left_off(cpus & machine.offline, by, f"{error} are unknown")]
     return restored, [
-        f"{cpus_text(cpus)} switched off by {by}: taken as online, as {whole.source} has them"
+        f"{cpus_text(cpus)} switched off by {by}: treated as online, as in {whole.source}"
     ]
 
 
@@ -108,7 +108,7 @@ def _limited(machine: Machine) -> list[str]:
         return []
     cpus = cpus_text(machine.offline)
     return [
-        f"booted with {words}: {cpus} written as offline; if an intent is to say that, import without it first"
+        f"booted with {words}: {cpus} written as offline; to state this in an intent, import without it first"
     ]
 
 

@@ -206,9 +206,7 @@ def _shape_problems(source: Source, at: Field, manifest: Any) -> Iterator[Diagno
     for key, value in annotations.items() if isinstance(annotations, dict) else ():
         if not isinstance(value, str):
             place = (*at, "metadata", "annotations", key)
-            yield _problem(
-                source, place, f"has the annotation {key} that is not text (quotes make it so)"
-            )
+            yield _problem(source, place, f"has the annotation {key} that is not text: quote it")
 
 
 def _env_problems(source: Source, at: Field, given: Any) -> Iterator[Diagnostic]:
@@ -220,7 +218,7 @@ def _env_problems(source: Source, at: Field, given: Any) -> Iterator[Diagnostic]
         if not isinstance(name, str):
             yield _problem(source, (*at, index), "has a variable without a name")
         elif not isinstance(variable.get("value") or "", str):
-            problem = f"has a variable {name} that is not text (quotes make it so)"
+            problem = f"has a variable {name} that is not text: quote it"
             yield _problem(source, (*at, index, "value"), problem)
 
 
@@ -242,10 +240,14 @@ def _quantity_problems(source: Source, at: Field, given: Any) -> Iterator[Diagno
         try:
             if isinstance(text, bool | dict | list) or parse(str(text)).nano < 0:
                 yield _problem(
-                    source, (*at, name), f"{at[-1]} {name} is {text!r}, which is no amount"
+                    source,
+                    (*at, name),
+                    f"{at[-1]} {name} is {text!r}, which is not a valid quantity",
                 )
         except KubeletError:
-            yield _problem(source, (*at, name), f"{at[-1]} {name} is {text!r}, which is no amount")
+            yield _problem(
+                source, (*at, name), f"{at[-1]} {name} is {text!r}, which is not a valid quantity"
+            )
 
 
 def _problem(source: Source, at: Field, problem: str) -> Diagnostic:

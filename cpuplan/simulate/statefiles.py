@@ -128,6 +128,6 @@ def _refusals(
         gone = policy.allocatable & ~policy_now.allocatable if policy_now else policy.allocatable
         yield (
             "cpu_manager_state",
-            f" while pods have any of CPUs {to_text(gone)} for themselves",
+            f" while pods have any of CPUs {to_text(gone)} exclusively",
             problem,
         )

@@ -12,10 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 Statement = TypeVar("Statement")
 
 #: Added to the message of a conflict that is not known to be the smallest.
-IN_ITSELF = (
-    " (a smallest set in itself: "
-    "whether fewer statements contradict each other was not looked at to the end)"
-)
+IN_ITSELF = " (irreducible; the search for a smaller conflict was not completed)"
 
 
 class Conflict(NamedTuple, Generic[Statement]):

@@ -54,7 +54,7 @@ def _problems(path: str, data: bytes) -> Iterator[tuple[str, str]]:
         yield "", f"cannot be read: {' '.join(str(error).split())}"
         return
     if reader is _object and _says(value) != _lines(data.decode()):
-        yield "", "is read as something else than it was made from"
+        yield "", "reads back differently from its source"
     yield from _invalid(name, value)
 
 

@@ -41,7 +41,7 @@ def canonical(text: str) -> str:
     result = _settled(text)
     after, problems = yaml.parse("", result)
     if problems or [each.data for each in before] != [each.data for each in after]:
-        raise NotFormattable("its values would not be the same")
+        raise NotFormattable("its values would change")
     return result
 
 
@@ -61,7 +61,7 @@ def _settled(text: str) -> str:
         if result == text:
             return result
         text = result
-    raise NotFormattable("its comments do not come to rest")
+    raise NotFormattable("formatting it again would move its comments")
 
 
 def _problem(error: Exception) -> str:

@@ -28,17 +28,17 @@ def test_parse(text: str, cpus: list[int]) -> None:
     ("text", "item", "problem"),
     [
         ("0,", "", "comma too many"),
-        ("0, 1", " 1", "blank"),
+        ("0, 1", " 1", "space"),
         ("3-1", "3-1", "backwards"),
         ("0-3,2", "2", "a second time"),
         ("^2", "^2", "excludes"),
         ("0-7:1/2", "0-7:1/2", "stride"),
-        ("all", "all", "no CPU number"),
-        ("-1", "-1", "no CPU number"),
-        ("1-2-3", "1-2-3", "no CPU number"),
+        ("all", "all", "not a CPU number"),
+        ("-1", "-1", "not a CPU number"),
+        ("1-2-3", "1-2-3", "not a CPU number"),
         ("999999", "999999", "goes beyond"),
-        ("9" * 5000, "9" * 5000, "no CPU number"),
-        ("\u0663", "\u0663", "no CPU number"),
+        ("9" * 5000, "9" * 5000, "not a CPU number"),
+        ("\u0663", "\u0663", "not a CPU number"),
     ],
 )
 def test_parse_refuses_what_one_reader_refuses(text: str, item: str, problem: str) -> None:

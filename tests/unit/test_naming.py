@@ -55,7 +55,9 @@ def test_no_names(name: str) -> None:
 
 
 def test_labels_have_no_dots() -> None:
-    assert problem_of("a.b", dots=False) == "has '.', which is no lower-case letter, digit or dash"
+    assert (
+        problem_of("a.b", dots=False) == "has '.', which is not a lower-case letter, digit or dash"
+    )
     assert problem_of("a-b", dots=False) == ""
     assert problem_of("a" * 64, naming.LONGEST_LABEL, dots=False)
 

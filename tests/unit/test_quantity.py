@@ -32,7 +32,7 @@ def test_to_bytes(text: str, size: int) -> None:
     "text", ["", "Mi", "1.Gi", "1e", "1e100", "1 Gi", "-1", "1GiB", "1g", "1Gi\n"]
 )
 def test_to_bytes_refuses(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a valid quantity"):
         to_bytes(text)
 
 

@@ -88,11 +88,11 @@ def test_devices_sockets_and_folders_are_no_files(root: Path) -> None:
     ("target", "problem"),
     [
         ("gone", "No such file or directory"),
-        ("link", "its links lead in a circle"),
-        ("../outside/secret.yaml", "a link leads from it out of ROOT"),
-        ("/etc/passwd", "a link leads from it out of ROOT"),
+        ("link", "its links are circular"),
+        ("../outside/secret.yaml", "a link from it leads out of ROOT"),
+        ("/etc/passwd", "a link from it leads out of ROOT"),
         ("/dev/zero", "it is a device, not a file"),
-        ("/proc/self/environ", "a link leads from it out of ROOT"),
+        ("/proc/self/environ", "a link from it leads out of ROOT"),
     ],
 )
 def test_links_that_are_refused(root: Path, target: str, problem: str) -> None:
@@ -192,11 +192,11 @@ def test_links_in_a_folder(root: Path) -> None:
         (root / "a" / name).symlink_to(target)
     found = list_files(root / "a", within=root)
     assert names(root, found) == ["a/b/two.yml", "a/linked/three.yaml", "a/one.yaml"]
-    out = "a link leads from it out of ROOT"
+    out = "a link from it leads out of ROOT"
     assert said(root, found) == {
-        "a/circle": "its links lead in a circle",
-        "a/gone": "it is a link to nothing",
-        "a/gone.yaml": "it is a link to nothing",
+        "a/circle": "its links are circular",
+        "a/gone": "it is a broken link",
+        "a/gone.yaml": "it is a broken link",
         "a/out": out,
         "a/out.yaml": out,
         "a/zero.yaml": out,
@@ -215,10 +215,10 @@ def test_hard_links_are_files_of_their_own(root: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "problem"),
     [
-        ("../outside", "a link leads from it out of ROOT"),
-        ("/etc", "a link leads from it out of ROOT"),
-        ("gone", "it is a link to nothing"),
-        ("top", "its links lead in a circle"),
+        ("../outside", "a link from it leads out of ROOT"),
+        ("/etc", "a link from it leads out of ROOT"),
+        ("gone", "it is a broken link"),
+        ("top", "its links are circular"),
         ("a/one.yaml", "it is not a folder"),
     ],
 )

@@ -54,7 +54,7 @@ def parse(text: str, shown: str) -> tuple[Lock, list[Diagnostic]]:
                     entries.append(entry)
         if not diagnostics and _is_new(side) and side.rstrip().rpartition("\n")[2] != END:
             line = side.rstrip().count("\n") + 1
-            problem = f"is cut short: its last line is `{END}`, and that is not there"
+            problem = f"is cut short: its last line, `{END}`, is missing"
             diagnostics.append(diagnose("CP241", Position(shown, line, 1), problem=problem))
     lock = {key: first._replace(others=tuple(others)) for key, (first, *others) in found.items()}
     return lock, [*diagnostics, *_unsettled(text, shown, lock)]
@@ -64,7 +64,7 @@ def _unsettled(text: str, shown: str, lock: Lock) -> Iterator[Diagnostic]:
     """CP248: what only `compile` settles."""
     if marked := _MARKED.search(text):
         line = text.count("\n", 0, marked.start()) + 1
-        yield diagnose(UNSETTLED, Position(shown, line, 1), what="Git's markers of a conflict")
+        yield diagnose(UNSETTLED, Position(shown, line, 1), what="Git's conflict markers")
         return
     for (cluster, name), entry in lock.items():
         if entry.others:
@@ -141,9 +141,7 @@ def _problems(source: Source, index: int, entry: Data) -> Iterator[Diagnostic]:
         return
     for key, kind in _OPTIONAL:
         if key in entry and not isinstance(entry[key], kind):
-            problem = (
-                f"has {key} {entry[key]!r}, where {'true' if kind is bool else 'text'} is wanted"
-            )
+            problem = f"has {key} {entry[key]!r}, not {'true' if kind is bool else 'text'}"
             yield diagnose("CP241", source.value_at(("classes", index, key)), problem=problem)
     written = entry["pools"]
     assert isinstance(written, dict)  # noqa: S101 - tested above
@@ -152,14 +150,14 @@ def _problems(source: Source, index: int, entry: Data) -> Iterator[Diagnostic]:
         if name not in (*POOLS, *QOS_SETS) and not name.startswith(PARTITION):
             hint = ": a list of CPUs needs quotes here" if name[:1].isdigit() else ""
             yield diagnose(
-                "CP241", source.key_at(field), problem=f"has {name!r}, which is no pool{hint}"
+                "CP241", source.key_at(field), problem=f"has {name!r}, which is not a pool{hint}"
             )
             continue
         try:
             _cpus(text)
         except CpuSetError as error:
             yield diagnose(
-                "CP241", source.value_at(field), problem=f"has a wrong CPU list: {error}"
+                "CP241", source.value_at(field), problem=f"has an invalid CPU list: {error}"
             )
 
 

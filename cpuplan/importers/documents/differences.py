@@ -63,7 +63,7 @@ def _groups_of_cpus(a: Machine, b: Machine) -> Iterator[str]:
     for plural, members, mine, theirs in rows:
         if not mine or not theirs:
             if mine or theirs:
-                yield f"{plural} {'are' if mine else 'are not'} told"
+                yield f"{plural} {'are' if mine else 'are not'} known"
         elif _within(mine, both) != _within(theirs, both):
             counts = f"{len(mine)} {plural}, not {len(theirs)}"
             yield counts if len(mine) != len(theirs) else f"other {members}"
@@ -125,7 +125,7 @@ def _numbers(numbers: Iterable[int]) -> str:
 
 def _memory(memory: int | None, other: int | None) -> str:
     if memory is None or other is None:
-        return "its memory told" if other is None else "no memory told"
+        return "memory of known size" if other is None else "memory of unknown size"
     unit = 1024**3 if abs(memory - other) >= 1024**3 else 1024**2
     amount = to_text(round(abs(memory - other) / unit) * unit)
     return f"{amount} {'less' if memory < other else 'more'} memory"

@@ -57,7 +57,9 @@ def unlike(kinds: Mapping[str, Kind]) -> Iterator[str]:
         usual = max(alike, key=lambda kind: len(kind.nodes))
         for kind in alike:
             if kind is not usual:
-                points = differences(kind.machine, usual.machine) or ["what only documents tell"]
+                points = differences(kind.machine, usual.machine) or [
+                    "facts that only documents contain"
+                ]
                 verb = "differs" if len(kind.nodes) == 1 else "differ"
                 yield f"{_shown(kind)} {verb} from {_shown(usual)}: {'; '.join(points)}"
 

@@ -43,7 +43,7 @@ def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
             key = cluster_of(node), source
             counts[key] = counts.get(key, 0) + 1
     for (cluster, source), count in counts.items():
-        why = "nothing tells its name" if source == "nothing" else f"so named after {source}"
+        why = "its name is unknown" if source == "nothing" else f"so named after {source}"
         yield (
             f"cluster {cluster} ({counted(count, 'node')}): {why}; "
             "--cluster NAME gives it another name"

@@ -56,7 +56,7 @@ class Reader:
             return None
         if _NUMBER.fullmatch(text) and int(text) <= largest:
             return int(text)
-        self.complain(element, text, f"`{key}` is no number up to {largest}")
+        self.complain(element, text, f"`{key}` is not a number up to {largest}")
         return None
 
     def set(self, element: Element, key: str) -> CpuSet:
@@ -65,7 +65,7 @@ class Reader:
         if text not in self._sets:
             self._sets[text] = _parse_bitmap(text)
             if self._sets[text] is None:
-                self.complain(element, text, f"`{key}` is no bitmap of numbers up to {MAX_CPU}")
+                self.complain(element, text, f"`{key}` is not a bitmap of numbers up to {MAX_CPU}")
         return self._sets[text] or EMPTY
 
     def complain(self, element: Element, text: str, problem: str) -> None:

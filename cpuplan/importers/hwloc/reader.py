@@ -57,7 +57,7 @@ def read(path: Path) -> Imported:
     name = document.infos.get("HostName", "").lower()
     if not is_subdomain(name) or name.startswith("localhost"):
         name = node_name(path)
-        remarks.append(f"there is no host name: the node is called {name}, after the file")
+        remarks.append(f"there is no host name: the node is named {name}, after the file")
     return _imported(name, machine, remarks, reader.diagnostics)
 
 
@@ -120,7 +120,9 @@ def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
     for each in document.of_type("PU"):
         if each.number is None or each.number > MAX_CPU:
             reader.complain(
-                each.element, str(each.number), f"the `os_index` of a PU is no CPU up to {MAX_CPU}"
+                each.element,
+                str(each.number),
+                f"the `os_index` of a PU is not a CPU up to {MAX_CPU}",
             )
         else:
             found.append(each.number)
@@ -153,9 +155,9 @@ def _cpu_remarks(
     numbered = len(packages) < 2 or hwloc_cpus.is_numbered(packages)
     unlike = len(kinds) if len(kinds) > 1 and not machine.core_types else 0
     return (
-        (document.of_type("Core"), "cores are not told: each CPU is taken for a core", ""),
+        (document.of_type("Core"), "cores are missing: each CPU is treated as a core", ""),
         (numbered, "packages have no numbers, or share them: they are numbered in order", ""),
-        (not unlike, "{} kinds of CPUs differ in frequency only: they are taken for one", unlike),
+        (not unlike, "{} kinds of CPUs differ only in frequency: they are treated as one", unlike),
     )
 
 
@@ -181,7 +183,7 @@ def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tup
         ),
         (
             not unsure,
-            "CPUs {} are offline, or a cgroup hid them: lstopo --disallowed tells",
+            "CPUs {} are offline, or a cgroup hid them: lstopo --disallowed shows which",
             unsure,
         ),
     )
@@ -199,13 +201,13 @@ def _other_remarks(document: Document, machine: Machine) -> tuple[Remark, ...]:
         ),
         (
             not lenders,
-            "NUMA nodes {} have CPUs of others: they are taken for memory-only nodes",
+            "NUMA nodes {} have CPUs of others: they are treated as memory-only nodes",
             lenders,
         ),
         (not homeless, "CPUs {} are in no NUMA node", homeless),
         (
             not machine.devices,
-            "drivers, SR-IOV, and the NUMA node of devices near to all CPUs are not told",
+            "drivers, SR-IOV, and the NUMA nodes of devices near all CPUs are missing",
             "",
         ),
     )

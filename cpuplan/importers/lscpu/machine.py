@@ -42,11 +42,11 @@ def disagreement(table: Table, summary: Summary) -> str | None:
     rows = CpuSet(row.cpu for row in table.rows)
     known = summary.online | summary.offline
     if not summary.online <= rows <= known:
-        return f"it knows {cpus_text(known)}, and the other one {cpus_text(rows)}"
+        return f"it lists {cpus_text(known)}, but the other one {cpus_text(rows)}"
     told = CpuSet(row.cpu for row in table.rows if row.online is not None)
     online = CpuSet(row.cpu for row in table.rows if row.online)
     if online != summary.online & told:
-        return f"{cpus_text(summary.online)} are online in it, and {cpus_text(online)} in the other one"
+        return f"{cpus_text(summary.online)} are online in it, but {cpus_text(online)} in the other one"
     return None
 
 
@@ -119,18 +119,18 @@ def from_summary(summary: Summary) -> Found:
         boot_arguments=None,
     )
     remarks = [
-        f"which CPUs belong together is not told; it is assumed that {rule}"
+        f"it is unknown which CPUs belong together; it is assumed that {rule}"
         for rule in groups.rules
     ]
     if any(kind.threads_per_core is None for kind in summary.kinds):
-        remarks.append("cores are not told: each CPU is taken for a core")
+        remarks.append("cores are missing: each CPU is treated as a core")
     if len(summary.kinds) > 1:
         remarks.append(
-            f"there are {len(summary.kinds)} kinds of cores, and which CPUs are of which is not told"
+            f"there are {len(summary.kinds)} kinds of cores, and it is unknown which CPUs belong to which"
         )
     if summary.caches:
         remarks.append(
-            "only the total size of caches is told, not which CPUs share one: they are left open"
+            "only the total size of caches is known, not which CPUs share one: caches are left open"
         )
     return Found(machine, [*remarks, *_remarks(machine, summary)], {})
 
@@ -262,22 +262,22 @@ def _table_remarks(
         told = (
             "cores are" if coreless == machine.online else f"the cores of {cpus_text(coreless)} are"
         )
-        yield f"{told} not told: each CPU is taken for a core"
+        yield f"{told} missing: each CPU is treated as a core"
     guessed = CpuSet(row.cpu for row in table.rows if row.online is None) & machine.offline
     if guessed and summary is None:
-        yield f"{cpus_text(guessed)}: no core is told, so they count as offline"
+        yield f"{cpus_text(guessed)}: no core is listed, so they count as offline"
     if machine.core_ids:
-        yield "cores have the kernel's ids: CPUs of one core_id in one socket and NUMA node are taken for siblings"
+        yield "cores have the kernel's ids: CPUs of one core_id in one socket and NUMA node are treated as siblings"
     if machine.caches and all(cache.id is None for cache in machine.caches):
-        yield "whether the numbers of caches are the kernel's ids is not told: they are left open"
+        yield "it is unknown whether the numbers of caches are the kernel's ids: they are left open"
     if machine.core_types:
-        yield "kinds of cores are numbered in the order of their CPUs: which of them is faster is not told"
+        yield "kinds of cores are numbered in the order of their CPUs: it is unknown which of them is faster"
     if incomplete := CpuSet(table.incomplete) & machine.online:
         yield f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so theirs are left open"
     if not machine.offline and summary is None and "online" not in table.columns:
-        yield "offline CPUs are not told"
+        yield "offline CPUs are not listed"
     if summary is None and "node" in table.columns:
-        yield "NUMA nodes without CPUs are not told"
+        yield "NUMA nodes without CPUs are not listed"
 
 
 def _remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
@@ -288,19 +288,19 @@ def _remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
     told = (
         (
             _architecture(summary),
-            "the architecture is not told: {} is assumed",
+            "the architecture is missing: {} is assumed",
             machine.architecture,
         ),
-        (machine.model or machine.architecture != "x86_64", "the CPU model is not told", ""),
-        (machine.sockets, "sockets are not told: one is assumed", ""),
-        (machine.caches or (summary and summary.caches), "caches are not told", ""),
-        (sized, "the sizes of caches are not told, or not those of each", ""),
-        (machine.numa_nodes, "NUMA nodes are not told: one is assumed", ""),
+        (machine.model or machine.architecture != "x86_64", "the CPU model is missing", ""),
+        (machine.sockets, "sockets are missing: one is assumed", ""),
+        (machine.caches or (summary and summary.caches), "caches are missing", ""),
+        (sized, "the sizes of caches are missing or incomplete", ""),
+        (machine.numa_nodes, "NUMA nodes are missing: one is assumed", ""),
         (
             not claimed_twice,
-            "CPUs {} are in several NUMA nodes: the lowest is taken",
+            "CPUs {} are in several NUMA nodes: the lowest is used",
             claimed_twice,
         ),
-        (False, "memory, huge pages, dies, PCI devices and boot arguments are not told", ""),
+        (False, "memory, huge pages, dies, PCI devices and boot arguments are missing", ""),
     )
     return (text.format(value) for known, text, value in told if not known)

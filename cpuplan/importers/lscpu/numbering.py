@@ -80,7 +80,7 @@ def _sockets(counts: Counts) -> tuple[list[CpuSet], list[str]]:
         # Dell's default order with sub-NUMA clustering: socket after socket gets its first node,
         # then its second.
         found = [_union(nodes[number :: counts.sockets]) for number in range(counts.sockets)]
-        rule = "NUMA nodes are dealt to the sockets in turn, as CPUs are to NUMA nodes"
+        rule = "NUMA nodes are assigned to the sockets in turn, as CPUs are to NUMA nodes"
     else:
         found = [
             _union(nodes[start : start + per_socket]) for start in range(0, len(nodes), per_socket)

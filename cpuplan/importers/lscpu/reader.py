@@ -54,7 +54,7 @@ def read_parts(paths: Sequence[Path]) -> Imported:
     if found is None:
         return Imported((), (), tuple(diagnostics))
     diagnostics += _doubts((parts.tables or parts.summaries)[0][0], found.doubtful)
-    remarks = [*found.remarks, f"there is no host name: the node is called {name}, after the file"]
+    remarks = [*found.remarks, f"there is no host name: the node is named {name}, after the file"]
     node = Node(name, found.machine, {})
     return Imported(
         (node,), tuple(f"node {name}: {remark}" for remark in remarks), tuple(diagnostics)
@@ -120,7 +120,7 @@ def _text(path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise damaged(str(path), f"byte {error.start} is no text in UTF-8") from None
+        raise damaged(str(path), f"byte {error.start} is not UTF-8") from None
 
 
 def _parse(text: str, name: str) -> Table | Summary:
@@ -144,7 +144,7 @@ def _parse_json(text: str, name: str) -> Table | Summary:
         data = whole(json.loads(text), text)
     except (ValueError, RecursionError) as error:
         problem = str(error).partition(";")[0]
-        raise damaged(name, f"it is no whole JSON ({problem})") from None
+        raise damaged(name, f"it is not complete JSON ({problem})") from None
     if "cpus" in data:
         return lscpu_table.from_json(data["cpus"])
     if "lscpu" in data:

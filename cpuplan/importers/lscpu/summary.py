@@ -77,10 +77,10 @@ def from_text(text: str) -> Summary:
 
 def _fields(fields: object, depth: int) -> Iterator[tuple[str, str]]:
     if not isinstance(fields, list) or depth > _MAX_DEPTH:
-        raise RowError("lscpu", str(fields)[:100], "it is no list of fields")
+        raise RowError("lscpu", str(fields)[:100], "it is not a list of fields")
     for field in fields:
         if not isinstance(field, dict) or not isinstance(field.get("field"), str):
-            raise RowError("lscpu", str(field)[:100], "it is no object with `field` and `data`")
+            raise RowError("lscpu", str(field)[:100], "it is not an object with `field` and `data`")
         value = field.get("data")
         yield field["field"].strip().removesuffix(":"), "" if value is None else str(value).strip()
         if "children" in field:

@@ -75,12 +75,12 @@ class Table(NamedTuple):
 def from_json(rows: object) -> Table:
     """The value of `cpus` in the output of `lscpu -J -e`. Raises RowError."""
     if not isinstance(rows, list):
-        raise RowError("cpus", str(rows), "it is no list of CPUs")
+        raise RowError("cpus", str(rows), "it is not a list of CPUs")
     found = []
     for index, row in enumerate(rows):
         place = f"cpus[{index}]"
         if not isinstance(row, dict):
-            raise RowError(place, str(row), "it is no object with the columns of a CPU")
+            raise RowError(place, str(row), "it is not an object with the columns of a CPU")
         found.append(
             (place, str(row), {name.lower(): _text(place, value) for name, value in row.items()})
         )
@@ -94,7 +94,7 @@ def from_json(rows: object) -> Table:
 def _text(place: str, value: object) -> str:
     """A cell as text: old versions print text only, new ones numbers and truth values too."""
     if isinstance(value, list | dict):
-        raise RowError(place, str(value), "it is no number or text")
+        raise RowError(place, str(value), "it is neither a number nor text")
     return "" if value is None else str(value).strip()
 
 
@@ -134,7 +134,7 @@ def _cells(place: str, line: str, header: Sequence[str], cells: Sequence[str]) -
             }
     if len(cells) != len(header):
         raise RowError(
-            place, line, f"it has {len(cells)} values, and there are {len(header)} columns"
+            place, line, f"it has {len(cells)} values, but there are {len(header)} columns"
         )
     return dict(zip(header, cells, strict=True))
 
@@ -163,7 +163,7 @@ def from_extended(text: str) -> Table:
             raise RowError(
                 place,
                 line.strip(),
-                f"it has {len(cells)} values, and there are {len(header)} columns",
+                f"it has {len(cells)} values, but there are {len(header)} columns",
             )
         rows.append((place, line.strip(), dict(zip(header, cells, strict=True))))
     return _table(header, rows)
@@ -195,15 +195,15 @@ def _row(place: str, text: str, cells: dict[str, str]) -> tuple[Row, bool]:
         if value in _UNKNOWN:
             return None
         if not _NUMBER.fullmatch(value):
-            raise RowError(place, text, f"{value[:20]!r} is no {name} number")
+            raise RowError(place, text, f"{value[:20]!r} is not a {name} number")
         return int(value)
 
     cpu = number("cpu")
     if cpu is None:
-        raise RowError(place, text, "it does not say which CPU it is about")
+        raise RowError(place, text, "it does not name its CPU")
     if cpu > MAX_CPU:
         raise RowError(
-            place, text, f"CPU {cpu} goes beyond {MAX_CPU}, the highest number that systemd takes"
+            place, text, f"CPU {cpu} goes beyond {MAX_CPU}, the highest number that systemd accepts"
         )
     online = cells.get("online", "").lower()
     if online not in _UNKNOWN and online not in _ONLINE:
@@ -237,6 +237,6 @@ def _caches(place: str, text: str, cells: dict[str, str]) -> tuple[dict[CacheKin
         for kind, number in zip(kinds, numbers, strict=False):
             if number not in _UNKNOWN and kind:
                 if not _NUMBER.fullmatch(number) or len(numbers) > len(kinds):
-                    raise RowError(place, text, f"{value[:20]!r} are no numbers of {name}")
+                    raise RowError(place, text, f"{value[:20]!r} are not numbers of {name}")
                 caches[int(kind[1]), _CACHE_TYPES[kind[2]]] = int(number)
     return caches, True

@@ -24,7 +24,7 @@ def read(path: Path) -> Imported:
         cluster, source = cluster_name(tree)
         if cluster is None:
             remarks.append(
-                f"{image} does not tell the cluster's name: "
+                f"{image} does not contain the cluster's name: "
                 "its Infrastructure object has none, or is missing"
             )
         for known in node_objects(tree, cluster, diagnostics):
@@ -36,7 +36,7 @@ def read(path: Path) -> Imported:
         diagnostics += tree.refused.diagnostics()
     without_object = sorted(nodes.keys() - objects)
     remarks += (
-        f"node {name} has no Node object: its labels are not known" for name in without_object
+        f"node {name} has no Node object: its labels are unknown" for name in without_object
     )
     if not nodes and not diagnostics:
         diagnostics.append(diagnose("CP124", path=path))

@@ -40,7 +40,7 @@ def _zones(name: str, rows: Iterable[dict[str, Any]], complaints: Complaints) ->
             continue
         node = _zone_id(row.get("name"))
         if node is None:
-            problem = "the name of a zone is `node-` and a number"
+            problem = "the name of a zone must be `node-` and a number"
             complaints.add(f"{name}, zones", row.get("name"), problem)
         else:
             zones.setdefault(node, _zone(node, row))
@@ -107,7 +107,7 @@ def _machine(name: str, text: object, complaints: Complaints) -> Machine | None:
         socket = number(row.get("socket"), -1, _MAX_NUMBER)
         core = number(row.get("core"), 0, _MAX_NUMBER)
         if cpu is None or cpu in sockets or socket is None or core is None:
-            problem = "a row has the numbers id, core and socket, and a CPU has one row"
+            problem = "a row needs the numbers id, core and socket, and a CPU has only one row"
             complaints.add(place, row.get("id"), problem)
             continue
         sockets[cpu] = socket

@@ -31,7 +31,7 @@ def read(path: Path) -> Imported:
         name = node_object.object_name(value)
         if name is None:
             named = data.mapping(value.get("metadata")).get("name")
-            problem = "a node's name is an RFC 1123 subdomain"
+            problem = "the name of a node must be an RFC 1123 subdomain"
             complaints.add(f"{kind}, metadata.name", named, problem)
         elif kind == _NODE:
             objects += filter(None, (node_object.read(value),))
@@ -48,7 +48,7 @@ def _remarks(path: Path, nodes: Iterable[Node]) -> Iterator[str]:
     cores = [core for node in nodes for core in node.machine.siblings]
     if cores:
         yield (
-            f"{path}: koordlet does not tell offline CPUs, dies, clusters and kinds of cores; "
+            f"{path}: koordlet does not report offline CPUs, dies, clusters and kinds of cores; "
             "sockets are as in lscpu"
         )
     if any(len(core) > 2 for core in cores):

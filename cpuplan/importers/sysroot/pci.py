@@ -72,7 +72,7 @@ def _id(reader: Reader, path: str) -> str | None:
     """`0x8086`, as the kernel writes it."""
     text = (reader.text(path) or "").strip()
     if text and not _ID.fullmatch(text):
-        reader.complain(path, text, "it is no id such as 0x8086")
+        reader.complain(path, text, "it is not an id such as 0x8086")
         return None
     return text or None
 

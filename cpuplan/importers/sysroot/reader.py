@@ -41,7 +41,7 @@ def read(path: Path) -> Imported:
     name = _host_name(tree)
     if not name:
         name = node_name(path)
-        remarks = [*remarks, f"there is no host name: the node is called {name}, after the file"]
+        remarks = [*remarks, f"there is no host name: the node is named {name}, after the file"]
     return Imported((Node(name, machine, {}),), tuple(remarks), tuple(diagnostics))
 
 
@@ -230,27 +230,27 @@ def _remarks(reader: Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[st
     tells_online = reader.text(f"{sysfs.CPUS}/online") or reader.text(f"{sysfs.CPUS}/offline")
     twice = sysfs_numa.claimed_twice(reader)
     told = (
-        (info.architecture, "the architecture is not told: {} is assumed", machine.architecture),
-        (info.model or machine.architecture != "x86_64", "the CPU model is not told", ""),
+        (info.architecture, "the architecture is missing: {} is assumed", machine.architecture),
+        (info.model or machine.architecture != "x86_64", "the CPU model is missing", ""),
         (
             tells_online is not None,
-            "offline CPUs are not listed: only those that say so count as offline",
+            "offline CPUs are not listed: only CPUs that are marked offline count as offline",
             "",
         ),
-        (machine.core_ids, "cores are not told: each CPU is taken for a core", ""),
-        (machine.sockets, "sockets are not told: one is assumed", ""),
-        (machine.caches, "caches are not told", ""),
+        (machine.core_ids, "cores are missing: each CPU is treated as a core", ""),
+        (machine.sockets, "sockets are missing: one is assumed", ""),
+        (machine.caches, "caches are missing", ""),
         (
             tree.names(sysfs_numa.NODES),
-            "there are no NUMA nodes: all CPUs are taken for node 0",
+            "there are no NUMA nodes: all CPUs are treated as node 0",
             "",
         ),
         (
             all(node.memory is not None for node in machine.numa_nodes),
-            "the memory of NUMA nodes is not told",
+            "the memory of NUMA nodes is missing",
             "",
         ),
-        (tree.names("sys/bus/pci/devices"), "PCI devices are not told", ""),
-        (not twice, "CPUs {} are in several NUMA nodes: the lowest is taken", twice),
+        (tree.names("sys/bus/pci/devices"), "PCI devices are missing", ""),
+        (not twice, "CPUs {} are in several NUMA nodes: the lowest is used", twice),
     )
     return [text.format(value) for known, text, value in told if not known]

@@ -59,7 +59,7 @@ class Reader:
             return None
         match = _NUMBER.fullmatch(text.strip())
         if not match:
-            self.complain(path, text, "it is no number")
+            self.complain(path, text, "it is not a number")
             return None
         return int(match[0], 16 if match[1] else 10)
 
@@ -104,7 +104,7 @@ class Reader:
         text = self.text(path)
         match = _SIZE.fullmatch(text.strip()) if text else None
         if text and text.strip() and not match:
-            self.complain(path, text, "it is no size such as 1280K")
+            self.complain(path, text, "it is not a size such as 1280K")
         return int(match[1]) * _UNITS[match[2]] if match else None
 
     def complain(self, path: str, text: str, problem: str) -> None:

@@ -112,7 +112,7 @@ class FolderTree:
     def _note(self, error: OSError, path: str) -> None:
         """Say what may not be read; all else reads like what is missing."""
         if isinstance(error, PermissionError):
-            self.refused.add("what may not be read here", path)
+            self.refused.add("files without read permission", path)
 
 
 def system_root(path: Path) -> Path | None:

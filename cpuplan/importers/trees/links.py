@@ -32,7 +32,7 @@ class Links:
             part = todo.pop()
             self._steps += 1
             if self._steps > _MAX_STEPS:
-                raise LeavesTreeError("more links than are followed")
+                raise LeavesTreeError("too many links")
             if part in ("", "."):
                 continue
             if part == "..":

@@ -151,7 +151,7 @@ class TarTree:
                 self._add(last, kind, target or short_target, body, size)
                 name = target = ""
         if members == 0:
-            raise damaged(self.name, "it is no tar archive")
+            raise damaged(self.name, "it is not a tar archive")
         if plain and at + _BLOCK > end:
             raise damaged(self.name, f"it is cut short after {_clip(last)}")
 
@@ -171,7 +171,7 @@ class TarTree:
             size = int.from_bytes(raw_size[1:]) if raw_size[0] & 0x80 else _octal(raw_size)
         if size < 0 or not name or (plain and not self._is_sum(at, _octal(checksum))):
             where = f"the header after {_clip(last)}, at byte {at:,}, is damaged"
-            raise damaged(self.name, where if at else "it is no tar archive")
+            raise damaged(self.name, where if at else "it is not a tar archive")
         return name, kind, size, _text(raw_target) if kind in b"12" else ""
 
     def _is_sum(self, at: int, checksum: int) -> bool:
@@ -203,7 +203,7 @@ class TarTree:
             return (text, target) if kind == b"L" else (name, text)
         if size > _MAX_EXTENSION:
             raise damaged(
-                self.name, f"an extended header of {size:,} bytes, at byte {at:,}, is no header"
+                self.name, f"an extended header of {size:,} bytes, at byte {at:,}, is not a header"
             )
         records = self._pax_records(self._data[at : at + size])
         return records.get("path", name), records.get("linkpath", target)
@@ -264,7 +264,7 @@ class TarTree:
             self._files.pop(path, None)
             self._symlinks[path] = self._symlinks[other]
         else:
-            self.refused.add("a hard link to what is not in it", path)
+            self.refused.add("a hard link to a file that is not in it", path)
 
     def _find_root(self) -> str:
         """What stands before `sys/` and `proc/` in the names of members: `hwloc-gather-topology`

@@ -92,7 +92,7 @@ def _core_problem(wanted: Wanted, cores: Sequence[CpuSet]) -> Diagnostic | None:
     below = max((count for count in near if count < wanted.reserved), default=0)
     above = min((count for count in near if count > wanted.reserved), default=0)
     known = " or ".join(str(count) for count in (below, above) if count)
-    text = f"{wanted.reserved} reserved CPUs are no whole cores"
+    text = f"{wanted.reserved} reserved CPUs are not whole cores"
     return diagnose(
         "CP283",
         problem=text,

@@ -54,7 +54,7 @@ class Dump:
         self.nodes: list[ClusterNode] = sorted(cluster.nodes(objects), key=lambda node: node.name)
         if self._trees and not self.nodes:
             self.remarks.append(
-                f"there are no Node objects ({NODES}): they tell which nodes a pool has"
+                f"there are no Node objects ({NODES}), which determine the nodes of a pool"
             )
         self.facts = cluster.facts(objects)
         self.release = self.facts.version if "ClusterVersion" in self._kinds() else None
@@ -120,7 +120,7 @@ class Dump:
         if not isinstance(kind, str) or not isinstance(name, str):
             return
         if not is_subdomain(name):
-            problem = f"no {kind} has such a name"
+            problem = f"it is not a valid name of a {kind}"
             self.diagnostics.append(
                 diagnose("CP125", path=path, text=data.clip(name), problem=problem)
             )
@@ -140,7 +140,7 @@ class Dump:
             return self.facts.control_plane_topology == "External"
         if self._trees:
             self.remarks.append(
-                "there is no Infrastructure object: pools tell whether the control plane is elsewhere"
+                "there is no Infrastructure object: the pools show whether the control plane is elsewhere"
             )
         return not self.pools and any(NODE_POOL in node.labels for node in self.nodes)
 

@@ -53,7 +53,7 @@ def _why_not(
     fitting = [each.name for each in pools if not each.selects_all and each.selects(node.labels)]
     custom = [name for name in fitting if name not in ("master", "worker")]
     if len(custom) > 1:
-        return f"it fits several custom pools, {joined(custom)}"
+        return f"it matches several custom pools, {joined(custom)}"
     if custom and "master" in fitting:
         return f"a control plane node cannot be in the custom pool {custom[0]}"
     # A custom pool is made of workers, so both selectors fit its nodes; a master may be a worker

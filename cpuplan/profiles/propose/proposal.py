@@ -61,7 +61,7 @@ def propose(dump: Dump, request: Request) -> Proposal:
         return Proposal(None, None, (), tuple(remarks), tuple(problems))
     if not (dump.release or request.release):
         remarks.append(
-            f"the must-gather does not tell OpenShift's release: {dump.facts.version} is taken (--release)"
+            f"the must-gather does not contain OpenShift's release: {dump.facts.version} is assumed (--release)"
         )
     remarks += _guesses(machines[0][1])
     remarks += alike.remarks(machines)
@@ -107,9 +107,9 @@ def _check_label(dump: Dump, name: str) -> list[Diagnostic]:
 def _guesses(machine: Machine) -> Iterable[str]:
     """What the layout depends on and the snapshot does not tell."""
     if not machine.core_ids:
-        yield "the snapshot does not tell cores: each CPU is taken for one"
+        yield "the snapshot does not contain cores: each CPU is treated as one"
     if machine.kubelet and machine.kubelet.no_numa_nodes:
-        yield "the snapshot does not tell NUMA nodes: all CPUs are taken for node 0"
+        yield "the snapshot does not contain NUMA nodes: all CPUs are treated as node 0"
 
 
 def _share_remarks(request: Request, choice: Choice) -> Iterable[str]:

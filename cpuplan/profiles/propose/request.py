@@ -39,9 +39,9 @@ def contradiction(request: Request) -> str | None:
     webhook.
     """
     if request.split and request.topology_policy == "single-numa-node":
-        return "--split spreads reserved CPUs over NUMA nodes: not with --topology-policy single-numa-node"
+        return "--split spreads reserved CPUs over NUMA nodes and cannot be used with --topology-policy single-numa-node"
     if request.real_time and request.power == "default":
         return "--rt-kernel needs --power low-latency or ultra-low-latency"
     if request.per_pod_power and request.power == "ultra-low-latency":
-        return "--per-pod-power saves power: not with --power ultra-low-latency"
+        return "--per-pod-power saves power and cannot be used with --power ultra-low-latency"
     return None

@@ -111,7 +111,7 @@ def _refused(kubelet: Kubelet, pod: Pod) -> Refusal | None:
     except KubeletError as error:
         return Refusal(*refusal(error))
     except HangError:
-        return Refusal(HANG, "the kubelet loops for ever and admits no further pod")
+        return Refusal(HANG, "the kubelet loops forever and admits no further pod")
     except PanicError as error:
         return Refusal(PANIC, f"the kubelet crashes, and again when it has restarted: {error}")
     return None

@@ -14,7 +14,7 @@ from cpuplan.solve.rules.rule import Rule
 _MOST_SHOWN = 3
 #: More machines of an intent than these are not tried.
 _MOST_KIN = 8
-_WITHOUT = "; tried without the conflicts that one change does not settle"
+_WITHOUT = "; tried without the conflicts that no single change resolves"
 
 
 def sentences(

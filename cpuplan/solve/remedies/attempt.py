@@ -9,7 +9,7 @@ from cpuplan.solve.rules import problem_of
 
 SEVERAL = "change more than one of these statements"
 #: Where the tests did not suffice for all changes.
-UNTRIED = "change one or more of these statements: those changes that were tried are not enough"
+UNTRIED = "change one or more of these statements: the changes that were tried are not enough"
 
 
 class Attempt:

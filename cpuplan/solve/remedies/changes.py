@@ -32,7 +32,9 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
     sets = Statements(node_class).sets
     spec = sets.get(rule.name)
     if rule.reason.origin.startswith("rule ") and path == "rules":
-        yield [Change(f"switch off the rule {key} and say why", partial(_without_rule, name=key))]
+        yield [
+            Change(f"switch off the rule {key} and give a reason", partial(_without_rule, name=key))
+        ]
     if spec is None:
         return
     is_isolated = rule.name == "isolated"
@@ -47,7 +49,7 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
     elif key == "cpus":
         yield list(_longer_list(node_class, spec, rule))
     elif key in _REMOVABLE:
-        yield [Change(f"take out {short(rule.field)}", setting(path, **{_REMOVABLE[key]: None}))]
+        yield [Change(f"remove {short(rule.field)}", setting(path, **{_REMOVABLE[key]: None}))]
     elif key in [place for place, _, _ in PLACES]:
         yield list(_moves(node_class, spec, key))
     for relation in ("apart", "together"):
@@ -55,7 +57,7 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
         if rule.field.startswith(prefix):
             levels = dict(getattr(spec.pool, relation))
             levels.pop(rule.field.removeprefix(prefix), None)
-            text = f"take out {short(rule.field)}"
+            text = f"remove {short(rule.field)}"
             yield [Change(text, setting(spec.field, **{relation: levels}))]
 
 
@@ -123,7 +125,7 @@ def _moves(node_class: NodeClass, spec: SetSpec, key: str) -> Iterator[Change]:
         if number >= 0:
             edit = setting(spec.field, **{attribute: CpuSet([number])})
             yield Change(f"move {spec.name} to {word} {number}", edit)
-    yield Change(f"take out {short(spec.field)}.{key}", setting(spec.field, **{attribute: None}))
+    yield Change(f"remove {short(spec.field)}.{key}", setting(spec.field, **{attribute: None}))
 
 
 def _without_rule(node_class: NodeClass, name: Any) -> NodeClass:

@@ -29,7 +29,7 @@ def size(statements: Statements, spec: SetSpec) -> Iterator[Rule]:
     name, pool = spec.name, spec.pool
     if not spec.is_written:
         if pool.rest:
-            text = f"{name} takes the rest, since no pool is said to"
+            text = f"{name} takes the rest, because no other pool does"
             yield built_in(name, "rest", text, field=spec.field)
         return
     if not has_size(pool):

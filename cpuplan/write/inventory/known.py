@@ -103,5 +103,5 @@ def in_known_clusters(nodes: Sequence[Node], known: Collection[Known]) -> list[N
 def _placed(node: Node, own: str | None, common: str | None) -> Node:
     source = ""
     if own is None and common:
-        source = "the cluster of the nodes beside it in the inventory"
+        source = "the cluster of the nodes next to it in the inventory"
     return node._replace(cluster=own or common, cluster_from=source)

@@ -28,7 +28,7 @@ def _new_names(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
         own = matches.names[name]
         if name not in matches.documents and own != name:
             shown = ", ".join(naming.fold_names(node.name for node in kinds[name].nodes))
-            yield f"{shown}: not the Hardware {name} that other nodes have; it is called {own}"
+            yield f"{shown}: different from the Hardware {name} of other nodes; it is named {own}"
 
 
 def _kept_facts(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
@@ -38,8 +38,8 @@ def _kept_facts(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
             continue
         if not same_facts(document.spec, kind.spec, complete=False):
             yield (
-                f"Hardware {document.name} tells more than what was read, "
-                "and stays where the two differ"
+                f"Hardware {document.name} contains more than what was read, "
+                "and is kept where the two differ"
             )
 
 
@@ -55,9 +55,7 @@ def _unread_nodes(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> I
     for cluster, names in unread.items():
         if names:
             shown = ", ".join(naming.fold_names(names))
-            yield (
-                f"cluster {cluster} has nodes that were not read, and they stay as they are: {shown}"
-            )
+            yield (f"cluster {cluster} has nodes that were not read, which are unchanged: {shown}")
 
 
 def _unused(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> Iterator[str]:

@@ -167,7 +167,7 @@ def test_links_stay_inside_the_root(tmp_path: Path) -> None:
     assert root.read("etc/climbing") == "inside"
     assert not root.refused
     assert root.read("etc/loop") is None
-    assert root.refused == {str(tmp_path / "root/etc/loop"): "its links lead in a circle"}
+    assert root.refused == {str(tmp_path / "root/etc/loop"): "its links are circular"}
     assert root.shown("etc/climbing") == str(tmp_path / "root/real")
 
 
@@ -196,14 +196,14 @@ def device(path: str) -> Callable[[Path], None]:
 UNVERIFIABLE = [
     ("worker1.internal", pipe(f"{CRIO}/99-z.conf"), "it is a pipe, not a file"),
     ("worker1.internal", device(f"{CRIO}/99-z.conf"), "it is a pipe, not a file"),
-    ("worker1.internal", link(f"{CRIO}/99-z.conf", "99-z.conf"), "its links lead in a circle"),
+    ("worker1.internal", link(f"{CRIO}/99-z.conf", "99-z.conf"), "its links are circular"),
     ("worker1.internal", link(f"{CRIO}/99-z.conf", "."), "it is a folder, not a file"),
     (
         "worker1.internal",
         lambda root: os.truncate(root / KUBELET, 1 << 40),
         "it has more than 1,048,576 bytes",
     ),
-    ("worker1.internal", link(KUBELET, "kubelet.conf"), "its links lead in a circle"),
+    ("worker1.internal", link(KUBELET, "kubelet.conf"), "its links are circular"),
     ("worker1.internal", link("proc/cmdline", "../sys"), "it is a folder, not a file"),
     (
         "worker1.internal",

@@ -554,11 +554,11 @@ def test_what_a_cluster_was_named_after(tmp_path: Path, capsys: Capture) -> None
     for options, said in (
         (
             [],
-            "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name",
+            "note: cluster default (1 node): its name is unknown; --cluster NAME gives it another name",
         ),
         (
             ["--stdout"],
-            "note: cluster default (1 node): nothing tells its name; --cluster NAME gives it another name",
+            "note: cluster default (1 node): its name is unknown; --cluster NAME gives it another name",
         ),
         (["--cluster", "lab"], ""),
     ):

@@ -165,7 +165,7 @@ def test_nodes_of_a_pool_must_get_the_same_files(
         (
             {"worker": "", "worker-cnf": ""},
             "pool: worker-cnff",
-            ["did you mean 'worker-cnf'? Else `kubectl label node w-0"],
+            ["did you mean 'worker-cnf'? Otherwise `kubectl label node w-0"],
         ),
         (
             {"worker": ""},

@@ -38,8 +38,8 @@ def test_parse(text: str, documents: list[object]) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"a": [}', "it is no JSON: Expecting value: line 1 column 8 (char 7)"),
-        ("a: [", "it is no YAML: did not find expected node content"),
+        ('{"a": [}', "it is not valid JSON: Expecting value: line 1 column 8 (char 7)"),
+        ("a: [", "it is not valid YAML: did not find expected node content"),
         (
             "a: !!python/object:os.system {}",
             "the tag tag:yaml.org,2002:python/object:os.syste is not read",

@@ -54,7 +54,7 @@ def test_server(tmp_path: Path, key: str | None) -> None:
     assert (machine.architecture, machine.model) == ("aarch64", "Neoverse-N1")
     assert imported.diagnostics == ()
     assert (
-        f"{tmp_path}/w0.json: the PCI addresses of eno1 are not told: they are left out"
+        f"{tmp_path}/w0.json: the PCI addresses of eno1 are missing: they are left out"
         in imported.remarks
     )
     assert "192.0.2.7" not in repr(imported)

@@ -244,7 +244,7 @@ def test_legacy_pinning_counts_on_single_nodes_only() -> None:
     ("spec", "code", "words"),
     [
         ({"cpu": {"reserved": 0, "isolated": "1"}}, "CP203", "spec.cpu.reserved"),
-        ({"cpu": {"reserved": "0 1", "isolated": "2"}}, "CP208", "blank"),
+        ({"cpu": {"reserved": "0 1", "isolated": "2"}}, "CP208", "space"),
         ({"cpu": {"reserved": "0-1", "isolatd": "2-7"}}, "CP201", "isolatd"),
         ({"numa": {"topologyPolicy": ""}}, "CP270", "spec.numa.topologyPolicy"),
         ({"hardwareTuning": {"isolatedCpuFreq": 2500000}}, "CP270", "reservedCpuFreq"),
@@ -315,8 +315,8 @@ def test_static_memory_manager_with_reservation(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "no JSON object"),
-        ("{} {}", "no JSON"),
+        ("[]", "not a JSON object"),
+        ("{} {}", "not valid JSON"),
         ('{"maxPods": NaN}', "NaN"),
         ('{"maxPods": 1e999}', "1e999"),
         ('{"podLogsDir": "\\ud800"}', "surrogates"),

@@ -162,18 +162,18 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
             "spec.kubelet.cpuManagerPolicyOptions",
             {"full-pcpus-only": True},
             "spec.kubelet.cpuManagerPolicyOptions.full-pcpus-only is true; it must be text",
-            'put it in quotes: "true"',
+            'quote it: "true"',
         ),
         (
             "spec.kubelet.topologyManagerPolicyOptions",
             {"max-allowable-numa-nodes": 12},
             None,
-            'put it in quotes: "12"',
+            'quote it: "12"',
         ),
         (
             "spec.runtime.handler",
             "../x",
-            "'../x' is not a valid name: it has '.', which is no lower-case letter, digit or dash",
+            "'../x' is not a valid name: it has '.', which is not a lower-case letter, digit or dash",
             f'write "x", or {NAMES}',
         ),
         ("spec.targets.0.pool", "Worker CNF", None, f'write "worker-cnf", or {NAMES}'),
@@ -189,7 +189,7 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
             "spec.defaults.0.enable",
             "mce",
             "spec.defaults.0.enable is 'mce'; it must be one of 25 names",
-            f"known here: {', '.join(sorted(SWITCHES))}",
+            f"known: {', '.join(sorted(SWITCHES))}",
         ),
         (
             "spec.kernel.extraArguments.0",
@@ -202,9 +202,9 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
         ("spec.hugePages.defaultSize", "1gb", None, 'write "1G"'),
         ("spec.kubelet.cpuManagerReconcilePeriod", "10", None, 'write "10s"'),
         ("spec.net.devices.0.vendorID", "8086", None, 'write "0x8086"'),
-        ("spec.kernel.realTime", "true", None, "take the quotes away: true"),
+        ("spec.kernel.realTime", "true", None, "remove the quotes: true"),
         ("spec.kernel.realTime", "yes", None, "write true or false"),
-        ("spec.pools.reserved.cores", "2", None, "take the quotes away: 2"),
+        ("spec.pools.reserved.cores", "2", None, "remove the quotes: 2"),
         (
             "spec.pools.reserved.cores",
             -1,
@@ -289,7 +289,7 @@ def test_a_profile_says_it_too() -> None:
         for each in validate(PerformanceProfileSpec, source, ("spec",))[1]
     }
     assert remedies == {
-        "spec.cpu.reserved": 'put it in quotes: "3"',
+        "spec.cpu.reserved": 'quote it: "3"',
         "spec.cpu.isolated": 'write "4-5"',
-        "spec.nodeSelector.a": 'put it in quotes: "true"',
+        "spec.nodeSelector.a": 'quote it: "true"',
     }

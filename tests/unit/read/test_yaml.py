@@ -96,32 +96,32 @@ def test_values(written: str, value: object) -> None:
     ("written", "first", "second", "otherwise"),
     [
         *(
-            (word, "true", "text", ", else write true")
+            (word, "true", "text", "; otherwise write true")
             for word in ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON")
         ),
         *(
-            (word, "false", "text", ", else write false")
+            (word, "false", "text", "; otherwise write false")
             for word in ("n", "N", "no", "No", "NO", "off", "Off", "OFF")
         ),
-        ("017", "the number 15", "the number 17", ", else write 15 or 17"),
-        ("-017", "the number -15", "the number -17", ", else write -15 or -17"),
-        ("08", "text", "the number 8", ", else write 8"),
-        ("0o17", "text", "the number 15", ", else write 15"),
-        ("-0x1f", "the number -31", "text", ", else write -31"),
-        ("0x1_f", "the number 31", "text", ", else write 31"),
+        ("017", "the number 15", "the number 17", "; otherwise write 15 or 17"),
+        ("-017", "the number -15", "the number -17", "; otherwise write -15 or -17"),
+        ("08", "text", "the number 8", "; otherwise write 8"),
+        ("0o17", "text", "the number 15", "; otherwise write 15"),
+        ("-0x1f", "the number -31", "text", "; otherwise write -31"),
+        ("0x1_f", "the number 31", "text", "; otherwise write 31"),
         ("0x_", "a number in base 16", "text", ""),
-        ("0b11", "the number 3", "text", ", else write 3"),
-        ("1_000", "the number 1000", "text", ", else write 1000"),
-        ("1_0.5", "the number 10.5", "text", ", else write 10.5"),
-        ("12:30", "the number 750", "text", ", else write 750"),
-        ("-1:30", "the number -90", "text", ", else write -90"),
-        ("0000:18:00.0", "the number 1080", "text", ", else write 1080"),
-        ("10:11:22:33:44:55", "the number 7923433495", "text", ", else write 7923433495"),
+        ("0b11", "the number 3", "text", "; otherwise write 3"),
+        ("1_000", "the number 1000", "text", "; otherwise write 1000"),
+        ("1_0.5", "the number 10.5", "text", "; otherwise write 10.5"),
+        ("12:30", "the number 750", "text", "; otherwise write 750"),
+        ("-1:30", "the number -90", "text", "; otherwise write -90"),
+        ("0000:18:00.0", "the number 1080", "text", "; otherwise write 1080"),
+        ("10:11:22:33:44:55", "the number 7923433495", "text", "; otherwise write 7923433495"),
         ("2024-01-02", "a date", "text", ""),
         ("2001-12-14t21:59:43.10-05:00", "a date", "text", ""),
         ("2001-12-14 21:59:43", "a date", "text", ""),
-        ("=", "the default value of its mapping", "text", ", else write the value out"),
-        ("<<", "a merge of another mapping", "text", ", else write the merged keys out"),
+        ("=", "the default value of its mapping", "text", "; otherwise write the value out"),
+        ("<<", "a merge of another mapping", "text", "; otherwise write the merged keys out"),
     ],
 )
 def test_what_yaml_1_1_and_1_2_read_differently(
@@ -241,16 +241,16 @@ def test_quoted_and_plain_keys_are_equal() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "what"),
     [
-        ("5: x", "1:1-2", "the key 5 is a number, where text is wanted"),
-        ("true: x", "1:1-5", "the key true is a boolean, where text is wanted"),
-        ("~: x", "1:1-2", "the key ~ is null, where text is wanted"),
-        ("?\n: x", "1:2-2", "the key of no characters is null, where text is wanted"),
-        ("{[a]: x}", "1:2-3", "a list stands where a key is wanted"),
-        ("{{a: b}: x}", "1:2-3", "a mapping stands where a key is wanted"),
-        ("- a", "1:1-1", "the document is a list, where a mapping is wanted"),
-        ("[a]", "1:1-4", "the document is a list, where a mapping is wanted"),
-        ("text", "1:1-5", "the document is text, where a mapping is wanted"),
-        ("a: 1\n---\n7", "3:1-2", "the document is a number, where a mapping is wanted"),
+        ("5: x", "1:1-2", "the key 5 is a number; it must be text"),
+        ("true: x", "1:1-5", "the key true is a boolean; it must be text"),
+        ("~: x", "1:1-2", "the key ~ is null; it must be text"),
+        ("?\n: x", "1:2-2", "the key of no characters is null; it must be text"),
+        ("{[a]: x}", "1:2-3", "a list is used as a key"),
+        ("{{a: b}: x}", "1:2-3", "a mapping is used as a key"),
+        ("- a", "1:1-1", "the document is a list; it must be a mapping"),
+        ("[a]", "1:1-4", "the document is a list; it must be a mapping"),
+        ("text", "1:1-5", "the document is text; it must be a mapping"),
+        ("a: 1\n---\n7", "3:1-2", "the document is a number; it must be a mapping"),
     ],
 )
 def test_not_a_mapping_with_text_keys(text: str, place: str, what: str) -> None:
@@ -270,14 +270,14 @@ def test_not_a_mapping_with_text_keys(text: str, place: str, what: str) -> None:
         ("a: 'x", "1:6-7", "found unexpected end of stream", "1:4 a quoted scalar starts here"),
         ('a: "\\q"', "1:5-6", "found unknown escape character", "1:4 a quoted scalar starts here"),
         ("a: 1\n b: 2", "2:3-4", "mapping values are not allowed in this context", ""),
-        ("a:\n\tb: 1", "2:1-2", "a tab cannot indent", ""),
-        ("a: @x", "1:4-5", "no value starts with '@' unquoted", ""),
+        ("a:\n\tb: 1", "2:1-2", "a tab is not allowed as indentation", ""),
+        ("a: @x", "1:4-5", "an unquoted value cannot start with '@'", ""),
         ("é: \x00", "1:4-5", "control characters are not allowed (U+0000)", ""),
         ("é: 1\nü: \x1b[31m", "2:4-5", "control characters are not allowed (U+001B)", ""),
         (
             "a: \ufeffb",
             "1:4-5",
-            "U+FEFF, a byte order mark, belongs to the start of a file only",
+            "U+FEFF, a byte order mark, is allowed only at the start of a file",
             "",
         ),
         ("é: 1\na: \ud800", "2:4-5", "U+D800 is half of a character", ""),

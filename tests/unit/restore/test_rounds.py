@@ -175,9 +175,7 @@ def test_into_a_fresh_project(wish: str, platform: str, tmp_path: Path, capsys: 
                 else text
             )
         assert (tmp_path / "fresh" / path.name).read_text() == text
-    assert (
-        "switched off by its plan: taken as online, as the numbering of the others has them" in said
-    )
+    assert "switched off by its plan: treated as online, as in the numbering of the others" in said
 
 
 def test_nosmt_into_a_fresh_project(tmp_path: Path, capsys: Capture) -> None:

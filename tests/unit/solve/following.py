@@ -13,8 +13,8 @@ PLACES = {
 }
 #: Said of conflicts that no change of one statement settles.
 SEVERAL = "change more than one of these statements"
-UNTRIED = "change one or more of these statements: those changes that were tried are not enough"
-WITHOUT = "; tried without the conflicts that one change does not settle"
+UNTRIED = "change one or more of these statements: the changes that were tried are not enough"
+WITHOUT = "; tried without the conflicts that no single change resolves"
 
 
 def follow(spec: dict[str, Any], remedy: str) -> None:
@@ -33,11 +33,11 @@ def follow(spec: dict[str, Any], remedy: str) -> None:
         for key in re.split(r", | and ", match[1]):
             del spec["pools"]["isolated"][key]
         spec["pools"]["isolated"]["rest"] = True
-    elif match := re.fullmatch(r"take out (\S+?)\.((?:apart|together)\.)?([\w.]+)", remedy):
-        _take_out(spec, remedy.removeprefix("take out "))
+    elif match := re.fullmatch(r"remove (\S+?)\.((?:apart|together)\.)?([\w.]+)", remedy):
+        _take_out(spec, remedy.removeprefix("remove "))
     elif match := re.fullmatch(r"move (\S+) to (.+) (\d+)", remedy):
         _named(spec, match[1])[PLACES[match[2]]] = int(match[3])
-    elif match := re.fullmatch(r"switch off the rule (\S+) and say why", remedy):
+    elif match := re.fullmatch(r"switch off the rule (\S+) and give a reason", remedy):
         kept = [switch for switch in spec.get("rules", []) if switch.get("enable") != match[1]]
         spec["rules"] = [*kept, {"disable": match[1], "because": "it is tried"}]
     else:

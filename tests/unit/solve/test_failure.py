@@ -146,7 +146,7 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             "reserved is on NUMA node 1 only",
             "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
             "the machine has 64 cores with 2 threads each",
-            "move reserved to NUMA node 0, or switch off the rule cpu0-reserved and say why",
+            "move reserved to NUMA node 0, or switch off the rule cpu0-reserved and give a reason",
         ],
     ),
     "two tenants of a NUMA node": (
@@ -186,7 +186,7 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             "shared takes 2 cores of the machine, and none are left",
             "shared shares no NUMA node with reserved",
             "each of NUMA nodes 0-1 has 32 cores with 2 threads each",
-            "take out shared.apart.reserved",
+            "remove shared.apart.reserved",
         ],
     ),
     "workloads": (
@@ -209,7 +209,7 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             "isolated takes 100 CPUs of the machine, and 64 are left",
             "isolated takes one thread of each core, and offlined the others",
             "the machine has 64 cores with 2 threads each",
-            "lower isolated.count to 62, or take out isolated.sibling",
+            "lower isolated.count to 62, or remove isolated.sibling",
         ],
     ),
     "QoS sets that leave CPUs to nobody": (
@@ -252,7 +252,7 @@ def test_where_tests_end_nothing_more_is_claimed(monkeypatch: pytest.MonkeyPatch
     )
     assert (
         found.remedy
-        == "change one or more of these statements: those changes that were tried are not enough"
+        == "change one or more of these statements: the changes that were tried are not enough"
     )
 
 

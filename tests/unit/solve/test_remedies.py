@@ -251,12 +251,12 @@ SMALL, ONE_SOCKET = machine(32, 2, sockets=2, numa_nodes=2), machine(64, 2)
         (
             {"reserved": {"cores": 20, "sockets": 0}, "shared": {"cores": 20, "sockets": 0}},
             ONE_SOCKET,
-            "lower reserved.cores to 12, or lower shared.cores to 12, or take out reserved.sockets",
+            "lower reserved.cores to 12, or lower shared.cores to 12, or remove reserved.sockets",
         ),
         (
             {"reserved": {"cores": 2, "sockets": 0}, "shared": {"cores": 31, "sockets": 0}},
             machine(48, 2, sockets=2, numa_nodes=2),  # has a layout as soon as shared has 22 cores
-            "lower shared.cores to 22, or take out shared.sockets",
+            "lower shared.cores to 22, or remove shared.sockets",
         ),
     ],
 )

@@ -164,7 +164,7 @@ def test_reasons_name_their_statements() -> None:
     assert reasons(pools) == [
         ("reserved takes 2 whole cores of each NUMA node", "Intent/ran:spec.pools.reserved.cores"),
         ("shared takes CPU 4, which is listed", "Intent/ran:spec.pools.shared.cpus"),
-        ("isolated takes the rest, since no pool is said to", "rule rest"),
+        ("isolated takes the rest, because no other pool does", "rule rest"),
         (
             "offlined takes 5% of the CPUs, rounded up to whole cores",
             "Intent/ran:spec.pools.offlined.percent",

@@ -120,7 +120,7 @@ def test_reasons_of_a_layout() -> None:
             ("shared takes whole cores: siblings stay in one pool", "rule whole-cores"),
         ],
         "isolated": [
-            ("isolated takes the rest, since no pool is said to", "rule rest"),
+            ("isolated takes the rest, because no other pool does", "rule rest"),
             ("isolated takes whole cores: siblings stay in one pool", "rule whole-cores"),
         ],
         "offlined": [

@@ -83,7 +83,7 @@ def test_no_host_name_and_packed(
     imported = importers.run(None, [path])
     assert imported.nodes[0].name == "worker-3"
     assert (
-        "node worker-3: there is no host name: the node is called worker-3, after the file"
+        "node worker-3: there is no host name: the node is named worker-3, after the file"
         in imported.remarks
     )
 
@@ -240,7 +240,7 @@ def test_a_pu_without_core_is_one(read: Any) -> None:
         )
     )
     assert [str(each) for each in machine(imported).siblings] == ["0", "1"]
-    assert "node machine: cores are not told: each CPU is taken for a core" in imported.remarks
+    assert "node machine: cores are missing: each CPU is treated as a core" in imported.remarks
 
 
 HIDDEN = (
@@ -249,7 +249,7 @@ HIDDEN = (
         "/job",
         {"complete_cpuset": "0-3"},
         ("0-1", "2-3"),
-        "CPUs 2-3 are offline, or a cgroup hid them: lstopo --disallowed tells",
+        "CPUs 2-3 are offline, or a cgroup hid them: lstopo --disallowed shows which",
         id="offline or hidden",
     ),
     pytest.param(

@@ -68,7 +68,7 @@ def test_cluster_name(tmp_path: Path) -> None:
     imported = importers.run(None, [tmp_path / "b"])
     assert imported.nodes[0].cluster is None
     assert imported.remarks[0].endswith(
-        "does not tell the cluster's name: its Infrastructure object has none, or is missing"
+        "does not contain the cluster's name: its Infrastructure object has none, or is missing"
     )
     assert importers.run(None, [tmp_path / "b"], "mine").nodes[0].cluster == "mine"
 

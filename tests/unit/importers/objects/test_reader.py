@@ -87,10 +87,10 @@ def test_koordlet(tmp_path: Path) -> None:
     assert imported.diagnostics == ()
     first, second = imported.remarks
     assert first.endswith(
-        "koordlet does not tell offline CPUs, dies, clusters and kinds of cores; sockets are as in lscpu"
+        "koordlet does not report offline CPUs, dies, clusters and kinds of cores; sockets are as in lscpu"
     )
     assert second == (
-        "w0: not told, and left open: the architecture (x86_64 is assumed), the CPU model, the kernel's core ids, "
+        "w0: missing, and left open: the architecture (x86_64 is assumed), the CPU model, the kernel's core ids, "
         "caches, NUMA distances, huge page sizes, PCI devices, boot arguments"
     )
 
@@ -278,10 +278,7 @@ def test_a_system_root_and_its_node_object(tmp_path: Path) -> None:
     imported = importers.run(None, [tmp_path])
     assert codes(imported) == ["CP131"]
     assert machine(imported).architecture == "aarch64"
-    assert (
-        "node w1 has a Node object and nothing that tells its CPUs: it is left out"
-        in imported.remarks
-    )
+    assert "node w1 has a Node object but no source of its CPUs: it is left out" in imported.remarks
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_cpus_claimed_by_two_nodes_belong_to_the_lower() -> None:
     found, remarks, _ = sysroot.read_machine(TarTree(trees.tar(files), "a"))
     assert found is not None
     assert [str(node.cpus) for node in found.numa_nodes] == ["0,2,4,6", "1,3,5,7"]
-    assert "CPUs 0,2,4,6 are in several NUMA nodes: the lowest is taken" in remarks
+    assert "CPUs 0,2,4,6 are in several NUMA nodes: the lowest is used" in remarks
 
 
 def test_without_numa_there_is_one_node() -> None:
@@ -308,23 +308,23 @@ def test_remarks_say_what_is_not_told() -> None:
     files = {f"{CPU}/cpu{cpu}/topology/physical_package_id": "0\n" for cpu in range(2)}
     _, remarks, _ = sysroot.read_machine(TarTree(trees.tar(files), "a"))
     assert remarks == [
-        "the architecture is not told: x86_64 is assumed",
-        "the CPU model is not told",
-        "offline CPUs are not listed: only those that say so count as offline",
-        "cores are not told: each CPU is taken for a core",
-        "caches are not told",
-        "there are no NUMA nodes: all CPUs are taken for node 0",
-        "the memory of NUMA nodes is not told",
-        "PCI devices are not told",
+        "the architecture is missing: x86_64 is assumed",
+        "the CPU model is missing",
+        "offline CPUs are not listed: only CPUs that are marked offline count as offline",
+        "cores are missing: each CPU is treated as a core",
+        "caches are missing",
+        "there are no NUMA nodes: all CPUs are treated as node 0",
+        "the memory of NUMA nodes is missing",
+        "PCI devices are missing",
     ]
 
 
 @pytest.mark.parametrize(
     ("path", "text", "problem"),
     [
-        (f"{CPU}/online", "0-x\n", "'0-x' is no CPU number or range"),
-        (f"{CPU}/cpu0/topology/core_id", "many\n", "it is no number"),
-        (f"{CPU}/cpu0/cache/index3/size", "large\n", "it is no size such as 1280K"),
+        (f"{CPU}/online", "0-x\n", "'0-x' is not a CPU number or range"),
+        (f"{CPU}/cpu0/topology/core_id", "many\n", "it is not a number"),
+        (f"{CPU}/cpu0/cache/index3/size", "large\n", "it is not a size such as 1280K"),
     ],
 )
 def test_unexpected_text(path: str, text: str, problem: str) -> None:
@@ -361,7 +361,7 @@ def test_numbers_beyond_the_kernels_limits() -> None:
     assert [problem.message for problem in problems] == [
         f"a.tar contains a number above 8,191: {CPU}/cpu8192",
         f"a.tar contains a number above 1,023: {NODE}/node1024",
-        f"a.tar: {PCI}/0000:31:00.0/vendor contains 'Intel': it is no id such as 0x8086",
+        f"a.tar: {PCI}/0000:31:00.0/vendor contains 'Intel': it is not an id such as 0x8086",
     ]
 
 

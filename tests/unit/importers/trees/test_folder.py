@@ -98,7 +98,7 @@ def test_files_without_permission_are_named(root: Path) -> None:
     (root / "sys/a/value").chmod(0)
     tree = FolderTree(root)
     assert tree.read("sys/a/value") is None
-    assert "what may not be read here: sys/a/value" in tree.refused.diagnostics()[0].message
+    assert "files without read permission: sys/a/value" in tree.refused.diagnostics()[0].message
 
 
 def test_refused_paths_are_counted_once() -> None:

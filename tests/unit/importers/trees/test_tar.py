@@ -264,7 +264,7 @@ def test_hard_links_name_what_came_before() -> None:
     found = tree(trees.tar(FILES, extra=extra))
     assert found.read("sys/again") == "7\n"
     assert [d.message for d in found.refused.diagnostics()] == [
-        "a.tar contains a hard link to what is not in it: sys/early"
+        "a.tar contains a hard link to a file that is not in it: sys/early"
     ]
 
 

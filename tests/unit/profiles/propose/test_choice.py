@@ -142,9 +142,9 @@ def test_shares_are_told_by_numa_node() -> None:
          "ask for at most 15 together"),
         (TWO_SOCKETS, Wanted(8, disable_smt=True), "8 reserved and 0 offlined CPUs of 8 leave none for pods",
          "ask for at most 7 together"),
-        (TWO_SOCKETS, Wanted(1), "1 reserved CPUs are no whole cores",
+        (TWO_SOCKETS, Wanted(1), "1 reserved CPUs are not whole cores",
          "reserve 2 CPUs: siblings of one core disturb each other"),
-        (TWO_SOCKETS, Wanted(5, split=True), "5 reserved CPUs are no whole cores",
+        (TWO_SOCKETS, Wanted(5, split=True), "5 reserved CPUs are not whole cores",
          "reserve 4 or 6 CPUs: siblings of one core disturb each other"),
     ],
 )  # fmt: skip

@@ -140,7 +140,7 @@ def test_snapshots_that_do_not_agree(tmp_path: Path) -> None:
 def test_a_must_gather_without_nodes_is_a_remark(tmp_path: Path) -> None:
     gather(tmp_path, CLUSTER, {"w0": trees.server()})
     assert Dump(tmp_path).remarks == [
-        "there are no Node objects (cluster-scoped-resources/core/nodes): they tell which nodes a pool has"
+        "there are no Node objects (cluster-scoped-resources/core/nodes), which determine the nodes of a pool"
     ]
 
 
@@ -153,4 +153,4 @@ def test_names_that_no_cluster_has_are_left_out(tmp_path: Path) -> None:
     dump = Dump(tmp_path)
     assert dump.nodes == []
     assert codes(dump) == ["CP125"]
-    assert dump.diagnostics[0].message.endswith("no Node has such a name")
+    assert dump.diagnostics[0].message.endswith("it is not a valid name of a Node")

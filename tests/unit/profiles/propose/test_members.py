@@ -25,7 +25,7 @@ def found(root: Path, name: str, *nodes: object) -> Members:
         (
             "worker-cnf",
             node("w0", "worker-cnf", "worker-rt"),
-            "it fits several custom pools, worker-cnf and worker-rt",
+            "it matches several custom pools, worker-cnf and worker-rt",
         ),
         (
             "worker-cnf",

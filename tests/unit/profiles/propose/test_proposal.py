@@ -145,7 +145,7 @@ def test_a_release_that_nobody_tells_is_a_remark(tmp_path: Path) -> None:
     objects = [infrastructure(), pool("worker"), node("w0", "worker")]
     found = propose(Dump(gather(tmp_path, objects, {"w0": SERVER})), Request("worker", 2))
     assert found.remarks == (
-        "the must-gather does not tell OpenShift's release: 5.1 is taken (--release)",
+        "the must-gather does not contain OpenShift's release: 5.1 is assumed (--release)",
     )
     assert spec_of(found)["targets"][0]["version"] == "5.1"
 
@@ -214,8 +214,8 @@ def test_what_a_layout_was_guessed_from_is_a_remark(tmp_path: Path) -> None:
     found = proposal(tmp_path, CNF, machines={"w0": bare})
     assert spec_of(found)["pools"]["reserved"] == "0-1"
     assert found.remarks == (
-        "the snapshot does not tell cores: each CPU is taken for one",
-        "the snapshot does not tell NUMA nodes: all CPUs are taken for node 0",
+        "the snapshot does not contain cores: each CPU is treated as one",
+        "the snapshot does not contain NUMA nodes: all CPUs are treated as node 0",
     )
 
 

@@ -119,8 +119,8 @@ def test_one_of_many(tmp_path: Path) -> None:
         in nodes
     )
     assert update.notes == (
-        f"w2: not the Hardware {NAME} that other nodes have; it is called {other[9:-5]}",
-        "cluster lab has nodes that were not read, and they stay as they are: w[0-1], w3",
+        f"w2: different from the Hardware {NAME} of other nodes; it is named {other[9:-5]}",
+        "cluster lab has nodes that were not read, which are unchanged: w[0-1], w3",
     )
     assert run(tmp_path, {"w2": server(NIC, GPU)}).files == {}
     # When all of its nodes were read, a document changes.
@@ -159,9 +159,7 @@ def test_new_and_lost_nodes(tmp_path: Path) -> None:
         '  nodes:\n  - {name: "w[0-2]"}\n  - {name: db}\n'
         in (tmp_path / "nodes-lab.yaml").read_text()
     )
-    assert update.notes == (
-        "cluster lab has nodes that were not read, and they stay as they are: w0",
-    )
+    assert update.notes == ("cluster lab has nodes that were not read, which are unchanged: w0",)
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -200,8 +198,8 @@ def test_less_is_told_of_one_of_many(tmp_path: Path) -> None:
     update = run(tmp_path, {"w1": guess})
     assert update.files == {}
     assert update.notes == (
-        f"Hardware {NAME} tells more than what was read, and stays where the two differ",
-        "cluster lab has nodes that were not read, and they stay as they are: w0",
+        f"Hardware {NAME} contains more than what was read, and is kept where the two differ",
+        "cluster lab has nodes that were not read, which are unchanged: w0",
     )
 
 
