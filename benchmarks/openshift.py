@@ -100,10 +100,12 @@ def main() -> None:
             statistics.median(times) * 1000 for times in zip(*rows, strict=True)
         )
         print(
-            f"one profile, compiled with a lock: {single:.0f} ms, {single / peer:.1f} times {' '.join(READERS[2:])}"
+            f"one profile, compiled with a lock: {single:.0f} ms, "
+            f"{single / peer:.1f} times {' '.join(READERS[2:])}"
         )
         print(
-            f"each further profile: {(all_of_them - single) / (MANY - 1):.1f} ms, the operator's render 8 ms"
+            f"each further profile: {(all_of_them - single) / (MANY - 1):.1f} ms, "
+            "the operator's render 8 ms"
         )
         if not LARGEST.exists():
             print(f"skipped: there is no {LARGEST}")
@@ -120,7 +122,8 @@ def main() -> None:
         )
         proposed = statistics.median(cpu_seconds(words, one) for _ in range(runs))
         print(
-            f"an intent from a must-gather: {proposed:.2f} s, the profile creator 8.9 s, or 1.15 s in memory"
+            f"an intent from a must-gather: {proposed:.2f} s, "
+            "the profile creator 8.9 s, or 1.15 s in memory"
         )
 
 

@@ -213,7 +213,8 @@ def main() -> None:
         print(f"{row.name:<42}{go:>8.2f}{took:>8.3f}{go / took:>14.1f}{row.limit:>7.0f}")
     seconds = admit_fleet(FLEET_NODES, FLEET_PODS)
     print(
-        f"{FLEET_NODES * FLEET_PODS} pods on {FLEET_NODES} nodes, on one core: {seconds:.1f} s (at most {FLEET_LIMIT})"
+        f"{FLEET_NODES * FLEET_PODS} pods on {FLEET_NODES} nodes, "
+        f"on one core: {seconds:.1f} s (at most {FLEET_LIMIT})"
     )
     sys.exit(1 if slow or seconds > FLEET_LIMIT else 0)
 

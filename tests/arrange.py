@@ -139,7 +139,9 @@ SYSROOT = {
     f"{CPU}/present": "0-1\n",
     f"{CPU}/online": "0-1\n",
     f"{CPU}/cpu0/topology/thread_siblings_list": "0-1\n",
-    "proc/cpuinfo": "vendor_id\t: GenuineIntel\nflags\t\t: lm\nmodel name\t: Intel(R) Xeon(R) Gold 6438N\n",
+    "proc/cpuinfo": (
+        "vendor_id\t: GenuineIntel\nflags\t\t: lm\nmodel name\t: Intel(R) Xeon(R) Gold 6438N\n"
+    ),
 }
 
 

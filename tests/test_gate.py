@@ -360,9 +360,9 @@ def test_what_is_solved_afresh_is_said(fleet: Path, capsys: Capture) -> None:
     code, _, said = run_in(fleet, ["compile"], capsys)
     assert code == 0
     assert (
-        "lab/core-larger: solved from scratch, although core-0, core-1 and core-2 had a layout in core-core-hw"
-        in said
-    )
+        "lab/core-larger: solved from scratch, although core-0, "
+        "core-1 and core-2 had a layout in core-core-hw"
+    ) in said
 
 
 def test_nodes_that_follow_another_layout_are_told(fleet: Path, capsys: Capture) -> None:

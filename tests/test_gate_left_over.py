@@ -207,7 +207,8 @@ def _as_before(project: Path) -> None:
     for (cluster, name), entry in sorted(found.items()):
         pools = "".join(f'    {pool}: "{cpus}"\n' for pool, cpus in entry.pools.items())
         entries.append(
-            f'- cluster: {cluster}\n  class: {name}\n  solvedFrom: "{entry.solved_from}"\n  pools:\n{pools}'
+            f'- cluster: {cluster}\n  class: {name}\n  solvedFrom: "{entry.solved_from}"\n'
+            f"  pools:\n{pools}"
         )
     (project / LOCK).write_text(
         f"apiVersion: cpuplan.io/v1alpha1\nkind: Plan\nclasses:\n{''.join(entries)}"

@@ -35,10 +35,13 @@ BASE = (
 PLATFORM = {
     "crio.service": "After=network-online.target\n",
     "kubelet.service": (
-        "Requires=crio.service\nWants=kubelet-dependencies.target\nAfter=crio.service kubelet-dependencies.target\n"
+        "Requires=crio.service\nWants=kubelet-dependencies.target\n"
+        "After=crio.service kubelet-dependencies.target\n"
     ),
     "network-online.target": "After=network.target\n",
-    "ovs-vswitchd.service": "Requires=ovsdb-server.service\nAfter=ovsdb-server.service\nBefore=network.target\n",
+    "ovs-vswitchd.service": (
+        "Requires=ovsdb-server.service\nAfter=ovsdb-server.service\nBefore=network.target\n"
+    ),
 }
 _UNIT_NAME = re.compile(r"[\w@:.\\-]+\.(?:service|slice|target)\b")
 _PROGRAM = re.compile(r"^Exec\w+=[-@:+!]*(\S+)", re.MULTILINE)

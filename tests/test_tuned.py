@@ -32,7 +32,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         not (ROOT / "usr/lib/python3/dist-packages/tuned").is_dir(),
-        reason=f"TuneD (Debian: tuned) is not below {ROOT}; see CPUPLAN_TUNED in tests/test_tuned.py",
+        reason=(
+            f"TuneD (Debian: tuned) is not below {ROOT}; see CPUPLAN_TUNED in tests/test_tuned.py"
+        ),
     ),
 ]
 

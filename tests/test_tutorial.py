@@ -47,7 +47,10 @@ spec:
   - name: app
     resources: {requests: {cpu: 4, memory: 1Gi}, limits: {cpu: 4, memory: 1Gi}}
 """
-_KUBELET = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: none\n"
+_KUBELET = (
+    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    "cpuManagerPolicy: none\n"
+)
 #: Files of the reader's in the project, and in their home.
 _HAS = {"profiles/low.yaml": to_yaml(_PROFILE), "pods.yaml": _PODS, "kubelet.yaml": _KUBELET}
 _NAMED = {**CLUSTER[0], "status": {"apiServerURL": "https://api.metro-7.example.com:6443"}}

@@ -41,7 +41,10 @@ SWITCHES = {
 _LIMITS = (
     (
         re.compile(
-            r"please specify the \w+ CPU count in|please ensure that reserved-cpu-count|can't allocate odd number"
+            (
+                r"please specify the \w+ CPU count in|"
+                r"please ensure that reserved-cpu-count|can't allocate odd number"
+            )
         ),
         "whether there is a layout follows from the machine",
     ),

@@ -1,5 +1,4 @@
-"""The simulated kubelet's machine, made of sysfs trees, against what cAdvisor and the kubelet made of
-them.
+"""The simulated kubelet's machine from sysfs trees, against that of cAdvisor and the kubelet.
 
 A tree is imported, written as documents and read back, as a machine of the corpus is.
 """

@@ -142,7 +142,10 @@ def _compare(
         yield f"has {mine}; the creator's is {expected}"
     for key in ("kind", "namespace", "name"):
         if _named(answer.manifest, key) != _named(case["profile"], key):
-            yield f"{key} is {_named(answer.manifest, key)}; the creator's is {_named(case['profile'], key)}"
+            yield (
+                f"{key} is {_named(answer.manifest, key)}; "
+                f"the creator's is {_named(case['profile'], key)}"
+            )
     annotations = creator.profile_of(answer.manifest)["metadata"].get("annotations") or {}
     needed = ["kubeletconfig.experimental"] if creator.needs_snippet(machine) else []
     if own := [
@@ -236,7 +239,10 @@ def _judge_list(info: Path, dump: Dump) -> Iterator[str]:
     }
     names = {pool: list(nodes) for pool, nodes in found.items()}
     if names != {pool: list(nodes) for pool, nodes in theirs.items()}:
-        yield f"has {names}; the creator's is { {pool: list(nodes) for pool, nodes in theirs.items()} }"
+        yield (
+            f"has {names}; "
+            f"the creator's is { {pool: list(nodes) for pool, nodes in theirs.items()} }"
+        )
         return
     capacity = {node.name: node.cpus for node in dump.nodes}
     for pool, nodes in theirs.items():
@@ -264,4 +270,6 @@ def _compare_node(name: str, node: dict[str, Any], machine: Machine) -> Iterator
     if len(ids) != len(machine.siblings) or not machine.vendor:
         return
     if node["smt_enabled"] != (len(machine.siblings) < len(machine.online)):
-        yield f"{name} has the cores {machine.siblings}; SMT is {node['smt_enabled']} for the creator"
+        yield (
+            f"{name} has the cores {machine.siblings}; SMT is {node['smt_enabled']} for the creator"
+        )

@@ -50,11 +50,18 @@ SENSIBLE = (
         "CP204": "another API version, which the operator passes over in silence",
         "CP206": "two objects of one name",
         "CP207": "a name that an API server refuses",
-        "CP271": "a KubeletConfig with an empty selector, which belongs to no pool (facts/nto.md 8.1)",
+        "CP271": (
+            "a KubeletConfig with an empty selector, which belongs to no pool (facts/nto.md 8.1)"
+        ),
         "CP272": "a snippet with which no kubelet starts",
         "CP276": "a value that stands for nothing",
-        "CP277": "a value that means something to a boot loader or to TuneD, or that no kubelet knows",
-        "CP278": "the static memory manager without reservation (facts/nto.md 8.1): the kubelet does not start",
+        "CP277": (
+            "a value that means something to a boot loader or to TuneD, or that no kubelet knows"
+        ),
+        "CP278": (
+            "the static memory manager without reservation (facts/nto.md 8.1): "
+            "the kubelet does not start"
+        ),
         "CP503": "a policy option that no kubelet has: it does not start",
         "CP506": "a value that a policy option does not take: the kubelet does not start",
         "CP507": "policy options without a CPU manager: the kubelet does not start",
@@ -62,7 +69,10 @@ SENSIBLE = (
         "CP512": "more NUMA nodes than the topology manager takes: the kubelet does not start",
         "CP514": "an amount that is none: the kubelet does not start",
         "CP515": "an eviction signal that no kubelet has: it does not start",
-        "CP516": "a percentage with the memory manager, to which no reservedMemory adds up (facts/nto.md 8.1)",
+        "CP516": (
+            "a percentage with the memory manager, "
+            "to which no reservedMemory adds up (facts/nto.md 8.1)"
+        ),
         "CP517": "reservedMemory that does not add up: the kubelet does not start",
         "CP520": "a boot argument that contradicts the profile (issue 5)",
         "CP522": "huge pages in two places, whose order the kernel minds",

@@ -55,7 +55,10 @@ def _failures(case: Path) -> Iterator[str]:
     codes = ", ".join(f"{each.code} ({each.message})" for each in refused)
     if expected["accepted"]:
         if wrong := [each for each in refused if each.code in OPERATORS]:
-            yield f"{case}/profile.yaml:1: refused by {wrong[0].code}, and the operator takes it: {wrong[0].message}"
+            yield (
+                f"{case}/profile.yaml:1: refused by {wrong[0].code}, "
+                f"and the operator takes it: {wrong[0].message}"
+            )
         return
     if not refused:
         yield f"{case}/profile.yaml:1: taken, and the operator refuses it"

@@ -46,7 +46,10 @@ _INFRASTRUCTURE = "image/cluster-scoped-resources/config.openshift.io/infrastruc
 MUST_GATHER = {
     "image/nodes/worker-0/sysinfo.tgz": gzip.compress(_TAR, mtime=0),
     f"{_NODES}/worker-0.yaml": _NODE,
-    _INFRASTRUCTURE: b"status: {apiServerURL: 'https://api.lab.example.com:6443', infrastructureName: lab-x7k2p}\n",
+    _INFRASTRUCTURE: (
+        b"status: {apiServerURL: 'https://api.lab.example.com:6443', "
+        b"infrastructureName: lab-x7k2p}\n"
+    ),
 }
 _CORES = [
     {"core_id": n, "thread_ids": [n, n + 2], "socket_id": n, "caches": None} for n in range(2)
@@ -68,11 +71,14 @@ _HWLOC = b"""\
 <?xml version="1.0"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">
 <topology version="2.0">
- <object type="Machine" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x1" gp_index="1">
+ <object type="Machine" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f"
+  nodeset="0x1" gp_index="1">
   <info name="CPUModel" value="Xeon"/>
   <object type="Package" os_index="0" cpuset="0x0000000f" nodeset="0x1" gp_index="2">
-   <object type="NUMANode" os_index="0" cpuset="0x0000000f" nodeset="0x1" gp_index="3" local_memory="4096"/>
-   <object type="L3Cache" cpuset="0x0000000f" nodeset="0x1" gp_index="4" cache_size="1024" depth="3" cache_type="0">
+   <object type="NUMANode" os_index="0" cpuset="0x0000000f" nodeset="0x1" gp_index="3"
+    local_memory="4096"/>
+   <object type="L3Cache" cpuset="0x0000000f" nodeset="0x1" gp_index="4"
+    cache_size="1024" depth="3" cache_type="0">
     <object type="Core" os_index="0" cpuset="0x00000005" nodeset="0x1" gp_index="5">
      <object type="PU" os_index="0" cpuset="0x00000001" nodeset="0x1" gp_index="6"/>
      <object type="PU" os_index="2" cpuset="0x00000004" nodeset="0x1" gp_index="7"/>
@@ -301,7 +307,9 @@ spec:
     memoryManagerPolicy: Static
     kubeReserved: {memory: 500Mi}
     systemReserved: {memory: 500Mi}
-    evictionHard: {memory.available: 100Mi, nodefs.available: 10%, nodefs.inodesFree: 5%, imagefs.available: 15%}
+    evictionHard:
+      {memory.available: 100Mi, nodefs.available: 10%, nodefs.inodesFree: 5%,
+       imagefs.available: 15%}
 """
 #: What stands in the place of files that cpuplan reads again; `NEW` and `OLD` become the inodes of
 #: `out` and a stage.
@@ -316,18 +324,36 @@ DEEP = (b"[" * 5000, b'{"a":' * 5000, b'{"a":{"b":[{"c":null}]}}', b"")
 #: Of a KubeletConfiguration that is fuzzed.
 KUBELET_HEAD = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 KUBELET = (
-    b"cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\ncpuManagerPolicyOptions: {full-pcpus-only: 'true'}\n",
-    b"topologyManagerPolicy: restricted\nsystemReserved: {cpu: 500m}\nevictionHard: {memory.available: 5%}\n",
-    b"memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n  limits: {memory: 1124Mi}\nfeatureGates: {A: 1}\n",
-    b"maxPods: 250\nshutdownGracePeriod: 60s\nlogging: {verbosity: 2, flushFrequency: 5s}\nx: &a [1]\ny: *a\n",
+    (
+        b"cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\n"
+        b"cpuManagerPolicyOptions: {full-pcpus-only: 'true'}\n"
+    ),
+    (
+        b"topologyManagerPolicy: restricted\nsystemReserved: {cpu: 500m}\n"
+        b"evictionHard: {memory.available: 5%}\n"
+    ),
+    (
+        b"memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n"
+        b"  limits: {memory: 1124Mi}\nfeatureGates: {A: 1}\n"
+    ),
+    (
+        b"maxPods: 250\nshutdownGracePeriod: 60s\n"
+        b"logging: {verbosity: 2, flushFrequency: 5s}\nx: &a [1]\ny: *a\n"
+    ),
 )
 #: Documents whose comments and line ends stand in odd places.
 LAYOUTS = (
     b"---\n\nkind: Intent\nspec: {}\nmetadata:\n  name: 'x'\n# end\n",
     b"# head\n\n---\n# second\nkind: [a]\nb: |\n  x\n\n\n  # no comment\nc: >-\n  y\n  z # no\n",
-    b"metadata: {name: a, labels: {'b': \"c\"}} # side\n\n\nkind: Nodes # kind\nspec:\n# o\n  nodes:\n  # n\n  - {}",
+    (
+        b"metadata: {name: a, labels: {'b': \"c\"}} # side\n\n\nkind: Nodes # kind\n"
+        b"spec:\n# o\n  nodes:\n  # n\n  - {}"
+    ),
     b"a:\n\n- 1\n\n# c\n- b: 2\n  # d\n\n  c: 3\n...\n---\n? x\n: y\n",
-    b"kind: Hardware\nspec:\n  # c\n\n  regular:\n    sockets: 1\n\n    # d\nmetadata:\n  name: x\n\n---\n\n---\n# e\n",
+    (
+        b"kind: Hardware\nspec:\n  # c\n\n  regular:\n    sockets: 1\n\n    # d\n"
+        b"metadata:\n  name: x\n\n---\n\n---\n# e\n"
+    ),
 )
 
 

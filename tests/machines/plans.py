@@ -90,8 +90,12 @@ def plan(
     """
     topology = topology or regular()
     pools = {
-        "reserved": reserved, "shared": shared, "isolated": isolated, "isolcpus": isolcpus, "offlined": offlined,
-    }  # fmt: skip
+        "reserved": reserved,
+        "shared": shared,
+        "isolated": isolated,
+        "isolcpus": isolcpus,
+        "offlined": offlined,
+    }
     taken = {name: CpuSet.parse(cpus or "") for name, cpus in pools.items()}
     if isolated is None:
         taken["isolated"] = topology.online - union(taken.values())

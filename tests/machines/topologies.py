@@ -40,7 +40,10 @@ def core(number: int, *cpus: int) -> str:
 def topology(inside: str, after: str = "", version: str = "2.0") -> str:
     """A file: objects in `inside`, and what versions 2 and 3 have after them."""
     told = "" if version == "1" else f' version="{version}"'
-    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "{DOCTYPES[version]}">\n'
+    head = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<!DOCTYPE topology SYSTEM "{DOCTYPES[version]}">\n'
+    )
     return f"{head}<topology{told}>\n{inside}{after}</topology>\n"
 
 

@@ -7,9 +7,9 @@ Schema = dict[str, Any]
 
 _HEAD = """# Every field of every document
 
-Generated from the models by `python -m tests.generate`. A document has `apiVersion: cpuplan.io/v1alpha1`, `kind`,
-`metadata.name` and `spec`. A file can contain several documents, separated by `---`. Files can be anywhere in
-`inventories/` and `intents/`.
+Generated from the models by `python -m tests.generate`. A document has
+`apiVersion: cpuplan.io/v1alpha1`, `kind`, `metadata.name` and `spec`. A file can contain several
+documents, separated by `---`. Files can be anywhere in `inventories/` and `intents/`.
 """
 
 
@@ -64,7 +64,8 @@ def _type(field: Schema, definitions: Schema) -> str:
     if "enum" in field:
         return ", ".join(f"`{choice}`" for choice in field["enum"])
     if "const" in field:
-        return f"`{str(field['const']).lower() if isinstance(field['const'], bool) else field['const']}`"
+        value = field["const"]
+        return f"`{str(value).lower() if isinstance(value, bool) else value}`"
     if field.get("type") == "array":
         return f"list of {_type(field.get('items', {}), definitions)}"
     if field.get("type") == "string" and field.get("examples"):

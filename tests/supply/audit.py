@@ -104,7 +104,10 @@ def sentences(result: Result) -> Iterator[str]:
         yield f"audited: {len(result.audited)} releases, {len(result.holes)} known holes"
     if result.not_audited:
         reason = next(iter(result.not_audited.values()))
-        yield f"not audited: {len(result.not_audited)} releases ({', '.join(sorted(result.not_audited))}): {reason}"
+        yield (
+            f"not audited: {len(result.not_audited)} releases "
+            f"({', '.join(sorted(result.not_audited))}): {reason}"
+        )
 
 
 def main() -> int:

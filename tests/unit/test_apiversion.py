@@ -39,7 +39,8 @@ def test_every_kind_also_unknown_ones(kind: str, tmp_path: Path, capsys: Capture
     """One answer, and nothing about fields that this release cannot know."""
     project = make_project(tmp_path)
     (project / "intents/later.yaml").write_text(
-        f"apiVersion: cpuplan.io/v1\nkind: {kind}\nmetadata: {{name: x, owner: team}}\nlayers: []\nspec: {{later: 1}}\n"
+        f"apiVersion: cpuplan.io/v1\nkind: {kind}\nmetadata: {{name: x, owner: team}}\n"
+        f"layers: []\nspec: {{later: 1}}\n"
     )
     code, out, err = run_in(project, ["validate", "--format", "json"], capsys)
     assert code == 1, err

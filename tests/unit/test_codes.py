@@ -8,7 +8,8 @@ from cpuplan.codes import CODES
 
 #: What can be removed without a loss: a part of an intent or of another document.
 _PART = (
-    r"the (option|field|argument|entry|key|gate|annotation|namespaces|waiver)\b|\{(them|name)\}|`[\w: ]+`"
+    r"the (option|field|argument|entry|key|gate|annotation|namespaces|waiver)\b"
+    r"|\{(them|name)\}|`[\w: ]+`"
     r"|\w+\.\w+|[a-z]+([A-Z]\w+|-[a-z-]+)"
 )
 #: What loses something; options such as --allow-removal say what they do.

@@ -13,8 +13,9 @@ from cpuplan.emit import Flow, Noted, to_json, to_toml, to_yaml, to_yaml_documen
 from cpuplan.read.yaml import parse
 
 WORDS = """
-yes No ON off y N true False NULL null ~ 0 017 0o17 0O17 0x1 0X1F 0b1 0B1 1_000 1,000 12:30 1:2:3.5 2024-01-02
-2001-12-14t21:59:43.10-05:00 1.5 1e3 1E5 1e-5 .5 .inf -.INF .NaN +5 -1 -0 08 << = - -- --- ... -x --flag ? : a: :a a:b
+yes No ON off y N true False NULL null ~ 0 017 0o17 0O17 0x1 0X1F 0b1 0B1 1_000 1,000 12:30
+1:2:3.5 2024-01-02 2001-12-14t21:59:43.10-05:00 1.5 1e3 1E5 1e-5 .5 .inf -.INF .NaN +5 -1 -0 08 <<
+= - -- --- ... -x --flag ? : a: :a a:b
 # a#b *a &a !a !!str %a @a ` ' " '' "" \\ \\n a\\ {} [] {a [a a] a, ,a | > |- a| a> .
 .. ../x ./x .x / 0-3 0,1 0,2-5 2Mi 10%
 worker-[00-11] 0000:18:00.0 10:11:22:33:44:55 4.20 1.33.2 1. 1.e5 ._1 _1 0_ 1__0 9223372036854775808

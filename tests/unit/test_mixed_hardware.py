@@ -61,7 +61,10 @@ def test_labels_in_the_inventory_are_enough(tmp_path: Path) -> None:
         project,
         SITE,
         "hardware: smaller\n    labels: {role: worker}",
-        "hardware: smaller\n    labels: {role: worker, node-role.kubernetes.io/worker-du-smaller: ''}",
+        (
+            "hardware: smaller\n"
+            "    labels: {role: worker, node-role.kubernetes.io/worker-du-smaller: ''}"
+        ),
     )
     (problem,) = pipeline.load(project).diagnostics
     assert (problem.code, "worker-du-small " in problem.message) == ("CP289", True)
@@ -85,7 +88,10 @@ def test_pools_stay_when_hardware_comes_and_goes(
     assert (manifests(project), (project / LOCK).read_text()) == (both, locked)
 
 
-SAME_CPUS = "vendor: GenuineIntel\n  regular: {coresPerSocket: 8, threadsPerCore: 2, memoryPerNumaNode: 16Gi}"
+SAME_CPUS = (
+    "vendor: GenuineIntel\n"
+    "  regular: {coresPerSocket: 8, threadsPerCore: 2, memoryPerNumaNode: 16Gi}"
+)
 
 
 def test_a_common_layout_has_the_same_files(

@@ -37,9 +37,9 @@ GOOD = [
     "nul1",
 ]
 BAD = [
-    "", "W", "w\n", "w\r\n", " w", "w\t", "a..b", "a.-b", "a-.b", "-a", "a-", ".a", "a.", "..", "a/b", "a\\b", "ä",
-    "a_b", "con", "prn", "aux", "nul", "com0", "com9", "lpt0", "lpt9", "con.lab", "nul.a.b", "a\0",
-    "w\u2028", "x" * 254,
+    "", "W", "w\n", "w\r\n", " w", "w\t", "a..b", "a.-b", "a-.b", "-a", "a-", ".a", "a.", "..",
+    "a/b", "a\\b", "ä", "a_b", "con", "prn", "aux", "nul", "com0", "com9", "lpt0", "lpt9",
+    "con.lab", "nul.a.b", "a\0", "w\u2028", "x" * 254,
 ]  # fmt: skip
 
 

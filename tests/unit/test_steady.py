@@ -72,7 +72,10 @@ ROWS = [
         {"reserved": "0,16", "shared": "5,21", "isolated": "1-4,6-15,17-20,22-31"},
         {"reserved": "0,16", "isolated": "1-15,17-31"},
         [
-            "site/ran-icx: CPUs 5,21 move from shared to isolated: the intent has no shared, which has CPUs 5,21"
+            (
+                "site/ran-icx: CPUs 5,21 move from shared to isolated: "
+                "the intent has no shared, which has CPUs 5,21"
+            )
         ],
     ),
     # A machine with two CPUs less.
@@ -106,8 +109,14 @@ def test_solving_afresh_says_what_is_gained() -> None:
     )
     plan, _ = pipeline.solve(project, resolve=True)
     assert list(move_lines(pipeline.moves(project, plan), project.locate)) == [
-        "site/ran-icx: CPUs 1,17 move from isolated to reserved: reserved is on 1 NUMA node instead of 2",
-        "site/ran-icx: CPUs 8,24 move from reserved to isolated: reserved is on 1 NUMA node instead of 2",
+        (
+            "site/ran-icx: CPUs 1,17 move from isolated to reserved: "
+            "reserved is on 1 NUMA node instead of 2"
+        ),
+        (
+            "site/ran-icx: CPUs 8,24 move from reserved to isolated: "
+            "reserved is on 1 NUMA node instead of 2"
+        ),
     ]
 
 

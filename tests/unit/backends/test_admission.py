@@ -202,7 +202,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "resources of the pod",
         pod(container(), resources={"limits": {"cpu": "2", "memory": "1Gi"}}),
-        "container app asks for workload.openshift.io/enable-shared-cpus in a pod with spec.resources",
+        (
+            "container app asks for workload.openshift.io/enable-shared-cpus "
+            "in a pod with spec.resources"
+        ),
     ),
 ]
 
@@ -253,7 +256,10 @@ def test_admitted(made: dict[str, Any], added: dict[str, str] | None) -> None:
 def test_pods_bring_the_annotation_where_nobody_adds_it() -> None:
     refused = ask(pod(container()), annotatePods=False).refusals
     assert refused == [
-        "CRI-O must be told of each container that shares CPUs: annotate the pod with cpu-shared.crio.io/app = enable"
+        (
+            "CRI-O must be told of each container that shares CPUs: "
+            "annotate the pod with cpu-shared.crio.io/app = enable"
+        )
     ]
     assert not ask(
         pod(container(), annotations={f"{HOOK}/app": "enable"}), annotatePods=False

@@ -23,7 +23,10 @@ _QUALIFIED = {
 }
 _EXPRESSION = {"type": "string", "pattern": r"\S"}
 _MESSAGE = {"type": "string", "pattern": r"^[^\r\n]*\S[^\r\n]*$"}
-_RESERVED = "as break const continue else false for function if import in let loop namespace null package return true"
+_RESERVED = (
+    "as break const continue else false for function if "
+    "import in let loop namespace null package return true"
+)
 _IDENTIFIER = {
     "type": "string",
     "pattern": r"^[_a-zA-Z][_a-zA-Z0-9]*$",

@@ -23,14 +23,18 @@ FAULTS: dict[str, dict[str, tuple[str, str] | str]] = {
     },
     "argument missing": {"proc/cmdline": ("nohz_full=", f"ipa.token={SECRET} nohz_fool=")},
     "kubelet setting on one line": {
-        f"{KUBELET_D}/99-site.conf": f'{{"staticPodURLHeader": {{"A": ["{SECRET}"]}}, "cpuManagerPolicy": "none"}}\n'
+        f"{KUBELET_D}/99-site.conf": (
+            f'{{"staticPodURLHeader": {{"A": ["{SECRET}"]}}, "cpuManagerPolicy": "none"}}\n'
+        )
     },
     "kubelet file damaged": {
         f"{KUBELET_D}/99-site.conf": f"staticPodURLHeader: [Bearer {SECRET}\n'{SECRET}: : x\n"
     },
     "kubelet file with a strange value": {f"{KUBELET_D}/99-site.conf": f"a: !!int '{SECRET}'\n"},
     "crio setting on one line": {
-        f"{CONF_D}/99-zzz.conf": f'crio = {{ runtime = {{ infra_ctr_cpuset = "0" }}, api = {{ key = "{SECRET}" }} }}\n'
+        f"{CONF_D}/99-zzz.conf": (
+            f'crio = {{ runtime = {{ infra_ctr_cpuset = "0" }}, api = {{ key = "{SECRET}" }} }}\n'
+        )
     },
     "crio file damaged": {f"{CONF_D}/99-zzz.conf": f'[crio.image]\nglobal_auth_file = "{SECRET}\n'},
     "no configuration at all": {

@@ -290,14 +290,17 @@ def test_check_a_node(project: Path, capsys: Capture) -> None:
 
 def test_fmt_keeps_comments_and_orders_keys(project: Path, capsys: Capture) -> None:
     (project / INTENT).write_text(
-        'kind: Intent # one\napiVersion: cpuplan.io/v1alpha1\nspec:\n  pools: {isolated: rest, reserved: "0,8"} # two\n'
-        '  targets:\n  - version: "1.33"\n    platform: kubernetes\n  selector: {}\nmetadata:\n  name: main\n'
+        "kind: Intent # one\napiVersion: cpuplan.io/v1alpha1\nspec:\n"
+        '  pools: {isolated: rest, reserved: "0,8"} # two\n'
+        '  targets:\n  - version: "1.33"\n    platform: kubernetes\n  selector: {}\n'
+        "metadata:\n  name: main\n"
     )
     assert run_in(project, ["fmt", "--check"], capsys)[0] == 3
     assert run_in(project, ["fmt"], capsys)[0] == 0
     assert (project / INTENT).read_text() == (
         "# yaml-language-server: $schema=../schemas/intent.schema.json\n"
-        "apiVersion: cpuplan.io/v1alpha1\nkind: Intent # one\nmetadata:\n  name: main\nspec:\n  selector: {}\n"
+        "apiVersion: cpuplan.io/v1alpha1\nkind: Intent # one\nmetadata:\n  name: main\n"
+        "spec:\n  selector: {}\n"
         '  targets:\n  - platform: kubernetes\n    version: "1.33"\n'
         '  pools: {reserved: "0,8", isolated: rest} # two\n'
     )
@@ -386,9 +389,9 @@ def test_hardware_is_drawn_whatever_else_is_wrong(project: Path, capsys: Capture
     code, out, err = run_in(project, ["show", "small"], capsys)
     assert (code, out) == (1, "")
     assert (
-        "error[CP302]: the 4 cores of a socket cannot be divided into 3 dies\n  --> inventories/site.yaml:"
-        in err
-    )
+        "error[CP302]: the 4 cores of a socket cannot be divided into 3 dies\n"
+        "  --> inventories/site.yaml:"
+    ) in err
 
 
 def test_a_node_comes_before_hardware_of_its_name(project: Path, capsys: Capture) -> None:
@@ -462,8 +465,10 @@ def test_a_folder_without_profiles(project: Path, capsys: Capture) -> None:
 
 def test_a_kubeletconfig_of_openshift_is_no_kubelets_file(project: Path, capsys: Capture) -> None:
     (project / "kc.yaml").write_text(
-        "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nmetadata: {name: a}\nspec:\n"
-        "  kubeletConfig:\n    apiVersion: kubelet.config.k8s.io/v1beta1\n    kind: KubeletConfiguration\n"
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\n"
+        "metadata: {name: a}\nspec:\n"
+        "  kubeletConfig:\n    apiVersion: kubelet.config.k8s.io/v1beta1\n"
+        "    kind: KubeletConfiguration\n"
     )
     code, _, err = run_in(project, ["validate", "kc.yaml"], capsys)
     assert code == 0
@@ -488,7 +493,8 @@ VERSION_OBJECT = (
 def openshift_intent(name: str, release: str) -> str:
     return (
         f"apiVersion: cpuplan.io/v1alpha1\nkind: Intent\nmetadata: {{name: {name}}}\nspec:\n"
-        f'  selector: {{nodes: [{name}]}}\n  targets: [{{platform: openshift, version: "{release}", pool: {name}}}]\n'
+        f"  selector: {{nodes: [{name}]}}\n"
+        f'  targets: [{{platform: openshift, version: "{release}", pool: {name}}}]\n'
         "  pools: {reserved: {cores: 1}, isolated: rest}\n"
     )
 
@@ -509,7 +515,10 @@ def openshift_intent(name: str, release: str) -> str:
         (
             [],
             {},
-            "unknown release of OpenShift: a PerformanceProfile does not contain it; give it with --release",
+            (
+                "unknown release of OpenShift: "
+                "a PerformanceProfile does not contain it; give it with --release"
+            ),
         ),
         (
             [],
@@ -554,11 +563,17 @@ def test_what_a_cluster_was_named_after(tmp_path: Path, capsys: Capture) -> None
     for options, said in (
         (
             [],
-            "note: cluster default (1 node): its name is unknown; --cluster NAME gives it another name",
+            (
+                "note: cluster default (1 node): its name is unknown; "
+                "--cluster NAME gives it another name"
+            ),
         ),
         (
             ["--stdout"],
-            "note: cluster default (1 node): its name is unknown; --cluster NAME gives it another name",
+            (
+                "note: cluster default (1 node): its name is unknown; "
+                "--cluster NAME gives it another name"
+            ),
         ),
         (["--cluster", "lab"], ""),
     ):

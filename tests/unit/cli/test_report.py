@@ -337,7 +337,8 @@ def test_stale_files_are_told_by_class_and_cluster(tmp_path: Path, capsys: Captu
     code, _, err = run_in(project, ["compile", "--check"], capsys)
     assert code == 3
     assert (
-        "error[CP608]: out/clusters/lab/expected/nrt (300 files: worker-000.yaml, worker-001.yaml, worker-002.yaml "
+        "error[CP608]: out/clusters/lab/expected/nrt (300 files: "
+        "worker-000.yaml, worker-001.yaml, worker-002.yaml "
         "and 297 more) is missing\n  help:"
     ) in err
     assert err.count("CP608]") < 20

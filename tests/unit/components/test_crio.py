@@ -110,7 +110,8 @@ def test_keys_match_in_any_case_and_names_do_not() -> None:
     merged = crio.merge(
         crio.parse(FIRST),
         crio.parse(
-            '[CRIO.Runtime]\nInfra_Ctr_CpuSet = "2"\n[crio.runtime.runtimes.OTHER]\nruntime_path = ""\n'
+            '[CRIO.Runtime]\nInfra_Ctr_CpuSet = "2"\n[crio.runtime.runtimes.OTHER]\n'
+            'runtime_path = ""\n'
         ),
     )
     assert merged["infra_ctr_cpuset"] == CpuSet.parse("2")

@@ -93,7 +93,10 @@ def test_selectors(tmp_path: Path, selector: str, nodes: tuple[str, ...]) -> Non
 
 def test_the_first_target_of_a_cluster_is_taken(tmp_path: Path) -> None:
     project = make_project(tmp_path)
-    targets = '  - {platform: openshift, version: "4.20", pool: du, clusters: [other]}\n  - platform: kubernetes'
+    targets = (
+        '  - {platform: openshift, version: "4.20", pool: du, clusters: [other]}\n'
+        "  - platform: kubernetes"
+    )
     edit(project, INTENT, "  - platform: kubernetes", targets)
     (only,) = pipeline.load(project).classes
     assert only.target.platform == "kubernetes"
@@ -151,7 +154,10 @@ def test_nodes_of_a_pool_must_get_the_same_files(
     (project / SITE).write_text(site + group + OTHER % (vendor, memory))
     text = (project / INTENT).read_text()
     head, _, _ = text.partition("  - platform: kubernetes")
-    restricted = "  kubelet: {topologyManagerPolicy: restricted}\n  pools:\n    reserved: {cores: 1, per: numaNode}\n"
+    restricted = (
+        "  kubelet: {topologyManagerPolicy: restricted}\n  pools:\n"
+        "    reserved: {cores: 1, per: numaNode}\n"
+    )
     (project / INTENT).write_text(head + POOL + restricted)
     compiled = pipeline.compile_project(pipeline.load(project))
     assert [

@@ -152,8 +152,12 @@ def test_layout_in_full() -> None:
         }
     )
     assert [(c.core, c.core_id, c.core_type) for c in topology.cpus] == [
-        (0, 4, "performance"), (0, 6, "performance"), (2, 8, "efficient"), (3, 9, "efficient"), (4, 0, "efficient"),
-    ]  # fmt: skip
+        (0, 4, "performance"),
+        (0, 6, "performance"),
+        (2, 8, "efficient"),
+        (3, 9, "efficient"),
+        (4, 0, "efficient"),
+    ]
     assert [(c.socket, c.die, c.numa_node) for c in topology.cpus] == [(1, 7, 2)] * 2 + [
         (3, 7, 2)
     ] * 2 + [(3, -1, -1)]

@@ -108,8 +108,9 @@ def test_files_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        (5, 5), ("5", 5), ("05", 5), (0, 0), (9, 9), (10, None), (-1, None), ("-1", None), (True, None), (5.0, None),
-        ("5.0", None), ("\u0665", None), (None, None), ([5], None), ("9" * 30, None),
+        (5, 5), ("5", 5), ("05", 5), (0, 0), (9, 9), (10, None), (-1, None), ("-1", None),
+        (True, None), (5.0, None), ("5.0", None), ("\u0665", None), (None, None), ([5], None),
+        ("9" * 30, None),
     ],
 )  # fmt: skip
 def test_number(value: object, number: int | None) -> None:

@@ -1,6 +1,4 @@
-"""The machine as cAdvisor reports it: rows of small machines; the corpus and the machineinfo vectors
-have the large ones.
-"""
+"""The machine as cAdvisor reports it: small machines; corpus and vectors have the large ones."""
 
 from pathlib import Path
 from typing import Any

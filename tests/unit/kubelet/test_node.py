@@ -77,15 +77,27 @@ def test_capacity_and_what_is_left_of_it() -> None:
 @pytest.mark.parametrize(
     ("config", "stage", "message"),
     [
-        ({**STATIC, "featureGates": {"CPUManager": True}}, "featureGates", "unrecognized feature gate: CPUManager"),
+        (
+            {**STATIC, "featureGates": {"CPUManager": True}},
+            "featureGates",
+            "unrecognized feature gate: CPUManager",
+        ),
         (
             {**STATIC, "reservedSystemCPUs": "0,24"},
             "reservedSystemCPUs",
             "reserved-cpus: 0,24 is not a subset of online-cpus: 0-23",
         ),
         ({"kubeReserved": {"gpu": "1"}}, "kubeReserved", 'cannot reserve "gpu" resource'),
-        ({"maxPods": "5"}, "decode", f"json: cannot unmarshal string into {FIELD}.maxPods of type int32"),
-        ({"maxPods": -1}, "validate", "invalid configuration: maxPods (--max-pods) -1 must not be a negative number"),
+        (
+            {"maxPods": "5"},
+            "decode",
+            f"json: cannot unmarshal string into {FIELD}.maxPods of type int32",
+        ),
+        (
+            {"maxPods": -1},
+            "validate",
+            "invalid configuration: maxPods (--max-pods) -1 must not be a negative number",
+        ),
         ({"cpuManagerPolicy": "most"}, "cpuManager", 'unknown policy: "most"'),
         (
             {"cpuManagerPolicy": "static"},
@@ -95,17 +107,20 @@ def test_capacity_and_what_is_left_of_it() -> None:
         (
             {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}},
             "cpuManager",
-            "new none policy error: None policy: received unsupported options=map[full-pcpus-only:true]",
+            ("new none policy error: None policy: "
+            "received unsupported options=map[full-pcpus-only:true]"),
         ),
         (
             {**WITH_MEMORY, "systemReserved": {}},
             "memoryManager",
-            f'the total amount "1Gi" of type "memory" is not equal to the value "100Mi" {ALLOCATABLE}',
+            ('the total amount "1Gi" of type "memory" is not equal to '
+            f'the value "100Mi" {ALLOCATABLE}'),
         ),
         (
             {**WITH_MEMORY, "reservedMemory": [{"numaNode": 7, "limits": {"memory": "1Gi"}}]},
             "memoryManager",
-            "the reserved memory configuration references a NUMA node 7 that does not exist on this machine",
+            ("the reserved memory configuration references a "
+            "NUMA node 7 that does not exist on this machine"),
         ),
     ],
 )  # fmt: skip

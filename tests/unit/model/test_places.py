@@ -66,7 +66,7 @@ def test_every_path_in_the_source_is_a_field() -> None:
 
 
 def _paths() -> Iterator[tuple[str, str, str]]:
-    """(place, kind, path) of each path that is written in a call; of f-strings, what is constant."""
+    """(place, kind, path) of each path that is written in a call; of f-strings the constants."""
     for file in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and (taker := TAKERS.get(_name(node.func))):

@@ -20,7 +20,8 @@ spec:
     node-role.kubernetes.io/cnf: ""
 """
 JSON = (
-    r"{\"apiVersion\": \"performance.openshift.io/v2\", \"kind\": \"PerformanceProfile\", \"metadata\": {\"name\": "
+    r"{\"apiVersion\": \"performance.openshift.io/v2\", "
+    r"\"kind\": \"PerformanceProfile\", \"metadata\": {\"name\": "
     r"\"ran\"}, \"spec\": {\"cpu\": {\"reserved\": \"0\", \"isolated\": \"0-7\"}, "
     r"\"nodeSelector\": {\"a/cnf\": \"\"}}}\n"
 )

@@ -47,7 +47,9 @@ ANNOTATIONS = {
     "performance.openshift.io/enable-physical-dev-rps": "true",
     "performance.openshift.io/exec-cpu-affinity": "disable",
     "performance.openshift.io/cpu-load-balancing-ovs-dpdk": "disable",
-    "kubeletconfig.experimental": '{"maxPods": 300, "kubeReserved": {"cpu": "500m"}, "topologyManagerScope": "pod"}',
+    "kubeletconfig.experimental": (
+        '{"maxPods": 300, "kubeReserved": {"cpu": "500m"}, "topologyManagerScope": "pod"}'
+    ),
 }
 
 
@@ -297,7 +299,10 @@ def test_static_memory_manager_without_reservation(text: str, spec: dict[str, An
     ("text", "spec", "switches"),
     [
         (
-            '{"memoryManagerPolicy": "Static", "reservedMemory": [{"limits": {"memory": "1100Mi"}}]}',
+            (
+                '{"memoryManagerPolicy": "Static",'
+                ' "reservedMemory": [{"limits": {"memory": "1100Mi"}}]}'
+            ),
             {},
             {},
         ),
@@ -361,8 +366,9 @@ def test_beside_drivers_a_snippet_stays_as_it_is(spec: dict[str, Any]) -> None:
     from cpuplan.components import kubelet
 
     text = (
-        '{"systemReserved": {"cpu": "1"}, "cpuManagerReconcilePeriod": "10s", "topologyManagerScope": "pod",'
-        ' "cpuManagerPolicyOptions": {"full-pcpus-only": "true"}, "evictionHard": {"memory.available": "5%"},'
+        '{"systemReserved": {"cpu": "1"}, "cpuManagerReconcilePeriod": "10s",'
+        ' "topologyManagerScope": "pod", "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},'
+        ' "evictionHard": {"memory.available": "5%"},'
         ' "reservedMemory": [{"numaNode": 1, "limits": {"memory": "1Gi"}}]}'
     )
     (document,) = snippet(text, spec, dra_resource_management="true").intents

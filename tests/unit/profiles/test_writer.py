@@ -55,7 +55,8 @@ def test_nothing_is_written_for_paused_nodes() -> None:
     ("given", "field", "value"),
     [
         ({}, "cpu", {"reserved": "0-1", "isolated": "2-7"}),
-        ({"isolation": {"domain": True}}, "cpu", {"reserved": "0-1", "isolated": "2-7", "balanceIsolated": False}),
+        ({"isolation": {"domain": True}}, "cpu",
+         {"reserved": "0-1", "isolated": "2-7", "balanceIsolated": False}),
         ({"hugePages": {"pages": [{"size": "1G", "count": 2}]}}, "hugepages",
          {"defaultHugepagesSize": "1G", "pages": [{"size": "1G", "count": 2}]}),
         ({"kernel": {"realTime": True}}, "realTimeKernel", {"enabled": True}),
@@ -68,10 +69,8 @@ def test_fields(given: dict[str, Any], field: str, value: object) -> None:
 
 def test_reserved_memory_is_the_snippets_unless_it_is_all_on_node_0() -> None:
     for reserved, has_snippet in (("0-1", False), ("4-5", True)):
-        node = plan(
-            regular(sockets=2, cores=4), reserved=reserved, spec={"kubelet": {"topologyManagerPolicy": "restricted"}},
-            **TARGET,
-        )  # fmt: skip
+        spec = {"kubelet": {"topologyManagerPolicy": "restricted"}}
+        node = plan(regular(sockets=2, cores=4), reserved=reserved, spec=spec, **TARGET)
         annotations = openshift.performance_profile(node)["metadata"]["annotations"]
         assert (SNIPPET in annotations) is has_snippet
 

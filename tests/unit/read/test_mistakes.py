@@ -38,11 +38,20 @@ WRONG: list[Any] = [
     None,
     "",
 ]
-NAMES = "use lower-case letters, digits and dashes; in names of documents, nodes and pools, also dots between them"
-WORD = "one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read"
+NAMES = (
+    "use lower-case letters, digits and dashes; "
+    "in names of documents, nodes and pools, also dots between them"
+)
+WORD = (
+    "one word of the kernel command line, such as audit=0, "
+    "without blanks, quotes and what shells read"
+)
 NEAR = "the name of a device, or a mapping with device, class or driver"
 SET = "the name of a pool, of a QoS set, or of a partition such as isolated.dpdk"
-FOLDERS = "folders below the repository's root, such as sites/north: letters, digits, dots, dashes, underscores"
+FOLDERS = (
+    "folders below the repository's root, such as sites/north: "
+    "letters, digits, dots, dashes, underscores"
+)
 MODELS: dict[str, type[Model]] = {**KINDS, "PerformanceProfile": PerformanceProfileSpec}
 
 
@@ -146,7 +155,10 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
         (
             "spec.pools.isolated",
             [4, 5],
-            "spec.pools.isolated is a list; it must be a CPU list such as 0-3,8, rest, or a mapping such as {cores: 2}",
+            (
+                "spec.pools.isolated is a list; it must be a CPU list such as 0-3,8, "
+                "rest, or a mapping such as {cores: 2}"
+            ),
             'write "4-5"',
         ),
         ("spec.pools.shared", ["0-1", 8], None, 'write "0-1,8"'),
@@ -154,7 +166,10 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
         (
             "spec.targets.0.version",
             "v1.33",
-            "spec.targets.0.version is 'v1.33'; it must be two numbers with a dot, such as 4.20 or 1.33",
+            (
+                "spec.targets.0.version is 'v1.33'; "
+                "it must be two numbers with a dot, such as 4.20 or 1.33"
+            ),
             'write "1.33"',
         ),
         ("spec.targets.0.version", "4.20.3", None, 'write "4.20"'),
@@ -173,7 +188,10 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
         (
             "spec.runtime.handler",
             "../x",
-            "'../x' is not a valid name: it has '.', which is not a lower-case letter, digit or dash",
+            (
+                "'../x' is not a valid name: it has '.', "
+                "which is not a lower-case letter, digit or dash"
+            ),
             f'write "x", or {NAMES}',
         ),
         ("spec.targets.0.pool", "Worker CNF", None, f'write "worker-cnf", or {NAMES}'),

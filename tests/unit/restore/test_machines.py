@@ -123,5 +123,8 @@ def test_memory_of_boot_arguments(line: str, taken: int, limit: int | None) -> N
 
 
 def test_huge_pages_of_boot_arguments() -> None:
-    line = "hugepages=3 default_hugepagesz=1G hugepagesz=2M hugepages=0:4,1:6 hugepagesz=1G hugepages=x"
+    line = (
+        "hugepages=3 default_hugepagesz=1G hugepagesz=2M "
+        "hugepages=0:4,1:6 hugepagesz=1G hugepages=x"
+    )
     assert arguments.huge_pages(line) == {2048: 10, 1048576: 3}

@@ -31,6 +31,7 @@ TARGETS = {
 }
 POOLS = "reserved: {cores: 1, per: numaNode}, isolated: rest"
 OFFLINED = f"offlined: {{cores: 4}}, {POOLS}"
+SWAPPED = f'pools: {{offlined: "24-31,8-15", {POOLS}}}'
 PAGES = "{size: 2M, count: 512, numaNode: 1}, {size: 1G, count: 2}"
 #: By name: what the intent says, and the CPUs that do not come up with it.
 WISHES = {
@@ -38,21 +39,29 @@ WISHES = {
     "offlined everywhere": (f"pools: {{offlined: {{cores: 1, per: numaNode}}, {POOLS}}}", ""),
     "nosmt": (f"pools: {{{POOLS}}}\n  kernel: {{extraArguments: [nosmt]}}", "16-31"),
     "nosmt by a mitigation": (
-        ('pools: {offlined: {cpus: "16-31", wholeCores: false}, reserved: {cpus: "0-1", wholeCores: false},'
-        ' isolated: {cpus: "2-15", wholeCores: false}}\n  kernel: {extraArguments: ["mitigations=auto,nosmt"]}'),
+        (
+            'pools: {offlined: {cpus: "16-31", wholeCores: false},'
+            ' reserved: {cpus: "0-1", wholeCores: false},'
+            ' isolated: {cpus: "2-15", wholeCores: false}}'
+            '\n  kernel: {extraArguments: ["mitigations=auto,nosmt"]}'
+        ),
         "16-31",
     ),
-    "maxcpus": (f'pools: {{offlined: "24-31,8-15", {POOLS}}}\n  kernel: {{extraArguments: [maxcpus=24]}}', "24-31"),
-    "nr_cpus": (f'pools: {{offlined: "24-31,8-15", {POOLS}}}\n  kernel: {{extraArguments: [nr_cpus=24]}}', "24-31"),
-    "huge pages": (f"pools: {{{OFFLINED}}}\n  hugePages: {{defaultSize: 2M, pages: [{PAGES}]}}", ""),
+    "maxcpus": (f"{SWAPPED}\n  kernel: {{extraArguments: [maxcpus=24]}}", "24-31"),
+    "nr_cpus": (f"{SWAPPED}\n  kernel: {{extraArguments: [nr_cpus=24]}}", "24-31"),
+    "huge pages": (
+        f"pools: {{{OFFLINED}}}\n  hugePages: {{defaultSize: 2M, pages: [{PAGES}]}}",
+        "",
+    ),
     "memory": (f"pools: {{{POOLS}}}\n  kernel: {{extraArguments: [mem=20G, crashkernel=1G]}}", ""),
-}  # fmt: skip
+}
 
 
 def intent(platform: str, wish: str) -> str:
     return (
         "apiVersion: cpuplan.io/v1alpha1\nkind: Intent\nmetadata: {name: du}\nspec:\n"
-        f"  selector: {{nodes: [worker-0]}}\n  targets: [{TARGETS[platform]}]\n  {WISHES[wish][0]}\n"
+        f"  selector: {{nodes: [worker-0]}}\n  targets: [{TARGETS[platform]}]\n"
+        f"  {WISHES[wish][0]}\n"
     )
 
 

@@ -117,7 +117,10 @@ def test_without_exclusive_cpus_the_hooks_do_nothing() -> None:
 
 NOT_ALLOWED = f"pod p namespace team is not allowed for {RESOURCE} resource request"
 NOT_GUARANTEED = f'p/app requests for "{RESOURCE}" resource but pod is not Guaranteed QoS class'
-NOT_ONE = f'p/app more than a single "{RESOURCE}" resource is forbiden, please set the request to 1 or remove it'
+NOT_ONE = (
+    f'p/app more than a single "{RESOURCE}" resource is forbiden, '
+    "please set the request to 1 or remove it"
+)
 
 
 @pytest.mark.parametrize(

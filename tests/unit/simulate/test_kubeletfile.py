@@ -6,7 +6,10 @@ from cpuplan.simulate import kubeletfile
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
-ALPHA = "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\ncpuManagerPolicyOptions: {align-by-socket: 'true'}\n"
+ALPHA = (
+    "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
+    "cpuManagerPolicyOptions: {align-by-socket: 'true'}\n"
+)
 
 ROWS: list[tuple[str, str, int, int, str]] = [
     ("oomScoreAdj: 5000", "CP703", 3, 14, "must be between -1000 and 1000"),
@@ -21,14 +24,20 @@ ROWS: list[tuple[str, str, int, int, str]] = [
         "None policy: received unsupported options",
     ),
     (
-        "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\ncpuManagerPolicyOptions:\n  align-by-socket: 'true'",
+        (
+            "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\ncpuManagerPolicyOptions:\n"
+            "  align-by-socket: 'true'"
+        ),
         "CP703",
         6,
         20,
         "CPU Manager Policy Alpha-level Options not enabled",
     ),
     (
-        "topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {max-allowable-numa-nodes: '4'}",
+        (
+            "topologyManagerPolicy: restricted\n"
+            "topologyManagerPolicyOptions: {max-allowable-numa-nodes: '4'}"
+        ),
         "CP703",
         4,
         58,
@@ -37,7 +46,10 @@ ROWS: list[tuple[str, str, int, int, str]] = [
     ("memoryManagerPolicy: static", "CP703", 3, 22, 'unknown policy: "static"'),
     ("reservedMemory:\n- numaNode: 0\n  limits: {cpu: 1}", "CP703", 3, 1, 'the limit type "cpu"'),
     (
-        "memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n  limits: {hugepages-1Gi: 1Gi}",
+        (
+            "memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n"
+            "  limits: {hugepages-1Gi: 1Gi}"
+        ),
         "CP711",
         6,
         12,

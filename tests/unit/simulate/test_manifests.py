@@ -22,7 +22,10 @@ def workload(kind: str, fields: str = "") -> str:
     return f"kind: {kind}\nmetadata: {{name: a}}\nspec: {{{fields}template: {TEMPLATE}}}\n"
 
 
-CRON_JOB = f"kind: CronJob\nmetadata: {{name: a}}\nspec: {{jobTemplate: {{spec: {{parallelism: 2, template: {TEMPLATE}}}}}}}"
+CRON_JOB = (
+    "kind: CronJob\nmetadata: {name: a}\n"
+    f"spec: {{jobTemplate: {{spec: {{parallelism: 2, template: {TEMPLATE}}}}}}}"
+)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,10 @@ OLD = (
     '{"policyName": "none", "defaultCPUSet": "1-3", "checksum": 3680390589,'
     ' "entries": {"containerID1": "4-6", "containerID2": "1-3"}}'
 )
-WHERE = 'please drain this node and delete the CPU manager checkpoint file "/var/lib/kubelet/cpu_manager_state"'
+WHERE = (
+    "please drain this node and delete the CPU manager "
+    'checkpoint file "/var/lib/kubelet/cpu_manager_state"'
+)
 
 
 def test_written_as_recorded() -> None:

@@ -128,7 +128,10 @@ FINE: list[dict[str, Any]] = [
     {"topology": regular(sockets=4, cores=4), **options("distribute-cpus-across-numa")},
     {"topology": SMT, "reserved": "0,8", "offlined": "1,5,9,13", **KUBERNETES},
     {"topology": SMT, "reserved": "0,8", **options("align-by-socket", "strict-cpu-reservation")},
-    kubelet(topologyManagerPolicy="single-numa-node", cpuManagerPolicyOptions={"full-pcpus-only": "true"}),
+    kubelet(
+        topologyManagerPolicy="single-numa-node",
+        cpuManagerPolicyOptions={"full-pcpus-only": "true"},
+    ),
     kubelet(cpuManagerPolicy="none"),
     kubelet(topologyManagerPolicy="restricted"),
     kubelet(dynamicResourceAllocation=True),
@@ -138,11 +141,15 @@ FINE: list[dict[str, Any]] = [
         **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "12"}),
     },
     {
-        "topology": regular(sockets=16, cores=2, threads=2), "offlined": "63",
-        **kubelet(topologyManagerPolicy="restricted", topologyManagerPolicyOptions={"max-allowable-numa-nodes": "16"}),
+        "topology": regular(sockets=16, cores=2, threads=2),
+        "offlined": "63",
+        **kubelet(
+            topologyManagerPolicy="restricted",
+            topologyManagerPolicyOptions={"max-allowable-numa-nodes": "16"},
+        ),
     },
     {"topology": regular(memory=None), **kubelet(topologyManagerPolicy="restricted")},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("given", FINE, ids=range(len(FINE)))

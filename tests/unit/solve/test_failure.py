@@ -63,7 +63,10 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "left over": (
         {"reserved": {"percent": 5}, "isolated": {"cores": 32}},
         [
-            "56 of the 128 online CPUs of class ran-icx in cluster site (2 nodes) would be in no pool, such as CPU 36",
+            (
+                "56 of the 128 online CPUs of class ran-icx in cluster "
+                "site (2 nodes) would be in no pool, such as CPU 36"
+            ),
             "reserved takes 8 CPUs of the machine",
             "isolated takes 32 cores of the machine",
             "every online CPU is in a pool",
@@ -77,7 +80,10 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
             "isolated": {"rest": True, "wholeCores": True},
         },
         [
-            "1 of the 128 online CPUs of class ran-icx in cluster site (2 nodes) would be in no pool, such as CPU 64",
+            (
+                "1 of the 128 online CPUs of class ran-icx in cluster "
+                "site (2 nodes) would be in no pool, such as CPU 64"
+            ),
             "reserved takes CPU 0, which is listed",
             "isolated takes whole cores: siblings stay in one pool",
             "every online CPU is in a pool",
@@ -125,8 +131,10 @@ def test_without_positions_the_message_says_everything() -> None:
     with pytest.raises(CpuplanError) as caught:
         solver.solve(node_class(SERVER, {"reserved": {"count": 3}}), lambda _: None)
     assert caught.value.diagnostics[0].message == (
-        "reserved does not fit class ran-icx of cluster site (2 nodes); reserved takes 3 CPUs of the machine; "
-        "reserved takes whole cores: siblings stay in one pool; the machine has 64 cores with 2 threads each"
+        "reserved does not fit class ran-icx of cluster site (2 nodes); "
+        "reserved takes 3 CPUs of the machine; "
+        "reserved takes whole cores: siblings stay in one pool; "
+        "the machine has 64 cores with 2 threads each"
     )
 
 
@@ -144,7 +152,10 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         [
             "reserved does not fit class ran-icx of cluster site (2 nodes)",
             "reserved is on NUMA node 1 only",
-            "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
+            (
+                "CPU 0 stays in reserved: "
+                "it keeps time and takes the interrupts that have no other place"
+            ),
             "the machine has 64 cores with 2 threads each",
             "move reserved to NUMA node 0, or switch off the rule cpu0-reserved and give a reason",
         ],
@@ -169,7 +180,8 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             "isolated.dpdk is near devices of driver ice, on NUMA node 0",
             "the machine has 64 cores with 2 threads each",
             (
-                "lower isolated.partitions.dpdk.cores to 17, or lower isolated.partitions.ran.cores to 11, "
+                "lower isolated.partitions.dpdk.cores to 17, "
+                "or lower isolated.partitions.ran.cores to 11, "
                 "or move isolated.ran to NUMA node 1"
             ),
         ],
@@ -198,7 +210,10 @@ FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             "shared takes 30 cores of the machine",
             "4 pods du of 16 CPUs must fit into isolated, and 60 are left",
             "the machine has 64 cores with 2 threads each",
-            "lower shared.cores to 28, or lower workloads.0.pods to 3, or lower reserved.cores to 2",
+            (
+                "lower shared.cores to 28, or lower workloads.0.pods to 3, "
+                "or lower reserved.cores to 2"
+            ),
         ],
     ),
     "idle siblings": (

@@ -175,7 +175,10 @@ def test_reasons_name_their_statements() -> None:
             "Intent/ran:spec.pools.offlined.wholeCores",
         ),
         (
-            "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
+            (
+                "CPU 0 stays in reserved: "
+                "it keeps time and takes the interrupts that have no other place"
+            ),
             "rule cpu0-reserved",
         ),
         ("every online CPU is in a pool", "rule every-cpu"),
@@ -191,7 +194,10 @@ def test_one_thread_per_core_needs_no_whole_cores() -> None:
             "rule reserved-not-empty",
         ),
         (
-            "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
+            (
+                "CPU 0 stays in reserved: "
+                "it keeps time and takes the interrupts that have no other place"
+            ),
             "rule cpu0-reserved",
         ),
         ("every online CPU is in a pool", "rule every-cpu"),

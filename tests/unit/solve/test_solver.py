@@ -109,7 +109,10 @@ def test_reasons_of_a_layout() -> None:
             ("reserved takes 2 whole cores", "Intent/ran:spec.pools.reserved.cores"),
             ("reserved takes whole cores: siblings stay in one pool", "rule whole-cores"),
             (
-                "CPU 0 stays in reserved: it keeps time and takes the interrupts that have no other place",
+                (
+                    "CPU 0 stays in reserved: "
+                    "it keeps time and takes the interrupts that have no other place"
+                ),
                 "rule cpu0-reserved",
             ),
             ("reserved stays on one NUMA node, so that the others are whole", "goal locality"),

@@ -294,7 +294,10 @@ def test_linked_parent_is_refused(out: Path, tmp_path: Path, force: bool) -> Non
     assert codes(lambda: write_tree(out, FILES, force=force)) == [
         (
             "CP602",
-            f"{out}/nodes is a symbolic link that cpuplan did not write, but a folder belongs there",
+            (
+                f"{out}/nodes is a symbolic link that cpuplan did not write, "
+                "but a folder belongs there"
+            ),
         )
     ]
     assert write_tree(out, {"plan.json": FILES["plan.json"]}) == Changes(unchanged=1)

@@ -57,7 +57,10 @@ def test_damaged_manifest_is_refused(text: bytes, problem: str) -> None:
 
 
 def test_a_manifest_of_before_is_read_once_more() -> None:
-    text = f'{{\n "version": 1,\n "files": {{\n<<<<<<< HEAD\n  "a/b": "{EMPTY}",\n=======\n  "c": "{EMPTY}"\n }}\n}}\n'
+    text = (
+        f'{{\n "version": 1,\n "files": {{\n<<<<<<< HEAD\n  "a/b": "{EMPTY}",\n=======\n'
+        f'  "c": "{EMPTY}"\n }}\n}}\n'
+    )
     found = parse_old_manifest(text.encode())
     assert found.keys() == {"a/b", "c", ".cpuplan/manifest.json"}
     assert found["c"] == EMPTY

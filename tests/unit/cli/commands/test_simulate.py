@@ -77,9 +77,9 @@ def test_workloads_are_the_pods_where_no_others_are_named(project: Path, capsys:
     assert "room for workload upf: 2 pods with 4 CPUs each, from isolated\n" in out
     assert "room for workload log: a pod with 2 CPUs, from isolated\n" in out
     assert (
-        " A  upf-1 main  4 CPUs  1-2,9-10\n B  upf-2 main  4 CPUs  5-6,13-14\n C  log-1 main  2 CPUs  3,11\n"
-        in out
-    )
+        " A  upf-1 main  4 CPUs  1-2,9-10\n B  upf-2 main  4 CPUs  5-6,13-14\n"
+        " C  log-1 main  2 CPUs  3,11\n"
+    ) in out
     assert run_in(project, ["simulate", "main", "--any-order"], capsys)[0] == 0
 
 
@@ -87,9 +87,9 @@ def test_what_is_refused_is_told_in_the_kubelets_words(project: Path, capsys: Ca
     code, out, _ = run_in(project, ["simulate", "worker-0", "refused.yaml"], capsys)
     assert code == 1
     assert (
-        "refused: default/dpdk-2: UnexpectedAdmissionError: Allocate failed due to not enough cpus available"
-        in out
-    )
+        "refused: default/dpdk-2: UnexpectedAdmissionError: "
+        "Allocate failed due to not enough cpus available"
+    ) in out
 
 
 def test_a_fleet_takes_what_one_node_does_not(project: Path, capsys: Capture) -> None:
@@ -159,9 +159,9 @@ def test_from_state_files(project: Path, capsys: Capture) -> None:
     code, _, err = run_in(project, arguments, capsys)
     assert code == 1
     assert (
-        "error[CP701]: the kubelet of class main-small in cluster lab does not start: start cpu manager error"
-        in err
-    )
+        "error[CP701]: the kubelet of class main-small in cluster lab does not start: "
+        "start cpu manager error"
+    ) in err
 
 
 NOTE = "note: no kubelet has the dynamic policy; it counts memory, but does not align it\n"
@@ -307,7 +307,8 @@ def test_nodes_that_come_out_alike_are_told_once(project: Path, capsys: Capture)
     assert code == 0
     assert "\nworker-03: 3 pods admitted\n" in out
     assert out.startswith(
-        "worker-00, worker-01, worker-02: 4 pods admitted each\nas on worker-00; the others have pods"
+        "worker-00, worker-01, worker-02: 4 pods admitted each\n"
+        "as on worker-00; the others have pods"
     )
     assert "worker-04, worker-05, worker-06, worker-07 and 12 more: 1 pod admitted each\n" in out
     assert out.endswith("\n20 nodes: 31 pods admitted\n")
@@ -321,9 +322,9 @@ def test_verbose_tells_every_node_and_pod(project: Path, capsys: Capture) -> Non
     many(project, "worker-[00-19]", 70)
     _, out, _ = run_in(project, ["simulate", "pods.yaml"], capsys)
     assert (
-        "refused by every node (10):\n  default/dpdk-60 and 9 more like it: UnexpectedAdmissionError"
-        in out
-    )
+        "refused by every node (10):\n"
+        "  default/dpdk-60 and 9 more like it: UnexpectedAdmissionError"
+    ) in out
     assert "20 nodes: 80 pods admitted, 10 refused" in out
     _, out, _ = run_in(project, ["simulate", "pods.yaml", "-v"], capsys)
     assert all(f"\nworker-{number:02}: 4 pods admitted\n" in f"\n{out}" for number in range(20))

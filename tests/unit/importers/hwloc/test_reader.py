@@ -24,7 +24,8 @@ from tests.machines.topologies import core, cpuset, info, node, server, thing, t
 
 MATRIX = (
     '<distances2 type="NUMANode" nbobjs="2" kind="5" name="NUMALatency" indexing="os">'
-    '<indexes length="4">0 1 </indexes><u64values length="6">10 21 </u64values><u64values length="6">21 10 </u64values>'
+    '<indexes length="4">0 1 </indexes>'
+    '<u64values length="6">10 21 </u64values><u64values length="6">21 10 </u64values>'
     "</distances2>"
 )
 

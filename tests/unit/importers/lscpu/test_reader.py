@@ -13,7 +13,10 @@ from cpuplan.importers.base import Imported
 from cpuplan.importers.lscpu import reader as lscpu
 from cpuplan.importers.machine import Machine
 
-PARSABLE = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,1,1,,1,1,1,1\n2,0,0,0,,0,0,0,0\n3,1,1,1,,1,1,1,1\n"
+PARSABLE = (
+    "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,1,1,,1,1,1,1\n"
+    "2,0,0,0,,0,0,0,0\n3,1,1,1,,1,1,1,1\n"
+)
 EXTENDED = """\
 CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE MODELNAME
   0    0      0    0 0:0:0:0          yes Intel(R) Xeon(R)
@@ -22,17 +25,28 @@ CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE MODELNAME
   3    1      1    1 1:1:1:1          yes Intel(R) Xeon(R)
 """
 STRINGS = """{"cpus": [
-  {"cpu": "0", "node": "0", "socket": "0", "core": "0", "l1d:l1i:l2:l3": "0:0:0:0", "online": "yes"},
-  {"cpu": "1", "node": "1", "socket": "1", "core": "1", "l1d:l1i:l2:l3": "1:1:1:1", "online": "yes"},
-  {"cpu": "2", "node": "0", "socket": "0", "core": "0", "l1d:l1i:l2:l3": "0:0:0:0", "online": "yes"},
-  {"cpu": "3", "node": "1", "socket": "1", "core": "1", "l1d:l1i:l2:l3": "1:1:1:1", "online": "yes"}]}"""
+  {"cpu": "0", "node": "0", "socket": "0", "core": "0",
+   "l1d:l1i:l2:l3": "0:0:0:0", "online": "yes"},
+  {"cpu": "1", "node": "1", "socket": "1", "core": "1",
+   "l1d:l1i:l2:l3": "1:1:1:1", "online": "yes"},
+  {"cpu": "2", "node": "0", "socket": "0", "core": "0",
+   "l1d:l1i:l2:l3": "0:0:0:0", "online": "yes"},
+  {"cpu": "3", "node": "1", "socket": "1", "core": "1",
+   "l1d:l1i:l2:l3": "1:1:1:1", "online": "yes"}]}"""
 NUMBERS = """{"cpus": [
-  {"CPU": 0, "NODE": 0, "SOCKET": 0, "CORE": 0, "L1d:L1i:L2:L3": "0:0:0:0", "ONLINE": true, "CLUSTER": "-"},
-  {"CPU": 1, "NODE": 1, "SOCKET": 1, "CORE": 1, "L1d:L1i:L2:L3": "1:1:1:1", "ONLINE": true, "CLUSTER": "-"},
-  {"CPU": 2, "NODE": 0, "SOCKET": 0, "CORE": 0, "L1d:L1i:L2:L3": "0:0:0:0", "ONLINE": true, "CLUSTER": "-"},
-  {"CPU": 3, "NODE": 1, "SOCKET": 1, "CORE": 1, "L1d:L1i:L2:L3": "1:1:1:1", "ONLINE": true, "CLUSTER": null}]}"""
+  {"CPU": 0, "NODE": 0, "SOCKET": 0, "CORE": 0,
+   "L1d:L1i:L2:L3": "0:0:0:0", "ONLINE": true, "CLUSTER": "-"},
+  {"CPU": 1, "NODE": 1, "SOCKET": 1, "CORE": 1,
+   "L1d:L1i:L2:L3": "1:1:1:1", "ONLINE": true, "CLUSTER": "-"},
+  {"CPU": 2, "NODE": 0, "SOCKET": 0, "CORE": 0,
+   "L1d:L1i:L2:L3": "0:0:0:0", "ONLINE": true, "CLUSTER": "-"},
+  {"CPU": 3, "NODE": 1, "SOCKET": 1, "CORE": 1,
+   "L1d:L1i:L2:L3": "1:1:1:1", "ONLINE": true, "CLUSTER": null}]}"""
 #: The kernel's ids: cores 0 and 8 of sockets 0 and 36.
-BY_ID = "# CPU,Core,Socket,Book,DRAWER,Node,Online\n0,0,0,-,-,0,Y\n1,8,36,-,-,1,Y\n2,0,0,-,-,0,Y\n3,8,36,-,-,1,Y\n"
+BY_ID = (
+    "# CPU,Core,Socket,Book,DRAWER,Node,Online\n0,0,0,-,-,0,Y\n1,8,36,-,-,1,Y\n"
+    "2,0,0,-,-,0,Y\n3,8,36,-,-,1,Y\n"
+)
 FLAT = """\
 Architecture:        x86_64
 CPU(s):              6
@@ -55,23 +69,29 @@ NUMA node2 CPU(s):
 NESTED = """{"lscpu": [
   {"field": "Architecture:", "data": "x86_64"},
   {"field": "CPU(s):", "data": "6", "children": [
-    {"field": "On-line CPU(s) list:", "data": "0-3"}, {"field": "Off-line CPU(s) list:", "data": "4,5"}]},
+    {"field": "On-line CPU(s) list:", "data": "0-3"},
+    {"field": "Off-line CPU(s) list:", "data": "4,5"}]},
   {"field": "Vendor ID:", "data": "GenuineIntel", "children": [
     {"field": "Model name:", "data": "Intel(R)  Xeon(R)", "children": [
       {"field": "Model:", "data": "106"}, {"field": "Thread(s) per core:", "data": "2"},
       {"field": "Core(s) per socket:", "data": "1"}, {"field": "Socket(s):", "data": "2"}]}]},
   {"field": "Caches (sum of all):", "data": null, "children": [
-    {"field": "L2:", "data": "2.5 MiB (2 instances)"}, {"field": "L3:", "data": "2.3 MiB (2 instances)"}]},
+    {"field": "L2:", "data": "2.5 MiB (2 instances)"},
+    {"field": "L3:", "data": "2.3 MiB (2 instances)"}]},
   {"field": "NUMA:", "data": null, "children": [
     {"field": "NUMA node(s):", "data": "3"}, {"field": "NUMA node0 CPU(s):", "data": "0,2"},
-    {"field": "NUMA node1 CPU(s):", "data": "1,3"}, {"field": "NUMA node2 CPU(s):", "data": null}]}]}"""
+    {"field": "NUMA node1 CPU(s):", "data": "1,3"},
+    {"field": "NUMA node2 CPU(s):", "data": null}]}]}"""
 MASKS = (
     FLAT.replace("list: 0-3", "mask: 0xf")
     .replace("list: 4,5", "mask: 30")
     .replace("0-2:2", "5")
     .replace("1,3", "a")
 )
-ARM = "# CPU,Core,Socket,Node,,L1d,L1i,L2\n0,0,0,,,0,0,0\n1,1,0,,,1,1,0\n2,0,0,,,2,2,9\n3,1,0,,,3,3,9\n"
+ARM = (
+    "# CPU,Core,Socket,Node,,L1d,L1i,L2\n0,0,0,,,0,0,0\n1,1,0,,,1,1,0\n"
+    "2,0,0,,,2,2,9\n3,1,0,,,3,3,9\n"
+)
 ARM_NAMED = """{"cpus": [
   {"cpu": 0, "core": 0, "socket": 0, "l1d:l1i:l2": "0:0:0", "modelname": "Icestorm"},
   {"cpu": 1, "core": 1, "socket": 0, "l1d:l1i:l2": "1:1:0", "modelname": "Icestorm"},

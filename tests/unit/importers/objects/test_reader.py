@@ -87,10 +87,12 @@ def test_koordlet(tmp_path: Path) -> None:
     assert imported.diagnostics == ()
     first, second = imported.remarks
     assert first.endswith(
-        "koordlet does not report offline CPUs, dies, clusters and kinds of cores; sockets are as in lscpu"
+        "koordlet does not report offline CPUs, dies, "
+        "clusters and kinds of cores; sockets are as in lscpu"
     )
     assert second == (
-        "w0: missing, and left open: the architecture (x86_64 is assumed), the CPU model, the kernel's core ids, "
+        "w0: missing, and left open: the architecture (x86_64 is assumed), "
+        "the CPU model, the kernel's core ids, "
         "caches, NUMA distances, huge page sizes, PCI devices, boot arguments"
     )
 
@@ -299,7 +301,8 @@ def test_lists(tmp_path: Path, document: object) -> None:
 
 def test_a_yaml_stream(tmp_path: Path) -> None:
     (tmp_path / "nodes.yaml").write_text(
-        "apiVersion: v1\nkind: Node\nmetadata: {name: w0}\n---\nkind: Pod\n---\nkind: Node\nmetadata: {name: w1}\n"
+        "apiVersion: v1\nkind: Node\nmetadata: {name: w0}\n---\nkind: Pod\n---\n"
+        "kind: Node\nmetadata: {name: w1}\n"
     )
     assert [each.name for each in objects.read(tmp_path / "nodes.yaml").objects] == ["w0", "w1"]
 

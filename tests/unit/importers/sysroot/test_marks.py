@@ -26,7 +26,10 @@ def test_names_are_those_that_are_emitted() -> None:
 
 
 def test_units() -> None:
-    pages = "[Service]\nEnvironment=HUGEPAGES_COUNT=5\nEnvironment=HUGEPAGES_SIZE=2048\nEnvironment=NUMA_NODE=1\n"
+    pages = (
+        "[Service]\nEnvironment=HUGEPAGES_COUNT=5\nEnvironment=HUGEPAGES_SIZE=2048\n"
+        "Environment=NUMA_NODE=1\n"
+    )
     found = read(
         {
             f"{UNITS}/{marks.OFFLINE_UNIT}": '[Service]\nEnvironment="OFFLINE_CPUS=2,6"\n',

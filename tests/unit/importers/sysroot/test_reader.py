@@ -291,7 +291,10 @@ def test_architectures(text: str, architecture: str, model: str | None) -> None:
 def test_x86_cores_without_sibling_lists(missing: str) -> None:
     """By socket, die and core id, of sysfs or of /proc/cpuinfo."""
     text = "".join(
-        f"processor: {cpu}\nvendor_id: GenuineIntel\nflags: lm\nphysical id: {cpu % 2}\ncore id: {cpu % 4 // 2}\n\n"
+        (
+            f"processor: {cpu}\nvendor_id: GenuineIntel\nflags: lm\nphysical id: {cpu % 2}\n"
+            f"core id: {cpu % 4 // 2}\n\n"
+        )
         for cpu in range(8)
     )
     files = {path: text for path, text in trees.server().items() if missing not in path} | {

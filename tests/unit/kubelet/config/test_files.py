@@ -169,7 +169,10 @@ def test_an_eviction_threshold_in_a_drop_in_joins_the_defaults() -> None:
         ),
         (
             HEAD + "kubeReserved: {cpu: 1}\n",
-            "json: cannot unmarshal number into Go struct field KubeletConfiguration.kubeReserved of type string",
+            (
+                "json: cannot unmarshal number into Go struct field "
+                "KubeletConfiguration.kubeReserved of type string"
+            ),
         ),
     ],
 )

@@ -81,7 +81,10 @@ def test_a_hint_is_extended_to_one_that_suffices() -> None:
         (
             "20Gi",
             NO_AFFINITY,
-            "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available",
+            (
+                "failed to get the default NUMA affinity, "
+                "no NUMA nodes with enough memory is available"
+            ),
         ),
         (
             "20Gi",

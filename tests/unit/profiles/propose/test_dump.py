@@ -140,7 +140,10 @@ def test_snapshots_that_do_not_agree(tmp_path: Path) -> None:
 def test_a_must_gather_without_nodes_is_a_remark(tmp_path: Path) -> None:
     gather(tmp_path, CLUSTER, {"w0": trees.server()})
     assert Dump(tmp_path).remarks == [
-        "there are no Node objects (cluster-scoped-resources/core/nodes), which determine the nodes of a pool"
+        (
+            "there are no Node objects (cluster-scoped-resources/core/nodes), "
+            "which determine the nodes of a pool"
+        )
     ]
 
 

@@ -93,7 +93,8 @@ def test_the_intent(tmp_path: Path) -> None:
         ({"offlined": 1}, "pools",
          {"reserved": "0,4", "isolated": "rest", "offlined": {"cpus": "6", "wholeCores": False}}),
         ({"offlined": 4}, "pools",
-         {"reserved": "0,4", "isolated": "rest", "offlined": {"cpus": "1,3,5,7", "wholeCores": False}}),
+         {"reserved": "0,4", "isolated": "rest",
+          "offlined": {"cpus": "1,3,5,7", "wholeCores": False}}),
         ({"disable_smt": True}, "kernel", {"extraArguments": ["nosmt"]}),
         ({"disable_smt": True}, "pools", {"reserved": "0,2", "isolated": "rest"}),
         ({"real_time": True, "power": "low-latency"}, "kernel", {"realTime": True}),
@@ -107,7 +108,8 @@ def test_the_intent(tmp_path: Path) -> None:
         ({"user_level_networking": True}, "net", {"userLevelNetworking": True}),
         ({"frequencies": (2500000, 2100000)}, "hardwareTuning",
          {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2100000}),
-        ({"cluster": "site-7"}, "selector", {"clusters": ["site-7"], "matchLabels": {f"{ROLE}worker-cnf": ""}}),
+        ({"cluster": "site-7"}, "selector",
+         {"clusters": ["site-7"], "matchLabels": {f"{ROLE}worker-cnf": ""}}),
     ],
 )  # fmt: skip
 def test_fields(tmp_path: Path, request_fields: dict[str, Any], field: str, value: object) -> None:
@@ -154,7 +156,10 @@ def test_shares_that_are_not_even_are_a_remark(tmp_path: Path) -> None:
     found = proposal(tmp_path, Request("worker-cnf", 6, split=True))
     assert spec_of(found)["pools"]["reserved"] == "0-2,4-6"
     assert found.remarks == (
-        "6 reserved CPUs cannot be split evenly over the NUMA nodes in whole cores: 4 on node 0, 2 on node 1",
+        (
+            "6 reserved CPUs cannot be split evenly over the NUMA nodes in whole cores: "
+            "4 on node 0, 2 on node 1"
+        ),
     )
 
 

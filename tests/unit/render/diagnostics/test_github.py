@@ -9,7 +9,8 @@ def test_github_escapes_what_would_end_a_property_or_the_message() -> None:
     (line,) = diagnostics.render("github", report(ERROR)).splitlines()
     head, _, text = line.removeprefix("::").partition("::")
     assert head == (
-        "error file=a%2Cb%3Ac%25d/é.yaml,line=3,col=5,endLine=3,endColumn=9,title=CP102 duplicate key"
+        "error file=a%2Cb%3Ac%25d/é.yaml,line=3,col=5,endLine=3,endColumn=9,title=CP102 "
+        "duplicate key"
     )
     assert text.startswith("50%25 of it,\\r%0Aall: \\x1b[31m\\0 ]]> <&\"'")
     assert text.endswith("%0Ahelp: do: this,%0Athen that")

@@ -10,7 +10,10 @@ from cpuplan.render.explain.entries import explain_code, explain_rule, wording
 @pytest.fixture
 def code(monkeypatch: pytest.MonkeyPatch) -> str:
     """A code of this test's own: the wording of the real ones is not its matter."""
-    about = "The second of two equal keys wins in some readers and the first in others, so both are refused by cpuplan."
+    about = (
+        "The second of two equal keys wins in some readers and the first in others, "
+        "so both are refused by cpuplan."
+    )
     monkeypatch.setitem(
         CODES, "CP199", Code("same key", "key {key!r} is there twice", "keep one", about, "warning")
     )

@@ -17,7 +17,10 @@ from cpuplan.render.map.kubelet import kubelet_notes
             {"threads": ["0-3"], "ids": ["0-1,0-1"]},
             {},
             [
-                "cores that the kubelet sees: 2; it treats CPUs 0,2 as one core, but there are 2 (CP360)"
+                (
+                    "cores that the kubelet sees: 2; "
+                    "it treats CPUs 0,2 as one core, but there are 2 (CP360)"
+                )
             ],
         ),
         (

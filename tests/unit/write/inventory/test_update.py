@@ -166,7 +166,8 @@ def test_by_hand(tmp_path: Path) -> None:
     """A regular machine of a catalogue is not rewritten when a node of it is read."""
     text = (
         "apiVersion: cpuplan.io/v1alpha1\nkind: Hardware\nmetadata: {name: gold}\nspec:\n"
-        "  regular: {coresPerSocket: 4}\n---\napiVersion: cpuplan.io/v1alpha1\nkind: Nodes\nmetadata: {name: lab}\n"
+        "  regular: {coresPerSocket: 4}\n---\napiVersion: cpuplan.io/v1alpha1\n"
+        "kind: Nodes\nmetadata: {name: lab}\n"
         "spec:\n  cluster: lab\n  hardware: gold # for now\n  nodes: [{name: w0}]\n"
     )
     (tmp_path / "site.yaml").write_text(text)

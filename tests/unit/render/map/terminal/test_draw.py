@@ -266,7 +266,8 @@ font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#1b2430">
 <rect width="616" height="318" fill="#ffffff"/>
 <g transform="translate(28 28)">
 <text x="0" y="20" font-size="22" font-weight="bold">worker-3</text>
-<text x="0" y="44" font-size="13" fill="#5a6675">cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon</text>
+<text x="0" y="44" font-size="13" fill="#5a6675">\
+cluster site-a, hardware xeon, intent ran-du, class ran-du-xeon</text>
 <text x="0" y="64" font-size="13" fill="#5a6675">2 CPUs, 1 core, 1 socket, 1 NUMA node</text>
 <g transform="translate(0 96)">
 <rect x="0.5" y="0.5" width="285" height="87" rx="8" fill="#ffffff" stroke="#c5ccd6"/>
