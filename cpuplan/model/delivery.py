@@ -33,15 +33,13 @@ class DeliverySpec(Model):
             rf"^({_FOLDER}(/{_FOLDER})*)?$",
             "folders below the repository's root, such as sites/north: letters, digits, dots, dashes, underscores",
         ),
-    ] = Field(
-        default="", description="folder of the project in the repository; its root if left out"
-    )
+    ] = Field(default="", description="folder of the project in the repository; default: its root")
     project: Name = Field(
-        default="cpuplan", description="of Argo CD: the AppProject of the Applications"
+        default="cpuplan", description="AppProject of the Applications in Argo CD"
     )
     namespace: Name = Field(
-        default="argocd", description="of Argo CD; openshift-gitops on OpenShift"
+        default="argocd", description="namespace of Argo CD; openshift-gitops on OpenShift"
     )
     automated: bool = Field(
-        default=True, description="sync by itself; false: a person starts each sync"
+        default=True, description="sync automatically; false: a person starts each sync"
     )

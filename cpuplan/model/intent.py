@@ -29,37 +29,38 @@ Release = Annotated[
 
 
 class Selector(Model):
-    """Which nodes: those that fit everything that is written here."""
+    """Nodes that match all of these fields."""
 
     clusters: Annotated[tuple[Name, ...], Listed] = Field(
-        default=(), description="nodes of these; of all if left out"
+        default=(), description="nodes of these clusters; default: all"
     )
     nodes: Annotated[tuple[str, ...], Listed] = Field(
-        default=(), description="node names; ranges and * allowed"
+        default=(), description="node names; ranges and * are allowed"
     )
     match_labels: dict[str, str] = Field(
-        default={}, description="nodes with all of these labels in the inventory"
+        default={}, description="nodes that have all of these labels in the inventory"
     )
 
 
 class Target(Model):
-    """What the files are made for."""
+    """The platform of the compiled files."""
 
-    platform: platforms.Name = Field(description="what the nodes run")
-    version: Release = Field(description="its release, as text with two numbers")
+    platform: platforms.Name = Field(description="platform of the nodes")
+    version: Release = Field(description="release of the platform, as text with two numbers")
     mode: Literal["mco", "performanceProfile"] = Field(
         default="mco",
-        description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the PerformanceProfile that the "
-        "node tuning operator makes them from",
+        description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the "
+        "PerformanceProfile from which the node tuning operator makes them",
     )
     clusters: Annotated[tuple[Name, ...], Listed] = Field(
-        default=(), description="only in these clusters; all if left out"
+        default=(), description="only in these clusters; default: all"
     )
     pool: PoolName | None = Field(default=None, description="openshift: the MachineConfigPool")
     mixed_hardware: Literal["split", "common"] | None = Field(
         default=None,
-        description="openshift, for nodes of unlike hardware. split: a pool for each, <pool>-<hardware>; common: one "
-        "layout that is right on all; left out: an error",
+        description="openshift, for nodes with different hardware. split: a pool for each "
+        "hardware, <pool>-<hardware>; common: one layout that is valid on all; "
+        "default: an error",
     )
     node_selector: dict[str, str] = Field(
         default={}, description="openshift: labels of the pool's nodes"
@@ -76,7 +77,7 @@ class Target(Model):
         description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
     )
     pinned_pools: Annotated[tuple[PoolName, ...], Listed] = Field(
-        default=(), description="openshift: further pools of a cluster with workload partitioning"
+        default=(), description="openshift: other pools of a cluster with workload partitioning"
     )
     control_plane_topology: Literal[
         "HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"
@@ -97,22 +98,23 @@ class Target(Model):
 
 
 class IntentSpec(Model):
-    """One purpose: nodes, what they run on, and what their CPUs are for."""
+    """One purpose: nodes, their platform, and the use of their CPUs."""
 
     selector: Selector
     targets: Annotated[tuple[Target, ...], Field(min_length=1), Listed] = Field(
-        description="what files are made for; of several, the first that lists a node's cluster"
+        description="platforms of the compiled files; of several, the first that lists a node's "
+        "cluster"
     )
     pools: Pools
     qos: QosSets = Field(default_factory=QosSets.model_construct)
     workloads: Workloads = Field(
-        default=(), description="pods with exclusive CPUs that each node must have room for"
+        default=(), description="pods with exclusive CPUs for which each node must have room"
     )
     rules: Rules = Field(
         default=(), description="built-in rules that are disabled or enabled; see docs/layout.md"
     )
     objective: Objective = Field(
-        default=GOAL_ORDER, description="what makes a layout better, most important first"
+        default=GOAL_ORDER, description="what makes a layout better, most important goal first"
     )
     # Made when they are needed: an instance made here would build its model's validators at every
     # start.
@@ -125,13 +127,14 @@ class IntentSpec(Model):
     net: Net = Field(default_factory=Net.model_construct)
     open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
     hardware_tuning: HardwareTuning | None = Field(
-        default=None, description="openshift: TuneD sets them"
+        default=None, description="openshift: set by TuneD"
     )
     defaults: Defaults = Field(
         default=(),
-        description="settings that nobody asked for, left out or put in by name; see docs/defaults.md",
+        description="settings that cpuplan adds, disabled or enabled by name; see docs/defaults.md",
     )
     paused: bool = Field(
         default=False,
-        description="what was compiled of these nodes stays as it is in out/, until this is false again",
+        description="the compiled files of these nodes in out/ stay unchanged until this is "
+        "false again",
     )

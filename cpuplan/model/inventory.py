@@ -37,13 +37,12 @@ _PciAddress = Annotated[
 
 
 class Numbering(Model):
-    """How the firmware numbers CPUs (facts of the kernel's numbering by platform are in
-    docs/inventory.md).
-    """
+    """How the firmware numbers CPUs; docs/inventory.md describes the numbering of common platforms."""
 
     threads: Literal["separate", "adjacent"] = Field(
         default="separate",
-        description="separate: first threads of all cores, then second ones. adjacent: the threads of a core together",
+        description="separate: first threads of all cores, then second threads. adjacent: the "
+        "threads of a core together",
     )
     cores: Literal["blocks", "interleaved"] = Field(
         default="blocks",
@@ -52,44 +51,44 @@ class Numbering(Model):
 
 
 class Distances(Model):
-    """How far NUMA nodes are from each other (ACPI SLIT); 10 to itself."""
+    """Distances between NUMA nodes (ACPI SLIT); 10 to itself."""
 
     within_socket: Annotated[int, Field(ge=10, le=254)] | None = Field(
-        default=None, description="to the other nodes of the socket, where it has several"
+        default=None, description="to the other nodes of the socket, if it has several"
     )
     between_sockets: Annotated[int, Field(ge=10, le=254)] | None = Field(
-        default=None, description="to the nodes of other sockets, where there are several"
+        default=None, description="to the nodes of other sockets, if there are several sockets"
     )
 
 
 class Regular(Model):
-    """A machine whose sockets are all alike, in a few numbers."""
+    """A machine with identical sockets, described by a few numbers."""
 
     sockets: Annotated[int, Field(ge=1, le=64)] = Field(default=1, description="physical packages")
     cores_per_socket: Annotated[int, Field(ge=1, le=4096)] = Field(
-        description="cores, not threads, of each socket"
+        description="cores (not threads) of each socket"
     )
     threads_per_core: Annotated[int, Field(ge=1, le=8)] = Field(
         default=1, description="2 with SMT (Hyper-Threading) on"
     )
     dies_per_socket: Annotated[int, Field(ge=1)] = Field(
-        default=1, description="dies that the kernel tells apart"
+        default=1, description="dies that the kernel reports"
     )
     numa_nodes_per_socket: Annotated[int, Field(ge=1)] = Field(
         default=1, description="more than 1 with sub-NUMA clustering or NPS"
     )
     caches_per_socket: Annotated[int, Field(ge=0)] = Field(
         default=1,
-        description="last-level caches (L3) of a socket; 0 where the kernel tells of none",
+        description="last-level caches (L3) of a socket; 0 if the kernel reports none",
     )
     cache_size: Quantity | None = Field(default=None, description="size of each last-level cache")
     cores_per_cluster: Annotated[int, Field(ge=1)] = Field(
         default=1,
-        description="cores that share an L2 cache or snoop filter; 1 where each is by itself",
+        description="cores that share an L2 cache or snoop filter; 1 if none do",
     )
     core_ids: Sequence | None = Field(
         default=None,
-        description="the kernel's core_id of each core of a socket, in order; 0, 1, ... if left out",
+        description="the kernel's core_id of each core of a socket, in order; default: 0, 1, ...",
     )
     memory_per_numa_node: Quantity | None = Field(
         default=None, description="memory of each NUMA node with CPUs"
@@ -107,21 +106,25 @@ class Cores(Model):
     core.
     """
 
-    type: CoreType | None = Field(default=None, description="on machines whose cores differ")
+    type: CoreType | None = Field(
+        default=None, description="type of the cores, on machines with different cores"
+    )
     threads: Annotated[tuple[KernelList, ...], Field(min_length=1), Listed] = Field(
-        description="the first CPU of every core, then the second ones, and so on: lists of one length"
+        description="the first CPU of every core, then the second CPUs, and so on: lists of the "
+        "same length"
     )
     ids: Annotated[tuple[Sequence, ...], Listed] = Field(
         default=(),
-        description="the kernel's core_id of each core: one sequence, or one for each list of `threads` where siblings "
-        "have unlike ones; 0, 1, ... within each socket if left out",
+        description="the kernel's core_id of each core: one sequence, or one for each list of "
+        "`threads` if siblings have different ids; default: 0, 1, ... within each "
+        "socket",
     )
 
 
 class Group(Model):
-    """A socket or die: the kernel's label, and its CPUs."""
+    """A socket or die: the kernel's id, and its CPUs."""
 
-    id: Annotated[int, Field(ge=-1, description="-1 where the kernel knows none")]
+    id: Annotated[int, Field(ge=-1, description="-1 if the kernel reports none")]
     cpus: KernelList = Field(description="the CPUs of the group")
 
 
@@ -129,100 +132,108 @@ class NumaNode(Model):
     """A NUMA node. One without CPUs is a memory-only node (CXL, HBM, GPU memory)."""
 
     id: Annotated[int, Field(ge=0)] = Field(description="the kernel's number")
-    cpus: KernelList | None = Field(default=None, description="its CPUs; left out for memory only")
-    memory: Quantity | None = Field(default=None, description="its memory as the kernel counts it")
+    cpus: KernelList | None = Field(
+        default=None, description="CPUs of the node; omitted if it has only memory"
+    )
+    memory: Quantity | None = Field(
+        default=None, description="memory of the node as reported by the kernel"
+    )
     huge_pages: dict[Quantity, int] = Field(
-        default={}, description="pages configured when the inventory was read, by size"
+        default={}, description="pages configured during the import, by size"
     )
     distances: Annotated[tuple[int, ...], Listed] = Field(
         default=(),
-        description="to every NUMA node that was online when the kernel was asked, in order",
+        description="distances to every NUMA node that was online during the import, in order",
     )
 
 
 class Cache(Model):
-    """All caches of one level, type and size."""
+    """Caches of one level, type and size."""
 
     level: Annotated[int, Field(ge=1, le=9)] = Field(description="1 for L1, and so on")
     type: Literal["Unified", "Data", "Instruction"] = Field(
-        default="Unified", description="what it holds"
+        default="Unified", description="content of the cache"
     )
-    size: Quantity | None = Field(default=None, description="size of each of them")
+    size: Quantity | None = Field(default=None, description="size of each cache")
     per: Literal["core", "cluster", "die", "socket", "numaNode"] | None = Field(
-        default=None, description="one for each of these; instead of `cpus`"
+        default=None, description="one cache for each of these; replaces `cpus`"
     )
     cpus: Annotated[tuple[KernelList, ...], Listed] = Field(
-        default=(), description="the CPUs that share each of them"
+        default=(), description="the CPUs that share each cache"
     )
     ids: Sequence | None = Field(
         default=None,
-        description="the kernel's ids, in the order of the lowest CPU; the kubelet needs them to tell caches apart",
+        description="the kernel's ids, in the order of the lowest CPU; the kubelet needs them to "
+        "distinguish caches",
     )
 
 
 class KubeletFiles(Model):
-    """What the kubelet reads in the kernel's files that does not follow from the groups of the
+    """What the kubelet reads from the kernel's files, if it does not follow from the groups of the
     topology.
     """
 
     no_numa_nodes: bool = Field(
         default=False,
-        description="the kernel lists no NUMA nodes: the kubelet takes sockets for them",
+        description="the kernel lists no NUMA nodes: the kubelet uses sockets instead",
     )
     numa_nodes: Annotated[tuple[Group, ...], Listed] = Field(
         default=(),
-        description="NUMA nodes by their links to CPUs, where those say otherwise than the nodes' lists",
+        description="NUMA nodes by their links to CPUs, if these differ from the CPU lists of "
+        "the nodes",
     )
     unlabelled: KernelList | None = Field(
         default=None,
-        description="CPUs of which the kernel tells no core_id or physical_package_id (on s390x, book_id or "
-        "drawer_id): the kubelet does not see them",
+        description="CPUs for which the kernel reports no core_id or physical_package_id (on "
+        "s390x, book_id or drawer_id): the kubelet does not see them",
     )
     unread_caches: KernelList | None = Field(
         default=None,
-        description="CPUs with a cache whose id or size the kernel does not tell: the kubelet then reads none",
+        description="CPUs with a cache for which the kernel reports no id or size: the kubelet "
+        "then reads none",
     )
     sockets: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="physical ids in /proc/cpuinfo, where they are not as many as the sockets",
+        description="physical ids in /proc/cpuinfo, if their number differs from that of the "
+        "sockets",
     )
     books: Annotated[tuple[Group, ...], Listed] = Field(
-        default=(), description="s390x; one book if left out"
+        default=(), description="s390x only; default: one book"
     )
     drawers: Annotated[tuple[Group, ...], Listed] = Field(
-        default=(), description="s390x; one drawer if left out"
+        default=(), description="s390x only; default: one drawer"
     )
 
 
 class Layout(Model):
-    """An irregular machine, or one that was read: groups of CPUs as the kernel tells them."""
+    """An irregular or imported machine: groups of CPUs as reported by the kernel."""
 
     offline: KernelList | None = Field(
-        default=None, description="CPUs that are present and were offline"
+        default=None, description="CPUs that are present but were offline"
     )
     cores: Annotated[tuple[Cores, ...], Field(min_length=1), Listed] = Field(
-        description="all cores: an entry for each kind, and for each number of threads"
+        description="all cores: an entry for each type, and for each number of threads"
     )
     sockets: Annotated[tuple[Group, ...], Listed] = Field(
-        default=(), description="one socket, 0, if left out"
+        default=(), description="default: one socket, 0"
     )
     dies: Annotated[tuple[Group, ...], Listed] = Field(
-        default=(), description="one die, 0, in each socket if left out"
+        default=(), description="default: one die, 0, in each socket"
     )
     clusters: Annotated[tuple[KernelList, ...], Listed] = Field(
         default=(),
-        description="cores that share an L2 cache or snoop filter; each core by itself if left out",
+        description="cores that share an L2 cache or snoop filter; default: each core by itself",
     )
     numa_nodes: Annotated[tuple[NumaNode, ...], Listed] = Field(
-        default=(), description="one NUMA node, 0, if left out"
+        default=(), description="default: one NUMA node, 0"
     )
     caches: Annotated[tuple[Cache, ...], Listed] = Field(
         default=(),
-        description="the caches; of the last level, at least, if layouts or pods go by it",
+        description="the caches; at least those of the last level if layouts or pods use them",
     )
     kubelet: KubeletFiles | None = Field(
         default=None,
-        description="what the kubelet sees otherwise; written by `cpuplan import`, seldom there",
+        description="what the kubelet sees differently; written by `cpuplan import`, rarely needed",
     )
 
 
@@ -233,18 +244,18 @@ class Device(Model):
         description="PCI address: domain, bus, device and function", examples=["0000:17:00.0"]
     )
     device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field(
-        default="other", alias="class", description="what it is for, by its PCI class"
+        default="other", alias="class", description="purpose of the device, by its PCI class"
     )
     vendor: str | None = Field(default=None, description="PCI vendor id or name")
     device: str | None = Field(default=None, description="PCI device id or name")
     driver: str | None = Field(default=None, description="kernel driver", examples=["ice"])
-    name: str | None = Field(default=None, description="the network interface, where it has one")
+    name: str | None = Field(default=None, description="the network interface, if it has one")
     numa_node: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="the NUMA node that it is at; left out where the kernel tells none",
+        description="the NUMA node of the device; omitted if the kernel reports none",
     )
     functions: int | None = Field(
-        default=None, description="SR-IOV virtual functions that it can have"
+        default=None, description="number of SR-IOV virtual functions that it can have"
     )
 
 
@@ -253,18 +264,19 @@ class HardwareSpec(Model):
 
     architecture: Literal[
         "x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64", "other"
-    ] = Field(default="x86_64", description="as `uname -m` prints it")
+    ] = Field(default="x86_64", description="output of `uname -m`")
     vendor: str | None = Field(
         default=None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"]
     )
     model: str | None = Field(default=None, description="CPU model name")
     model_number: int | None = Field(
-        default=None, description="`model` in /proc/cpuinfo: tells the generation of Intel CPUs"
+        default=None,
+        description="`model` in /proc/cpuinfo, which identifies the generation of Intel CPUs",
     )
     regular: Regular | None = None
     topology: Layout | None = None
     huge_page_sizes: Annotated[tuple[Quantity, ...], Listed] = Field(
-        default=(), description="sizes that the kernel offers", examples=["1Gi"]
+        default=(), description="sizes that the kernel supports", examples=["1Gi"]
     )
     devices: Annotated[tuple[Device, ...], Listed] = Field(
         default=(), description="PCI devices of every machine of this hardware"
@@ -272,30 +284,32 @@ class HardwareSpec(Model):
 
 
 class NodeGroup(Model):
-    """Nodes of one hardware that share all facts."""
+    """Nodes with the same hardware, labels and devices."""
 
     name: Annotated[
         str,
-        Field(min_length=1, description="a node name, ranges allowed", examples=["worker-[00-11]"]),
+        Field(
+            min_length=1, description="node name; ranges are allowed", examples=["worker-[00-11]"]
+        ),
     ]
     hardware: DocumentName | None = Field(default=None, description="name of a Hardware document")
     labels: dict[str, str] = Field(
-        default={}, description="labels of the Node objects, beside those of the spec"
+        default={}, description="labels of the Node objects, in addition to those of the spec"
     )
     offline: KernelList | None = Field(
-        default=None, description="CPUs that are offline on these nodes only"
+        default=None, description="CPUs that are offline only on these nodes"
     )
     devices: Annotated[tuple[Device, ...], Listed] = Field(
-        default=(), description="PCI devices of these nodes, beside those of their hardware"
+        default=(), description="PCI devices of these nodes, in addition to those of their hardware"
     )
 
 
 class NodesSpec(Model):
-    """Nodes of one cluster; `hardware` and `labels` hold for all of them unless a group says
-    otherwise.
+    """Nodes of one cluster; `hardware` and `labels` apply to all of them unless a group overrides
+    them.
     """
 
-    cluster: Name = Field(description="the cluster that the nodes are in")
+    cluster: Name = Field(description="the cluster of the nodes")
     hardware: DocumentName | None = Field(
         default=None, description="name of a Hardware document, for all groups"
     )

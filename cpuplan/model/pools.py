@@ -88,7 +88,7 @@ def _near_shorthand(value: object) -> object:
 
 
 class Near(Model):
-    """Devices: those that fit everything that is written here."""
+    """Devices that match all of these fields."""
 
     device: str | None = Field(default=None, description="a network interface, or a PCI address")
     device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
@@ -132,8 +132,8 @@ def _pool_shorthand(value: object) -> object:
 
 
 class Pool(Model):
-    """How many CPUs, or which, and where. One of `cpus`, `count`, `cores`, `percent` and `rest`, or
-    `min` and `max`.
+    """Number or list of CPUs, and their places. One of `cpus`, `count`, `cores`, `percent` and
+    `rest`, or `min` and `max`.
     """
 
     cpus: CpuList | None = Field(default=None, description="exactly these CPUs")
@@ -145,34 +145,38 @@ class Pool(Model):
     )
     percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None,
-        description="this share of the online CPUs, rounded up to whole cores, or down where that would pass max",
+        description="this share of the online CPUs, rounded up to whole cores, or down if that "
+        "would exceed max",
     )
     rest: Literal[True] | None = Field(
         default=None, description="all CPUs that no other pool takes"
     )
     min: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="at least this many CPUs; beside percent, rest or max, or by itself",
+        description="at least this many CPUs; with percent, rest or max, or by itself",
     )
     max: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="at most this many CPUs; likewise"
+        default=None, description="at most this many CPUs; with percent, rest or min, or by itself"
     )
     per: Literal["machine", "socket", "numaNode", "cache"] = Field(
         default="machine",
-        description="what the size is for: each of these that the pool may be on; cache is the last-level cache",
+        description="the size applies to each of these that the pool may be on; cache is the "
+        "last-level cache",
     )
     numa_nodes: NumberList | None = Field(default=None, description="only on these NUMA nodes")
     sockets: NumberList | None = Field(default=None, description="only on these sockets")
     dies: NumberList | None = Field(
-        default=None, description="only on the dies of these numbers, in every socket"
+        default=None, description="only on the dies with these numbers, in every socket"
     )
     caches: NumberList | None = Field(
         default=None,
-        description="only on these last-level caches, each named by its lowest CPU, as `show` does",
+        description="only on these last-level caches, each identified by its lowest CPU, as in "
+        "`show`",
     )
     near: Annotated[Near, BeforeValidator(_near_shorthand)] | None = Field(
         default=None,
-        description="only on the NUMA nodes of these devices; a text is a device's name or address",
+        description="only on the NUMA nodes of these devices; a text is the name or address of a "
+        "device",
     )
     core_types: Annotated[tuple[CoreType, ...], OneOrMore, _CORE_TYPES] | None = Field(
         default=None, description="only on cores of these types", examples=["performance"]
@@ -184,13 +188,14 @@ class Pool(Model):
     )
     sibling: SetName | None = Field(
         default=None,
-        description="one thread of each core; the others go to this pool, or with `idle` are switched off (offlined)",
+        description="one thread of each core; the others go to this pool, or are switched off "
+        "with `idle` (offlined)",
     )
     apart: dict[SetName, Level] = Field(
-        default={}, description="shares none of these with that pool", examples=["core"]
+        default={}, description="shares none of these with the other pool", examples=["core"]
     )
     together: dict[SetName, Level] = Field(
-        default={}, description="is only on those of these where that pool is"
+        default={}, description="is only on those of these that the other pool is on"
     )
 
     #: Fields with which a pool needs no size of its own.
@@ -240,60 +245,61 @@ PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
 
 
 class Isolated(Pool):
-    """A pool, or named parts of one. Without a size of its own it is its partitions, and the rest
-    if nobody else is.
+    """A pool, or named parts of one. Without a size of its own, it has the CPUs of its partitions,
+    and the rest if no other pool takes it.
     """
 
     INSTEAD_OF_SIZE = ("partitions",)
     partitions: dict[Name, PoolSpec] = Field(
         default={},
-        description="named parts of the isolated pool, such as dpdk; elsewhere `isolated.dpdk`",
+        description="named parts of the isolated pool, such as dpdk; referred to as "
+        "`isolated.dpdk`",
     )
 
 
 class Pools(Model):
-    """Who gets which CPUs. Each online CPU is in exactly one pool; `isolated` takes the rest if
-    nobody else does.
+    """The CPUs of each purpose. Each online CPU is in exactly one pool; `isolated` takes the rest
+    if no other pool does.
     """
 
     reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
     shared: PoolSpec | None = Field(
-        default=None, description="for containers that ask for shared CPUs beside exclusive ones"
+        default=None,
+        description="for containers that request shared CPUs in addition to exclusive ones",
     )
     isolated: Annotated[Isolated, BeforeValidator(_pool_shorthand)] | None = Field(
         default=None, description="for pods; exclusive CPUs come from here"
     )
     isolcpus: PoolSpec | None = Field(
-        default=None, description="isolated by the kernel and kept from the kubelet and its pods"
+        default=None,
+        description="isolated by the kernel, and not available to the kubelet and its pods",
     )
     offlined: PoolSpec | None = Field(default=None, description="switched off to save power")
 
 
 class QosSets(Model):
-    """Where pods run by QoS class. They may overlap; together they have all CPUs of reserved,
-    shared, isolated.
+    """CPUs of pods by QoS class. The sets may overlap; together they have all CPUs of reserved,
+    shared and isolated.
     """
 
     best_effort: PoolSpec | None = Field(
-        default=None, description="for BestEffort pods; all CPUs if left out"
+        default=None, description="for BestEffort pods; default: all CPUs"
     )
     other: PoolSpec | None = Field(
-        default=None, description="for Burstable and Guaranteed pods; all CPUs if left out"
+        default=None, description="for Burstable and Guaranteed pods; default: all CPUs"
     )
 
 
 class RuleSwitch(Model):
-    """A built-in rule switched off, or on, and the reason that whoever reads it later will ask
-    for.
-    """
+    """A built-in rule that is disabled or enabled, and the reason for later readers."""
 
-    disable: RuleName | None = Field(default=None, description="the rule that does not hold here")
+    disable: RuleName | None = Field(default=None, description="the rule to disable")
     enable: RuleName | None = Field(
-        default=None, description="the rule that holds here, though it is off by default"
+        default=None, description="the rule to enable, if it is off by default"
     )
     because: Annotated[
         str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])
-    ] = Field(description="why, for whoever reads it later")
+    ] = Field(description="the reason, for later readers")
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -304,12 +310,12 @@ class RuleSwitch(Model):
 
 
 class DefaultSwitch(Model):
-    """A default switched off, or on where its platform has it off, and the reason."""
+    """A default that is disabled, or enabled where the platform has it off, and the reason."""
 
-    disable: DefaultName | None = Field(default=None, description="the default that is left out")
-    enable: DefaultName | None = Field(default=None, description="the default that is put in")
+    disable: DefaultName | None = Field(default=None, description="the default to disable")
+    enable: DefaultName | None = Field(default=None, description="the default to enable")
     because: Annotated[str, Field(min_length=1, examples=["devices are given to pods by VFIO"])] = (
-        Field(description="why")
+        Field(description="the reason")
     )
 
     @model_validator(mode="after")
@@ -321,17 +327,17 @@ class DefaultSwitch(Model):
 
 
 class Workload(Model):
-    """Pods with exclusive CPUs that a node must have room for, by their sum; the simulator says
-    where each runs.
+    """Pods with exclusive CPUs for which a node must have room, by their sum; the simulator shows
+    where each one runs.
     """
 
-    name: Name = Field(description="what messages call it")
+    name: Name = Field(description="name of the workload in messages")
     cpus: Annotated[int, Field(ge=1)] = Field(description="exclusive CPUs of each pod")
     pods: Annotated[int, Field(ge=1)] = Field(
-        default=1, description="how many of them on each node"
+        default=1, description="number of these pods on each node"
     )
     pool: SetName = Field(
-        default="isolated", description="where their CPUs come from: isolated, or a partition of it"
+        default="isolated", description="pool of their CPUs: isolated, or a partition of it"
     )
 
 

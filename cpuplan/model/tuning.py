@@ -42,11 +42,12 @@ _Interface = Annotated[
 
 
 class Isolation(Model):
-    """What the kernel keeps away from the isolated pool."""
+    """What the kernel keeps off the isolated pool."""
 
     domain: bool = Field(
         default=False,
-        description="isolcpus=domain: no load balancing. Pods without exclusive CPUs then pile up",
+        description="isolcpus=domain: no load balancing. Pods without exclusive CPUs are then "
+        "not spread over the CPUs",
     )
     managed_irq: bool = Field(
         default=True, description="isolcpus=managed_irq: interrupts of multi-queue devices"
@@ -54,14 +55,16 @@ class Isolation(Model):
     nohz_full: bool = Field(
         default=True, description="nohz_full=: no timer tick while one task runs"
     )
-    rcu_nocbs: bool = Field(default=True, description="rcu_nocbs=: RCU callbacks run elsewhere")
+    rcu_nocbs: bool = Field(default=True, description="rcu_nocbs=: RCU callbacks run on other CPUs")
     irq_affinity: bool | None = Field(
         default=None,
-        description="irqaffinity=: all other interrupts. Left out: yes on kubernetes, no on openshift (CRI-O does it)",
+        description="irqaffinity=: all other interrupts. Default: true on kubernetes, false on "
+        "openshift (CRI-O does it)",
     )
     globally_disable_irq_load_balancing: bool = Field(
         default=False,
-        description="openshift: irqbalance leaves the isolated CPUs alone at all times, not pod by pod",
+        description="openshift: irqbalance never uses the isolated CPUs, instead of only while a "
+        "pod requests it",
     )
 
 
@@ -76,87 +79,95 @@ ALIGNING = ("restricted", "single-numa-node")
 
 
 class ReservedMemory(Model):
-    """Memory that the memory manager leaves alone on a NUMA node."""
+    """Memory of a NUMA node that the memory manager does not assign."""
 
     numa_node: Annotated[int, Field(ge=0)] = Field(description="the kernel's number")
-    memory: Quantity = Field(description="how much the memory manager leaves alone there")
+    memory: Quantity = Field(description="amount that the memory manager does not assign")
 
 
 class Kubelet(Model):
-    """KubeletConfiguration, by its own names."""
+    """KubeletConfiguration, with its field names."""
 
     cpu_manager_policy: Literal["static", "none"] = Field(
         default="static",
-        description="static gives exclusive CPUs to Guaranteed pods that ask for whole ones",
+        description="static gives exclusive CPUs to Guaranteed pods that request whole CPUs",
     )
     cpu_manager_policy_options: dict[str, str] = Field(
         default={},
-        description='of the static policy; values are text ("true"). On openshift see also docs/defaults.md',
+        description='options of the static policy; values are text ("true"). For openshift, see '
+        "also docs/defaults.md",
     )
     cpu_manager_reconcile_period: Duration | None = Field(
         default=None,
-        description="how often the kubelet sets containers' CPUs again. Left out: 5s on openshift",
+        description="how often the kubelet sets the CPUs of containers again. Default: 5s on "
+        "openshift",
     )
     topology_manager_policy: (
         Literal["none", "best-effort", "restricted", "single-numa-node"] | None
     ) = Field(
         default=None,
-        description="how strictly a pod's CPUs, memory and devices are kept on one NUMA node. Left out: best-effort on "
-        "openshift, the kubelet's own (none) elsewhere",
+        description="how strictly a pod's CPUs, memory and devices are kept on one NUMA node. "
+        "Default: best-effort on openshift, the kubelet's own (none) elsewhere",
     )
     topology_manager_scope: Literal["container", "pod"] | None = Field(
         default=None,
-        description="what is aligned: each container by itself (the kubelet's default), or whole pods",
+        description="what is aligned: each container separately (the kubelet's default), or "
+        "whole pods",
     )
     topology_manager_policy_options: dict[str, str] = Field(
-        default={}, description='options of the topology manager; values are text, such as "true"'
+        default={}, description='options of the topology manager; values are text ("true")'
     )
     memory_manager_policy: Literal["None", "Static"] | None = Field(
         default=None,
-        description="left out on openshift: Static where topologyManagerPolicy is restricted or single-numa-node; with "
-        "Static elsewhere, say the next three as the nodes have them",
+        description="default on openshift: Static if topologyManagerPolicy is restricted or "
+        "single-numa-node; with Static elsewhere, set the next three fields to "
+        "the values of the nodes",
     )
     kube_reserved: dict[Resource, str] | None = Field(
         default=None,
-        description="set aside for kubelet and runtime. Left out: memory 500Mi on openshift",
+        description="reserved for the kubelet and the runtime. Default: memory 500Mi on openshift",
     )
     system_reserved: dict[Resource, str] | None = Field(
         default=None,
-        description="set aside for the system's daemons. Left out: memory 500Mi on openshift",
+        description="reserved for system daemons. Default: memory 500Mi on openshift",
     )
     eviction_hard: dict[str, str] | None = Field(
         default=None,
-        description="pods are evicted at once where less than this is left, by the kubelet's signals. Left out: the "
-        "kubelet's own thresholds, written out on openshift",
+        description="pods are evicted immediately if less than this is left, by the kubelet's "
+        "signals. Default: the kubelet's own thresholds, written explicitly on "
+        "openshift",
     )
     reserved_memory: Annotated[tuple[ReservedMemory, ...], Listed] = Field(
-        default=(), description="left out: what is reserved, on the NUMA nodes of the reserved CPUs"
+        default=(),
+        description="default: the reserved memory, on the NUMA nodes of the reserved CPUs",
     )
     dynamic_resource_allocation: bool = Field(
         default=False,
-        description="a DRA driver gives out CPUs and memory: the kubelet's own managers have the policy none",
+        description="a DRA driver assigns CPUs and memory: the kubelet's own managers have the "
+        "policy none",
     )
     configuration: dict[str, Any] = Field(
         default={},
-        description="further fields of KubeletConfiguration, as they are; none that stands above by itself",
+        description="additional fields of KubeletConfiguration, unchanged; not those that have a "
+        "field above",
     )
 
 
 class HugePages(Model):
-    """Huge pages of one size; on one NUMA node, or spread by the kernel over all."""
+    """Huge pages of one size, on one NUMA node or spread by the kernel over all nodes."""
 
     size: HugePageSize = Field(description="size of each page")
-    count: Annotated[int, Field(ge=0)] = Field(description="how many pages")
+    count: Annotated[int, Field(ge=0)] = Field(description="number of pages")
     numa_node: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="on this NUMA node; spread over all if left out"
+        default=None, description="the NUMA node of the pages; default: spread over all nodes"
     )
 
 
 class HugePagesSpec(Model):
-    """Huge pages set aside at boot."""
+    """Huge pages allocated at boot."""
 
     default_size: HugePageSize | None = Field(
-        default=None, description="what pods get that name no size"
+        default=None, description="page size for pods that do not name a size"
     )
     pages: Annotated[tuple[HugePages, ...], Listed] = Field(
         default=(), description="pages by size and place"
@@ -167,25 +178,27 @@ class Kernel(Model):
     """The kernel and its command line."""
 
     real_time: bool = Field(default=False, description="openshift: kernelType realtime")
-    page_size: Literal["4k", "64k"] | None = Field(default=None, description="aarch64 on openshift")
+    page_size: Literal["4k", "64k"] | None = Field(
+        default=None, description="base page size; aarch64 on openshift"
+    )
     extra_arguments: Annotated[tuple[KernelArgument, ...], Listed] = Field(
-        default=(), description="further boot arguments, one word each", examples=["audit=0"]
+        default=(), description="additional boot arguments, one word each", examples=["audit=0"]
     )
 
 
 class WorkloadHints(Model):
-    """What the workloads are like, by the names of PerformanceProfile."""
+    """Properties of the workloads, with the field names of PerformanceProfile."""
 
     real_time: bool | None = Field(
         default=None,
-        description="latency counts: boot arguments and sysctls against disturbance, for which checks and safety nets "
-        "are given up. Left out: yes on openshift, no elsewhere",
+        description="low latency: boot arguments and sysctls against disturbance, which disable "
+        "checks and safety nets. Default: true on openshift, false elsewhere",
     )
     high_power_consumption: bool = Field(
-        default=False, description="no power saving that costs latency"
+        default=False, description="no power saving that increases latency"
     )
     per_pod_power_management: bool = Field(
-        default=False, description="pods say how their CPUs save power"
+        default=False, description="pods state how their CPUs save power"
     )
 
 
@@ -194,36 +207,39 @@ class Runtime(Model):
 
     handler: Name = Field(
         default="high-performance",
-        description="name of the runtime handler whose pods may ask for CRI-O's CPU hooks; a RuntimeClass is for it. "
-        "Left out on kubernetes: only where there are shared CPUs, for nothing but sharing",
+        description="name of the runtime handler whose pods may request CRI-O's CPU hooks, and "
+        "of its RuntimeClass. Default on kubernetes: a handler only if there are "
+        "shared CPUs, and only for sharing",
     )
     mixed_cpus: bool | None = Field(
-        default=None, description="left out: yes where there is a shared pool"
+        default=None, description="default: true if there is a shared pool"
     )
     containers_limit: Annotated[int, Field(ge=0)] = Field(
-        default=256, description="containers of a node that may share"
+        default=256, description="number of containers on a node that may share CPUs"
     )
     shared_namespaces: Annotated[tuple[Name, ...], Listed] = Field(
         default=(),
-        description="namespaces whose pods may ask for shared CPUs: written with the annotation that allows it",
+        description="namespaces whose pods may request shared CPUs: written with the annotation "
+        "that allows it",
     )
     annotate_pods: bool | None = Field(
         default=None,
-        description="kubernetes: the API server adds the annotation by which CRI-O knows who shares "
-        "(MutatingAdmissionPolicy); false: pods bring it. Left out: yes from 1.32 on. OpenShift does it by itself",
+        description="kubernetes: the API server adds the annotation that CRI-O needs for shared "
+        "CPUs (MutatingAdmissionPolicy); false: pods set it themselves. Default: "
+        "true from 1.32 on. OpenShift does this itself",
     )
     exec_cpu_affinity: Literal["first", "none"] | None = Field(
         default=None,
-        description="first: exec probes run on the container's first CPU; none: on all of them. Left out: first on "
-        "openshift, none elsewhere",
+        description="first: exec probes run on the first CPU of the container; none: on all of "
+        "them. Default: first on openshift, none elsewhere",
     )
 
 
 class NetDevice(Model):
-    """Network devices that fit everything that is written here."""
+    """Network devices that match all of these fields."""
 
     interface_name: _Interface | None = Field(
-        default=None, description="* stands for any text; a leading ! for not"
+        default=None, description="* matches any text; a leading ! negates"
     )
     vendor_id: _PciId | None = Field(
         default=None, alias="vendorID", description="PCI vendor", examples=["0x8086"]
@@ -231,27 +247,28 @@ class NetDevice(Model):
     device_id: _PciId | None = Field(
         default=None,
         alias="deviceID",
-        description="PCI device, beside vendorID",
+        description="PCI device; requires vendorID",
         examples=["0x1593"],
     )
 
 
 class Net(Model):
-    """Network devices, by the names of PerformanceProfile."""
+    """Network devices, with the field names of PerformanceProfile."""
 
     user_level_networking: bool = Field(
         default=False,
         description="openshift: devices get as many queues as there are reserved CPUs",
     )
     devices: Annotated[tuple[NetDevice, ...], Listed] = Field(
-        default=(), description="only these; all if left out"
+        default=(), description="only these devices; default: all"
     )
     receive_packet_steering: bool = Field(
         default=False,
-        description="openshift: received packets are worked on by the reserved CPUs (RPS), on virtual devices",
+        description="openshift: the reserved CPUs process received packets (RPS), on virtual "
+        "devices",
     )
     physical_device_rps: bool = Field(
-        default=False, description="openshift: on physical devices too"
+        default=False, description="openshift: also on physical devices"
     )
 
 
@@ -260,7 +277,7 @@ class OpenVSwitch(Model):
 
     dpdk: bool = Field(
         default=False,
-        description="openshift: its DPDK threads have the pool isolcpus to themselves",
+        description="openshift: its DPDK threads run alone on the pool isolcpus",
     )
     load_balancing: bool = Field(
         default=True, description="false: the scheduler does not move those threads"

@@ -15,24 +15,26 @@ _DAY = 'a day in quotes, such as "2027-03-31"'
 
 
 class WaiverSpec(Model):
-    """A warning that does not count at one place, until a day. Write one of `at` and `files`."""
+    """A warning that does not count at one place until a day. Write either `at` or `files`."""
 
     code: Annotated[str, matching(r"^CP[0-9]{3}$", "a code such as CP289", "CP289")] = Field(
-        description="of the warning; no error is waived"
+        description="code of the warning; an error cannot be waived"
     )
     at: Annotated[str, matching(_PLACE, _AT, _FIELD)] | None = Field(
         default=None,
-        description="the document, or a field with all below it; `validate -v` names that of a finding",
+        description="the document, or a field with everything below it; `validate -v` shows the "
+        "field of a finding",
     )
     files: Annotated[str, Field(min_length=1, examples=["intents/lab-*.yaml"])] | None = Field(
         default=None,
-        description="files of the project by name, relative to it; `*` stands for any text, slashes too",
+        description="files of the project by name, relative to it; `*` matches any text, "
+        "including slashes",
     )
     reason: Annotated[str, matching(r"\S", "a reason in words", "change 4711")] = Field(
-        description="why; it stands beside the finding"
+        description="the reason; it is shown with the finding"
     )
     expires: Annotated[str, matching(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", _DAY, "2027-03-31")] = Field(
-        description="the last day (UTC); from the next one on the warning counts again"
+        description="the last day (UTC); from the next day on, the warning counts again"
     )
 
     @model_validator(mode="after")
@@ -49,8 +51,8 @@ class WaiverSpec(Model):
 
 
 class WaiversSpec(Model):
-    """Warnings that somebody has looked at, and that do not count for a while."""
+    """Warnings that were reviewed and do not count for a while."""
 
     waivers: Annotated[tuple[WaiverSpec, ...], Field(min_length=1), Listed] = Field(
-        description="each of them"
+        description="the waivers"
     )

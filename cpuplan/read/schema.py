@@ -29,8 +29,8 @@ def schema(kind: str) -> dict[str, Any]:
         "additionalProperties": False,
         "required": ["apiVersion", "kind", "metadata", "spec"],
         "properties": {
-            "apiVersion": {"const": API_VERSION, "description": "version of the language"},
-            "kind": {"const": kind, "description": "what the document is"},
+            "apiVersion": {"const": API_VERSION, "description": "version of the document format"},
+            "kind": {"const": kind, "description": "kind of the document"},
             "metadata": {
                 "description": "how other documents and messages refer to this one",
                 "type": "object",
@@ -39,7 +39,7 @@ def schema(kind: str) -> dict[str, Any]:
                 "properties": {
                     "name": {
                         **name_form(naming.LONGEST_NAME),
-                        "description": "one of its kind in a project",
+                        "description": "unique among the documents of this kind in a project",
                     },
                     "labels": {**texts, "description": "for your own use"},
                     "annotations": {**texts, "description": "for your own use"},
