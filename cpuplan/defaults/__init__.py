@@ -1,9 +1,8 @@
-"""What cpuplan sets although no intent says so: the one table of it, with reasons and the ways to
-say otherwise.
+"""The settings that cpuplan adds to those of an intent, with the reasons and how to change them.
 
-On Kubernetes this is only what something that was asked for needs. What OpenShift's node tuning
-operator sets on its nodes is set on OpenShift, so that a pool can move from one to the other;
-elsewhere an intent enables it by name.
+On Kubernetes these are only settings that the intent's own settings need. On OpenShift they include
+those of the node tuning operator, so that a pool can move from one to the other; elsewhere an
+intent enables them by name.
 """
 
 from fnmatch import fnmatchcase
@@ -14,9 +13,8 @@ from cpuplan.defaults.default import Default as Default
 
 DEFAULTS: tuple[Default, ...] = (*nodes.DEFAULTS, *operators.DEFAULTS)
 #: What `defaults` of an intent switches.
-SWITCHES: dict[str, Default] = {each.name: each for each in DEFAULTS if not each.otherwise}
-#: Amounts that OpenShift's node tuning operator adds where a KubeletConfiguration lacks the entry,
-#: by field.
+SWITCHES: dict[str, Default] = {row.name: row for row in DEFAULTS if not row.off_by}
+#: Amounts that the node tuning operator adds to a KubeletConfiguration without the entry, by field.
 AMOUNTS: dict[str, dict[str, str]] = {
     "kubeReserved": {"memory": "500Mi"},
     "systemReserved": {"memory": "500Mi"},
@@ -32,19 +30,20 @@ AMOUNTS: dict[str, dict[str, str]] = {
 @cache
 def named(name: str) -> Default:
     """The first row of a name."""
-    return next(each for each in DEFAULTS if each.name == name)
+    return next(row for row in DEFAULTS if row.name == name)
 
 
 @cache
-def of_setting(component: str, key: str) -> tuple[Default, ...]:
-    """The rows that may be why a setting is what it is."""
-    setting = f"{component} {key}"
-    return tuple(
-        each for each in DEFAULTS if any(fnmatchcase(setting, pattern) for pattern in each.settings)
-    )
+def candidates(component: str, key: str) -> tuple[Default, ...]:
+    """The rows that may be the reason for a setting."""
+    return tuple(row for row in DEFAULTS if _has(row, f"{component} {key}"))
+
+
+def _has(row: Default, setting: str) -> bool:
+    return any(fnmatchcase(setting, pattern) for pattern in row.settings)
 
 
 @cache
 def reason(name: str, component: str, key: str) -> str:
-    """Why a setting is what it is by the default `name`."""
-    return next(each.reason for each in of_setting(component, key) if each.name == name)
+    """The reason for a setting by the default `name`."""
+    return next(row.reason for row in candidates(component, key) if row.name == name)

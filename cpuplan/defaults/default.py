@@ -1,4 +1,4 @@
-"""One kind of setting that nobody asked for."""
+"""One kind of setting that no intent asks for."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -14,25 +14,24 @@ class Where(Enum):
     WITHOUT_OPERATOR = (False,)
 
     def includes(self, platform: Platform) -> bool:
-        """Whether this is said of `platform`."""
         return platform.has_operator_defaults in self.value
 
 
 class Default(NamedTuple):
     """Settings by `component key` (`*` is any text), the platforms where they are set, and why.
 
-    With `otherwise`, a field of the intent says no, and where they are not set, `wish` says yes;
-    without, `defaults` switches them by `name`. `possible` is where they can be at all. Those of
-    `real_time` are set wherever workloads are real-time, too. `shown` has the settings with their
-    values, for people.
+    An intent switches them off by the field `off_by`, and on by `on_by` where they are not set;
+    without these fields, `defaults` switches them by `name`. `possible` are the platforms that can
+    have them. Those of `real_time` are set for real-time workloads on all of these. `shown` has the
+    settings with their values, for people.
     """
 
     name: str
     settings: tuple[str, ...]
     on: Where
     reason: str
-    otherwise: str = ""
-    wish: str = ""
+    off_by: str = ""
+    on_by: str = ""
     possible: Where = Where.EVERYWHERE
     real_time: bool = False
     shown: tuple[str, ...] = ()
@@ -42,35 +41,34 @@ class Default(NamedTuple):
         return self.possible.includes(platform) and not self.on.includes(platform)
 
 
-def row(
-    name: str, settings: str, on: Where, reason: str, otherwise: str = "", wish: str = ""
-) -> Default:
-    """A default; `settings` are divided by semicolons, and may have their values: `kernel skew_tick
-    = 1; ...`.
-    """
-    possible = on if otherwise and not wish else Where.EVERYWHERE
-    return Default(
-        name,
-        _keys(settings),
-        on,
-        reason,
-        otherwise,
-        wish,
-        possible,
-        shown=tuple(settings.split("; ")),
-    )
+def everywhere(name: str, settings: str, reason: str, off: str = "", on: str = "") -> Default:
+    """A default of all platforms."""
+    return _row(name, settings, Where.EVERYWHERE, reason, off, on)
 
 
-def operators(name: str, settings: str, reason: str) -> Default:
-    """What only a platform with the node tuning operator can have."""
-    only = Where.WITH_OPERATOR
-    return row(name, settings, only, reason)._replace(possible=only)
+def with_operator(name: str, settings: str, reason: str, off: str = "", on: str = "") -> Default:
+    """A default of platforms with the node tuning operator; others can have it by `on`."""
+    return _row(name, settings, Where.WITH_OPERATOR, reason, off, on)
+
+
+def without_operator(name: str, settings: str, reason: str, off: str = "", on: str = "") -> Default:
+    """A default of platforms without the node tuning operator."""
+    return _row(name, settings, Where.WITHOUT_OPERATOR, reason, off, on)
+
+
+def operator_only(name: str, settings: str, reason: str) -> Default:
+    """A default that only platforms with the node tuning operator can have."""
+    return with_operator(name, settings, reason)._replace(possible=Where.WITH_OPERATOR)
 
 
 def for_latency(name: str, settings: str, reason: str) -> Default:
-    """What is set with the node tuning operator, and for real-time workloads everywhere."""
-    return row(name, settings, Where.WITH_OPERATOR, reason)._replace(real_time=True)
+    """A default with the node tuning operator, and for real-time workloads everywhere."""
+    return with_operator(name, settings, reason)._replace(real_time=True)
 
 
-def _keys(settings: str) -> tuple[str, ...]:
-    return tuple(each.partition(" = ")[0] for each in settings.split("; "))
+def _row(name: str, settings: str, on: Where, reason: str, off_by: str, on_by: str) -> Default:
+    """Settings are divided by semicolons, and may have values: `kernel skew_tick = 1; ...`."""
+    shown = tuple(settings.split("; "))
+    keys = tuple(setting.partition(" = ")[0] for setting in shown)
+    possible = on if off_by and not on_by else Where.EVERYWHERE
+    return Default(name, keys, on, reason, off_by, on_by, possible, shown=shown)

@@ -1,126 +1,125 @@
-"""What the kubelet, CRI-O and the kernel are told although no intent says so."""
+"""Defaults of the kubelet, CRI-O and the kernel."""
 
-from cpuplan.defaults.default import Default, Where, for_latency, operators, row
+from cpuplan.defaults.default import (
+    Default,
+    everywhere,
+    for_latency,
+    operator_only,
+    with_operator,
+    without_operator,
+)
 
 _REAL_TIME = "workloadHints: {realTime: false}"
 
 DEFAULTS: tuple[Default, ...] = (
-    row(
+    everywhere(
         "static-policy",
         "kubelet cpuManagerPolicy = static",
-        Where.EVERYWHERE,
         "no other policy gives pods exclusive CPUs",
-        "kubelet: {cpuManagerPolicy: none}",
+        off="kubelet: {cpuManagerPolicy: none}",
     ),
-    row(
+    everywhere(
         "reserved-memory",
         "kubelet reservedMemory",
-        Where.EVERYWHERE,
-        "the memory manager starts only with kubeReserved, systemReserved and evictionHard together",
-        "kubelet: {memoryManagerPolicy: None}, or entries of your own in kubelet.reservedMemory",
+        (
+            "the memory manager starts only with kubeReserved, "
+            "systemReserved and evictionHard together"
+        ),
+        off=(
+            "kubelet: {memoryManagerPolicy: None}, or entries of your own in kubelet.reservedMemory"
+        ),
     ),
-    row(
+    with_operator(
         "reconcile-period",
         "kubelet cpuManagerReconcilePeriod = 5s",
-        Where.WITH_OPERATOR,
         "how often cpusets are compared, as under the node tuning operator",
-        "kubelet: {cpuManagerReconcilePeriod: 10s}",
-        "kubelet: {cpuManagerReconcilePeriod: 5s}",
+        off="kubelet: {cpuManagerReconcilePeriod: 10s}",
+        on="kubelet: {cpuManagerReconcilePeriod: 5s}",
     ),
-    row(
+    with_operator(
         "topology-policy",
         "kubelet topologyManagerPolicy = best-effort",
-        Where.WITH_OPERATOR,
         "resources are aligned where that is possible, as under the node tuning operator",
-        "kubelet: {topologyManagerPolicy: none}",
-        "kubelet: {topologyManagerPolicy: best-effort}",
+        off="kubelet: {topologyManagerPolicy: none}",
+        on="kubelet: {topologyManagerPolicy: best-effort}",
     ),
-    row(
+    with_operator(
         "whole-cores",
         "kubelet cpuManagerPolicyOptions.full-pcpus-only = true",
-        Where.WITH_OPERATOR,
         "single-numa-node comes with whole cores, as under the node tuning operator",
-        'kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "false"}}',
-        'kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "true"}}',
+        off='kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "false"}}',
+        on='kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "true"}}',
     ),
-    row(
+    with_operator(
         "memory-manager",
         "kubelet memoryManagerPolicy = Static; kubelet reservedMemory",
-        Where.WITH_OPERATOR,
         "memory is aligned with CPUs where CPUs must be, as under the node tuning operator",
-        "kubelet: {memoryManagerPolicy: None}",
-        "kubelet: {memoryManagerPolicy: Static}",
+        off="kubelet: {memoryManagerPolicy: None}",
+        on="kubelet: {memoryManagerPolicy: Static}",
     ),
-    row(
+    with_operator(
         "kube-reserved",
         "kubelet kubeReserved.* = memory 500Mi",
-        Where.WITH_OPERATOR,
         "kept for the kubelet and the runtime, as under the node tuning operator",
-        "kubelet: {kubeReserved: {}}",
-        "kubelet: {kubeReserved: {memory: 500Mi}}",
+        off="kubelet: {kubeReserved: {}}",
+        on="kubelet: {kubeReserved: {memory: 500Mi}}",
     ),
-    row(
+    with_operator(
         "system-reserved",
         "kubelet systemReserved.* = memory 500Mi",
-        Where.WITH_OPERATOR,
         "kept for system services, as under the node tuning operator",
-        "kubelet: {systemReserved: {}}",
-        "kubelet: {systemReserved: {memory: 500Mi}}",
+        off="kubelet: {systemReserved: {}}",
+        on="kubelet: {systemReserved: {memory: 500Mi}}",
     ),
-    row(
+    with_operator(
         "eviction",
         "kubelet evictionHard.* = the kubelet's own thresholds",
-        Where.WITH_OPERATOR,
         "pods are evicted below this, as under the node tuning operator",
-        "kubelet: {evictionHard: {}}",
-        "kubelet: {evictionHard: {memory.available: 100Mi, ...}}",
+        off="kubelet: {evictionHard: {}}",
+        on="kubelet: {evictionHard: {memory.available: 100Mi, ...}}",
     ),
-    row(
+    everywhere(
         "mixed-cpus",
         "kubelet reservedSystemCPUs; mixedcpus *; crio shared_cpuset; crio runtimes.*",
-        Where.EVERYWHERE,
         "containers may use shared CPUs beside exclusive ones",
-        "runtime: {mixedCpus: false}",
+        off="runtime: {mixedCpus: false}",
     ),
-    row(
+    with_operator(
         "containers-limit",
         "mixedcpus shared_cpus.containers_limit = 256",
-        Where.WITH_OPERATOR,
         "up to 256 containers may share, as under the node tuning operator",
-        "runtime: {containersLimit: 100}",
+        off="runtime: {containersLimit: 100}",
     ),
-    row(
+    everywhere(
         "infra-containers",
         "crio infra_ctr_cpuset = the reserved CPUs",
-        Where.EVERYWHERE,
         "pause containers and conmon run on the reserved CPUs, and not on those of pods",
     ),
-    row(
+    with_operator(
         "gomaxprocs",
         "crio min_injected_gomaxprocs = 4",
-        Where.WITH_OPERATOR,
-        "Go programs in containers without exclusive CPUs start few threads, as under the node tuning operator",
+        (
+            "Go programs in containers without exclusive CPUs start few threads, "
+            "as under the node tuning operator"
+        ),
     ),
-    row(
+    with_operator(
         "handler",
         "crio runtimes.*; runtimeclass *",
-        Where.WITH_OPERATOR,
         "pods ask for CRI-O's CPU hooks by this handler, as under the node tuning operator",
     ),
-    row(
+    without_operator(
         "sharing-handler",
         "crio runtimes.*; runtimeclass *",
-        Where.WITHOUT_OPERATOR,
         "CRI-O gives shared CPUs to pods of such a handler only",
-        "runtime: {mixedCpus: false}",
+        off="runtime: {mixedCpus: false}",
     ),
-    row(
+    with_operator(
         "exec-affinity",
         "crio runtimes.*.exec_cpu_affinity = first",
-        Where.WITH_OPERATOR,
         "exec probes stay off the CPUs that workloads spin on, as under the node tuning operator",
-        "runtime: {execCpuAffinity: none}",
-        "runtime: {execCpuAffinity: first}",
+        off="runtime: {execCpuAffinity: none}",
+        on="runtime: {execCpuAffinity: first}",
     ),
     for_latency(
         "latency",
@@ -133,81 +132,71 @@ DEFAULTS: tuple[Default, ...] = (
         "kernel nohz = on",
         "ticks stop on idle CPUs, as in TuneD's profile cpu-partitioning",
     ),
-    row(
+    everywhere(
         "rcu-nocbs",
         "kernel rcu_nocbs = the isolated CPUs",
-        Where.EVERYWHERE,
         "isolated from the kernel's own work: RCU callbacks run on other CPUs",
-        "isolation: {rcuNocbs: false}",
+        off="isolation: {rcuNocbs: false}",
     ),
-    operators("tuned", "kernel tuned.non_isolcpus", "TuneD's scripts read it on OpenShift"),
-    row(
+    operator_only("tuned", "kernel tuned.non_isolcpus", "TuneD's scripts read it on OpenShift"),
+    everywhere(
         "system-services",
         "kernel systemd.cpu_affinity = all others",
-        Where.EVERYWHERE,
         "system services stay off isolated and offlined CPUs",
     ),
-    row(
-        "iommu",
-        "kernel intel_iommu = on; kernel iommu = pt",
-        Where.WITH_OPERATOR,
-        "DPDK drivers can use devices (VFIO)",
+    with_operator(
+        "iommu", "kernel intel_iommu = on; kernel iommu = pt", "DPDK drivers can use devices (VFIO)"
     ),
     for_latency(
         "frequency-driver",
         "kernel amd_pstate = guided; kernel intel_pstate = disable before Ice Lake, then active",
         "the mode of the frequency driver that brings the least jitter, as TuneD chooses it",
     ),
-    row(
+    with_operator(
         "real-time",
-        "kernel nmi_watchdog = 0; kernel mce = off; kernel idle = poll with highPowerConsumption; kernel nosoftlockup; "
-        "kernel rcutree.kthread_prio = 11; tuned service.service.stalld = start,enable; tuned sysctl.*",
-        Where.WITH_OPERATOR,
+        "kernel nmi_watchdog = 0; kernel mce = off; "
+        "kernel idle = poll with highPowerConsumption; kernel nosoftlockup; "
+        "kernel rcutree.kthread_prio = 11; "
+        "tuned service.service.stalld = start,enable; tuned sysctl.*",
         "the workloads are real-time",
-        _REAL_TIME,
-        "workloadHints: {realTime: true}",
+        off=_REAL_TIME,
+        on="workloadHints: {realTime: true}",
     ),
-    row(
+    everywhere(
         "nohz-full",
         "kernel nohz_full = the isolated CPUs",
-        Where.EVERYWHERE,
         "isolated from the kernel's own work: no timer tick while one task runs",
-        "isolation: {nohzFull: false}",
+        off="isolation: {nohzFull: false}",
     ),
-    row(
+    everywhere(
         "managed-irq",
         "kernel isolcpus = managed_irq and the isolated CPUs",
-        Where.EVERYWHERE,
         "isolated from the kernel's own work: interrupts of multi-queue devices stay off",
-        "isolation: {managedIrq: false}",
+        off="isolation: {managedIrq: false}",
     ),
-    row(
+    everywhere(
         "scheduler",
         "kernel isolcpus = domain and the pool isolcpus",
-        Where.EVERYWHERE,
         "the scheduler leaves the pool isolcpus alone",
-        "CPUs in another pool than isolcpus",
+        off="CPUs in another pool than isolcpus",
     ),
-    row(
+    without_operator(
         "irq-affinity",
         "kernel irqaffinity = the reserved CPUs",
-        Where.WITHOUT_OPERATOR,
         "interrupts go to the reserved CPUs: nothing else keeps them off the isolated ones",
-        "isolation: {irqAffinity: false}",
-        "isolation: {irqAffinity: true}",
+        off="isolation: {irqAffinity: false}",
+        on="isolation: {irqAffinity: true}",
     ),
-    row(
+    everywhere(
         "expected-policy",
         "nrt attributes.topologyManager*; nrt topologyPolicies",
-        Where.EVERYWHERE,
         "what exporters report for a kubelet with default settings",
-        "kubelet: {topologyManagerPolicy: none, topologyManagerScope: pod}",
+        off="kubelet: {topologyManagerPolicy: none, topologyManagerScope: pod}",
     ),
-    row(
+    everywhere(
         "expected-memory",
         "nrt zones.*.resources.memory",
-        Where.EVERYWHERE,
         "what exporters report: memory minus huge pages and reservedMemory",
-        "kubelet.reservedMemory, hugePages",
+        off="kubelet.reservedMemory, hugePages",
     ),
 )

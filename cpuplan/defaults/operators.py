@@ -1,177 +1,173 @@
-"""What the node tuning operator sets on OpenShift's nodes while they run: options of TuneD, units,
-files.
-"""
+"""Defaults that the node tuning operator sets on running nodes: TuneD options, units, files."""
 
-from cpuplan.defaults.default import Default, Where, operators, row
+from cpuplan.defaults.default import Default, operator_only, with_operator
 
 _UNITS = "units /etc/systemd/system/"
 _BIN = "units /usr/local/bin/"
 _REAL_TIME = "workloadHints: {realTime: false}"
 
 DEFAULTS: tuple[Default, ...] = (
-    operators("tuned", "tuned main.*", "OpenShift's own profile, and TuneD's for isolated CPUs"),
-    operators(
+    operator_only(
+        "tuned", "tuned main.*", "OpenShift's own profile, and TuneD's for isolated CPUs"
+    ),
+    operator_only(
         "cpu-frequencies", "tuned cpu.force_latency", "CPUs wake up from shallow C-states only"
     ),
-    operators(
+    operator_only(
         "cpu-frequencies",
         "tuned cpu.governor; tuned cpu.energy_perf_bias; tuned cpu.min_perf_pct",
         "frequencies do not drop",
     ),
-    operators(
+    operator_only(
         "firmware-updates",
         "tuned service.service.fwupd-refresh.timer",
         "firmware updates raise SMIs, which stop every CPU",
     ),
-    operators(
+    operator_only(
         "transparent-hugepages",
         "tuned vm.transparent_hugepages",
         "khugepaged would move the pages of running workloads",
     ),
-    operators(
+    operator_only(
         "tcp-fastopen",
         "tuned sysctl.net.ipv4.tcp_fastopen",
         "connections open faster, as in network-latency",
     ),
-    operators(
+    operator_only(
         "dirty-pages",
         "tuned sysctl.vm.dirty_ratio",
         "writers wait before many pages are dirty, as in latency-performance",
     ),
-    operators(
+    operator_only(
         "dirty-pages",
         "tuned sysctl.vm.dirty_background_ratio",
         "writing back begins early, as in latency-performance",
     ),
-    operators(
+    operator_only(
         "swappiness",
         "tuned sysctl.vm.swappiness",
         "memory of processes stays in memory, as in latency-performance",
     ),
-    operators(
+    operator_only(
         "timer-migration",
         "tuned sysctl.kernel.timer_migration",
         "timers leave the CPUs that pods get exclusively",
     ),
-    operators(
+    operator_only(
         "avc-cache",
         "tuned selinux.avc_cache_threshold",
         "a node with many containers has many access vectors",
     ),
-    operators(
+    operator_only(
         "tuned-scheduler",
         "tuned scheduler.runtime",
         "TuneD places processes once and does not watch for new ones",
     ),
-    operators(
+    operator_only(
         "kernel-threads",
         "tuned scheduler.group.ksoftirqd",
         "soft interrupts run before real-time threads of workloads",
     ),
-    operators(
+    operator_only(
         "kernel-threads",
         "tuned scheduler.group.rcuc",
         "RCU callbacks run before real-time threads of workloads",
     ),
-    operators(
+    operator_only(
         "kernel-threads",
         "tuned scheduler.group.ktimers",
         "timers run before real-time threads of workloads",
     ),
-    row(
+    with_operator(
         "real-time",
         "tuned sysctl.kernel.hung_task_timeout_secs",
-        Where.WITH_OPERATOR,
         "a task may have to wait long for a busy CPU",
-        _REAL_TIME,
+        off=_REAL_TIME,
     ),
-    row(
-        "real-time",
-        "tuned sysctl.kernel.nmi_watchdog",
-        Where.WITH_OPERATOR,
-        "no watchdog interrupts",
-        _REAL_TIME,
+    with_operator(
+        "real-time", "tuned sysctl.kernel.nmi_watchdog", "no watchdog interrupts", off=_REAL_TIME
     ),
-    row(
+    with_operator(
         "real-time",
         "tuned sysctl.kernel.sched_rt_runtime_us",
-        Where.WITH_OPERATOR,
         "real-time tasks may use all of a CPU",
-        _REAL_TIME,
+        off=_REAL_TIME,
     ),
-    row(
+    with_operator(
         "real-time",
         "tuned sysctl.vm.stat_interval",
-        Where.WITH_OPERATOR,
         "statistics are gathered less often",
-        _REAL_TIME,
+        off=_REAL_TIME,
     ),
-    row(
+    with_operator(
         "irq-balancing",
-        "tuned irqbalance.enabled; tuned scheduler.default_irq_smp_affinity; tuned scheduler.irq_process",
-        Where.WITH_OPERATOR,
+        (
+            "tuned irqbalance.enabled; tuned scheduler.default_irq_smp_affinity; "
+            "tuned scheduler.irq_process"
+        ),
         "CRI-O takes interrupts from the CPUs of pods that ask for it",
-        "isolation: {globallyDisableIrqLoadBalancing: true}",
+        off="isolation: {globallyDisableIrqLoadBalancing: true}",
     ),
-    operators(
+    operator_only(
         "time-stamps",
         "tuned rtentsk.enabled",
         "a socket with time stamps is always open, so that opening one does not switch static keys",
     ),
-    operators(
+    operator_only(
         "tuned",
         "tuned bootloader.replace",
         "the parents' boot arguments give way to those of the MachineConfig",
     ),
-    operators(
+    operator_only(
         "tuned",
         "tuned bootloader.skip_grub_config",
         "TuneD notes down that it has no boot arguments, whatever an earlier profile had",
     ),
-    row(
+    with_operator(
         "dpdk-balancing",
         "ovsdpdk partition",
-        Where.WITH_OPERATOR,
         "the scheduler may move the threads",
-        "openVSwitch: {loadBalancing: false}",
+        off="openVSwitch: {loadBalancing: false}",
     ),
-    row(
+    with_operator(
         "physical-rps",
         "rps update-rps@.service",
-        Where.WITH_OPERATOR,
         "physical devices have queues of their own",
-        "net: {physicalDeviceRps: true}",
+        off="net: {physicalDeviceRps: true}",
     ),
-    operators("irqbalance-start", f"{_BIN}clear-irqbalance-banned-cpus.sh", "its unit runs it"),
-    operators(
+    operator_only("irqbalance-start", f"{_BIN}clear-irqbalance-banned-cpus.sh", "its unit runs it"),
+    operator_only(
         "irqbalance-start",
         "units clear-irqbalance-banned-cpus.service",
         "irqbalance starts with no CPU banned: CRI-O bans those of pinned pods",
     ),
-    operators("cgroup-v1", f"{_BIN}cpuset-configure.sh", "its unit runs it"),
-    operators(
+    operator_only("cgroup-v1", f"{_BIN}cpuset-configure.sh", "its unit runs it"),
+    operator_only(
         "cgroup-v1",
         "units cpuset-configure.service",
         "load balancing can only be switched off below a root cgroup without it (cgroup v1)",
     ),
-    operators("scripts", f"{_BIN}hugepages-allocation.sh", "units of huge pages run it"),
-    operators("scripts", f"{_BIN}set-cpus-offline.sh", "set-cpus-offline.service runs it"),
-    operators(
+    operator_only("scripts", f"{_BIN}hugepages-allocation.sh", "units of huge pages run it"),
+    operator_only("scripts", f"{_BIN}set-cpus-offline.sh", "set-cpus-offline.service runs it"),
+    operator_only(
         "ovs-slice",
-        f"{_UNITS}ovs.slice; {_UNITS}*/01-use-ovs-slice.conf; units /var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity",
+        (
+            f"{_UNITS}ovs.slice; {_UNITS}*/01-use-ovs-slice.conf; "
+            "units /var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity"
+        ),
         "Open vSwitch may use all CPUs: its affinity is managed by OVN-Kubernetes",
     ),
-    operators(
+    operator_only(
         "stalld-backend",
         "units /etc/sysconfig/stalld-backend",
         "stalld reads the scheduler's debug files, as under the node tuning operator",
     ),
-    operators(
+    operator_only(
         "stalld-backend",
         f"{_UNITS}stalld.service.d/stalld-backend.conf",
         "stalld must know its backend",
     ),
-    operators(
+    operator_only(
         "tuned-first",
         "units ocp-tuned-one-shot.service",
         "TuneD tunes the node before its kubelet starts",

@@ -175,7 +175,7 @@ def test_every_default_is_listed_with_its_reason() -> None:
             assert f"| `{row.name}` |" in page
             assert row.reason in page
             assert row.reason in shown
-            assert (row.otherwise or f"disable: {row.name}") in shown
+            assert (row.off_by or f"disable: {row.name}") in shown
         found += 1
     assert found > 1000
 
@@ -241,7 +241,7 @@ def test_yes_can_be_said_on_kubernetes(name: str) -> None:
 def _rows(setting: Setting) -> list[defaults.Default]:
     texts = {reason.text for reason in setting.reasons}
     return [
-        row for row in defaults.of_setting(setting.component, setting.key) if row.reason in texts
+        row for row in defaults.candidates(setting.component, setting.key) if row.reason in texts
     ]
 
 

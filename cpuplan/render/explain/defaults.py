@@ -14,7 +14,7 @@ HEADING = "to change it (docs/defaults.md)"
 def rows_of(setting: Setting) -> list[Default]:
     """The defaults that a setting comes from."""
     texts = {reason.text for reason in setting.reasons if reason.origin == DEFAULT}
-    candidates = defaults.of_setting(setting.component, setting.key)
+    candidates = defaults.candidates(setting.component, setting.key)
     return [row for row in candidates if row.reason in texts]
 
 
@@ -25,12 +25,12 @@ def switches(rows: Iterable[Default]) -> list[tuple[str, str]]:
 
 def off_switch(row: Default) -> str:
     """What an intent writes not to have a default."""
-    return row.otherwise or f"defaults: [{{disable: {row.name}, because: ...}}]"
+    return row.off_by or f"defaults: [{{disable: {row.name}, because: ...}}]"
 
 
 def on_switch(row: Default) -> str:
     """What an intent writes to have a default where it is none, in Markdown."""
-    if row.wish:
-        return f"`{row.wish}`"
+    if row.on_by:
+        return f"`{row.on_by}`"
     also = ", or `workloadHints: {realTime: true}`" if row.real_time else ""
     return f"`defaults: [{{enable: {row.name}, because: ...}}]`{also}"
