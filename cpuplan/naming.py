@@ -6,7 +6,6 @@ good as file names on every system where a repository is checked out.
 """
 
 import re
-from collections.abc import Iterable
 
 #: Characters of a DNS label, of what Kubernetes takes labels for (namespaces), and of the value of
 #: an object's label.
@@ -93,42 +92,3 @@ def instead_of(text: object, longest: int = LONGEST_NAME, *, dots: bool = True) 
     """The beginning of a remedy: a name like `text`; empty where there is nothing like it."""
     name = name_from(text, "", longest, dots=dots) if isinstance(text, str) else ""
     return f'write "{name}", or ' if name and not problem_of(name, longest, dots=dots) else ""
-
-
-def fold_names(names: Iterable[str]) -> list[str]:
-    """`worker-[0-2]` for worker-0, worker-1, worker-2; `model.document.expand_names` undoes it.
-
-    The last number of a name's first label becomes a range.
-    """
-    runs: list[tuple[str, str, list[str]]] = []
-    parts = sorted(
-        map(_split_at_number, names), key=lambda part: (part[0], part[2], _order(part[1]))
-    )
-    for prefix, digits, suffix in parts:
-        same_names = bool(runs) and runs[-1][:2] == (prefix, suffix)
-        if same_names and digits and _follows(runs[-1][2][-1], digits):
-            runs[-1][2].append(digits)
-        else:
-            runs.append((prefix, suffix, [digits]))
-    return [f"{prefix}{_range_of(digits)}{suffix}" for prefix, suffix, digits in runs]
-
-
-def _split_at_number(name: str) -> tuple[str, str, str]:
-    match = re.fullmatch(r"([^.]*?)(\d{0,9})((?:[^.\d][^.\d]*)?(?:\..*)?)", name)
-    return (match[1], match[2], match[3]) if match else (name, "", "")
-
-
-def _order(digits: str) -> tuple[int, int]:
-    return int(digits or 0), len(digits)
-
-
-def _follows(last: str, digits: str) -> bool:
-    """Whether a range from `last` to `digits` has just these two numbers, zeros included."""
-    if not last or int(digits) != int(last) + 1:
-        return False
-    # `expand_names` pads each number to the width of the first
-    return str(int(digits)).zfill(len(last)) == digits
-
-
-def _range_of(digits: list[str]) -> str:
-    return f"[{digits[0]}-{digits[-1]}]" if len(digits) > 1 else digits[0]

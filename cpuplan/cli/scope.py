@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.model.document import expand_names
+from cpuplan.name_ranges import expand_names
 from cpuplan.pipeline import Project
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Document

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.fleet.groups import Group
-from cpuplan.model.document import expand_names
 from cpuplan.model.intent import IntentSpec, Selector
+from cpuplan.name_ranges import expand_names
 from cpuplan.read.documents import Document, Documents
 from cpuplan.text import counted
 

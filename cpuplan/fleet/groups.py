@@ -6,8 +6,8 @@ from typing import NamedTuple
 from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model.document import expand_names
 from cpuplan.model.inventory import Device, NodeGroup, NodesSpec
+from cpuplan.name_ranges import expand_names
 from cpuplan.read.documents import Document, Documents
 from cpuplan.read.names import did_you_mean
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cpuplan import naming
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import formats, join, sources
 from cpuplan.importers.base import Imported, Node, NodeObject
+from cpuplan.name_ranges import fold_names
 
 #: What was read, with the path that it is from.
 _Read = tuple[Path, Imported]
@@ -81,4 +81,4 @@ def _without_cpus(objects: Iterable[NodeObject]) -> Iterator[Diagnostic]:
     """One diagnostic for all nodes of which only zones are known."""
     names = [known.name for known in objects if known.zones]
     if names:
-        yield diagnose("CP130", nodes=", ".join(naming.fold_names(names)))
+        yield diagnose("CP130", nodes=", ".join(fold_names(names)))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Node, NodeObject, Zone
 from cpuplan.importers.machine import Machine, NumaFacts
+from cpuplan.name_ranges import fold_names
 from cpuplan.quantity import to_text
 
 #: A Node object has the kernel's memory, which is also the sum of the NUMA nodes; a module that was
@@ -204,5 +204,5 @@ def remarks(nodes: Iterable[Node]) -> Iterator[str]:
         if points:
             alike.setdefault(points, []).append(node.name)
     for points, names in alike.items():
-        shown = ", ".join(naming.fold_names(names))
+        shown = ", ".join(fold_names(names))
         yield f"{shown}: missing, and left open: {', '.join(points)}"

@@ -1,6 +1,5 @@
 """What all input documents share: their envelope, and the types of their fields."""
 
-import re
 from collections.abc import Callable
 from typing import Annotated
 
@@ -163,27 +162,3 @@ CoreType = Annotated[
         "kind0",
     ),
 ]
-
-_NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
-
-
-def expand_names(pattern: str) -> list[str]:
-    """Expand `worker-[00-11]` into its names, zeros kept; several ranges multiply, the last one
-    fastest.
-
-    Raises ValueError for a range that runs backwards, or for more than 100,000 names.
-    """
-    names = [""]
-    at = 0
-    for match in _NODE_RANGE.finditer(pattern):
-        first, last = int(match[1]), int(match[2])
-        if last < first:
-            raise ValueError(f"the range {match[0]} runs backwards")
-        if len(names) * (last - first + 1) > 100_000:
-            raise ValueError("it expands to more than 100,000 names")
-        numbers = [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
-        names = [
-            name + pattern[at : match.start()] + number for name in names for number in numbers
-        ]
-        at = match.end()
-    return [name + pattern[at:] for name in names]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cpuplan.importers.base import Imported
 from cpuplan.importers.machine import Machine
-from cpuplan.naming import fold_names
+from cpuplan.name_ranges import fold_names
 from cpuplan.restore import cpus, memory, plans
 from cpuplan.restore.plans import Planned
 

@@ -16,7 +16,7 @@ import cpuplan
 from cpuplan import naming
 from cpuplan.codes import CODES
 from cpuplan.importers.base import node_name
-from cpuplan.model.document import expand_names, name_form
+from cpuplan.model.document import name_form
 from cpuplan.model.inventory import NodesSpec
 from cpuplan.naming import is_subdomain, name_from, problem_of
 from cpuplan.write.stage import stage_of
@@ -209,25 +209,3 @@ def test_the_documents_tell_the_lengths() -> None:
     for text in (REPOSITORY / "docs/inventory.md").read_text(), CODES["CP207"].about:
         numbers = {int(number) for number in re.findall("[0-9]+", text)}
         assert {naming.LONGEST_NAME, naming.LONGEST_NODE, naming.LONGEST_LABEL} <= numbers
-
-
-@pytest.mark.parametrize(
-    ("names", "folded"),
-    [
-        (["w1", "w0", "w2"], ["w[0-2]"]),
-        (["w08", "w09", "w10"], ["w[08-10]"]),
-        (["w9", "w10"], ["w[9-10]"]),
-        (["w1", "w01"], ["w1", "w01"]),
-        (["w1", "w3"], ["w1", "w3"]),
-        (["a1.lab", "a2.lab", "a2.farm"], ["a2.farm", "a[1-2].lab"]),
-        (
-            ["ip-10-0-1-5.ec2.internal", "ip-10-0-1-6.ec2.internal"],
-            ["ip-10-0-1-[5-6].ec2.internal"],
-        ),
-        (["rack1-node-a", "rack2-node-a"], ["rack[1-2]-node-a"]),
-        (["master", "worker"], ["master", "worker"]),
-    ],
-)
-def test_fold_names(names: list[str], folded: list[str]) -> None:
-    assert naming.fold_names(names) == folded
-    assert sorted(name for pattern in folded for name in expand_names(pattern)) == sorted(names)

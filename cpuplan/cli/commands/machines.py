@@ -63,7 +63,7 @@ def imported(source: Path, name: str | None) -> list[Map]:
 
 def _nodes_of(documents: Documents) -> dict[str, list[str]]:
     """Node names by hardware."""
-    from cpuplan.model.document import expand_names
+    from cpuplan.name_ranges import expand_names
 
     found: dict[str, list[str]] = {document.name: [] for document in documents.of_kind("Hardware")}
     for document in documents.of_kind("Nodes"):

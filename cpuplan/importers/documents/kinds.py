@@ -11,6 +11,7 @@ from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.differences import differences, listed, same_memory
 from cpuplan.importers.documents.layout import hardware_spec
 from cpuplan.importers.machine import DeviceFacts, Machine, NumaFacts
+from cpuplan.name_ranges import fold_names
 
 #: Words of CPU model names that say nothing about which model it is.
 _NOISE = re.compile(
@@ -65,7 +66,7 @@ def unlike(kinds: Mapping[str, Kind]) -> Iterator[str]:
 
 
 def _shown(kind: Kind) -> str:
-    return listed(naming.fold_names(node.name for node in kind.nodes))
+    return listed(fold_names(node.name for node in kind.nodes))
 
 
 def _kinds(nodes: Iterable[Node]) -> list[Kind]:

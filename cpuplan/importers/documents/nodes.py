@@ -7,6 +7,7 @@ from cpuplan import naming
 from cpuplan.emit import Flow
 from cpuplan.importers.base import Node
 from cpuplan.importers.documents.texts import document
+from cpuplan.name_ranges import fold_names
 from cpuplan.text import counted
 
 #: The cluster of nodes whose source does not name one.
@@ -75,6 +76,6 @@ def _entries(
     names: Iterable[str], facts: dict[str, str], labels: _Labels
 ) -> Iterator[dict[str, Any] | Flow]:
     """Entries for nodes that are alike: numbered names become ranges, short ones take one line."""
-    for name in naming.fold_names(names):
+    for name in fold_names(names):
         entry = {"name": name, **facts}
         yield {**entry, "labels": dict(labels)} if labels else Flow(entry)

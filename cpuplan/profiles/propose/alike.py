@@ -6,7 +6,7 @@ from typing import TypeAlias
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.machine import Machine
-from cpuplan.naming import fold_names
+from cpuplan.name_ranges import fold_names
 
 #: What a layout depends on: architecture, CPUs by NUMA node, cores. Not the kernel's core ids, nor
 #: memory or devices.

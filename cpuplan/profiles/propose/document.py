@@ -12,7 +12,7 @@ from cpuplan.fleet.cluster import NODE_ROLE, ClusterNode, MachineConfigPool
 from cpuplan.importers.machine import Machine
 from cpuplan.importers.objects.node_object import kept_labels
 from cpuplan.kubelet.releases.policyoptions import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
-from cpuplan.naming import fold_names
+from cpuplan.name_ranges import fold_names
 from cpuplan.profiles.propose import alike
 from cpuplan.profiles.propose.choice import Choice
 from cpuplan.profiles.propose.dump import Dump

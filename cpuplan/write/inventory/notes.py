@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from cpuplan import naming
 from cpuplan.importers.documents.kinds import Kind
+from cpuplan.name_ranges import fold_names
 from cpuplan.write.inventory.hardware import same_facts, tells_less
 from cpuplan.write.inventory.known import Known, Place, users
 from cpuplan.write.inventory.matching import Matches
@@ -27,7 +27,7 @@ def _new_names(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
     for name in sorted(kinds):
         own = matches.names[name]
         if name not in matches.documents and own != name:
-            shown = ", ".join(naming.fold_names(node.name for node in kinds[name].nodes))
+            shown = ", ".join(fold_names(node.name for node in kinds[name].nodes))
             yield f"{shown}: different from the Hardware {name} of other nodes; it is named {own}"
 
 
@@ -54,7 +54,7 @@ def _unread_nodes(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> I
             ]
     for cluster, names in unread.items():
         if names:
-            shown = ", ".join(naming.fold_names(names))
+            shown = ", ".join(fold_names(names))
             yield (f"cluster {cluster} has nodes that were not read, which are unchanged: {shown}")
 
 

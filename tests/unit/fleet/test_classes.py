@@ -6,27 +6,7 @@ import pytest
 
 from cpuplan import pipeline
 from cpuplan.cpuset import CpuSet
-from cpuplan.model.document import expand_names
 from tests.projects import make_project
-
-
-@pytest.mark.parametrize(
-    ("pattern", "names"),
-    [
-        ("worker", ["worker"]),
-        ("worker-[8-11]", ["worker-8", "worker-9", "worker-10", "worker-11"]),
-        ("worker-[08-11]", ["worker-08", "worker-09", "worker-10", "worker-11"]),
-        ("r[1-2]n[0-1].lab", ["r1n0.lab", "r1n1.lab", "r2n0.lab", "r2n1.lab"]),
-    ],
-)
-def test_names_are_expanded(pattern: str, names: list[str]) -> None:
-    assert expand_names(pattern) == names
-
-
-@pytest.mark.parametrize("pattern", ["worker-[3-1]", "worker-[0-999999]", "r[0-999]n[0-999]"])
-def test_ranges_have_limits(pattern: str) -> None:
-    with pytest.raises(ValueError, match=r"backwards|100,000"):
-        expand_names(pattern)
 
 
 def edit(project: Path, name: str, old: str, new: str) -> None:
