@@ -1,4 +1,4 @@
-"""The versions of what cpuplan reads and writes, and whether a file is of a later one."""
+"""Whether a file is of a later version of the language than this cpuplan's."""
 
 import re
 
@@ -21,8 +21,3 @@ def is_later(api_version: object) -> bool:
 def _order(version: str) -> tuple[int, int, int] | None:
     match = _VERSION.fullmatch(version)
     return (int(match[1]), _STAGES.index(match[2]), int(match[3] or 0)) if match else None
-
-
-def is_later_number(version: object, own: int) -> bool:
-    """Whether the version of a file that is a number is later than ours."""
-    return isinstance(version, int) and not isinstance(version, bool) and version > own

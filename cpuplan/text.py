@@ -1,25 +1,47 @@
-"""Words for people: numbers with their nouns, and lists."""
+"""Words for people: numbers with their nouns, lists, and names that were perhaps meant."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+
+def plural(noun: str, number: int) -> str:
+    """`core`, `cores`, `classes`."""
+    return noun if number == 1 else noun + ("es" if noun.endswith(("s", "x")) else "s")
 
 
 def counted(number: int, noun: str) -> str:
     """`1 core`, `2 cores`, `2 classes`."""
-    plural = noun + ("es" if noun.endswith(("s", "x")) else "s")
-    return f"{number} {noun if number == 1 else plural}"
-
-
-def first_of(words: Sequence[str], most: int) -> str:
-    """`a, b and c`; of more than `most` words the first ones and how many are left: `a, b and 7
-    more`.
-    """
-    return (
-        joined(words)
-        if len(words) <= most
-        else f"{', '.join(words[:most])} and {len(words) - most} more"
-    )
+    return f"{number} {plural(noun, number)}"
 
 
 def joined(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def first_of(words: Sequence[str], most: int) -> str:
+    """`a, b and c`; of more than `most` words the first ones, and a number: `a, b and 7 more`."""
+    more = len(words) - most
+    return joined(words) if more <= 0 else f"{', '.join(words[:most])} and {more} more"
+
+
+def listed(words: Sequence[str], most: int) -> str:
+    """`a, b, c`; of many more than `most` words the first ones, and a number: `a, b and 7 more`."""
+    more = len(words) - most
+    return ", ".join(words) if more <= 1 else f"{', '.join(words[:most])} and {more} more"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a remedy: the nearest known name, or all of them."""
+    names = sorted(known)
+    if near := nearest(word, names):
+        return f"did you mean {near!r}?"
+    return "known: " + ", ".join(names) if names else "remove it"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like a word, if one is."""
+    from difflib import get_close_matches  # start-up time: only mistakes need it
+
+    lowered = {name.lower(): name for name in sorted(known)}
+    near = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[near[0]] if near else None

@@ -14,6 +14,7 @@ import click
 from cpuplan import __version__
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
+from cpuplan.text import nearest
 
 #: Commands in the order of their use: name -> what the overview says. The module is
 #: `cpuplan.cli.<name>`.
@@ -55,10 +56,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            near = nearest(args[0], COMMANDS)
+            hint = f" Did you mean {near!r}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 

@@ -8,6 +8,7 @@ from cpuplan.cli.output import narrow_to, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.text import did_you_mean
 
 
 def load_plan(root: Path) -> tuple[Project, Plan] | None:
@@ -73,8 +74,6 @@ def find_node(
         what = f"no intent selects node {wanted!r}, so it has no plan"
         hint = "change the selector of an intent so that it matches its labels or its name"
     else:
-        from cpuplan.read.names import did_you_mean
-
         hint = did_you_mean(wanted, [*(node for _, node in plan.by_node), *others])
     raise CpuplanError([diagnose("CP250", what=what, hint=hint)])
 

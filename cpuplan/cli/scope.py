@@ -11,6 +11,7 @@ from cpuplan.pipeline import Project
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Document
 from cpuplan.read.places import Places
+from cpuplan.text import did_you_mean
 
 #: Cluster and name.
 Node = tuple[str, str]
@@ -35,8 +36,6 @@ class Scope:
 
     @staticmethod
     def _check(option: str, given: Iterable[str], known: set[str]) -> None:
-        from cpuplan.read.names import did_you_mean
-
         if wrong := [name for name in given if name not in known]:
             raise CpuplanError(
                 [

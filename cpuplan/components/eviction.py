@@ -8,8 +8,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet import eviction
 from cpuplan.kubelet.eviction import Cause
 from cpuplan.plan import NodePlan
-from cpuplan.read.names import did_you_mean
 from cpuplan.source import At
+from cpuplan.text import did_you_mean
 
 #: Fields that an intent gives as `configuration`.
 _FURTHER = (eviction.SOFT, eviction.GRACE_PERIOD, eviction.MINIMUM_RECLAIM)

@@ -19,12 +19,13 @@ from cpuplan.kubelet.releases.policyoptions import (
     Cause,
 )
 from cpuplan.kubelet.topology import topologymanager
-from cpuplan.model.base import fields_of
+from cpuplan.model.base import attributes
 from cpuplan.model.tuning import Kubelet
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
-from cpuplan.read.names import did_you_mean
+from cpuplan.read.keys import remedy
 from cpuplan.source import At, Locate, Position
+from cpuplan.text import did_you_mean
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -63,7 +64,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     allowed.
     """
     spec = plan.spec.kubelet
-    own = fields_of(Kubelet).keys() & {*kubelet_fields.NAMES}
+    own = attributes(Kubelet).keys() & {*kubelet_fields.NAMES}
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
@@ -72,9 +73,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
                 "CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}")
             )
         elif name not in kubelet_fields.NAMES:
-            yield diagnose(
-                "CP545", position, field=name, hint=did_you_mean(name, kubelet_fields.NAMES)
-            )
+            yield diagnose("CP545", position, field=name, hint=remedy(name, kubelet_fields.NAMES))
         elif not kubelet_fields.fits(name, value):
             place, expected = at(f"configuration.{name}"), kubelet_fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)

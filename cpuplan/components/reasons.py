@@ -2,10 +2,10 @@
 of the hardware.
 """
 
-import re
-
 from cpuplan import defaults
 from cpuplan.diagnostics import Reason
+from cpuplan.model import base
+from cpuplan.model.base import Model
 from cpuplan.plan import NodePlan
 
 #: The origin of a setting that nobody asked for.
@@ -43,16 +43,14 @@ def of_hardware(plan: NodePlan, text: str, field: str = "") -> Reason:
 
 def is_written(plan: NodePlan, field: str) -> bool:
     """Whether the intent itself gives `field`, and not a default."""
-    model: object = plan.spec
-    for name in field.split("."):
-        if isinstance(model, tuple) and name.isdigit():
-            model = model[int(name)]
-            continue
-        written = getattr(model, "model_fields_set", None)
-        if written is None:
+    value: object = plan.spec
+    for key in field.split("."):
+        if isinstance(value, tuple) and key.isdigit():
+            value = value[int(key)]
+        elif not isinstance(value, Model):
             return True
-        attribute = re.sub(r"[A-Z]", lambda capital: "_" + capital[0].lower(), name)
-        if attribute not in written:
+        elif not base.is_written(value, key):
             return False
-        model = getattr(model, attribute)
+        else:
+            value = getattr(value, base.attributes(type(value))[key])
     return True

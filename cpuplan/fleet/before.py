@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan import apiversion
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.files.listing import list_files
@@ -69,17 +68,14 @@ def _class(path: Path) -> dict[str, Any] | None:
         raise CpuplanError([refusal(str(path), error)]) from None
     except (ValueError, RecursionError):
         return None
-    if isinstance(data, dict) and apiversion.is_later_number(found := data.get("version"), VERSION):
-        place = Position(str(path), 1, 1)
-        raise CpuplanError(
-            [diagnose("CP139", place, what="a class in out/", found=found, expected=VERSION)]
-        )
-    if not isinstance(data, dict) or (data.get("cluster"), data.get("class")) != (
-        path.parent.name,
-        path.stem,
-    ):
+    if not isinstance(data, dict):
         return None
-    return data
+    version = data.get("version")
+    if type(version) is int and version > VERSION:
+        place, what = Position(str(path), 1, 1), "a class in out/"
+        raise CpuplanError([diagnose("CP139", place, what=what, found=version, expected=VERSION)])
+    is_named_so = (data.get("cluster"), data.get("class")) == (path.parent.name, path.stem)
+    return data if is_named_so else None
 
 
 def lost(out: Path, compiled: Before) -> frozenset[Key] | None:

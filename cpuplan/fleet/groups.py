@@ -9,7 +9,7 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.inventory import Device, NodeGroup, NodesSpec
 from cpuplan.name_ranges import expand_names
 from cpuplan.read.documents import Document, Documents
-from cpuplan.read.names import did_you_mean
+from cpuplan.text import did_you_mean
 
 
 class Group(NamedTuple):

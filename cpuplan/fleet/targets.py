@@ -6,23 +6,24 @@ from cpuplan import platforms
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.cluster import NODE_ROLE
+from cpuplan.model.base import is_written
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Document, Documents
-from cpuplan.read.names import nearest
 from cpuplan.source import Locate
+from cpuplan.text import nearest
 
 #: Keys of a target that only mean something to the machine config operator.
 _POOL_KEYS = (
     "pool",
-    "mixed_hardware",
-    "node_selector",
-    "machine_config_label",
-    "machine_config_pool_selector",
+    "mixedHardware",
+    "nodeSelector",
+    "machineConfigLabel",
+    "machineConfigPoolSelector",
     "mode",
 )
 #: Keys of `kernel` that choose a kernel, which nobody but the machine config operator installs.
-_KERNEL_KEYS = ("real_time", "page_size")
+_KERNEL_KEYS = ("realTime", "pageSize")
 
 
 def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
@@ -116,12 +117,12 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
                 yield diagnose("CP287", intent.at("targets", index, "mode"), mode=target.mode)
             continue
         for key in _POOL_KEYS:
-            if key in target.model_fields_set:
-                yield _no_effect(intent, target, ("targets", index, _camel(key)))
+            if is_written(target, key):
+                yield _no_effect(intent, target, ("targets", index, key))
     if not any(platforms.of(target).has_pools for target in spec.targets):
         for key in _KERNEL_KEYS:
-            if key in spec.kernel.model_fields_set:
-                yield _no_effect(intent, spec.targets[0], ("kernel", _camel(key)))
+            if is_written(spec.kernel, key):
+                yield _no_effect(intent, spec.targets[0], ("kernel", key))
 
 
 def _unsplittable(target: Target) -> str:
@@ -130,10 +131,13 @@ def _unsplittable(target: Target) -> str:
         return "the nodes of a hosted cluster's NodePool stay in it"
     if target.pool in ("master", "arbiter"):
         return f"nodes of the pool {target.pool} cannot be in another pool"
-    labels = ("node_selector", "machine_config_label", "machine_config_pool_selector")
-    if given := [_camel(label) for label in labels if getattr(target, label)]:
-        return f"{given[0]} would be the same for each of its parts"
-    return ""
+    labels = {
+        "nodeSelector": target.node_selector,
+        "machineConfigLabel": target.machine_config_label,
+        "machineConfigPoolSelector": target.machine_config_pool_selector,
+    }
+    given = next((key for key, value in labels.items() if value), "")
+    return f"{given} would be the same for each of its parts" if given else ""
 
 
 def role(pool: str) -> str:
@@ -160,11 +164,6 @@ def _no_effect(intent: Document, target: Target, field: tuple[str | int, ...]) -
     return diagnose(
         "CP230", place, field=".".join(map(str, ("spec", *field))), platform=target.platform
     )
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.title() for word in rest)
 
 
 def _layout_facts(each: NodeClass) -> tuple[object, ...]:

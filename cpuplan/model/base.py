@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 
@@ -30,9 +29,14 @@ PATTERNS: dict[str, str] = {}
 
 
 @cache
-def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
-    """The fields of a model by their keys, as YAML has them. Do not change it."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+def attributes(model: type[Model]) -> dict[str, str]:
+    """The names of a model's fields by their keys, as YAML has them. Do not change it."""
+    return {field.alias or name: name for name, field in model.model_fields.items()}
+
+
+def is_written(mapping: Model, key: str) -> bool:
+    """Whether a mapping has a key itself, and not a default for it."""
+    return attributes(type(mapping))[key] in mapping.model_fields_set
 
 
 def matching(pattern: str, words: str, *examples: str) -> Any:

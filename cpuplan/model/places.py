@@ -9,7 +9,7 @@ from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from cpuplan.model.base import Model, fields_of
+from cpuplan.model.base import Model, attributes
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.inventory import HardwareSpec
 
@@ -54,5 +54,5 @@ def _inside(given: Any, name: str) -> Iterator[Any]:
             yield get_args(given)[0]
     elif given is Any or origin in (dict, Mapping):
         yield Any
-    elif isinstance(given, type) and issubclass(given, Model) and name in fields_of(given):
-        yield fields_of(given)[name].annotation
+    elif isinstance(given, type) and issubclass(given, Model) and name in attributes(given):
+        yield given.model_fields[attributes(given)[name]].annotation

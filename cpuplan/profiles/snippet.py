@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from cpuplan.defaults import AMOUNTS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.go.durations import is_duration
-from cpuplan.model.base import fields_of
+from cpuplan.model.base import attributes
 from cpuplan.model.tuning import Kubelet
 from cpuplan.source import Position
 
@@ -55,7 +55,7 @@ class Snippet(NamedTuple):
             return {}, []
         if not isinstance(data, dict):
             return {}, [self._refused("it is not a JSON object", "write a JSON object")]
-        known = fields_of(Kubelet).keys() - {"configuration", "dynamicResourceAllocation"}
+        known = attributes(Kubelet).keys() - {"configuration", "dynamicResourceAllocation"}
         found: dict[str, Any] = {}
         problems: list[Diagnostic] = []
         for name, value in data.items():

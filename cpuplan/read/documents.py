@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from cpuplan import API_VERSION, apiversion, naming
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model.base import Model, fields_of
+from cpuplan.model.base import Model, attributes
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.inventory import HardwareSpec, NodesSpec
 from cpuplan.model.waivers import WaiversSpec
-from cpuplan.read.names import did_you_mean, nearest
+from cpuplan.read.keys import remedy
 from cpuplan.source import Field, Position, Source
+from cpuplan.text import did_you_mean, nearest
 
 KINDS: dict[str, type[Model]] = {
     "Hardware": HardwareSpec,
@@ -219,7 +220,7 @@ def _beside_spec(data: dict[str, Any]) -> set[str]:
     """The fields of a document's spec that stand beside it, indented too little."""
     kind = data.get("kind")
     model = KINDS.get(kind) if isinstance(kind, str) else None
-    return fields_of(model).keys() & data.keys() - _ENVELOPE if model else set()
+    return attributes(model).keys() & data.keys() - _ENVELOPE if model else set()
 
 
 def _unknown_keys(
@@ -237,7 +238,7 @@ def _unknown_keys(
                 source.key_at((*field, key)),
                 key=key,
                 where=".".join(map(str, field)) or "the document",
-                hint="write it under spec" if key in beside else did_you_mean(key, known),
+                hint="write it under spec" if key in beside else remedy(key, known),
             )
 
 

@@ -1,12 +1,25 @@
 """Keys that nobody knows: what they were perhaps meant to be, and so what is not missing."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from cpuplan.model import jsonschema
 from cpuplan.model.base import Model
-from cpuplan.read.names import FOLLOWS_FROM, did_you_mean, nearest
 from cpuplan.read.shapes import known_keys, resolve
 from cpuplan.source import Field
+from cpuplan.text import did_you_mean, nearest
+
+#: Keys that people know from the targets, and the fields of an intent that they follow from.
+FOLLOWS_FROM = {
+    "reservedcpus": "pools.reserved and pools.shared",
+    "reservedsystemcpus": "pools.reserved and pools.shared",
+    "isolcpus": "pools.isolated and isolation",
+    "nohz_full": "pools.isolated and isolation.nohzFull",
+    "rcu_nocbs": "pools.isolated and isolation.rcuNocbs",
+    "irqaffinity": "isolation.irqAffinity",
+    "shared_cpuset": "pools.shared",
+    "infra_ctr_cpuset": "pools.reserved",
+}
 
 
 class Unknown(NamedTuple):
@@ -21,7 +34,7 @@ def unknown(model: type[Model], top: Field, location: Field) -> Unknown:
     *parents, key = location
     word, known = str(key), known_keys(model, tuple(parents))
     if word.lower() in FOLLOWS_FROM:
-        return Unknown(did_you_mean(word, known), frozenset())
+        return Unknown(remedy(word, known), frozenset())
     places = _elsewhere(model, word)
     if len(places) in (1, 2):
         shown = " or ".join(".".join(map(str, (*top, *place))) for place in places)
@@ -32,6 +45,13 @@ def unknown(model: type[Model], top: Field, location: Field) -> Unknown:
         )
     near = nearest(word, known)
     return Unknown(did_you_mean(word, known), frozenset([(*parents, near)] if near else []))
+
+
+def remedy(key: str, known: Iterable[str]) -> str:
+    """The end of a remedy for a key that nobody knows."""
+    if source := FOLLOWS_FROM.get(key.lower()):
+        return f"remove it: it follows from {source}"
+    return did_you_mean(key, known)
 
 
 def _elsewhere(model: type[Model], key: str) -> list[Field]:

@@ -7,9 +7,9 @@ from pydantic_core import ErrorDetails
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.base import PATTERNS, Model
 from cpuplan.read import mends
-from cpuplan.read.names import did_you_mean
 from cpuplan.read.shapes import schema_at
 from cpuplan.source import Field, Source
+from cpuplan.text import did_you_mean
 
 #: pydantic's error type -> what the value must be.
 _EXPECTED = {

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from cpuplan.diagnostics import Diagnostic, Severity, Waiver, diagnose, errors
 from cpuplan.model.waivers import WaiverSpec
 from cpuplan.read.documents import Document, Documents
-from cpuplan.read.names import did_you_mean
+from cpuplan.text import did_you_mean
 
 #: What is said of waivers themselves.
 _OWN = ("CP294", "CP295", "CP296")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cpuplan import text
 from cpuplan.kubelet.pods.pod import Pod
 
 #: Names in a line before the others are only counted.
@@ -15,5 +16,4 @@ def full_name(pod: Pod) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """`a, b, c, d and 9 more`."""
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_MOST_NAMES])} and {more} more"
+    return text.listed(names, _MOST_NAMES)

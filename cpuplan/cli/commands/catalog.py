@@ -7,6 +7,7 @@ import click
 from cpuplan.cli.new_files import write_new
 from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.text import did_you_mean
 
 _HINT = "view the entry with `cpuplan show Hardware/{name}`, or overwrite the file with --force"
 
@@ -36,8 +37,6 @@ def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
         return 0
     known = {document.name: document for document in entries}
     if wrong := [name for name in names if name not in known]:
-        from cpuplan.read.names import did_you_mean
-
         raise CpuplanError(
             [diagnose("CP254", name=name, hint=did_you_mean(name, known)) for name in wrong]
         )

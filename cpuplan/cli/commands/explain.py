@@ -10,6 +10,7 @@ import click
 
 from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.text import nearest
 
 if TYPE_CHECKING:
     from cpuplan.plan import ConfiguredPlan
@@ -59,16 +60,14 @@ def _explain_code(code: str) -> int:
 
 
 def _explain_rule(name: str) -> int:
-    from difflib import get_close_matches
-
     from cpuplan.defaults import DEFAULTS
     from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
 
     defaults_by_name = dict.fromkeys(row.name for row in DEFAULTS)
     known = (*EXPERT_RULES, *FIXED_RULES, *GOALS, *defaults_by_name)
     if name not in known:
-        if near := get_close_matches(name, known, n=1):
-            raise click.UsageError(f"unknown rule {name}; did you mean {near[0]}?")
+        if near := nearest(name, known):
+            raise click.UsageError(f"unknown rule {name}; did you mean {near}?")
         raise click.UsageError(
             "missing CPU, pool or setting; give it after the node, as in cpuplan explain worker-3 17"
         )
@@ -126,8 +125,6 @@ def _named(
     for setting in wanted:
         yield _setting(found, node, setting, locate, only_why=only_why)
     if what not in names and not wanted:
-        from cpuplan.read.names import nearest
-
         near = nearest(what, [*names, *(each.key for each in every)])
         pools = (
             f"its pools are {', '.join(names)}; "

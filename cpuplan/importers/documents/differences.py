@@ -8,11 +8,12 @@ from cpuplan.emit import to_yaml
 from cpuplan.importers.documents.kubelet_block import kubelet_block
 from cpuplan.importers.machine import CacheFacts, DeviceFacts, Machine
 from cpuplan.quantity import to_text
+from cpuplan.text import listed, plural
 
 #: The kernel keeps a little memory at boot, never the same on two servers of one model.
 MEMORY_TOLERANCE = 64
 #: Names of one kind that are told in full.
-_MOST_NAMES = 3
+MOST_NAMES = 3
 
 
 def same_memory(one: int | None, other: int | None) -> bool:
@@ -60,12 +61,12 @@ def _groups_of_cpus(a: Machine, b: Machine) -> Iterator[str]:
             _last_level(b.caches),
         ),
     )
-    for plural, members, mine, theirs in rows:
+    for nouns, members, mine, theirs in rows:
         if not mine or not theirs:
             if mine or theirs:
-                yield f"{plural} {'are' if mine else 'are not'} known"
+                yield f"{nouns} {'are' if mine else 'are not'} known"
         elif _within(mine, both) != _within(theirs, both):
-            counts = f"{len(mine)} {plural}, not {len(theirs)}"
+            counts = f"{len(mine)} {nouns}, not {len(theirs)}"
             yield counts if len(mine) != len(theirs) else f"other {members}"
 
 
@@ -147,13 +148,7 @@ def _by_address(machine: Machine) -> dict[str, DeviceFacts]:
 
 
 def _named(noun: str, names: list[str]) -> str:
-    return f"{noun}{'s' if len(names) > 1 else ''} {listed(names)}"
-
-
-def listed(names: list[str]) -> str:
-    """`a, b, c and 2 more`."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return f"{plural(noun, len(names))} {listed(names, MOST_NAMES)}"
 
 
 def _device(a: DeviceFacts, b: DeviceFacts) -> str:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from cpuplan import naming
 from cpuplan.emit import to_yaml
 from cpuplan.importers.base import Imported, Node
-from cpuplan.importers.documents.differences import differences, listed, same_memory
+from cpuplan.importers.documents.differences import MOST_NAMES, differences, same_memory
 from cpuplan.importers.documents.layout import hardware_spec
 from cpuplan.importers.machine import DeviceFacts, Machine, NumaFacts
 from cpuplan.name_ranges import fold_names
+from cpuplan.text import listed
 
 #: Words of CPU model names that say nothing about which model it is.
 _NOISE = re.compile(
@@ -66,7 +67,7 @@ def unlike(kinds: Mapping[str, Kind]) -> Iterator[str]:
 
 
 def _shown(kind: Kind) -> str:
-    return listed(fold_names(node.name for node in kind.nodes))
+    return listed(fold_names(node.name for node in kind.nodes), MOST_NAMES)
 
 
 def _kinds(nodes: Iterable[Node]) -> list[Kind]:

@@ -3,7 +3,6 @@ the document.
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
@@ -15,6 +14,7 @@ from cpuplan.profiles.propose.choice import Choice, Wanted, choose
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members, own_label, pool_names
 from cpuplan.profiles.propose.request import Request
+from cpuplan.text import counted, nearest
 
 
 class Proposal(NamedTuple):
@@ -85,8 +85,8 @@ def _unknown_pool(dump: Dump, name: str) -> Diagnostic | None:
     known = pool_names(dump)
     if name in known:
         return None
-    near = get_close_matches(name, known, n=1)
-    told = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    near = nearest(name, known)
+    told = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
     return diagnose(
         "CP280", path=dump.path, kind="node pool" if dump.hosted else "pool", pool=name, hint=told
     )
@@ -123,11 +123,10 @@ def _comments(
     request: Request, choice: Choice, machine: Machine, nodes: tuple[ClusterNode, ...]
 ) -> tuple[str, ...]:
     """Why the CPUs are where they are: lines for the head of the document."""
-    count = len(nodes)
     shares = "; ".join(f"NUMA node {node}: {cpus}" for node, cpus in choice.shares.items())
     how = "split over the NUMA nodes" if request.split else "from the lowest NUMA node on"
     told = [
-        f"Proposed for pool {request.pool} ({count} node{'s' if count > 1 else ''} like {nodes[0].name})",
+        f"Proposed for pool {request.pool} ({counted(len(nodes), 'node')} like {nodes[0].name})",
         f"reserved: {request.reserved} CPUs in whole cores, {how} ({shares})",
     ]
     if choice.offlined:

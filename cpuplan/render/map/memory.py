@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.render.map.boxes import Box, Table
 from cpuplan.render.map.words import memory_text
-from cpuplan.text import counted
+from cpuplan.text import counted, plural
 
 #: A table of more NUMA nodes is too large to read.
 MOST_NODES = 16
@@ -98,4 +98,4 @@ def _nearest(topology: Topology, node: int) -> str:
     near = [str(other) for other, distance in distances.items() if distance == least]
     if len(near) == len(distances) > 1:
         return f"distance {least} from all CPUs"
-    return f"distance {least} from NUMA node{'s' if len(near) > 1 else ''} {', '.join(near)}"
+    return f"distance {least} from NUMA {plural('node', len(near))} {', '.join(near)}"

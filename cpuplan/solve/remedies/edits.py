@@ -1,9 +1,9 @@
 """Changes of an intent: in words, and as edits of a class."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.model.base import Model, attributes
 from cpuplan.model.pools import Isolated
 from cpuplan.plan import NodeClass
 
@@ -45,7 +45,8 @@ def _edit(value: Any, path: Sequence[str], update: dict[str, Any]) -> Any:
     if isinstance(value, tuple):
         index = int(key)
         return (*value[:index], _edit(value[index], rest, update), *value[index + 1 :])
-    name = re.sub(r"[A-Z]", lambda capital: "_" + capital[0].lower(), key)
+    model: type[Model] = type(value)
+    name = attributes(model)[key]
     return value.model_copy(update={name: _edit(getattr(value, name), rest, update)})
 
 

@@ -11,7 +11,7 @@ from cpuplan.solve.constraints import Within
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 from cpuplan.solve.sets import SetSpec
-from cpuplan.text import joined
+from cpuplan.text import joined, plural
 
 #: Key of a pool, attribute, and the word for one part.
 PLACES = (
@@ -34,7 +34,7 @@ def parts_of(topology: Topology, key: str) -> dict[int, CpuSet]:
 
 def numbered(word: str, numbers: CpuSet) -> str:
     """`NUMA node 1`, `NUMA nodes 0-1`."""
-    return f"{word}{'s' if len(numbers) > 1 else ''} {numbers}"
+    return f"{plural(word, len(numbers))} {numbers}"
 
 
 def numbered_places(statements: Statements) -> Iterator[Rule]:
