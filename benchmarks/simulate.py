@@ -14,16 +14,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cpuplan.kubelet.bits import members, parse_cpus
-from cpuplan.kubelet.cpu.assignment import take_by_topology_numa_packed as packed
-from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed as distributed
+from cpuplan.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
+from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed
 from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
 from cpuplan.kubelet.cpu.topology import CPUTopology
-from cpuplan.kubelet.memory.memorymanager import NodeMemory
-from cpuplan.kubelet.node import Kubelet, read_machine
+from cpuplan.kubelet.machine import NodeMemory
+from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import read_pod
-from cpuplan.kubelet.topology import topologymanager
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
-from tests.conformance.kubelet.shapes import topology as read_topology
+from cpuplan.kubelet.topology.policy import NUMAInfo, new_policy
+from tests.conformance.kubelet import shapes
 
 CALIBRATION = 60.0
 #: How many times faster than Go, from 128 CPUs up and below.
@@ -66,7 +66,7 @@ class Machine(NamedTuple):
         }
 
     def topology(self) -> CPUTopology:
-        return read_topology(self.document())
+        return shapes.topology(self.document())
 
 
 SMALL = Machine(16, 1, 1, 1)
@@ -87,20 +87,20 @@ class Row(NamedTuple):
 def packed_case(machine: Machine, count: int, taken: str, **options: bool) -> Callable[[], object]:
     topology = machine.topology()
     free = topology.all & ~parse_cpus(taken)
-    return lambda: packed(topology, free, count, **options)
+    return lambda: take_by_topology_numa_packed(topology, free, count, **options)
 
 
 def distributed_case(machine: Machine, count: int, taken: str, group: int) -> Callable[[], object]:
     topology = machine.topology()
     free = topology.all & ~parse_cpus(taken)
-    return lambda: distributed(topology, free, count, group)
+    return lambda: take_by_topology_numa_distributed(topology, free, count, group)
 
 
 def hints_case(machine: Machine, count: int) -> Callable[[], object]:
     request = json.dumps(machine.document())
 
     def call() -> object:
-        topology = read_topology(json.loads(request))
+        topology = shapes.topology(json.loads(request))
         return generate_cpu_topology_hints(topology, topology.all & ~0b1, 0, count)
 
     return call
@@ -112,7 +112,7 @@ def merge_case(policy: str, nodes: int, providers: int) -> Callable[[], object]:
     # nothing ends the search early
     one = [{"numa": members(hint.affinity or 0), "preferred": False} for hint in hints]
     request = json.dumps([{f"resource{index}": one} for index in range(providers)])
-    numa = topologymanager.NUMAInfo(tuple(range(nodes)), dict.fromkeys(range(nodes), (10,) * nodes))
+    numa = NUMAInfo(tuple(range(nodes)), dict.fromkeys(range(nodes), (10,) * nodes))
 
     def call() -> object:
         given: list[ProviderHints | None] = [
@@ -125,7 +125,7 @@ def merge_case(policy: str, nodes: int, providers: int) -> Callable[[], object]:
             }
             for provider in json.loads(request)
         ]
-        return topologymanager.new_policy(policy, numa, {}).merge(given)
+        return new_policy(policy, numa, {}).merge(given)
 
     return call
 
@@ -164,7 +164,7 @@ def admit_fleet(nodes: int, pods: int) -> float:
     gib = 1024**3
     memory = [NodeMemory(node, 32 * gib) for node in range(LARGE.numa_nodes)]
     distances = dict.fromkeys(range(LARGE.numa_nodes), (10,) * LARGE.numa_nodes)
-    machine = read_machine(LARGE.document()["cpus"], memory, distances)
+    machine = shapes.read_machine(LARGE.document()["cpus"], memory, distances)
     config = {
         "cpuManagerPolicy": "static",
         "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},

@@ -11,8 +11,8 @@ from cpuplan.components.reasons import is_written, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
-from cpuplan.kubelet.config import fields as kubelet_fields
-from cpuplan.kubelet.releases.policyoptions import (
+from cpuplan.kubelet.config.fields import API_VERSION, KIND, fits, is_fraction
+from cpuplan.kubelet.releases.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
     FULL_PCPUS_ONLY,
     switched_on,
@@ -24,7 +24,7 @@ from cpuplan.setting import Setting, Value
 NAME = "kubelet"
 #: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
 DROP_IN = "etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"
-HEAD = {"apiVersion": kubelet_fields.API_VERSION, "kind": kubelet_fields.KIND}
+HEAD = {"apiVersion": API_VERSION, "kind": KIND}
 RESERVED_CPUS = "reservedSystemCPUs"
 
 
@@ -48,11 +48,7 @@ def _further(plan: NodePlan) -> Iterator[Setting]:
         if isinstance(value, dict):
             for key, item in sorted(value.items()):
                 yield Setting(NAME, f"{field}.{key}", _value(item), because)
-        elif (
-            isinstance(value, str)
-            and kubelet_fields.is_fraction(field)
-            and kubelet_fields.fits(field, value)
-        ):
+        elif isinstance(value, str) and is_fraction(field) and fits(field, value):
             yield Setting(NAME, field, float(value), because)
         else:
             yield Setting(NAME, field, _value(value), because)

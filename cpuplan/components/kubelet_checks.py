@@ -6,19 +6,19 @@ from cpuplan import versions
 from cpuplan.components import chosen, eviction, hugepages, kubelet, memory
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.config import fields as kubelet_fields
+from cpuplan.kubelet.config import fields
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.eviction import HARD, MEMORY_AVAILABLE
 from cpuplan.kubelet.nodeallocatable import parse_reservation
-from cpuplan.kubelet.releases import policyoptions
+from cpuplan.kubelet.releases import policy_options
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policyoptions import (
+from cpuplan.kubelet.releases.policy_options import (
     ALIGN_BY_SOCKET,
     PREFER_CLOSEST,
     STRICT_RESERVATION,
     Cause,
 )
-from cpuplan.kubelet.topology import topologymanager
+from cpuplan.kubelet.topology.policy import NONE, has_distances
 from cpuplan.model.base import attributes
 from cpuplan.model.tuning import Kubelet
 from cpuplan.plan import NodePlan
@@ -64,7 +64,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     allowed.
     """
     spec = plan.spec.kubelet
-    own = attributes(Kubelet).keys() & {*kubelet_fields.NAMES}
+    own = attributes(Kubelet).keys() & {*fields.NAMES}
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
@@ -72,15 +72,15 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             yield diagnose(
                 "CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}")
             )
-        elif name not in kubelet_fields.NAMES:
-            yield diagnose("CP545", position, field=name, hint=remedy(name, kubelet_fields.NAMES))
-        elif not kubelet_fields.fits(name, value):
-            place, expected = at(f"configuration.{name}"), kubelet_fields.expected(name)
+        elif name not in fields.NAMES:
+            yield diagnose("CP545", position, field=name, hint=remedy(name, fields.NAMES))
+        elif not fields.fits(name, value):
+            place, expected = at(f"configuration.{name}"), fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
         elif name in plan.node_class.platform.refused_kubelet_fields:
             yield diagnose("CP547", position, field=name)
         else:
-            for path in kubelet_fields.unknown({name: value}, kubelet_fields.KIND, ""):
+            for path in fields.unknown({name: value}, fields.KIND, ""):
                 yield diagnose("CP545", at(f"configuration.{name}"), field=path, hint="remove it")
 
 
@@ -92,10 +92,10 @@ def _given(plan: NodePlan, field: str) -> dict[str, str]:
 
 def _check_options(plan: NodePlan, at: At, field: str) -> Iterator[Diagnostic]:
     """Options that the version lacks or only has behind a gate, and values that it cannot read."""
-    manager, given = policyoptions.MANAGERS[field], _given(plan, field)
+    manager, given = policy_options.MANAGERS[field], _given(plan, field)
     version = versions.kubernetes_version(plan.node_class.target) or (0, 0)
     release = versions.to_text(version)
-    for error in policyoptions.option_errors(given, manager, Gates({}, version)):
+    for error in policy_options.option_errors(given, manager, Gates({}, version)):
         option, position = error.option, at(f"{field}.{error.option}:")
         match error.cause:
             case Cause.UNKNOWN:
@@ -114,8 +114,8 @@ def _check_options(plan: NodePlan, at: At, field: str) -> Iterator[Diagnostic]:
 
 
 def _wanted(option: str) -> str:
-    if option == policyoptions.MAX_NUMA_NODES:
-        return f"a number from {policyoptions.DEFAULT_MAX_NUMA_NODES} up"
+    if option == policy_options.MAX_NUMA_NODES:
+        return f"a number from {policy_options.DEFAULT_MAX_NUMA_NODES} up"
     return '"true" or "false"'
 
 
@@ -127,7 +127,7 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             yield diagnose("CP507", at(field), options=", ".join(sorted(given)))
         return
     options = kubelet.true_cpu_options(plan)
-    for first, second in policyoptions.exclusive_pairs(options):
+    for first, second in policy_options.exclusive_pairs(options):
         yield diagnose("CP509", at(f"{field}.{second}"), first=first, second=second)
     if ALIGN_BY_SOCKET in options:
         yield from _check_align_by_socket(plan, at(f"{field}.{ALIGN_BY_SOCKET}"))
@@ -144,9 +144,9 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 def _check_align_by_socket(plan: NodePlan, position: Position | None) -> Iterator[Diagnostic]:
     sockets, nodes = len(plan.topology.sockets), len(plan.topology.numa_nodes)
     policy = plan.spec.kubelet.topology_manager_policy
-    if policy == policyoptions.NOT_BY_SOCKET:
+    if policy == policy_options.NOT_BY_SOCKET:
         yield diagnose("CP509", position, first=ALIGN_BY_SOCKET, second=policy)
-    elif not policyoptions.can_align_by_socket(sockets, nodes):
+    elif not policy_options.can_align_by_socket(sockets, nodes):
         yield diagnose("CP510", position, sockets=sockets, nodes=nodes)
 
 
@@ -155,16 +155,16 @@ def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
     With the policy none it looks at nothing.
     """
-    if chosen.topology_policy(plan) == topologymanager.NONE:
+    if chosen.topology_policy(plan) == NONE:
         return
     options, hardware = plan.spec.kubelet.topology_manager_policy_options, plan.node_class.hardware
     nodes = list(plan.topology.numa_facts)
-    limit = policyoptions.max_numa_nodes(options)
+    limit = policy_options.max_numa_nodes(options)
     if len(nodes) > limit:
         position, count = at("topologyManagerPolicy"), len(nodes)
         yield diagnose("CP512", position, count=count, limit=limit, hardware=hardware)
-    is_closest = PREFER_CLOSEST in policyoptions.switched_on(options)
-    if is_closest and not topologymanager.has_distances(nodes):
+    is_closest = PREFER_CLOSEST in policy_options.switched_on(options)
+    if is_closest and not has_distances(nodes):
         position, listed = (
             at(f"topologyManagerPolicyOptions.{PREFER_CLOSEST}"),
             ", ".join(map(str, nodes)),

@@ -5,7 +5,7 @@ from typing import Any
 from cpuplan.components import kubelet
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.releases.policyoptions import PREFER_UNCORE_CACHE
+from cpuplan.kubelet.releases.policy_options import PREFER_UNCORE_CACHE
 from cpuplan.kubelet.view import Deviation, Kind, deviations, unseen_cpus
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodePlan

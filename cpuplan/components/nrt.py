@@ -15,7 +15,7 @@ from cpuplan.components.reasons import of_hardware, stated_or, unasked
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_yaml
-from cpuplan.kubelet.releases.policyoptions import MAX_NUMA_NODES
+from cpuplan.kubelet.releases.policy_options import MAX_NUMA_NODES
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
 from cpuplan.source import Locate

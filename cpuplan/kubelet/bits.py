@@ -68,16 +68,6 @@ def masks_over(nodes: tuple[int, ...]) -> tuple[tuple[int, tuple[int, ...]], ...
     )
 
 
-def mask_text(mask: int) -> str:
-    """The binary form of a mask, an even number of digits wide unless the highest bit stands alone
-    (bitMask.String).
-    """
-    for shift in range(62, 0, -2):
-        if mask > 1 << shift:
-            return f"{mask:0{shift + 2}b}"
-    return f"{mask:02b}"
-
-
 def narrower(mask: int, other: int) -> bool:
     """Fewer nodes or, of as many, the smaller number (bitmask.IsNarrowerThan)."""
     return (mask.bit_count(), mask) < (other.bit_count(), other)

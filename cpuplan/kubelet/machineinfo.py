@@ -7,7 +7,8 @@ GetNodesInfo); the kubelet takes its cores, sockets and uncore caches from there
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan.kubelet.cpu.topology import CPUTopology, MachineCore, MachineNode, discover
+from cpuplan.kubelet.cpu.topology import CPUTopology, discover
+from cpuplan.kubelet.machine import MachineCore, MachineNode
 from cpuplan.model.topology import UNKNOWN, Cpu, KubeletFacts, Topology
 
 

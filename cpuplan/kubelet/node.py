@@ -1,46 +1,28 @@
-"""A kubelet on a node: it starts, admits pods, starts their containers, restarts (pkg/kubelet,
-cmd/kubelet/app).
-"""
+"""A kubelet on a node: it starts, admits pods, creates containers, restarts (pkg/kubelet, cmd)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
-from cpuplan.kubelet import eviction, nodeallocatable
+from cpuplan.kubelet import nodeallocatable
 from cpuplan.kubelet.config.decoding import convert
 from cpuplan.kubelet.config.defaults import set_defaults
 from cpuplan.kubelet.config.validation import validate
-from cpuplan.kubelet.cpu import cpumanager
-from cpuplan.kubelet.cpu.topology import CPUTopology, MachineCore, MachineNode, discover
+from cpuplan.kubelet.cpu import cpu_manager
+from cpuplan.kubelet.cpu.policy_static import Fork
+from cpuplan.kubelet.devices import Devices
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.managers import CPUManager, Devices, MemoryManager
-from cpuplan.kubelet.memory import memorymanager
-from cpuplan.kubelet.memory.memorymanager import NodeMemory
+from cpuplan.kubelet.machine import Machine
+from cpuplan.kubelet.memory import memory_manager
 from cpuplan.kubelet.pods.nodefit import check_fit
-from cpuplan.kubelet.pods.pod import CPU, Container, Pod, read_resources
-from cpuplan.kubelet.quantity import Quantity
+from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.releases import behaviour
-from cpuplan.kubelet.releases.features import LATEST, Gates, set_gates
+from cpuplan.kubelet.releases.features import LATEST, set_gates
 from cpuplan.kubelet.topology.hints import TopologyHint
-from cpuplan.kubelet.topology.scopes import TopologyManager
-from cpuplan.kubelet.topology.topologymanager import CONTAINER, NONE, NUMAInfo, new_policy
+from cpuplan.kubelet.topology.policy import NUMAInfo, new_policy
+from cpuplan.kubelet.topology.scope import TopologyManager
+from cpuplan.versions import Version
 
-#: Fields of a KubeletConfiguration.
-Config = Mapping[str, Any]
-
-
-class Machine(NamedTuple):
-    """A node's hardware: cores by NUMA node as cadvisor has them, memory, and distances by node."""
-
-    nodes: tuple[MachineNode, ...]
-    memory: tuple[NodeMemory, ...]
-    distances: Mapping[int, Sequence[int]]
-    sockets: int
-    memory_capacity: int | None = None
-
-    @property
-    def cpus(self) -> int:
-        """The online CPUs, as a set."""
-        return sum(1 << cpu for node in self.nodes for core in node.cores for cpu in core.threads)
+Result = TypeVar("Result")
 
 
 class StartError(KubeletError):
@@ -59,13 +41,18 @@ class Node(NamedTuple):
 
 
 class CreatedContainer(NamedTuple):
-    """What the runtime is told: the CPUs (none: all) and the NUMA nodes for the memory (none:
-    all).
-    """
+    """What the runtime is asked for: CPUs and NUMA nodes of the memory; empty stands for all."""
 
     name: str
     cpus: int
     numa_nodes: tuple[int, ...]
+
+
+def _stage(name: str, step: Callable[[], Result]) -> Result:
+    try:
+        return step()
+    except KubeletError as error:
+        raise StartError(name, error) from None
 
 
 class Kubelet:
@@ -73,141 +60,87 @@ class Kubelet:
 
     def __init__(
         self,
-        config: Config,
+        config: Mapping[str, Any],
         machine: Machine,
         node: Node = Node(),  # noqa: B008 - a constant
         *,
-        fork: cpumanager.Fork = cpumanager.Fork(),  # noqa: B008 - a constant
+        fork: Fork = Fork(),  # noqa: B008 - a constant
         folder: str = "/var/lib/kubelet",
         predicates: bool = True,
-        version: tuple[int, int] = LATEST,
+        version: Version = LATEST,
     ) -> None:
-        """Start; StartError at the stage that fails. Without `predicates` pods are not checked
-        against the node.
+        """Start with a KubeletConfiguration; StartError at the stage that fails.
+
+        Without `predicates` pods are not checked against what the node can allocate.
         """
-        self.config, self.machine, self.fork, self.predicates = config, machine, fork, predicates
+        self.machine, self.fork, self.predicates = machine, fork, predicates
         self.active: list[Pod] = []
         self._sources_ready = True
         self._starting: list[Pod] = []
-        decoded = self._stage("decode", lambda: convert(config, any_case=False))
-        self.gates: Gates = self._stage("featureGates", lambda: self._set_gates(version))
-        self._stage("validate", lambda: self._validate(decoded))
+        decoded = _stage("decode", lambda: convert(config, any_case=False))
+        given = decoded.get("featureGates", {})
+        self.gates = _stage(
+            "featureGates",
+            lambda: set_gates(given, version, unknown_only_warns=fork.is_openshift),
+        )
+        self.config = set_defaults(decoded, self.gates)
+        _stage("validate", self._validate)
         self._reserve()
         self._create_managers()
-        self._stage("cpuManagerStart", lambda: self.cpus.start(node.cpu_state, folder))
-        self._stage("memoryManagerStart", lambda: self.memory.start(node.memory_state, folder))
-        self._stage("nodeAllocatable", self._validate_node_allocatable)
+        _stage("cpuManagerStart", lambda: self.cpus.start(node.cpu_state, folder))
+        _stage("memoryManagerStart", lambda: self.memory.start(node.memory_state, folder))
+        _stage("nodeAllocatable", self._validate_node_allocatable)
 
-    def _stage(self, name: str, step: Any) -> Any:
-        try:
-            return step()
-        except KubeletError as error:
-            raise StartError(name, error) from None
-
-    def _set_gates(self, version: tuple[int, int]) -> Gates:
-        given = self.config.get("featureGates") or {}
-        return set_gates(given, version, unknown_only_warns=self.fork.is_openshift)
-
-    def _validate(self, decoded: dict[str, Any]) -> None:
-        if errors := validate(set_defaults(decoded, self.gates), self.gates):
+    def _validate(self) -> None:
+        if errors := validate(self.config, self.gates):
             raise KubeletError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 
     def _reserve(self) -> None:
         """Capacity, and what of it is not for pods."""
         machine, config = self.machine, self.config
-        pods = config.get("maxPods") or nodeallocatable.MAX_PODS
         self.capacity = nodeallocatable.node_capacity(
-            machine.cpus.bit_count(), machine.memory, machine.memory_capacity, pods
+            machine.cpus.bit_count(), machine.memory, machine.memory_capacity, config["maxPods"]
         )
-        system, kube = (
-            dict(config.get("systemReserved") or {}),
-            dict(config.get("kubeReserved") or {}),
-        )
-        text = config.get("reservedSystemCPUs") or ""
-        self.reserved_cpus: int = self._stage(
+        system = dict(config.get("systemReserved", {}))
+        kube = dict(config.get("kubeReserved", {}))
+        reserved_cpus = config.get("reservedSystemCPUs", "")
+        self.reserved_cpus = _stage(
             "reservedSystemCPUs",
-            lambda: nodeallocatable.reserve_cpus(text, machine.cpus, system, kube),
+            lambda: nodeallocatable.reserve_cpus(reserved_cpus, machine.cpus, system, kube),
         )
-        kube_reserved = self._stage("kubeReserved", lambda: nodeallocatable.parse_reserved(kube))
-        system_reserved = self._stage(
-            "systemReserved", lambda: nodeallocatable.parse_reserved(system)
-        )
-        kept_free = self._stage(
-            "evictionHard", lambda: nodeallocatable.parse_eviction(self._eviction(), self.capacity)
+        kube_reserved = _stage("kubeReserved", lambda: nodeallocatable.parse_reserved(kube))
+        system_reserved = _stage("systemReserved", lambda: nodeallocatable.parse_reserved(system))
+        kept_free = _stage(
+            "evictionHard",
+            lambda: nodeallocatable.parse_eviction(config["evictionHard"], self.capacity),
         )
         reservations = nodeallocatable.Reservations(system_reserved, kube_reserved, kept_free)
         self.reservation = reservations.total(self.capacity)
         self.allocatable = nodeallocatable.node_allocatable(self.capacity, self.reservation)
 
-    def _eviction(self) -> dict[str, str]:
-        given = self.config.get("evictionHard")
-        if given is None:
-            return eviction.DEFAULT_HARD
-        merged = self.config.get("mergeDefaultEvictionSettings")
-        return {**(eviction.DEFAULT_HARD if merged else {}), **given}
-
     def _create_managers(self) -> None:
-        config = self.config
+        config, machine, gates = self.config, self.machine, self.gates
         self.devices = Devices()
-        scope = config.get("topologyManagerScope") or CONTAINER
-        name = config.get("topologyManagerPolicy") or NONE
-        numa = NUMAInfo(tuple(node.id for node in self.machine.nodes), self.machine.distances)
-        options = config.get("topologyManagerPolicyOptions") or {}
-        policy = self._stage(
-            "topologyManager",
-            lambda: new_policy(name, numa, options, scope=scope, gates=self.gates),
+        numa = NUMAInfo(tuple(node.id for node in machine.nodes), machine.distances)
+        name, scope = config["topologyManagerPolicy"], config["topologyManagerScope"]
+        options = config.get("topologyManagerPolicyOptions", {})
+        topology_policy = _stage(
+            "topologyManager", lambda: new_policy(name, numa, options, scope=scope, gates=gates)
         )
-        self.cpus = CPUManager(
-            self._stage("cpuManager", self._cpu_policy), self.gates, self._active_pods
+        cpu_policy = _stage(
+            "cpuManager",
+            lambda: cpu_manager.new_policy(
+                config, machine, self.reservation, self.reserved_cpus, gates, self.fork
+            ),
         )
-        self.memory = MemoryManager(
-            self._stage("memoryManager", self._memory_policy), self.gates, self._active_pods
+        self.cpus = cpu_manager.CPUManager(cpu_policy, gates, self._active_pods)
+        memory_policy = _stage(
+            "memoryManager",
+            lambda: memory_manager.new_policy(config, machine, self.reservation, gates),
         )
+        self.memory = memory_manager.MemoryManager(memory_policy, gates, self._active_pods)
         providers = (self.devices, self.cpus, self.memory)
-        self.topology_manager = TopologyManager(policy, scope, providers, self.gates)
-
-    def _cpu_policy(self) -> cpumanager.StaticPolicy | None:
-        """cpumanager.NewManager."""
-        name = self.config.get("cpuManagerPolicy") or "none"
-        options = self.config.get("cpuManagerPolicyOptions") or {}
-        if name == "none":
-            if options:
-                listed = " ".join(f"{key}:{options[key]}" for key in sorted(options))
-                text = f"None policy: received unsupported options=map[{listed}]"
-                raise KubeletError(f"new none policy error: {text}")
-            return None
-        if name != "static":
-            raise KubeletError(f'unknown policy: "{name}"')
-        topology: CPUTopology = discover(
-            self.machine.nodes, self.machine.cpus.bit_count(), self.machine.sockets
-        )
-        if CPU not in self.reservation:
-            raise KubeletError(
-                "[cpumanager] unable to determine reserved CPU resources for static policy"
-            )
-        reserved = cpumanager.Reserved(-(-self.reservation[CPU].milli // 1000), self.reserved_cpus)
-        manager = self.config.get("topologyManagerPolicy") or NONE
-        try:
-            return cpumanager.new_static_policy(
-                topology, reserved, options, self.gates, topology_policy=manager, fork=self.fork
-            )
-        except KubeletError as error:
-            raise KubeletError(f"new static policy error: {error}") from None
-
-    def _memory_policy(self) -> memorymanager.StaticPolicy | None:
-        """memorymanager.NewManager."""
-        name = self.config.get("memoryManagerPolicy") or "None"
-        if name == "None":
-            return None
-        if name != "Static":
-            raise KubeletError(f'unknown policy: "{name}"')
-        given: dict[int, dict[str, Quantity]] = {}
-        for entry in self.config.get("reservedMemory") or ():
-            given.setdefault(entry["numaNode"], {}).update(read_resources(entry.get("limits")))
-        reserved = nodeallocatable.system_reserved_memory(
-            self.machine.memory, given, self.reservation
-        )
-        return memorymanager.StaticPolicy(self.machine.memory, reserved, self.gates)
+        self.topology_manager = TopologyManager(topology_policy, scope, providers, gates)
 
     def _validate_node_allocatable(self) -> None:
         problems = [
@@ -223,8 +156,7 @@ class Kubelet:
         return [*self.active, *self._starting] if self._sources_ready else None
 
     def admit(self, pod: Pod) -> None:
-        """The topology manager first, which allocates, then the check whether the pod fits on the
-        node.
+        """The topology manager first, which allocates; then the check whether the pod fits.
 
         KubeletError refuses the pod (see `refusal`); what it was given stays taken until the next
         pod comes.
@@ -239,6 +171,7 @@ class Kubelet:
         self.active.append(pod)
 
     def affinity(self, pod: Pod, container: Container) -> TopologyHint:
+        """What the topology manager has settled for a container."""
         return self.topology_manager.affinity(pod.uid, container.name)
 
     def start_pod(self, pod: Pod) -> list[CreatedContainer]:
@@ -267,41 +200,9 @@ class Kubelet:
         return Node(self.cpus.dump(), self.memory.dump())
 
     def begin_readmission(self) -> None:
-        """After a restart running pods are admitted again, one by one: nothing is stale before all
-        are in.
-        """
+        """After a restart running pods are admitted again: nothing is stale before all are in."""
         self._sources_ready = False
 
     def end_readmission(self) -> None:
+        """All running pods are in."""
         self._sources_ready = True
-
-
-def read_machine(
-    rows: Sequence[Sequence[int]],
-    memory: Sequence[NodeMemory],
-    distances: Mapping[int, Sequence[int]],
-    *,
-    sockets: int | None = None,
-    memory_capacity: int | None = None,
-) -> Machine:
-    """A machine from rows of (cpu, core key, socket, NUMA node, uncore cache or -1 for none of its
-    own).
-    """
-    cores: dict[tuple[int, int, int], list[Sequence[int]]] = {}
-    for row in rows:
-        cores.setdefault((row[3], row[2], row[1]), []).append(row)
-    nodes = []
-    for node in memory:
-        found = tuple(
-            MachineCore(
-                core,
-                socket,
-                tuple(row[0] for row in group),
-                (group[0][4],) if group[0][4] >= 0 else (),
-            )
-            for (numa, socket, core), group in cores.items()
-            if numa == node.id
-        )
-        nodes.append(MachineNode(node.id, found))
-    counted = len({row[2] for row in rows}) if sockets is None else sockets
-    return Machine(tuple(nodes), tuple(memory), distances, counted, memory_capacity)

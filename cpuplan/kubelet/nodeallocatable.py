@@ -10,7 +10,7 @@ from cpuplan.kubelet.bits import parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.eviction import MEMORY_AVAILABLE, SIGNALS, parse_threshold
 from cpuplan.kubelet.go.text import quote
-from cpuplan.kubelet.memory.memorymanager import NodeMemory, hugepage_name
+from cpuplan.kubelet.machine import NodeMemory, hugepage_name
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
 from cpuplan.kubelet.quantity import BINARY, ZERO, Quantity
 
@@ -120,40 +120,3 @@ def reserve_cpus(text: str, online: int, system: dict[str, str], kube: dict[str,
         kube.pop(CPU, None)
         system[CPU] = str(cpus.bit_count())
     return cpus
-
-
-def system_reserved_memory(
-    nodes: tuple[NodeMemory, ...],
-    given: Mapping[int, Mapping[str, Quantity]],
-    reserved: Mapping[str, Quantity],
-) -> dict[int, dict[str, int]]:
-    """reservedMemory by node, in bytes; KubeletError unless it adds up to the reservations of the
-    node.
-
-    Huge pages cannot be in these: an entry for them passes validation, and the kubelet never starts
-    (kubelet bug).
-    """
-    known = {node.id for node in nodes}
-    total: Resources = {}
-    for node, limits in given.items():
-        if node not in known:
-            where = f"a NUMA node {node} that does not exist on this machine"
-            raise KubeletError(f"the reserved memory configuration references {where}")
-        for kind, amount in limits.items():
-            total[kind] = total.get(kind, ZERO).plus(amount)
-    wanted = {
-        kind: amount
-        for kind, amount in reserved.items()
-        if kind == MEMORY or kind.startswith(HUGEPAGES)
-    }
-    for kind in sorted({**total, **wanted}):
-        found, right = total.get(kind, ZERO), wanted.get(kind, ZERO)
-        if found.nano != right.nano:
-            values = f"value {quote(str(right))} determined by Node Allocatable feature"
-            raise KubeletError(
-                f"the total amount {quote(str(found))} of type {quote(kind)} is not equal to the {values}"
-            )
-    return {
-        node: {kind: amount.value for kind, amount in limits.items()}
-        for node, limits in given.items()
-    }

@@ -137,9 +137,4 @@ def of(value: int, form: str = DECIMAL) -> Quantity:
     return Quantity(value * _ONE, form)
 
 
-def of_milli(value: int) -> Quantity:
-    """`value` thousandths."""
-    return Quantity(value * _MILLI, DECIMAL)
-
-
 ZERO = Quantity(0)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.releases.policyoptions import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
+from cpuplan.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.model.tuning import ALIGNING
 from cpuplan.profiles.api import SNIPPET
 from cpuplan.profiles.model import PerformanceProfileSpec

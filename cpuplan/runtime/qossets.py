@@ -22,7 +22,7 @@ from cpuplan.kubelet.pods.qos import (
 )
 from cpuplan.kubelet.quantity import ZERO
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policyoptions import STRICT_RESERVATION
+from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
 
 STATIC_POLICY = "static policy of the CPU manager"
 NOTHING = "nothing"

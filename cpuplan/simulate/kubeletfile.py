@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet import quantity
-from cpuplan.kubelet.config import files as kubeletconfig
+from cpuplan.kubelet.config import files
 from cpuplan.kubelet.config.decoding import DecodeError
 from cpuplan.kubelet.config.fields import API_VERSION, KIND
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.go.text import quote
 from cpuplan.kubelet.pods.pod import HUGEPAGES
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policyoptions import static_policy_options, topology_options
+from cpuplan.kubelet.releases.policy_options import static_policy_options, topology_options
 from cpuplan.simulate.traps import field_of
 from cpuplan.source import Field, Position, Source
 from cpuplan.versions import Version
@@ -67,8 +67,8 @@ def check(path: str, text: str, version: Version, *, openshift: bool = False) ->
 def findings(text: str, version: Version, *, openshift: bool = False) -> Iterator[Finding]:
     """The same without places."""
     try:
-        loaded = kubeletconfig.load(text, version=version, unknown_gates_only_warn=openshift)
-    except kubeletconfig.StageError as error:
+        loaded = files.load(text, version=version, unknown_gates_only_warn=openshift)
+    except files.StageError as error:
         cause = error.__cause__
         yield from map(_dropped, cause.strict_errors if isinstance(cause, DecodeError) else ())
         line = _LINE.search(str(error))

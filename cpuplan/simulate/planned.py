@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from cpuplan import versions
 from cpuplan.components import hugepages, kubelet
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.cpu.cpumanager import Fork
+from cpuplan.kubelet.cpu.policy_static import Fork
+from cpuplan.kubelet.machine import Machine, NodeMemory
 from cpuplan.kubelet.machineinfo import machine_nodes, number_of_sockets
-from cpuplan.kubelet.memory.memorymanager import NodeMemory
-from cpuplan.kubelet.node import Kubelet, Machine, Node
-from cpuplan.kubelet.releases import policyoptions
+from cpuplan.kubelet.node import Kubelet, Node
+from cpuplan.kubelet.releases import policy_options
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import ConfiguredPlan
@@ -57,7 +57,7 @@ def with_gates(config: dict[str, Any], version: versions.Version) -> dict[str, A
     CP505 says that they must be on.
     """
     gates = dict(config.get("featureGates") or {})
-    for field, manager in policyoptions.MANAGERS.items():
+    for field, manager in policy_options.MANAGERS.items():
         levels = [manager.level(option, version) for option in config.get(field) or {}]
         if "alpha" in levels:
             gates.setdefault(manager.gate("alpha"), True)

@@ -11,10 +11,10 @@ from typing import Any
 
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
+from cpuplan.kubelet.cpu.policy_static import StaticPolicy
 from cpuplan.kubelet.errors import HangError, PanicError
 from cpuplan.kubelet.node import StartError
-from cpuplan.kubelet.releases.policyoptions import DEFAULT_MAX_NUMA_NODES, DISTRIBUTE_ACROSS_NUMA
+from cpuplan.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, DISTRIBUTE_ACROSS_NUMA
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG
@@ -109,7 +109,7 @@ def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
 def _check_overlap(
     plan: NodePlan, locate: Locate, allocator: KubeletAllocator, policy: StaticPolicy
 ) -> Iterator[Diagnostic]:
-    """Averages that call elements free which are not (assignment.CPUAccumulator)."""
+    """Averages that call elements free which are not (cpu_assignment.CPUAccumulator)."""
     topology = policy.topology
     cores = max((cpus.bit_count() for cpus in topology.cores.values()), default=0)
     sockets = [

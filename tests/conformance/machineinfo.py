@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.kubelet.cpu.topology import MachineNode
+from cpuplan.kubelet.machine import Machine, MachineNode
 from cpuplan.kubelet.machineinfo import cpu_topology, number_of_cpus
-from cpuplan.kubelet.node import Machine
 from cpuplan.simulate.planned import machine_of
 from tests.conformance.kubelet import differ
 from tests.conformance.kubelet.shapes import topology_json

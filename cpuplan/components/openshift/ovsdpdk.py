@@ -13,7 +13,7 @@ from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.texts import template
 from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
-from cpuplan.kubelet.releases.policyoptions import STRICT_RESERVATION
+from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
 from cpuplan.source import Locate

@@ -7,8 +7,12 @@ from contextlib import suppress
 from math import inf, isqrt
 from typing import NamedTuple
 
-from cpuplan.kubelet.cpu.assignment import CPUAccumulator, not_enough, take_by_topology_numa_packed
 from cpuplan.kubelet.cpu.combinations import iterate_combinations
+from cpuplan.kubelet.cpu.cpu_assignment import (
+    CPUAccumulator,
+    not_enough,
+    take_by_topology_numa_packed,
+)
 from cpuplan.kubelet.cpu.topology import CPUTopology
 from cpuplan.kubelet.errors import HangError, KubeletError
 

@@ -69,27 +69,18 @@ def dump(state: CPUState, policy: str, gates: Gates) -> str:
     return write(content, checksum(hash_input(content)))
 
 
-def dump_v1(policy: str, default: str, entries: Mapping[str, str]) -> str:
-    """The first format, by container ID, as today's code writes it: with the checksum of a name
-    that nothing reads.
-    """
-    content = {"policyName": policy, "defaultCpuSet": default, "entries": dict(entries)}
-    return write(
-        content,
-        checksum(_hash_input(content, "CPUManagerCheckpointV1", *_dump_v1_entries(content))),
-    )
-
-
-def _dump_v1_entries(content: Mapping[str, Any]) -> tuple[str, str]:
-    return "map[string]string", dump_map(content.get("entries", {}))
-
-
 def hash_input(content: Mapping[str, Any]) -> str:
     """The text that the checksum is of: Go's dump of the struct, sets of whole pods by their
     members.
     """
     entries = dump_map({pod: dump_map(found) for pod, found in content.get("entries", {}).items()})
     return _hash_input(content, "CPUManagerCheckpoint", "map[string]map[string]string", entries)
+
+
+def hash_input_v1(content: Mapping[str, Any], name: str) -> str:
+    """The same for the first format, whose struct had another `name` once."""
+    entries = dump_map(content.get("entries", {}))
+    return _hash_input(content, name, "map[string]string", entries)
 
 
 def _hash_input(content: Mapping[str, Any], name: str, entry_type: str, entries: str) -> str:
@@ -179,7 +170,7 @@ def _decode(text: str, gates: Gates) -> dict[str, Any]:
             continue
     content = loads(text, _V1)
     # Kubelets before 1.18 wrote it when the struct had the name that the second format has now.
-    dumped = _hash_input(content, "CPUManagerCheckpoint", *_dump_v1_entries(content))
+    dumped = hash_input_v1(content, "CPUManagerCheckpoint")
     if not is_verified(content, dumped, may_lack=True):
         raise KubeletError("checkpoint is corrupted")
     return {**content, "format": 1}

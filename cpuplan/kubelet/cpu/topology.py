@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.machine import MachineNode
 
 #: A set of CPUs that has a name: the id of a core, socket, NUMA node or uncore cache.
 Element = tuple[int, int]
@@ -104,24 +105,6 @@ def _below(
         parent: tuple(child for child in children.items() if child[1] & cpus)
         for parent, cpus in parents.items()
     }
-
-
-class MachineCore(NamedTuple):
-    """A core as cadvisor reports it; caches are those that it does not share with its whole NUMA
-    node.
-    """
-
-    id: int
-    socket: int
-    threads: tuple[int, ...]
-    uncore_caches: tuple[int, ...]
-
-
-class MachineNode(NamedTuple):
-    """A NUMA node as cadvisor reports it."""
-
-    id: int
-    cores: tuple[MachineCore, ...]
 
 
 def discover(nodes: Iterable[MachineNode], num_cpus: int, num_sockets: int) -> CPUTopology:

@@ -5,7 +5,7 @@ chooses.
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
+from cpuplan.kubelet.cpu.policy_static import StaticPolicy
 from cpuplan.kubelet.dynamic.repacking import Cells, Item, Shares
 from cpuplan.kubelet.errors import HangError, KubeletError
 

@@ -12,18 +12,18 @@ had to admit across NUMA nodes are moved together, if there is room.
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
+from cpuplan.kubelet.cpu.cpu_manager import CPUManager
+from cpuplan.kubelet.cpu.policy_static import StaticPolicy
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.dynamic.choice import choose, take, unit_size, units
 from cpuplan.kubelet.dynamic.regions import Regions
 from cpuplan.kubelet.dynamic.repacking import LIMIT, Item, cut, repack
 from cpuplan.kubelet.dynamic.updates import Sets, Update, order_updates
 from cpuplan.kubelet.errors import AdmissionError, HangError, KubeletError
-from cpuplan.kubelet.managers import CPUManager
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.kubelet.topology.scopes import TopologyManager
-from cpuplan.kubelet.topology.topologymanager import BEST_EFFORT, CONTAINER, POD, Policy
+from cpuplan.kubelet.topology.policy import BEST_EFFORT, CONTAINER, POD, Policy
+from cpuplan.kubelet.topology.scope import TopologyManager
 
 #: (pod UID, container name).
 Key = tuple[str, str]

@@ -2,11 +2,11 @@
 manager.
 """
 
-from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
 from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
+from cpuplan.kubelet.cpu.policy_static import StaticPolicy
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.pods.qos import guaranteed_cpus, pod_guaranteed_cpus
-from cpuplan.kubelet.topology.topologymanager import BEST_EFFORT, NONE, POD, SINGLE
+from cpuplan.kubelet.topology.policy import BEST_EFFORT, NONE, POD, SINGLE
 
 
 class Regions:

@@ -15,7 +15,7 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-MILLISECOND, SECOND, MINUTE, HOUR = _UNITS["ms"], _UNITS["s"], _UNITS["m"], _UNITS["h"]
+MILLISECOND, SECOND, MINUTE = _UNITS["ms"], _UNITS["s"], _UNITS["m"]
 _INT64_DIGITS = 19
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 

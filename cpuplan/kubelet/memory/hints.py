@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cpuplan.kubelet.bits import masks_over, members, narrower
 from cpuplan.kubelet.errors import NIL_DEREFERENCE, KubeletError, PanicError
-from cpuplan.kubelet.memory.state import Blocks, Machine, MemoryTable
+from cpuplan.kubelet.memory.state import Blocks, MemoryTable, NodeMap
 from cpuplan.kubelet.pods.pod import MEMORY
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
 
@@ -18,7 +18,7 @@ Sizes = Mapping[str, int]
 Reusable = Mapping[int, Sizes]
 
 
-def table_of(machine: Machine, node: int, kind: str) -> MemoryTable:
+def table_of(machine: NodeMap, node: int, kind: str) -> MemoryTable:
     """PanicError for a type of memory that a node lacks: the kubelet follows a nil pointer."""
     state = machine.get(node)
     table = state.memory.get(kind) if state else None
@@ -28,7 +28,7 @@ def table_of(machine: Machine, node: int, kind: str) -> MemoryTable:
 
 
 def calculate_hints(
-    machine: Machine, requested: Sizes, reusable: Reusable
+    machine: NodeMap, requested: Sizes, reusable: Reusable
 ) -> dict[str, list[TopologyHint]]:
     """The same hints for each type; none at all (which the topology manager takes for "any") when
     nothing fits.
@@ -72,7 +72,7 @@ def _suffices(
     return True
 
 
-def violates_allocations(machine: Machine, nodes: Sequence[int]) -> bool:
+def violates_allocations(machine: NodeMap, nodes: Sequence[int]) -> bool:
     """Whether a group of several nodes touches one in use with others
     (isAffinityViolatingNUMAAllocations).
     """
@@ -85,7 +85,7 @@ def violates_allocations(machine: Machine, nodes: Sequence[int]) -> bool:
     return False
 
 
-def satisfies(machine: Machine, mask: int, requested: Sizes) -> bool:
+def satisfies(machine: NodeMap, mask: int, requested: Sizes) -> bool:
     """Whether the free memory of the nodes is enough (isAffinitySatisfyRequest)."""
     return all(
         sum(table_of(machine, node, kind).free for node in members(mask)) & UINT64 >= size
@@ -93,7 +93,7 @@ def satisfies(machine: Machine, mask: int, requested: Sizes) -> bool:
     )
 
 
-def default_hint(machine: Machine, requested: Sizes, reusable: Reusable) -> TopologyHint:
+def default_hint(machine: NodeMap, requested: Sizes, reusable: Reusable) -> TopologyHint:
     """The best hint of the manager's own, where the topology manager has none."""
     hints = calculate_hints(machine, requested, reusable)
     if not hints:
@@ -103,7 +103,7 @@ def default_hint(machine: Machine, requested: Sizes, reusable: Reusable) -> Topo
 
 
 def extended_hint(
-    machine: Machine, requested: Sizes, reusable: Reusable, mask: int
+    machine: NodeMap, requested: Sizes, reusable: Reusable, mask: int
 ) -> TopologyHint:
     """The best of the manager's own hints that has all nodes of `mask`
     (extendTopologyManagerHint).
@@ -135,7 +135,7 @@ def _best(hints: Iterable[TopologyHint]) -> TopologyHint:
 
 
 def choose_affinity(
-    machine: Machine,
+    machine: NodeMap,
     requested: Sizes,
     reusable: Reusable,
     given: TopologyHint,

@@ -60,7 +60,7 @@ class NodeState:
         )
 
 
-Machine = dict[int, NodeState]
+NodeMap = dict[int, NodeState]
 Blocks = tuple[Block, ...]
 
 
@@ -69,7 +69,7 @@ class MemoryState(Entries[Blocks]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.machine: Machine = {}
+        self.machine: NodeMap = {}
 
     def blocks_of(self, pod: str, container: str) -> Blocks | None:
         return self.entries.get(pod, {}).get(container)
@@ -133,7 +133,7 @@ def dump(state: MemoryState, policy: str, gates: Gates) -> str:
     return write(content, checksum(hash_input(content)))
 
 
-def machine_json(machine: Machine) -> dict[str, Any]:
+def machine_json(machine: NodeMap) -> dict[str, Any]:
     """The nodes as the file has them."""
     return {
         str(node): {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
 from cpuplan.fleet.cluster import ClusterNode
 from cpuplan.importers.machine import Machine
-from cpuplan.kubelet.releases.policyoptions import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
+from cpuplan.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 from cpuplan.profiles.propose import alike, document
 from cpuplan.profiles.propose.choice import Choice, Wanted, choose
 from cpuplan.profiles.propose.dump import Dump

@@ -10,7 +10,7 @@ from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.nodefit import check_fit
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.kubelet.topology.topologymanager import SINGLE
+from cpuplan.kubelet.topology.policy import SINGLE
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
     Admission,

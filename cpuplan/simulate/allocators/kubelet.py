@@ -67,7 +67,7 @@ class KubeletAllocator:
 
     def overlap(self) -> Overlap | None:
         """The first CPU that two have for themselves (kubelet bug: see
-        `assignment.CPUAccumulator`).
+        `cpu_assignment.CPUAccumulator`).
         """
         policy = self.kubelet.cpus.policy
         if policy is None:

@@ -4,7 +4,7 @@ from cpuplan.kubelet import quantity
 from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
-from cpuplan.kubelet.topology.topologymanager import NONE, SINGLE
+from cpuplan.kubelet.topology.policy import NONE, SINGLE
 from cpuplan.simulate.allocators.base import Allocator, Left
 
 _PROBE = "probe"

@@ -1,12 +1,14 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
 from cpuplan.kubelet import bits
-from cpuplan.kubelet.cpu import assignment, distributed
-from cpuplan.kubelet.cpu import hints as cpu_hints
-from cpuplan.kubelet.cpu import topology as cputopology
+from cpuplan.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
+from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed
+from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
+from cpuplan.kubelet.cpu.topology import discover
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.releases import features, policyoptions
-from cpuplan.kubelet.topology import topologymanager
+from cpuplan.kubelet.machine import MachineCore, MachineNode
+from cpuplan.kubelet.releases import features, policy_options
+from cpuplan.kubelet.topology.policy import CONTAINER, NUMAInfo, new_policy
 from cpuplan.versions import to_text
 from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints, topology, topology_json
 
@@ -16,20 +18,31 @@ def answer_cpuset(given: Json) -> Json:
     return {"list": bits.members(cpus), "string": bits.to_text(cpus)}
 
 
+def mask_text(mask: int) -> str:
+    """The binary form of a mask, an even number of digits wide unless the highest bit stands alone.
+
+    (bitMask.String)
+    """
+    for shift in range(62, 0, -2):
+        if mask > 1 << shift:
+            return f"{mask:0{shift + 2}b}"
+    return f"{mask:02b}"
+
+
 def answer_bitmask(given: Json) -> Json:
     masks = [mask for mask, _ in bits.masks_over(tuple(given["iterate"]))]
     return {
         "masks": [bits.members(mask) for mask in masks],
-        "strings": [bits.mask_text(mask) for mask in masks],
+        "strings": [mask_text(mask) for mask in masks],
     }
 
 
 def answer_discover(given: Json) -> Json:
     nodes = [
-        cputopology.MachineNode(
+        MachineNode(
             node["id"],
             tuple(
-                cputopology.MachineCore(
+                MachineCore(
                     core["id"], core["socket"], tuple(core["threads"]), tuple(core["uncoreCaches"])
                 )
                 for core in node["cores"]
@@ -37,22 +50,18 @@ def answer_discover(given: Json) -> Json:
         )
         for node in given["nodes"]
     ]
-    return {
-        "topology": topology_json(
-            cputopology.discover(nodes, given["numCores"], given["numSockets"])
-        )
-    }
+    return {"topology": topology_json(discover(nodes, given["numCores"], given["numSockets"]))}
 
 
 def answer_take(given: Json) -> Json:
     machine, available = topology(given["topology"]), bits.parse_cpus(given["available"])
     spread = given["sortingStrategy"] == "spread"
     if given["algorithm"] == "distributed":
-        taken = distributed.take_by_topology_numa_distributed(
+        taken = take_by_topology_numa_distributed(
             machine, available, given["numCPUs"], given["cpuGroupSize"], spread=spread
         )
     else:
-        taken = assignment.take_by_topology_numa_packed(
+        taken = take_by_topology_numa_packed(
             machine,
             available,
             given["numCPUs"],
@@ -63,7 +72,7 @@ def answer_take(given: Json) -> Json:
 
 
 def answer_hints(given: Json) -> Json:
-    found = cpu_hints.generate_cpu_topology_hints(
+    found = generate_cpu_topology_hints(
         topology(given["topology"]),
         bits.parse_cpus(given["available"]),
         bits.parse_cpus(given.get("reusable", "")),
@@ -101,9 +110,9 @@ def answer_policy_options(given: Json) -> Json:
     except KubeletError as error:
         return {"featureGatesError": str(error)}
     parse = (
-        policyoptions.static_policy_options
+        policy_options.static_policy_options
         if given["manager"] == "cpu"
-        else policyoptions.topology_options
+        else policy_options.topology_options
     )
     options = parse(given["options"], gates)
     return {"options": {name.replace("_", "-"): value for name, value in options._asdict().items()}}
@@ -111,14 +120,12 @@ def answer_policy_options(given: Json) -> Json:
 
 def answer_topologymanager(given: Json) -> Json:
     nodes = given["numaNodes"]
-    numa = topologymanager.NUMAInfo(
+    numa = NUMAInfo(
         tuple(node["id"] for node in nodes),
         {node["id"]: tuple(node.get("distances") or ()) for node in nodes},
     )
-    scope = given.get("scope") or topologymanager.CONTAINER
-    policy = topologymanager.new_policy(
-        given["policy"], numa, given.get("options") or {}, scope=scope
-    )
+    scope = given.get("scope") or CONTAINER
+    policy = new_policy(given["policy"], numa, given.get("options") or {}, scope=scope)
     affinity = policy.merge([hints(provider) for provider in given["providers"]])
     return {"affinity": hint_json(affinity), "admit": policy.admits(affinity)}
 

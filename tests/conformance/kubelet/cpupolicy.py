@@ -1,21 +1,20 @@
 """The static CPU policy, driven directly."""
 
 from cpuplan.kubelet.bits import parse_cpus, to_text
-from cpuplan.kubelet.cpu import cpumanager
-from cpuplan.kubelet.cpu import pods as podcpus
+from cpuplan.kubelet.cpu import pod_allocation, policy_static
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.releases.features import set_gates
 from cpuplan.kubelet.topology.hints import TopologyHint
-from tests.conformance.kubelet.checkpoints import cpu_state, cpu_state_json
+from tests.conformance.kubelet.cpustate import cpu_state, cpu_state_json
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op, topology
 
 
 class _Driver(Driver):
     def allocate_pod(self, pod: Pod, affinity: TopologyHint) -> None:
-        podcpus.allocate_pod(self.policy, self.state, pod, affinity)
+        pod_allocation.allocate_pod(self.policy, self.state, pod, affinity)
 
     def shared_json(self) -> Json:
         return {"defaultCpuSet": to_text(self.state.default)}
@@ -33,14 +32,14 @@ class _Driver(Driver):
 
 
 def answer_policy(given: Json) -> Json:
-    fork = cpumanager.Fork(
+    fork = policy_static.Fork(
         given.get("flavor") == "openshift" or bool(given.get("openshiftWorkloadPartitioning")),
         bool(given.get("openshiftWorkloadPartitioning")),
     )
     cpus = parse_cpus(given["reserved"].get("cpus", ""))
-    reserved = cpumanager.Reserved(given["reserved"].get("count", cpus.bit_count()), cpus)
+    reserved = policy_static.Reserved(given["reserved"].get("count", cpus.bit_count()), cpus)
     try:
-        policy = cpumanager.new_static_policy(
+        policy = policy_static.new_static_policy(
             topology(given["topology"]),
             reserved,
             given.get("options") or {},

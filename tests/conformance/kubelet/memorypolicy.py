@@ -1,14 +1,14 @@
 """The static memory policy, driven directly."""
 
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.memory import pods as podmemoryallocation
-from cpuplan.kubelet.memory import state as memorystate
-from cpuplan.kubelet.memory.memorymanager import NodeMemory, StaticPolicy
-from cpuplan.kubelet.memory.state import MemoryState
+from cpuplan.kubelet.machine import NodeMemory
+from cpuplan.kubelet.memory import pod_allocation
+from cpuplan.kubelet.memory.policy_static import StaticPolicy
+from cpuplan.kubelet.memory.state import MemoryState, machine_json
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.releases.features import set_gates
 from cpuplan.kubelet.topology.hints import TopologyHint
-from tests.conformance.kubelet.checkpoints import blocks_json, memory_state
+from tests.conformance.kubelet.memorystate import blocks_json, memory_state
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op
 
@@ -26,10 +26,10 @@ def node_memory(machine: Json) -> list[NodeMemory]:
 
 class _Driver(Driver):
     def allocate_pod(self, pod: Pod, affinity: TopologyHint) -> None:
-        podmemoryallocation.allocate_pod(self.policy, self.state, pod, affinity)
+        pod_allocation.allocate_pod(self.policy, self.state, pod, affinity)
 
     def shared_json(self) -> Json:
-        return {"machineState": memorystate.machine_json(self.state.machine)}
+        return {"machineState": machine_json(self.state.machine)}
 
     def pod_json(self, uid: str) -> Json:
         answer: Json = {}

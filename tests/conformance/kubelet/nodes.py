@@ -3,15 +3,15 @@
 from typing import Any
 
 from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.cpu.cpumanager import Fork
+from cpuplan.kubelet.cpu.policy_static import Fork
 from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
-from cpuplan.kubelet.memory import state as memorystate
-from cpuplan.kubelet.memory.state import MemoryState
-from cpuplan.kubelet.node import Kubelet, Machine, Node, StartError, read_machine
+from cpuplan.kubelet.machine import Machine
+from cpuplan.kubelet.memory.state import MemoryState, machine_json
+from cpuplan.kubelet.node import Kubelet, Node, StartError
 from cpuplan.kubelet.pods.pod import Pod, read_pod
-from tests.conformance.kubelet.checkpoints import blocks_json
 from tests.conformance.kubelet.memorypolicy import node_memory
-from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints
+from tests.conformance.kubelet.memorystate import blocks_json
+from tests.conformance.kubelet.shapes import STATE_FOLDER, Json, Op, hint_json, hints, read_machine
 
 
 def machine_of(given: Json) -> Machine:
@@ -31,7 +31,7 @@ class Run:
         partitioning = bool(given.get("openshiftWorkloadPartitioning"))
         self.settings: dict[str, Any] = {
             "fork": Fork(given.get("flavor") == "openshift" or partitioning, partitioning),
-            "folder": "<stateDir>",
+            "folder": STATE_FOLDER,
             "predicates": given.get("predicates", True),
         }
         self.config, self.machine = given["kubelet"], machine_of(given["machine"])
@@ -152,7 +152,7 @@ def _container(name: str, cpus: int, nodes: tuple[int, ...]) -> Json:
 
 
 def _compact(state: MemoryState) -> Json:
-    nodes = memorystate.machine_json(state.machine)
+    nodes = machine_json(state.machine)
     return {
         name: {
             "assignments": node["numberOfAssignments"],

@@ -1,14 +1,16 @@
-"""Values of the vectors as those of cpuplan.simulate, and back."""
+"""Values of the vectors as those of cpuplan.kubelet, and back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cpuplan.kubelet.bits import bits_of, members
 from cpuplan.kubelet.cpu.topology import CPUTopology
+from cpuplan.kubelet.machine import Machine, MachineCore, MachineNode, NodeMemory
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
 
 Json = dict[str, Any]
 Op = Callable[[Json], Json]
+STATE_FOLDER = "<stateDir>"
 
 
 def topology(given: Json) -> CPUTopology:
@@ -31,6 +33,34 @@ def topology_json(topology: CPUTopology) -> Json:
         "numNUMANodes": topology.num_numa_nodes,
         "numUncoreCaches": topology.num_uncore_caches,
     }
+
+
+def read_machine(
+    rows: Sequence[Sequence[int]],
+    memory: Sequence[NodeMemory],
+    distances: Mapping[int, Sequence[int]],
+    *,
+    sockets: int | None = None,
+    memory_capacity: int | None = None,
+) -> Machine:
+    """A machine from rows of (cpu, core key, socket, NUMA node, uncore cache).
+
+    The uncore cache is -1 where the core shares its caches with the whole NUMA node.
+    """
+    nodes = [MachineNode(node.id, _cores(rows, node.id)) for node in memory]
+    count = len({row[2] for row in rows}) if sockets is None else sockets
+    return Machine(tuple(nodes), tuple(memory), distances, count, memory_capacity)
+
+
+def _cores(rows: Sequence[Sequence[int]], node: int) -> tuple[MachineCore, ...]:
+    threads: dict[tuple[int, int, int], list[int]] = {}
+    for cpu, core, socket, numa, cache in rows:
+        if numa == node:
+            threads.setdefault((core, socket, cache), []).append(cpu)
+    return tuple(
+        MachineCore(core, socket, tuple(cpus), (cache,) if cache >= 0 else ())
+        for (core, socket, cache), cpus in threads.items()
+    )
 
 
 def hint(given: Json) -> TopologyHint:

@@ -4,7 +4,6 @@ import pytest
 
 from cpuplan.kubelet.bits import (
     bits_of,
-    mask_text,
     masks_over,
     members,
     narrower,
@@ -66,16 +65,6 @@ def test_masks_come_by_size_then_in_the_order_given() -> None:
         [0, 4],
         [0, 1, 4],
     ]
-
-
-@pytest.mark.parametrize(
-    ("nodes", "text"),
-    [([0], "01"), ([1], "10"), ([2], "100"), ([0, 2], "0101"), ([0, 1], "11"), ([5], "100000")],
-)
-def test_masks_print_in_pairs_of_digits_but_for_a_single_high_bit(
-    nodes: list[int], text: str
-) -> None:
-    assert mask_text(bits_of(nodes)) == text
 
 
 def test_narrower() -> None:

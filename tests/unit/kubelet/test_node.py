@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.cpu.cpumanager import Fork
+from cpuplan.kubelet.cpu.policy_static import Fork
 from cpuplan.kubelet.errors import KubeletError, refusal
-from cpuplan.kubelet.memory.memorymanager import NodeMemory
-from cpuplan.kubelet.node import CreatedContainer, Kubelet, Machine, Node, StartError, read_machine
+from cpuplan.kubelet.machine import Machine, NodeMemory
+from cpuplan.kubelet.node import CreatedContainer, Kubelet, Node, StartError
 from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.releases.features import Gates
+from tests.conformance.kubelet.shapes import read_machine
 from tests.machines.cputopologies import regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.memory.memorymanager import NodeMemory
-from cpuplan.kubelet.node import Kubelet, read_machine
+from cpuplan.kubelet.machine import NodeMemory
+from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.runtime.qossets import (
@@ -19,6 +19,7 @@ from cpuplan.runtime.qossets import (
     check_core_resource,
     place,
 )
+from tests.conformance.kubelet.shapes import read_machine
 from tests.machines.cputopologies import regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -1,12 +1,10 @@
-"""State files: what is written, and what a kubelet makes of it."""
+"""The state file of the CPU manager: what is written, and what a kubelet makes of it."""
 
 import pytest
 
-from cpuplan.kubelet.cpu import state as cpustate
+from cpuplan.kubelet.cpu import state
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.memory import state as memorystate
-from cpuplan.kubelet.memory.state import Block, MemoryState, MemoryTable, NodeState
 from cpuplan.kubelet.releases.features import Gates
 
 GATES = Gates()
@@ -24,31 +22,31 @@ WHERE = (
 
 
 def test_written_as_recorded() -> None:
-    assert cpustate.dump(CPUState(0b1110), "none", GATES) == RECORDED
+    assert state.dump(CPUState(0b1110), "none", GATES) == RECORDED
 
 
 @pytest.mark.parametrize("gates", [GATES, POD_LEVEL])
 def test_what_was_written_is_read(gates: Gates) -> None:
-    state = CPUState(0b1111, {"b": {"c": 0b110000}, "a": {"x": 1 << 7, "w": 1 << 6}})
+    given = CPUState(0b1111, {"b": {"c": 0b110000}, "a": {"x": 1 << 7, "w": 1 << 6}})
     if gates is POD_LEVEL:
-        state.pod_entries["b"] = 0b110000
-    read = cpustate.load(cpustate.dump(state, "static", gates), "static", gates)
+        given.pod_entries["b"] = 0b110000
+    read = state.load(state.dump(given, "static", gates), "static", gates)
     assert (read.default, read.entries, read.pod_entries) == (
-        state.default,
-        state.entries,
-        state.pod_entries,
+        given.default,
+        given.entries,
+        given.pod_entries,
     )
 
 
 def test_the_format_by_container_id_is_migrated() -> None:
     containers = {"containerID1": ("pod", "one"), "containerID2": ("pod", "two")}
-    assert cpustate.load(OLD, "none", GATES, containers=containers).entries == {
+    assert state.load(OLD, "none", GATES, containers=containers).entries == {
         "pod": {"one": 0b1110000, "two": 0b1110}
     }
     with pytest.raises(
         KubeletError, match="containerID 'containerID2' not found in initial containers list"
     ):
-        cpustate.load(OLD, "none", GATES, containers={"containerID1": ("pod", "one")})
+        state.load(OLD, "none", GATES, containers={"containerID1": ("pod", "one")})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +79,7 @@ def test_the_format_by_container_id_is_migrated() -> None:
 )
 def test_unusable_files(content: str, policy: str, message: str) -> None:
     with pytest.raises(KubeletError) as caught:
-        cpustate.load(content, policy, GATES)
+        state.load(content, policy, GATES)
     assert message in str(caught.value)
     assert str(caught.value).startswith("could not restore state from checkpoint: ")
     assert str(caught.value).endswith(f"{WHERE} before restarting Kubelet")
@@ -91,50 +89,26 @@ def test_bug_a_wrong_checksum_with_entries_shows_as_a_type_error() -> None:
     """The error of the oldest format hides that of the newest (state_checkpoint.go,
     restoreState).
     """
-    content = cpustate.dump(CPUState(1, {"p": {"c": 2}}), "static", GATES).replace(
+    content = state.dump(CPUState(1, {"p": {"c": 2}}), "static", GATES).replace(
         '"c":"1"', '"c":"2"'
     )
     with pytest.raises(KubeletError, match=r"CPUManagerCheckpointV1\.entries\.p of type string"):
-        cpustate.load(content, "static", GATES)
+        state.load(content, "static", GATES)
 
 
 def test_bug_pod_level_managers_cannot_be_turned_off_again() -> None:
     """The checksum covers podEntries, which the format without the gate does not know."""
-    content = cpustate.dump(CPUState(1, {"p": {"c": 2}}, {"p": 2}), "static", POD_LEVEL)
+    content = state.dump(CPUState(1, {"p": {"c": 2}}, {"p": 2}), "static", POD_LEVEL)
     with pytest.raises(KubeletError, match="of type string"):
-        cpustate.load(content, "static", GATES)
+        state.load(content, "static", GATES)
 
 
 def test_a_missing_checksum_is_accepted_but_not_in_the_newest_format() -> None:
     content = (
         '{"policyName":"static","defaultCpuSet":"0","podEntries":{"p":{"cpuSet":"1"}},"checksum":0}'
     )
-    assert cpustate.load(content, "static", POD_LEVEL).pod_entries == {}
-
-
-def memory_state() -> MemoryState:
-    state = MemoryState()
-    state.machine = {0: NodeState(1, {"memory": MemoryTable(2048, 512, 1536, 512, 1024)}, (0,))}
-    state.entries = {"pod": {"c": (Block((0,), "memory", 512),)}}
-    return state
-
-
-@pytest.mark.parametrize("gates", [GATES, POD_LEVEL])
-def test_memory_state_is_read_as_written(gates: Gates) -> None:
-    content = memorystate.dump(memory_state(), "Static", gates)
-    read = memorystate.load(content, "Static", gates)
-    assert memorystate.dump(read, "Static", gates) == content
-    assert read.entries == memory_state().entries
-
-
-def test_memory_state_of_another_policy() -> None:
-    content = memorystate.dump(memory_state(), "Static", GATES)
-    with pytest.raises(
-        KubeletError, match=r'\[memorymanager\] configured policy "None" differs .* "Static"'
-    ):
-        memorystate.load(content, "None", GATES)
+    assert state.load(content, "static", POD_LEVEL).pod_entries == {}
 
 
 def test_no_file_is_an_empty_state() -> None:
-    assert cpustate.load(None, "static", GATES).entries == {}
-    assert memorystate.load(None, "Static", GATES).machine == {}
+    assert state.load(None, "static", GATES).entries == {}

@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.kubelet import quantity
-from cpuplan.kubelet.cpu import state as cpustate
+from cpuplan.kubelet.cpu import state
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.go.durations import parse_duration
 from cpuplan.kubelet.go.text import atoi
@@ -56,4 +56,4 @@ def test_whole_numbers() -> None:
 )
 def test_state_files(text: str) -> None:
     with pytest.raises(KubeletError):
-        cpustate.load(text, "static", Gates())
+        state.load(text, "static", Gates())

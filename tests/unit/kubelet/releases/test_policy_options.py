@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policyoptions import (
+from cpuplan.kubelet.releases.policy_options import (
     CPU_MANAGER,
     TOPOLOGY_MANAGER,
     Cause,

@@ -3,11 +3,10 @@ are bytes.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
-from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import bits_of, members
 from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.machine import NodeMemory, hugepage_name
 from cpuplan.kubelet.memory.hints import (
     UINT64,
     Sizes,
@@ -21,25 +20,12 @@ from cpuplan.kubelet.memory.requests import (
     pod_requests,
     validate_pod_scope_resources,
 )
-from cpuplan.kubelet.memory.state import Block, Blocks, Machine, MemoryState, MemoryTable, NodeState
-from cpuplan.kubelet.pods.pod import HUGEPAGES, MEMORY, Container, Pod
+from cpuplan.kubelet.memory.state import Block, Blocks, MemoryState, MemoryTable, NodeMap, NodeState
+from cpuplan.kubelet.pods.pod import MEMORY, Container, Pod
 from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
 from cpuplan.kubelet.releases import behaviour
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
-
-
-class NodeMemory(NamedTuple):
-    """A NUMA node: its memory in bytes, and (size in KiB, count) of its huge pages."""
-
-    id: int
-    memory: int
-    hugepages: tuple[tuple[int, int], ...] = ()
-
-
-def hugepage_name(size_kib: int) -> str:
-    """The resource: `hugepages-2Mi`."""
-    return f"{HUGEPAGES}{quantity.of(size_kib * 1024, quantity.BINARY)}"
 
 
 class StaticPolicy:
@@ -83,11 +69,11 @@ class StaticPolicy:
                 "[memorymanager] the expected machine state is different from the real one"
             )
 
-    def default_machine(self) -> Machine:
+    def default_machine(self) -> NodeMap:
         """The nodes without any assignment: memory that is neither reserved nor in huge pages, and
         these.
         """
-        machine: Machine = {}
+        machine: NodeMap = {}
         for node in self.nodes:
             reserved = self.reserved.get(node.id, {})
             tables = {}
@@ -233,7 +219,7 @@ def _new_table(total: int, reserved: int, allocatable: int) -> MemoryTable:
     return MemoryTable(total, reserved, allocatable & UINT64, 0, allocatable & UINT64)
 
 
-def take_block(machine: Machine, block: Block, size: int) -> None:
+def take_block(machine: NodeMap, block: Block, size: int) -> None:
     """Put a block on its nodes and take `size` bytes from them, the lowest node first
     (updateMachineState).
     """
@@ -265,7 +251,7 @@ def _release(state: MemoryState, blocks: Blocks) -> None:
                 size -= given
 
 
-def _check_block(machine: Machine, block: Block, where: str) -> None:
+def _check_block(machine: NodeMap, block: Block, where: str) -> None:
     for node in block.numa_affinity:
         if node not in machine:
             raise KubeletError(f"{where} the memory assignment uses the NUMA that does not exist")
@@ -275,7 +261,7 @@ def _check_block(machine: Machine, block: Block, where: str) -> None:
             )
 
 
-def _are_equal(found: Machine, expected: Machine) -> bool:
+def _are_equal(found: NodeMap, expected: NodeMap) -> bool:
     """areMachineStatesEqual: free and reserved memory are compared by group of nodes, not by
     node.
     """
@@ -297,6 +283,6 @@ def _are_equal(found: Machine, expected: Machine) -> bool:
     return True
 
 
-def _group_sums(machine: Machine, nodes: Iterable[int], kind: str) -> tuple[int, int]:
+def _group_sums(machine: NodeMap, nodes: Iterable[int], kind: str) -> tuple[int, int]:
     tables = [table_of(machine, node, kind) for node in nodes]
     return sum(table.free for table in tables), sum(table.reserved for table in tables)

@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.kubelet.bits import parse_cpus, to_text
-from cpuplan.kubelet.cpu.assignment import take_by_topology_numa_packed as take
+from cpuplan.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed as take
 from cpuplan.kubelet.cpu.topology import CPUTopology
 from cpuplan.kubelet.errors import KubeletError
 from tests.machines.cputopologies import all_but, hybrid, regular, without

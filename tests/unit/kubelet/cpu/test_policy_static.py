@@ -3,8 +3,8 @@
 import pytest
 
 from cpuplan.kubelet.bits import bits_of, parse_cpus, to_text
-from cpuplan.kubelet.cpu.cpumanager import Fork, Reserved, StaticPolicy, new_static_policy
-from cpuplan.kubelet.cpu.pods import allocate_pod
+from cpuplan.kubelet.cpu.pod_allocation import allocate_pod
+from cpuplan.kubelet.cpu.policy_static import Fork, Reserved, StaticPolicy, new_static_policy
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.errors import AdmissionError, KubeletError
 from cpuplan.kubelet.pods.pod import Pod

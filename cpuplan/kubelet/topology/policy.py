@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cpuplan.kubelet.bits import bits_of, members
 from cpuplan.kubelet.errors import KubeletError, out_of_range
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policyoptions import TopologyOptions, topology_options
+from cpuplan.kubelet.releases.policy_options import TopologyOptions, topology_options
 from cpuplan.kubelet.topology.hints import NO_AFFINITY, ProviderHints, TopologyHint
 
 NONE, BEST_EFFORT, RESTRICTED, SINGLE = "none", "best-effort", "restricted", "single-numa-node"

@@ -4,8 +4,9 @@ import pytest
 
 from cpuplan.kubelet.bits import bits_of
 from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.memory.memorymanager import NodeMemory, StaticPolicy
-from cpuplan.kubelet.memory.pods import allocate_pod
+from cpuplan.kubelet.machine import NodeMemory
+from cpuplan.kubelet.memory.pod_allocation import allocate_pod
+from cpuplan.kubelet.memory.policy_static import StaticPolicy
 from cpuplan.kubelet.memory.state import Block, MemoryState
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.releases.features import Gates

@@ -5,7 +5,7 @@ AllocatePod; KEP-5526).
 from cpuplan.kubelet.bits import members
 from cpuplan.kubelet.errors import AdmissionError, KubeletError
 from cpuplan.kubelet.memory.hints import UINT64, Sizes, choose_affinity
-from cpuplan.kubelet.memory.memorymanager import StaticPolicy, take_block
+from cpuplan.kubelet.memory.policy_static import StaticPolicy, take_block
 from cpuplan.kubelet.memory.requests import (
     container_requests,
     pod_requests,

@@ -1,11 +1,9 @@
-"""Quantities, QoS classes, exclusive CPUs, defaults."""
+"""QoS classes, and the CPUs that pods have for themselves."""
 
 import pytest
 
-from cpuplan.kubelet import quantity
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.pods.qos import (
     compute_pod_qos,
     guaranteed_cpus,
@@ -17,35 +15,6 @@ from tests.machines.pods import container, pod
 
 GATES = Gates()
 POD_LEVEL = Gates({"PodLevelResourceManagers": True})
-
-
-@pytest.mark.parametrize(
-    ("text", "printed", "milli"),
-    [
-        ("2", "2", 2000),
-        ("2000m", "2", 2000),
-        ("2.000", "2", 2000),
-        ("1.5Gi", "1536Mi", 1536 * 1024**2 * 1000),
-        ("1e9", "1e9", 10**12),
-        ("1e1", "10", 10_000),
-        ("1000001u", "1000001u", 1001),
-        ("1.0000000001", "1000000001n", 1001),
-        ("2Ki", "2Ki", 2048_000),
-        ("1Ki", "1Ki", 1024_000),
-        ("0.5Ki", "512", 512_000),
-        ("0", "0", 0),
-        ("128M", "128M", 128 * 10**9),
-    ],
-)
-def test_quantities(text: str, printed: str, milli: int) -> None:
-    found = quantity.parse(text)
-    assert (str(found), found.milli) == (printed, milli)
-
-
-@pytest.mark.parametrize("text", ["", "m", "1.5.2", "1 Gi", "two", "1Zi"])
-def test_no_quantities(text: str) -> None:
-    with pytest.raises(KubeletError):
-        quantity.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -94,28 +63,3 @@ def test_an_empty_shared_pool_is_refused() -> None:
     given = pod(container("4", "1Gi"), container(), own={"cpu": "4", "memory": "2Gi"})
     with pytest.raises(KubeletError, match="leaving no cpus for shared containers"):
         validate_pod_scope_resources(given, POD_LEVEL)
-
-
-def test_defaults() -> None:
-    given = pod(container("", "", limits={"cpu": "1000001u", "memory": "1.5Gi"}))
-    requests = apply_defaults(given, GATES).containers[0].requests
-    assert {name: str(amount) for name, amount in requests.items()} == {
-        "cpu": "1001m",
-        "memory": "1536Mi",
-    }
-
-
-def test_defaults_of_pods() -> None:
-    """Requests come from the containers, and only then from the pod's limits; huge pages the other
-    way round.
-    """
-    spec = {
-        "containers": [container("2", "1Gi", limits={"hugepages-2Mi": "4Mi"})],
-        "resources": {"limits": {"cpu": "3", "memory": "2Gi"}},
-    }
-    given = apply_defaults(read_pod({"spec": spec}), GATES)
-    assert {name: str(amount) for name, amount in (given.requests or {}).items()} == {
-        "cpu": "2",
-        "memory": "1Gi",
-        "hugepages-2Mi": "4Mi",
-    }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.cpu.assignment import take_by_topology_numa_packed
+from cpuplan.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
 from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed
 from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
 from cpuplan.kubelet.cpu.state import CPUState
@@ -19,7 +19,7 @@ from cpuplan.kubelet.pods.qos import (
 )
 from cpuplan.kubelet.releases import behaviour
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policyoptions import (
+from cpuplan.kubelet.releases.policy_options import (
     NOT_BY_SOCKET,
     StaticPolicyOptions,
     can_align_by_socket,

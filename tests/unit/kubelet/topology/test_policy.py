@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from cpuplan.kubelet.bits import bits_of
 from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.releases.policyoptions import TopologyOptions
+from cpuplan.kubelet.releases.policy_options import TopologyOptions
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
-from cpuplan.kubelet.topology.topologymanager import NUMAInfo, Policy, new_policy
+from cpuplan.kubelet.topology.policy import NUMAInfo, Policy, new_policy
 
 NODES = NUMAInfo((0, 1), {0: (10, 21), 1: (21, 10)})
 #: 0 and 3 are closer to each other than any other two.

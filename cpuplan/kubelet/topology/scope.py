@@ -9,7 +9,7 @@ from cpuplan.kubelet.errors import AdmissionError
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.topology.hints import NO_AFFINITY, ProviderHints, TopologyHint
-from cpuplan.kubelet.topology.topologymanager import CONTAINER, NONE, POD, Policy
+from cpuplan.kubelet.topology.policy import CONTAINER, NONE, POD, Policy
 
 AFFINITY_ERROR = "TopologyAffinityError"
 

@@ -2,7 +2,7 @@
 KEP-5526).
 """
 
-from cpuplan.kubelet.cpu.cpumanager import StaticPolicy
+from cpuplan.kubelet.cpu.policy_static import StaticPolicy
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.errors import AdmissionError, KubeletError
 from cpuplan.kubelet.pods.pod import Pod
