@@ -1,3 +1,1 @@
-"""Values -> text, JSON, SARIF, SVG: what people and other programs read. Nothing here decides
-anything.
-"""
+"""Values to text, JSON, SARIF and SVG: what people and other programs read."""

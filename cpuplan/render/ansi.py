@@ -21,48 +21,20 @@ STYLES = {
     "isolcpus": "30;47",
     "offlined": "97;100",
     "offline": "2",
-    # Partitions of isolated: its cyan, greens, underlined and bold, so that some are left on eight
-    # colours.
-    **{
-        f"partition{number}": style
-        for number, style in enumerate(
-            (
-                "30;42",
-                "30;106",
-                "30;102",
-                "4;30;46",
-                "4;30;42",
-                "4;30;106",
-                "4;30;102",
-                "1;30;46",
-                "1;30;42",
-                "1;30;106",
-                "1;30;102",
-                "1;4;30;46",
-            )
-        )
-    },
-    # Containers with CPUs of their own: magenta and red, which no pool has.
-    **{
-        f"owner{number}": style
-        for number, style in enumerate(
-            (
-                "97;45",
-                "97;41",
-                "30;105",
-                "30;101",
-                "4;97;45",
-                "4;97;41",
-            )
-        )
-    },
 }
+#: Partitions of isolated: its cyan, greens, underlined and bold, to have some with eight colours.
+_PARTITIONS = (
+    "30;42 30;106 30;102 4;30;46 4;30;42 4;30;106 4;30;102 "
+    "1;30;46 1;30;42 1;30;106 1;30;102 1;4;30;46"
+)
+#: Containers with exclusive CPUs: magenta and red, which no pool has.
+_OWNERS = "97;45 97;41 30;105 30;101 4;97;45 4;97;41"
+STYLES |= {f"partition{number}": style for number, style in enumerate(_PARTITIONS.split())}
+STYLES |= {f"owner{number}": style for number, style in enumerate(_OWNERS.split())}
 
 
 def paint(text: str, style: str, colour: bool) -> str:
-    """`text`, printable, in a style of STYLES; without colour, and for a style that is not in the
-    table, plain.
-    """
+    """`text`, printable, in a style of STYLES; plain without colour and for another style."""
     text = printable_lines(text)
     if not colour or not text or style not in STYLES:
         return text
@@ -70,11 +42,10 @@ def paint(text: str, style: str, colour: bool) -> str:
 
 
 def on_terminal(text: str, *, colour: bool) -> str:
-    """All that is printed passes here: nothing but the colours of STYLES, and these only where
-    asked, steers.
-    """
+    """All that is printed, without terminal controls except for the colours of STYLES."""
     if not colour:
         return printable_lines(text)
     codes = "|".join({"0", *STYLES.values()})
-    parts = re.split(f"(\x1b\\[(?:{codes})m)", text)
-    return "".join(part if at % 2 else printable_lines(part) for at, part in enumerate(parts))
+    parts = re.split(f"(\x1b\\[(?:{codes})m)", text)  # every second one is a colour
+    parts[::2] = map(printable_lines, parts[::2])
+    return "".join(parts)

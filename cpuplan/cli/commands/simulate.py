@@ -219,7 +219,7 @@ def _print_json(
     from cpuplan.cli.report import Reporter
     from cpuplan.emit import to_json
     from cpuplan.printable import printable_values
-    from cpuplan.render.diagnostics.report import findings
+    from cpuplan.render.diagnostics.json import findings
     from cpuplan.render.simulation.data import to_data
 
     data: dict[str, Any] = to_data(result, answers, policy=policy, one_by_one=settings().verbose)

@@ -1,5 +1,6 @@
-"""A Code Quality report of GitLab
-(https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format).
+"""A Code Quality report of GitLab.
+
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
 
 from cpuplan.diagnostics import Severity
@@ -11,21 +12,22 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE
 
 
 def render(report: Report) -> str:
-    """Waived findings are of severity info. GitLab compares reports by their fingerprints, which
-    must be unique.
-    """
-    found = report.listed
-    rows = [
-        {
-            "description": message_of(each),
-            "check_name": each.code,
-            "fingerprint": fingerprint,
-            "severity": "info" if each.waiver else _SEVERITIES[each.severity],
-            "location": {
-                "path": printable(report.file_of(each)),
-                "lines": {"begin": (each.position.line if each.position else 0) or 1},
-            },
-        }
-        for each, fingerprint in zip(found, fingerprints(report, found), strict=True)
-    ]
+    """Waived findings are of severity info. GitLab compares reports by their fingerprints."""
+    rows = []
+    for finding, fingerprint in zip(
+        report.listed, fingerprints(report, report.listed), strict=True
+    ):
+        line = finding.position.line if finding.position else 0
+        rows.append(
+            {
+                "description": message_of(finding),
+                "check_name": finding.code,
+                "fingerprint": fingerprint,
+                "severity": "info" if finding.waiver else _SEVERITIES[finding.severity],
+                "location": {
+                    "path": printable(report.file_of(finding)),
+                    "lines": {"begin": line or 1},
+                },
+            }
+        )
     return to_json(rows, sort_keys=False)

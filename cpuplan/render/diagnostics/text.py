@@ -1,6 +1,6 @@
 """Diagnostics as text for people: in the manner of rustc, each with its source lines."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.printable import printable
@@ -9,8 +9,7 @@ from cpuplan.render.diagnostics.frame import Mark, draw
 from cpuplan.render.diagnostics.report import Report, summarize
 from cpuplan.source import Position
 
-#: Diagnostics of one code that are shown as text: the hundredth says nothing that the first did
-#: not.
+#: Diagnostics of one code that are shown: the hundredth says nothing new.
 SHOWN_PER_CODE = 20
 #: A label this many lines from a marked line of the same file shares its frame.
 NEAR = 8
@@ -21,37 +20,40 @@ ReadLines = Callable[[str], Sequence[str]]
 def render(report: Report, *, colour: bool = False, read_lines: ReadLines = lambda _: ()) -> str:
     """Each diagnostic with its source lines, then a summary; empty without diagnostics.
 
-    `read_lines` gives the lines of a file by the path of a Position; its OSError or UnicodeError
+    `read_lines` returns the lines of a file by the path of a Position; an OSError or UnicodeError
     only costs the lines.
     """
+    if not report.diagnostics and not report.elsewhere:
+        return ""
     writer = _Writer(report, colour, read_lines)
+    most = len(report.listed) if report.verbose else SHOWN_PER_CODE
     blocks: list[str] = []
     by_code: dict[str, list[Diagnostic]] = {}
     for diagnostic in report.listed:
         alike = by_code.setdefault(diagnostic.code, [])
         alike.append(diagnostic)
-        if report.verbose or len(alike) <= SHOWN_PER_CODE:
+        if len(alike) <= most:
             blocks.append("\n".join(writer.block(diagnostic)))
-    for code, alike in sorted(by_code.items()):
-        if not report.verbose and len(alike) > SHOWN_PER_CODE:
-            head = paint(f"{alike[0].severity.value}[{code}]", alike[0].severity.value, colour)
-            blocks.append(f"{head}: and {len(alike) - SHOWN_PER_CODE} more; -v shows them")
-    return (
-        "\n\n".join([*blocks, *_end(report)]) + "\n"
-        if report.diagnostics or report.elsewhere
-        else ""
-    )
+    for _, alike in sorted(by_code.items()):
+        if len(alike) > most:
+            blocks.append(f"{_code(alike[0], colour)}: and {len(alike) - most} more; -v shows them")
+    return "\n\n".join([*blocks, _end(report)]) + "\n"
 
 
-def _end(report: Report) -> list[str]:
+def _code(diagnostic: Diagnostic, colour: bool) -> str:
+    severity = diagnostic.severity.value
+    return paint(f"{severity}[{diagnostic.code}]", severity, colour)
+
+
+def _end(report: Report) -> str:
     words = [summarize(report.diagnostics)] if report.diagnostics else []
     if report.elsewhere:
         words.append(f"{report.elsewhere} more, excluded by --cluster or --node")
-    return ["; ".join(words)]
+    return "; ".join(words)
 
 
 class _Writer:
-    """Writes findings; reads each file once, and no file twice that cannot be read."""
+    """Writes findings; reads each file once, even one that cannot be read."""
 
     def __init__(self, report: Report, colour: bool, read_lines: ReadLines) -> None:
         self.report, self.colour, self.read_lines = report, colour, read_lines
@@ -65,52 +67,47 @@ class _Writer:
                 self.known[path] = ()
         return self.known[path]
 
-    def block(self, diagnostic: Diagnostic) -> list[str]:
-        severity, colour = diagnostic.severity.value, self.colour
-        head = f"{severity}[{diagnostic.code}]"
+    def block(self, diagnostic: Diagnostic) -> Iterator[str]:
         first, *rest = diagnostic.message.split("\n")
-        rows = [
-            f"{paint(head, severity, colour)}{paint(f': {first}', 'bold', colour)}",
-            *(f"  {line}" for line in rest),
-        ]
-        far = list(diagnostic.labels)
-        # What is said of a whole file has its path in the message.
-        if diagnostic.position and diagnostic.position.line:
-            near, far = _split_near(diagnostic.position, far)
-            main = _mark(diagnostic.position, diagnostic.label, severity, "^")
-            marks = [main, *(_mark(label.position, label.text, "place", "-") for label in near)]
-            rows += self.frame("-->", diagnostic.position, marks)
-        for label in far:
-            rows += self.frame(
-                ":::", label.position, [_mark(label.position, label.text, "place", "-")]
-            )
+        yield _code(diagnostic, self.colour) + paint(f": {first}", "bold", self.colour)
+        yield from (f"  {line}" for line in rest)
+        yield from self.frames(diagnostic)
         if diagnostic.remedy:
             first, *rest = diagnostic.remedy.split("\n")
-            rows += [
-                f"  {paint('help', 'note', colour)}: {first}",
-                *(f"        {line}" for line in rest),
-            ]
+            yield f"  {self.word('help')}: {first}"
+            yield from (f"        {line}" for line in rest)
         if diagnostic.waiver:
             why = f"until {diagnostic.waiver.expires}: {diagnostic.waiver.reason}"
-            rows.append(f"  {paint('waived', 'note', colour)} {why}")
+            yield f"  {self.word('waived')} {why}"
         if self.report.verbose and diagnostic.field:
-            rows.append(f"  {paint('field', 'note', colour)}: {printable(diagnostic.field)}")
-        rows.append(f"  {paint('docs', 'note', colour)}: cpuplan explain {diagnostic.code}")
-        return rows
+            yield f"  {self.word('field')}: {printable(diagnostic.field)}"
+        yield f"  {self.word('docs')}: cpuplan explain {diagnostic.code}"
 
-    def frame(self, arrow: str, position: Position, marks: list[Mark]) -> list[str]:
-        """The place and its source lines. Words on a line that cannot be read follow their
-        place.
-        """
+    def word(self, text: str) -> str:
+        return paint(text, "note", self.colour)
+
+    def frames(self, diagnostic: Diagnostic) -> Iterator[str]:
+        """The main place with labels near it, then the others. A whole file is in the message."""
+        position, far = diagnostic.position, list(diagnostic.labels)
+        if position and position.line:
+            near, far = _split_near(position, diagnostic.labels)
+            main = _mark(position, diagnostic.label, diagnostic.severity.value, "^")
+            yield from self.frame("-->", position, [main, *map(_label_mark, near)])
+        for label in far:
+            yield from self.frame(":::", label.position, [_label_mark(label)])
+
+    def frame(self, arrow: str, position: Position, marks: list[Mark]) -> Iterator[str]:
+        """The place and its source lines; the words on a line without source follow the place."""
         lines = self.lines_of(position.path)
         shown = position._replace(path=self.report.shown(position.path))
         place = f"  {paint(arrow, 'place', self.colour)} {printable(str(shown))}"
         lost = [mark for mark in marks if not 1 <= mark.line <= len(lines)]
-        words = [_lost(mark, position) for mark in lost if mark.text]
-        return [": ".join([place, *words]), *draw(lines, marks, self.colour)]
+        words = [_words(mark, position) for mark in lost if mark.text]
+        yield ": ".join([place, *words])
+        yield from draw(lines, marks, self.colour)
 
 
-def _lost(mark: Mark, position: Position) -> str:
+def _words(mark: Mark, position: Position) -> str:
     line = "" if mark.line == position.line else f"line {mark.line}: "
     return " ".join(f"{line}{mark.text}".split())
 
@@ -128,3 +125,7 @@ def _split_near(position: Position, labels: Iterable[Label]) -> tuple[list[Label
 
 def _mark(position: Position, text: str, style: str, sign: str) -> Mark:
     return Mark(position.line, position.column, position.end, text, style, sign)
+
+
+def _label_mark(label: Label) -> Mark:
+    return _mark(label.position, label.text, "place", "-")
