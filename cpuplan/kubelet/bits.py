@@ -1,6 +1,4 @@
-"""Sets as the bits of integers: CPUs in the kubelet's lists (utils/cpuset), NUMA nodes in its masks
-(bitmask).
-"""
+"""Sets as bits of integers: CPUs (utils/cpuset) and masks of NUMA nodes (bitmask)."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -58,8 +56,9 @@ def parse_cpus(text: str) -> int:
 
 @cache
 def masks_over(nodes: tuple[int, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """(mask, its nodes) over NUMA nodes: smaller ones first, then in the order given
-    (bitmask.IterateBitMasks).
+    """Pairs (mask, its nodes), smaller masks first (bitmask.IterateBitMasks).
+
+    Masks of one size come in the order of the given nodes.
     """
     return tuple(
         (sum([1 << node for node in chosen]), chosen)

@@ -1,5 +1,6 @@
-"""State files of the managers (pkg/kubelet/checkpointmanager): compact JSON with a checksum of a
-dump in Go's words.
+"""State files of the managers: compact JSON with a checksum of Go's dump of the struct.
+
+From pkg/kubelet/checkpointmanager.
 """
 
 import json
@@ -28,8 +29,9 @@ def _sorted_maps(value: Any, *, is_struct: bool = False) -> Any:
 
 
 def _is_struct(value: Any) -> bool:
-    """Whether a value was a struct: the kubelet's maps have names of pods, containers, nodes and
-    resources as keys.
+    """Whether a value was a struct, not a map.
+
+    The kubelet's maps have the names of pods, containers, nodes and resources as keys.
     """
     return isinstance(value, dict) and not value.keys().isdisjoint(
         {"numberOfAssignments", "systemReserved"}
@@ -45,8 +47,9 @@ def checksum(text: str) -> int:
 
 
 def is_verified(content: Mapping[str, Any], dumped: str, *, may_lack: bool) -> bool:
-    """Whether the checksum in the content is that of its dump; files of old kubelets `may_lack` one
-    (0).
+    """Whether the content has the checksum of its dump.
+
+    With `may_lack` a checksum of 0 passes, as in the files of old kubelets.
     """
     found: int = content.get("checksum", 0)
     return (may_lack and found == 0) or found == checksum(dumped)

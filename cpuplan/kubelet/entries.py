@@ -1,6 +1,4 @@
-"""What a manager has given to containers and (with pod-level managers) to whole pods: CPUs, or
-blocks of memory.
-"""
+"""What a manager has given to containers and whole pods: CPUs, or blocks of memory."""
 
 from typing import Generic, TypeVar
 

@@ -6,9 +6,7 @@ class KubeletError(Exception):
 
 
 class AdmissionError(KubeletError):
-    """An error that names its own reason for the pod's status
-    (pkg/kubelet/cm/admission/errors.go).
-    """
+    """An error with its own reason for the pod's status (pkg/kubelet/cm/admission/errors.go)."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -32,9 +30,7 @@ def out_of_range(index: int, length: int) -> PanicError:
 
 
 def refusal(error: KubeletError) -> tuple[str, str]:
-    """(reason, message) for the pod's status, of an error during allocation
-    (admission.GetPodAdmitResult).
-    """
+    """The (reason, message) of a pod's status for an error (admission.GetPodAdmitResult)."""
     if isinstance(error, AdmissionError):
         return error.reason, str(error)
     return "UnexpectedAdmissionError", f"Allocate failed due to {error}, which is unexpected"

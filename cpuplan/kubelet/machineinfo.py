@@ -64,8 +64,7 @@ def _cpus_by_node(topology: Topology) -> dict[int, list[Cpu]]:
 
 
 def _cores(cpus: Iterable[Cpu], facts: KubeletFacts) -> Iterator[MachineCore]:
-    """CPUs of a NUMA node with one core and package id are a core; on s390x of one book and drawer
-    too.
+    """The cores of a NUMA node: CPUs with one core id and package id; on s390x also one drawer.
 
     At the first core whose caches cAdvisor cannot read, it stops reading those of the node.
     """
@@ -81,8 +80,10 @@ def _cores(cpus: Iterable[Cpu], facts: KubeletFacts) -> Iterator[MachineCore]:
 
 
 def _uncore_caches(cpu: int, node_size: int, facts: KubeletFacts) -> tuple[int, ...]:
-    """The ids of the caches that are not shared by as many CPUs as the NUMA node is taken to have,
-    (its cores) x (the threads of this core): offline threads turn node caches into uncore caches.
+    """The ids of the caches that the CPUs of the NUMA node do not all share.
+
+    cAdvisor takes (cores of the node) x (threads of this core) for the number of these CPUs:
+    offline threads turn node caches into uncore caches.
     """
     ids = [cache.id for cache in facts.caches if cpu in cache.cpus and len(cache.cpus) != node_size]
     return tuple(number for number in ids if number is not None) if ids[:1] != [None] else ()

@@ -1,6 +1,4 @@
-"""What a node has, keeps for itself and offers (pkg/kubelet/cm/node_container_manager_linux.go,
-cmd/kubelet/app).
-"""
+"""What a node has, reserves and offers (pkg/kubelet/cm, cmd/kubelet/app)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -108,8 +106,9 @@ def parse_eviction(given: Mapping[str, str], capacity: Mapping[str, Quantity]) -
 
 
 def reserve_cpus(text: str, online: int, system: dict[str, str], kube: dict[str, str]) -> int:
-    """reservedSystemCPUs: it replaces the CPUs in the other two; KubeletError for CPUs that are not
-    online.
+    """The set of reservedSystemCPUs, which replaces the CPUs in `system` and `kube`.
+
+    KubeletError for CPUs that are not online.
     """
     cpus = parse_cpus(text)
     if cpus & ~online:

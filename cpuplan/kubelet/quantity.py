@@ -1,6 +1,4 @@
-"""Kubernetes quantities of any resource, exactly (apimachinery pkg/api/resource): `1500m`, `1.5Gi`,
-`1e9`.
-"""
+"""Kubernetes quantities, exactly: `1500m`, `1.5Gi`, `1e9` (apimachinery pkg/api/resource)."""
 
 import re
 from typing import NamedTuple
@@ -114,9 +112,7 @@ def parse(text: str) -> Quantity:
 
 
 def _shortened(whole: str, fraction: str) -> tuple[str, str]:
-    """The digits of a number; of a very long one as many as make a difference: it is the largest,
-    or rounded up.
-    """
+    """The digits of a number, of a very long one as many as change the result."""
     more = "1" if fraction[_MOST_WRITTEN:].strip("0") else ""
     return whole.lstrip("0")[:_MOST_WRITTEN], fraction[:_MOST_WRITTEN] + more
 

@@ -1,6 +1,4 @@
-"""What a kubelet has given out at one moment, to try a pod and go back, and to know a moment
-again.
-"""
+"""The state of a kubelet at one moment, to restore it and to recognise it."""
 
 from collections.abc import Hashable
 from typing import NamedTuple
@@ -29,8 +27,9 @@ def take(kubelet: Kubelet) -> Snapshot:
 
 
 def restore(kubelet: Kubelet, moment: Snapshot) -> None:
-    """Go back to it. What init containers left to reuse goes: it is only for the pod that came
-    last.
+    """Restores the moment, without what init containers left to reuse.
+
+    That is only for the pod that came last.
     """
     if kubelet.cpus.policy:
         kubelet.cpus.policy.cpus_to_reuse = {}
@@ -41,8 +40,7 @@ def restore(kubelet: Kubelet, moment: Snapshot) -> None:
 
 
 def key(kubelet: Kubelet) -> Hashable:
-    """What the next pod's fate depends on beside the resources that are requested: moments of one
-    key are alike.
+    """What the next pod's admission depends on beside its requests; equal moments have one key.
 
     Who has which CPUs is not in it, only which are left: nobody gives any back.
     """

@@ -17,8 +17,9 @@ UNLIMITED = -1
 
 
 class Layout(NamedTuple):
-    """How a node arranges cgroups; `has_crun_child`: crun puts a cgroup `container` inside the
-    container's own.
+    """How a node arranges cgroups.
+
+    With `has_crun_child`, crun puts a cgroup `container` inside the container's cgroup.
     """
 
     version: int = 2
@@ -79,8 +80,9 @@ class Cgroups:
         self.files = {path: text for path, text in self.files.items() if scope not in path}
 
     def make_child(self, name: str, exclusive: int) -> None:
-        """On version 2 processes move into a child that has the exclusive CPUs; threads may leave
-        it for the parent.
+        """On version 2 moves processes into a child cgroup with the exclusive CPUs.
+
+        Threads may leave the child for the parent.
         """
         if not self.is_v2:
             return
@@ -94,16 +96,12 @@ class Cgroups:
         self.files[f"{parent}/cgroup-child/cpuset.cpus"] = to_text(exclusive)
 
     def make_exec(self, name: str, cpu: int) -> None:
-        """On version 2 what is executed in a container later has a cgroup of its own; on version 1
-        only an affinity.
-        """
+        """Makes the cgroup of later exec processes on version 2; version 1 has an affinity only."""
         if self.is_v2:
             self.files[f"{self._scope(name)}/exec/cpuset.cpus"] = str(cpu)
 
     def raise_pod_quota(self, amount: int) -> None:
-        """Microseconds more for the pod, if it has a quota; KubeletError where its file has no
-        number.
-        """
+        """Adds microseconds to the pod's quota, if any; KubeletError if the file has no number."""
         path = f"{self.pod}/cpu.max" if self.is_v2 else f"cpu/{self.pod}/cpu.cfs_quota_us"
         text = self.files[path].split(" ")[0]
         if text in ("max", str(UNLIMITED)):
@@ -116,8 +114,9 @@ class Cgroups:
         self.write_quota(self.pod, quota + amount)
 
     def write_quota(self, cgroup: str, quota: int) -> None:
-        """Write a quota in microseconds; 0 is not written. On version 2 the period goes back to its
-        default.
+        """Writes a quota in microseconds, unless 0.
+
+        On version 2 the period goes back to its default.
         """
         if quota == 0:
             return
@@ -139,8 +138,9 @@ class Cgroups:
         self.files[path] = text
 
     def disable_load_balancing(self, name: str, cpus: int) -> None:
-        """A flag on version 1; on version 2 a remote partition, for which every cgroup above must
-        name the CPUs.
+        """Sets a flag on version 1, makes a remote partition on version 2.
+
+        For a remote partition every cgroup above must name the CPUs.
 
         All online CPUs are written to the cgroups above first: what was set there is gone (CRI-O
         bug).

@@ -1,5 +1,6 @@
-"""CRI-O's hooks for high-performance containers, and what they write into cgroups
-(cri-o/cri-o, internal/runtimehandlerhooks/high_performance_hooks_linux.go).
+"""CRI-O's hooks for high-performance containers and what they write into cgroups.
+
+From cri-o/cri-o, internal/runtimehandlerhooks/high_performance_hooks_linux.go.
 
 Of interrupts only the environment and the crash are repeated here: masks and irqbalance are not.
 """
@@ -64,8 +65,9 @@ class Spec:
 
 
 class Effects(NamedTuple):
-    """What the hooks do for a container beside its cpuset, quota and environment: CPUs as sets, and
-    texts that are written for each of its CPUs (empty: nothing is written).
+    """What the hooks do for a container beside its cpuset, quota and environment.
+
+    CPUs are sets; texts are written for each of the container's CPUs (empty: nothing is written).
     """
 
     without_load_balancing: int = 0
@@ -95,8 +97,10 @@ class Sandbox:
         self.siblings, self.irq_mask = siblings or {}, irq_mask
 
     def runs_hooks(self, spec: Spec) -> bool:
-        """Whether the hooks look at a container: not in pods whose cgroup looks burstable or
-        best-effort, and only where the shares are a whole number of CPUs (0 is one).
+        """Whether the hooks handle a container.
+
+        Its pod's cgroup must not look burstable or best-effort, and its shares must be a whole
+        number of CPUs (0 is one).
         """
         parent = self.cgroups.pod
         if "burstable" in parent or "besteffort" in parent:
@@ -167,8 +171,9 @@ class Sandbox:
             spec.exec_cpu = cpus[0]
 
     def _housekeeping(self, spec: Spec) -> int:
-        """The container's part of its first core. At creation its first CPU is often a shared one
-        (CRI-O bug).
+        """The container's part of its first core.
+
+        At creation its first CPU is often a shared one (CRI-O bug).
         """
         cpus = parse_cpus(spec.cpus)
         if not cpus:
@@ -186,9 +191,7 @@ class Sandbox:
             ) from None
 
     def start(self, spec: Spec) -> None:
-        """PreStart: a child cgroup with the exclusive CPUs (v2), load balancing, quotas, the cgroup
-        for exec.
-        """
+        """PreStart: child cgroup (v2), load balancing, interrupts, quotas, the exec cgroup."""
         if not self.runs_hooks(spec):
             return
         exclusive = self._start_shared(spec) if self.shares_cpus(spec) else parse_cpus(spec.cpus)
@@ -225,8 +228,9 @@ class Sandbox:
         return cpus if self._is_off(IRQ, spec) else 0
 
     def _move_interrupts(self, spec: Spec, *, back: bool) -> None:
-        """The container's CPUs, shared ones too, are taken out of the mask or put back. One beyond
-        the digits of the mask crashes CRI-O.
+        """Takes the container's CPUs, also shared ones, out of the mask or puts them back.
+
+        A CPU beyond the digits of the mask crashes CRI-O.
         """
         cpus, value = parse_cpus(spec.cpus), self._value(IRQ, spec)
         if value == HOUSEKEEPING and not back:
@@ -238,7 +242,9 @@ class Sandbox:
             raise out_of_range(beyond[0], size)
 
     def _start_shared(self, spec: Spec) -> int:
-        """Exclusive CPUs are those of the spec that are not shared: one that is both is lost (CRI-O
+        """Prepares a container with shared CPUs; returns its exclusive ones.
+
+        Exclusive CPUs are those of the spec that are not shared: one that is both is lost (CRI-O
         bug).
 
         The pod's quota grows at every start and never shrinks (CRI-O bug).
@@ -280,9 +286,7 @@ class Sandbox:
 
 
 def resume_latency(value: str) -> str:
-    """What an annotation about C-states writes to pm_qos_resume_latency_us; KubeletError keeps the
-    container from starting.
-    """
+    """The pm_qos_resume_latency_us for a C-states annotation; KubeletError refuses the start."""
     if value in (ENABLE, "disable"):
         return "0" if value == ENABLE else "n/a"
     if value.startswith(_MAX_LATENCY):
@@ -293,9 +297,10 @@ def resume_latency(value: str) -> str:
 
 
 def update_cpus(cpus: str, env: list[str]) -> str:
-    """The cpuset that an update by the kubelet ends in: it adds what the container's environment
-    says is shared, whoever said it (CRI-O bug). KubeletError refuses the update; PanicError kills
-    the request.
+    """The cpuset of a container after an update by the kubelet.
+
+    The shared CPUs in its environment are added, even those set by others (CRI-O bug). KubeletError
+    refuses the update; PanicError kills the request.
     """
     text = ""
     for variable in env:

@@ -1,5 +1,6 @@
-"""What CRI-O makes of a pod before its hooks run: the annotations that its handler allows, and which
-hooks there are (cri-o/cri-o, pkg/config/workloads.go, internal/runtimehandlerhooks).
+"""What CRI-O makes of a pod before its hooks run: allowed annotations, and which hooks.
+
+From cri-o/cri-o, pkg/config/workloads.go and internal/runtimehandlerhooks.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,8 +17,9 @@ _SHARES_OF_CPU = 1024
 
 
 def allowed(annotations: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """The hooks' annotations that a handler with these `allowed_annotations` leaves: the filter goes
-    by prefix.
+    """The hooks' annotations that a handler with these `allowed_annotations` leaves.
+
+    The filter goes by prefix.
     """
     dropped = tuple(hook for hook in HOOKS if hook not in names)
     return {
@@ -28,9 +30,7 @@ def allowed(annotations: Mapping[str, str], names: Collection[str]) -> dict[str,
 
 
 def runs_hooks(handler: str, annotations: Mapping[str, str]) -> bool:
-    """Whether a pod under a handler gets the hooks: by the handler's name, or for an annotation that
-    is left.
-    """
+    """Whether a pod gets the hooks, by its handler's name or an annotation that is left."""
     return _HIGH_PERFORMANCE in handler or any(key.startswith(HOOKS) for key in annotations)
 
 
@@ -42,9 +42,7 @@ def gomaxprocs(
     annotations: Mapping[str, str],
     floor: int,
 ) -> int | None:
-    """The variable that `min_injected_gomaxprocs` gives a container, which is its floor; None where
-    it gives none.
-    """
+    """The GOMAXPROCS that `min_injected_gomaxprocs` (`floor`) gives a container, or None."""
     is_set = any(variable.startswith(f"{GOMAXPROCS}=") for variable in env)
     is_skipped = annotations.get(_SKIP_GOMAXPROCS) == "true"
     if not floor or qos == GUARANTEED or quota > 0 or is_set or is_skipped:

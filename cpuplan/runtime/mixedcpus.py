@@ -1,5 +1,4 @@
-"""Mixed CPUs: containers that use the shared pool beside their exclusive CPUs, from admission to
-cgroups.
+"""Mixed CPUs: containers that use shared CPUs beside their exclusive ones.
 
 OpenShift's API server admits and annotates (openshift/kubernetes,
 openshift-kube-apiserver/admission/autoscaling/ mixedcpus), its kubelet offers the resource
@@ -64,8 +63,9 @@ class MixedPod(NamedTuple):
 
 
 class Node(NamedTuple):
-    """What the pod meets; `period` is the kubelet's cpuCFSQuotaPeriod in microseconds, None with
-    cpuCFSQuota off.
+    """The node that starts a pod.
+
+    `period` is the kubelet's cpuCFSQuotaPeriod in microseconds, None with cpuCFSQuota off.
 
     `pool` is the cpuset of containers without exclusive CPUs; 0 where the kubelet writes none.
     """
@@ -78,8 +78,7 @@ class Node(NamedTuple):
 
 
 def admit(pod: Pod, namespace_annotations: Mapping[str, str]) -> Pod:
-    """The pod as the API server stores it: each container that asks is annotated, whatever was
-    written there.
+    """The pod as the API server stores it, with an annotation for each container that asks.
 
     AdmissionError refuses it. Init containers, and annotations of containers that do not ask, are
     not looked at; 0 counts as asking; a request of 0 CPUs passes for Guaranteed (OpenShift bugs).
@@ -119,9 +118,10 @@ def _is_guaranteed(container: Container) -> bool:
 
 
 def containers_limit(text: str) -> int | None:
-    """How many containers of a node may share by /etc/kubernetes/openshift-workload-mixed-cpus,
-    which the kubelet offers as a resource; None when it cannot read the file and offers nothing (it
-    only logs that).
+    """How many containers of a node may share, which the kubelet offers as a resource.
+
+    Read from /etc/kubernetes/openshift-workload-mixed-cpus; None when the kubelet cannot read the
+    file: it logs that and offers nothing.
     """
     try:
         limit: int = loads(text, _CONFIG).get("shared_cpus", {}).get("containers_limit", 0)
@@ -131,8 +131,9 @@ def containers_limit(text: str) -> int | None:
 
 
 def start_pod(pod: Pod, exclusive: Mapping[str, int], node: Node, gates: Gates) -> MixedPod:
-    """Create and start the containers of an admitted pod, `exclusive` being the CPUs that some have
-    of their own.
+    """Creates and starts the containers of an admitted pod.
+
+    `exclusive` has the CPUs of the containers that have exclusive ones, by name.
     """
     unlimited = node.period is None or _is_unlimited(pod, bool(exclusive), gates)
     limits = aggregate(pod, "limits").get(CPU, ZERO).milli
@@ -187,9 +188,7 @@ def _spec(container: Container, cpus: int, own: int, node: Node, gates: Gates) -
 
 
 def _is_unlimited(pod: Pod, has_exclusive: bool, gates: Gates) -> bool:
-    """Whether the kubelet sets no quota for the pod: a container without a limit, or with exclusive
-    CPUs.
-    """
+    """Whether the pod has no quota: a container without a limit, or with exclusive CPUs."""
     if not all(CPU in container.limits for container in pod.all_containers):
         return True
     return has_exclusive and gates.enabled("DisableCPUQuotaWithExclusiveCPUs")
@@ -217,8 +216,9 @@ def milli_cpu_to_shares(milli: int) -> int:
 
 
 def shares_to_weight(shares: int) -> int:
-    """cpu.weight of version 2 that the kubelet sets for a pod (getCPUWeight). Container runtimes
-    that are newer than autumn 2025 convert by another curve for the container itself, which only
+    """cpu.weight of version 2 that the kubelet sets for a pod (getCPUWeight).
+
+    Container runtimes since autumn 2025 convert by another curve for the container, which only
     compares containers of one pod.
     """
     return 10000 if shares >= _MOST_SHARES else 1 + (shares - 2) * 9999 // 262142

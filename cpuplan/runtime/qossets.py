@@ -1,6 +1,6 @@
-"""QoS sets: the CPUs on which BestEffort pods, and Burstable and Guaranteed ones, are meant to run,
-and where they do run with the mechanisms that exist (KEP-30, Per-QoS-Class CPU Affinity Hints,
-which no kubelet has built).
+"""QoS sets: CPUs on which the pods of each QoS class are meant to run, and do run.
+
+KEP-30, Per-QoS-Class CPU Affinity Hints, which no kubelet has built.
 
 BestEffort and Burstable pods have slices whose AllowedCPUs the kernel enforces. Guaranteed pods
 have none: exclusive CPUs come out of what reservedSystemCPUs leaves, and only
@@ -41,9 +41,7 @@ class QosSets(NamedTuple):
     other: CpuSet | None = None
 
     def wanted(self, qos: str) -> CpuSet:
-        """Where pods of a class are meant to run: the seed's BE for BestEffort, OTHER for the
-        others.
-        """
+        """The CPUs of a class: BE of the seed for BestEffort, OTHER for other classes."""
         chosen = self.best_effort if qos == BEST_EFFORT else self.other
         return self.all if chosen is None else chosen & self.all
 
@@ -54,9 +52,7 @@ class QosSets(NamedTuple):
 
     @property
     def hidden(self) -> CpuSet:
-        """The CPUs that no container may have exclusively: the plan's reservedSystemCPUs, without
-        shared ones.
-        """
+        """CPUs that no container has exclusively: reservedSystemCPUs without shared CPUs."""
         return self.reserved | (self.all - self.wanted(GUARANTEED))
 
     @property
@@ -66,17 +62,16 @@ class QosSets(NamedTuple):
 
     @property
     def assignable(self) -> int:
-        """CPUs that the kubelet offers with `hidden` reserved: fewer than by the seed where OTHER
-        has reserved CPUs but not all. The seed's figure would then let the scheduler bind pods
-        whose exclusive CPUs do not exist.
+        """CPUs that the kubelet offers with `hidden` reserved.
+
+        Fewer than by the seed where OTHER has some of the reserved CPUs: the seed's figure would
+        let the scheduler bind pods whose exclusive CPUs do not exist.
         """
         return len(self.all - self.hidden)
 
 
 class Enforcement(NamedTuple):
-    """What a node has: a kubelet with the static policy or without, and drop-ins with AllowedCPUs
-    for the slices.
-    """
+    """What enforces the sets: the kubelet's policy, and drop-ins with AllowedCPUs for slices."""
 
     is_static: bool = True
     strict_reservation: bool = True
@@ -98,9 +93,7 @@ class Problem(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Where a container is meant to run, what the kubelet writes, where the kernel lets it run, and
-    who sees to it.
-    """
+    """Where a container should run, what the kubelet writes, where it runs, and by which means."""
 
     pod: str
     container: str
@@ -115,8 +108,9 @@ class Placement(NamedTuple):
 def place(
     pods: Iterable[Pod], state: CPUState, sets: QosSets, enforcement: Enforcement, gates: Gates
 ) -> list[Placement]:
-    """The cpuset of every container, with the kubelet's state as it is now; the state is not used
-    without the static policy, where the kubelet writes no cpusets.
+    """The cpuset of every container, with the kubelet's current state.
+
+    Without the static policy the kubelet writes no cpusets, and the state is not used.
     """
     placed = []
     for pod in pods:
@@ -179,8 +173,9 @@ def _slice_limit(qos: str, sets: QosSets, enforcement: Enforcement) -> CpuSet | 
 
 
 def check_core_resource(pod: Pod, resource: str) -> list[tuple[str, str]]:
-    """The seed's variant 2: cores that are counted by an extended resource, as AVX cores.
-    (container, what is wrong).
+    """Pairs (container, problem) for cores that an extended resource counts, as AVX cores.
+
+    Variant 2 of the seed.
 
     A container that takes such cores must take as many CPUs, in a Guaranteed pod: so it has them
     exclusively.

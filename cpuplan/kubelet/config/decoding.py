@@ -1,5 +1,6 @@
-"""Reading KubeletConfigurations as the kubelet does: YAML, strictly to warn, leniently to go on;
-drop-ins; defaults.
+"""Reading KubeletConfigurations as the kubelet does: YAML, types, merging of drop-ins.
+
+A file is decoded twice: strictly, which only yields warnings, then leniently.
 """
 
 import json
@@ -32,9 +33,7 @@ Config = dict[str, Any]
 
 
 class Decoded(NamedTuple):
-    """The fields of a file, and those that the strict decoder refuses: the kubelet warns of these
-    and goes on.
-    """
+    """The fields of a file, and what the strict decoder refuses (warnings only)."""
 
     config: Config
     strict_errors: list[str]
@@ -211,8 +210,9 @@ def _convert_scalar(value: Any, go_type: str, struct: str, path: tuple[str, ...]
 
 
 def encode(config: Config) -> Config:
-    """The JSON of a configuration, without what is empty: that is why drop-ins bring defaults
-    back.
+    """The JSON of a configuration without empty values.
+
+    Empty values are lost here, so that drop-ins bring the defaults back.
     """
     encoded: Config = _encode(config, KIND)
     return encoded
@@ -240,9 +240,7 @@ def _encode(value: Any, go_type: str) -> Any:
 
 
 def _number(value: Any) -> str:
-    """A number as JSON has it; one of thousands of digits in hexadecimal, which Python writes
-    without a limit.
-    """
+    """A number as JSON has it; hexadecimal beyond what Python writes in decimal."""
     huge = isinstance(value, int) and value.bit_length() > _MOST_BITS
     return hex(value) if huge else json.dumps(value)
 

@@ -1,6 +1,4 @@
-"""What a KubeletConfiguration says where its file is silent
-(pkg/kubelet/apis/config/v1beta1/defaults.go).
-"""
+"""Defaults of a KubeletConfiguration (pkg/kubelet/apis/config/v1beta1/defaults.go)."""
 
 from typing import Any
 

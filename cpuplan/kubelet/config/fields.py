@@ -1,5 +1,6 @@
-"""The fields of a KubeletConfiguration and what they hold
-(staging/src/k8s.io/kubelet/config/v1beta1, types.go, 1.36).
+"""The fields of a KubeletConfiguration and their Go types, as of 1.36.
+
+From staging/src/k8s.io/kubelet/config/v1beta1/types.go.
 
 The API server and the kubelet's lenient reader drop a misspelt field in silence; a wrong type stops
 the kubelet.

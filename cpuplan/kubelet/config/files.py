@@ -1,6 +1,4 @@
-"""A KubeletConfiguration file with its drop-ins, as far as a kubelet comes with it
-(cmd/kubelet/app/server.go).
-"""
+"""Loads a KubeletConfiguration file with its drop-ins (cmd/kubelet/app/server.go)."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -67,8 +65,9 @@ def _gates(config: dict[str, Any], version: Version, unknown_only_warns: bool) -
 
 
 def _merge(config: dict[str, Any], drop_ins: Sequence[str]) -> dict[str, Any]:
-    """Drop-ins over the defaulted file, in order; what they say is only decoded when all are
-    merged.
+    """The drop-ins merged over the defaulted file, in order.
+
+    Values of drop-ins are decoded once, when all are merged.
     """
     merged = encode(config)
     try:

@@ -8,8 +8,9 @@ T = TypeVar("T")
 
 
 def iterate_combinations(items: list[T], size: int) -> Iterator[list[T]]:
-    """Combinations of `size` items in order, each as a list that later ones may overwrite (kubelet
-    bug 141237).
+    """Combinations of `size` items, in order; a yielded list may be overwritten by later ones.
+
+    The overwriting is kubelet bug 141237.
 
     cpuAccumulator.iterateCombinations appends to a Go slice without copying it. Appending to a
     slice of 1, 2, 4 or 8 elements, which fills its array, copies it; appending to others writes

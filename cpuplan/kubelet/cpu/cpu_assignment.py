@@ -1,5 +1,6 @@
-"""Taking CPUs from a free set, packed (pkg/kubelet/cm/cpumanager/cpu_assignment.go,
-takeByTopologyNUMAPacked).
+"""Takes CPUs from a free set, packed (cpumanager/cpu_assignment.go).
+
+The entry point is takeByTopologyNUMAPacked.
 
 Orders are always (free CPUs in the element, id), ascending: the fullest element that is not full
 comes first.
@@ -46,9 +47,7 @@ class CPUAccumulator:
         return self.needed > self.free.bit_count()
 
     def sort(self, elements: Iterable[Element], within: int) -> list[Element]:
-        """Those that have free CPUs `within` a parent, by the free CPUs of the whole element and
-        their ids.
-        """
+        """The elements with free CPUs in `within`, sorted by (free CPUs in the element, id)."""
         free = self.free
         within &= free
         keyed = sorted(
@@ -61,8 +60,9 @@ class CPUAccumulator:
         return self.sort(self.topology.hierarchy.first, self.free)
 
     def sort_second(self) -> list[Element]:
-        """What is below each of the first level, in their order; one that has several parents comes
-        several times.
+        """The elements below each sorted one of the first level.
+
+        An element with several parents comes several times.
         """
         below = self.topology.hierarchy.second
         return [
@@ -127,9 +127,7 @@ class CPUAccumulator:
         )
 
     def take_partial_uncore(self, cache: int) -> None:
-        """The lowest cores that are free at all within `cache`, if they happen to have just the
-        missing CPUs.
-        """
+        """Takes the first cores with free CPUs in `cache` if they have exactly the missing CPUs."""
         topology, free = self.topology, self.free
         wanted, rest = divmod(self.needed, topology.cpus_per_core)
         if rest and self.odd_uncore_remainders:
@@ -176,8 +174,9 @@ def take_by_topology_numa_packed(
     align_by_uncore_cache: bool = False,
     odd_uncore_remainders: bool = True,
 ) -> int:
-    """`count` CPUs out of `available`; `spread` is the sorting strategy of
-    distribute-cpus-across-cores.
+    """Takes `count` CPUs out of `available` (takeByTopologyNUMAPacked).
+
+    `spread` is the sorting strategy of distribute-cpus-across-cores.
 
     Without `odd_uncore_remainders` only whole cores are aligned by uncore cache.
 
@@ -201,8 +200,6 @@ def take_by_topology_numa_packed(
 
 
 def not_enough(count: int, available: int) -> KubeletError:
-    """The refusal of both algorithms, with the number of CPUs given, known to the topology or
-    not.
-    """
+    """The refusal of both algorithms; `available` may hold CPUs that the topology lacks."""
     requested = f"requested={count}, available={available.bit_count()}"
     return KubeletError(f"not enough cpus available to satisfy request: {requested}")

@@ -1,5 +1,6 @@
-"""Taking CPUs evenly from several NUMA nodes (KEP-2902; cpu_assignment.go,
-takeByTopologyNUMADistributed).
+"""Takes CPUs evenly from several NUMA nodes (KEP-2902; cpu_assignment.go).
+
+The entry point is takeByTopologyNUMADistributed.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,7 @@ from cpuplan.kubelet.errors import HangError, KubeletError
 
 
 class Choice(NamedTuple):
-    """NUMA nodes to take the same number of CPUs from, and those that the remainder comes from, by
-    index.
+    """NUMA nodes that give equal numbers of CPUs, and those that give the remainder, by index.
 
     The lists may hold something else by the time they are used: see `iterate_combinations`.
     """
@@ -31,8 +31,9 @@ class Choice(NamedTuple):
 def take_by_topology_numa_distributed(
     topology: CPUTopology, available: int, count: int, group: int, *, spread: bool = False
 ) -> int:
-    """`count` CPUs out of `available`, in groups of `group` CPUs (the threads of a core with
-    full-pcpus-only).
+    """Takes `count` CPUs out of `available`, in groups of `group` CPUs.
+
+    With full-pcpus-only a group is the threads of a core.
 
     KubeletError when there are not enough; HangError where the kubelet never ends.
     """
@@ -55,8 +56,9 @@ def take_by_topology_numa_distributed(
 def range_numa_nodes_needed(
     topology: CPUTopology, available: int, count: int, group: int
 ) -> tuple[int, int]:
-    """The fewest and the most NUMA nodes to try, where `available` ones have free CPUs (an average,
-    rounded up).
+    """The fewest and the most NUMA nodes to try; `available` nodes have free CPUs.
+
+    The fewest is computed from the average node, rounded up.
     """
     groups = -(-topology.all.bit_count() // group)
     groups_per_node = -(-groups // len(topology.numa_nodes))
@@ -88,8 +90,9 @@ def best_combination(free: Sequence[int], count: int, group: int, size: int) -> 
 
 
 class Balance:
-    """Scores: the standard deviation, in thousandths, of the CPUs that `count` taken ones leave
-    free on the nodes.
+    """Scores of a distribution: the standard deviation of the free CPUs, in thousandths.
+
+    The free CPUs are those that are left on each node after `count` CPUs are taken.
 
     What is left in all is always the same, so that a score follows from the sum of squares alone.
     """
@@ -120,8 +123,7 @@ Known = dict[tuple[tuple[int, ...], int], tuple[float, list[int]]]
 def _best_remainder(
     balance: Balance, combination: Sequence[int], distribution: int, group: int, known: Known
 ) -> tuple[float, list[int]]:
-    """The score of a combination, and the members that should give what is left over after an even
-    distribution.
+    """The score of a combination, and the members that give the remainder.
 
     Nodes are often alike: what was found for others that have as much left is `known`.
     """
@@ -143,8 +145,9 @@ def _best_remainder(
 def _best_subset(
     balance: Balance, left: Sequence[int], squares: int, remainder: int, group: int
 ) -> tuple[float, list[int]]:
-    """Of members that have so many CPUs `left`, those that leave all nodes most alike; larger
-    subsets are tried first.
+    """The score and the positions of the members whose giving balances all nodes best.
+
+    `left` has the free CPUs of each member. Larger subsets are tried first.
 
     The subset is what its slice holds in the end: none is generated after the last one is scored.
     """
@@ -172,8 +175,7 @@ def _best_subset(
 
 
 def _hand_out(left: Sequence[int], subset: Sequence[int], remainder: int, group: int) -> int:
-    """By how much the sum of squares changes when `remainder` CPUs are taken in rounds, a group
-    from each node.
+    """The change of the sum of squares when `remainder` CPUs are taken in rounds of `group`.
 
     HangError when the nodes have enough CPUs but not enough groups (kubelet bug: the rounds never
     end).

@@ -13,8 +13,9 @@ def generate_cpu_topology_hints(
     *,
     align_by_socket: bool = False,
 ) -> list[TopologyHint]:
-    """The masks over NUMA nodes with CPUs that can give `request` CPUs, counting reusable ones that
-    are free twice.
+    """The NUMA masks that can give `request` CPUs.
+
+    Reusable CPUs that are free count twice.
 
     Preferred are masks as narrow as the narrowest that has so many CPUs at all, reserved ones
     included.
@@ -44,9 +45,7 @@ def generate_cpu_topology_hints(
 
 
 def _smallest_size(sizes: list[int], request: int) -> int:
-    """How many NUMA nodes, the largest first, have `request` CPUs; all when they do not have so
-    many.
-    """
+    """How many NUMA nodes, largest first, hold `request` CPUs; all nodes if none suffice."""
     total = 0
     for count, cpus in enumerate(sizes, 1):
         total += cpus
@@ -56,8 +55,9 @@ def _smallest_size(sizes: list[int], request: int) -> int:
 
 
 def is_socket_aligned(topology: CPUTopology, mask: int, smallest: int) -> bool:
-    """Whether a mask spans no more sockets than `smallest` NUMA nodes need (align-by-socket,
-    KEP-3327).
+    """Whether a mask spans the fewest sockets that `smallest` NUMA nodes need.
+
+    Rule of align-by-socket, KEP-3327.
     """
     if not topology.num_sockets:
         return False

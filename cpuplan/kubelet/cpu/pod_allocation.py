@@ -1,6 +1,4 @@
-"""CPUs for a pod as a whole, and for its containers out of these (policy_static.go, AllocatePod;
-KEP-5526).
-"""
+"""CPUs for a whole pod, divided among its containers (AllocatePod; KEP-5526)."""
 
 from cpuplan.kubelet.cpu.policy_static import StaticPolicy
 from cpuplan.kubelet.cpu.state import CPUState
@@ -15,8 +13,7 @@ from cpuplan.kubelet.topology.hints import TopologyHint
 
 
 def allocate_pod(policy: StaticPolicy, state: CPUState, pod: Pod, affinity: TopologyHint) -> None:
-    """One set for the pod, divided among its containers; those without CPUs of their own share what
-    is left.
+    """Takes one set for the pod and divides it; other containers share the rest of the set.
 
     KubeletError refuses the pod; the shared pool has then lost the set, or not, as in the kubelet.
     """
@@ -36,8 +33,9 @@ def allocate_pod(policy: StaticPolicy, state: CPUState, pod: Pod, affinity: Topo
 
 
 def _partition(policy: StaticPolicy, pod: Pod, bubble: int) -> dict[str, int]:
-    """The CPUs of each container: init containers may use all but what sidecars before them
-    have.
+    """The CPUs of each container by name.
+
+    Init containers may use every CPU that no earlier sidecar has.
     """
     assigned: dict[str, int] = {}
     left = bubble

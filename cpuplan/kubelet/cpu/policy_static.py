@@ -43,8 +43,9 @@ class Fork(NamedTuple):
 
 
 class StaticPolicy:
-    """Exclusive CPUs for whole numbers of CPUs in Guaranteed pods; the state is given to every
-    step.
+    """Exclusive CPUs for containers of Guaranteed pods that request whole CPUs.
+
+    The state is passed to every step.
     """
 
     def __init__(
@@ -86,8 +87,9 @@ class StaticPolicy:
         return state.default & ~self.reserved
 
     def start(self, state: CPUState) -> None:
-        """Fill an empty state, or check one that was read (validateState); KubeletError: the
-        kubelet does not start.
+        """Fills an empty state, or checks one that was read (validateState).
+
+        KubeletError: the kubelet does not start.
         """
         everything = self.topology.all
         if self.options.strict_cpu_reservation or self.fork.workload_partitioning:
@@ -162,8 +164,7 @@ class StaticPolicy:
         self._update_cpus_to_reuse(pod, container, cpus)
 
     def enforce_smt_alignment(self, state: CPUState, count: int) -> None:
-        """full-pcpus-only: AdmissionError for part of a core, or for more CPUs than cores without
-        reserved ones have.
+        """full-pcpus-only: AdmissionError for part of a core, or for more CPUs than are left.
 
         Half free cores count as free here, CPUs that are reused do not.
         """
@@ -189,8 +190,9 @@ class StaticPolicy:
     def allocate_cpus(
         self, state: CPUState, count: int, affinity: int | None, reusable: int
     ) -> int:
-        """Take `count` CPUs out of the shared pool: aligned ones first, then any (two runs of the
-        allocator).
+        """Takes `count` CPUs out of the shared pool: aligned ones first, then any.
+
+        These are two runs of the allocator.
         """
         allocatable = self.available(state) | reusable
         result = 0
@@ -225,16 +227,18 @@ class StaticPolicy:
         )
 
     def _update_cpus_to_reuse(self, pod: Pod, container: Container, cpus: int) -> None:
-        """Plain init containers leave their CPUs to the pod's next ones, as long as no other pod
-        comes in between.
+        """Plain init containers leave their CPUs to the next containers of the pod.
+
+        They are lost when a container of another pod comes in between.
         """
         reusable = self.cpus_to_reuse.get(pod.uid, 0)
         left = reusable | cpus if container.is_plain_init else reusable & ~cpus
         self.cpus_to_reuse = {pod.uid: left}
 
     def remove_container(self, state: CPUState, pod: str, container: str) -> None:
-        """Back to the shared pool, but for what the pod's other containers use; a whole pod's set
-        at its last one.
+        """Returns CPUs to the shared pool that no other container of the pod uses.
+
+        The set of a whole pod returns with its last container.
         """
         cpus = state.cpus_of(pod, container)
         if cpus is None:
@@ -303,9 +307,7 @@ def new_static_policy(
     topology_policy: str = "none",
     fork: Fork = Fork(),  # noqa: B008 - a constant
 ) -> StaticPolicy:
-    """NewStaticPolicy; KubeletError when a kubelet with these options would not start on this
-    machine.
-    """
+    """NewStaticPolicy; KubeletError where a kubelet with these options does not start."""
     chosen = static_policy_options(options, gates)
     if chosen.align_by_socket and topology_policy == NOT_BY_SOCKET:
         option = "CPUManager align-by-socket policy option"

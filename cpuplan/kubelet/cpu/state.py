@@ -70,8 +70,9 @@ def dump(state: CPUState, policy: str, gates: Gates) -> str:
 
 
 def hash_input(content: Mapping[str, Any]) -> str:
-    """The text that the checksum is of: Go's dump of the struct, sets of whole pods by their
-    members.
+    """The text that the checksum covers: Go's dump of the struct.
+
+    Sets of whole pods are dumped by their members.
     """
     entries = dump_map({pod: dump_map(found) for pod, found in content.get("entries", {}).items()})
     return _hash_input(content, "CPUManagerCheckpoint", "map[string]map[string]string", entries)
@@ -110,8 +111,9 @@ def load(
     folder: str = "/var/lib/kubelet",
     containers: ContainerRefs | None = None,
 ) -> CPUState:
-    """What a file restores, an empty state where there is none (None); KubeletError when the
-    kubelet would not start.
+    """The state in a file; an empty state without a file (None).
+
+    KubeletError where the kubelet does not start.
 
     The newest format is tried first, and the error is that of the oldest (state_checkpoint.go,
     restoreState).
@@ -155,8 +157,9 @@ def _restore(text: str, policy: str, gates: Gates, containers: ContainerRefs) ->
 
 
 def _decode(text: str, gates: Gates) -> dict[str, Any]:
-    """The content in the newest format that it fits, with its checksum right; the third one must
-    have a checksum.
+    """The content in the newest format that fits and has the right checksum.
+
+    Only the third format must have a checksum.
     """
     formats = [(3, _V3), (2, _V2)] if gates.enabled("PodLevelResourceManagers") else [(2, _V2)]
     for number, shape in formats:

@@ -22,9 +22,7 @@ class CpuRow(NamedTuple):
 
 
 class Hierarchy(NamedTuple):
-    """The levels in which the packed allocator descends: first, second below each first, cores
-    below each second.
-    """
+    """The levels of the packed allocator: first, second below each first, cores below second."""
 
     numa_first: bool
     first: tuple[Element, ...]
@@ -33,8 +31,7 @@ class Hierarchy(NamedTuple):
 
 
 class CPUTopology:
-    """CPUs by core, socket, NUMA node and uncore cache, and the counts that averages are made of.
-    Does not change.
+    """CPUs by core, socket, NUMA node and uncore cache, and the counts that averages use.
 
     The counts are given, not counted: cadvisor has its own ways to find them, and the kubelet
     divides by what it says.
@@ -68,9 +65,7 @@ class CPUTopology:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        """NUMA nodes above sockets where there are at least as many sockets, sockets above NUMA
-        nodes otherwise.
-        """
+        """NUMA nodes above sockets where there are at least as many sockets, else below them."""
         numa_first = self.num_sockets >= self.num_numa_nodes
         first, second = (
             (self.numa_nodes, self.sockets) if numa_first else (self.sockets, self.numa_nodes)
@@ -108,8 +103,10 @@ def _below(
 
 
 def discover(nodes: Iterable[MachineNode], num_cpus: int, num_sockets: int) -> CPUTopology:
-    """The CPU manager's view (topology.Discover). A core is known by its lowest thread, and a core
-    without an uncore cache of its own by its socket's id, which another node's cache can have too.
+    """The CPU manager's view of the machine (topology.Discover).
+
+    A core is known by its lowest thread. A core without uncore cache gets the id of its socket,
+    which the cache of another node can have too.
 
     `num_cpus` is cadvisor's NumCores, which counts threads. KubeletError when a core has no threads
     or one twice.

@@ -1,6 +1,4 @@
-"""Which CPUs, once it is settled how many of which part of the machine: the kubelet's allocator
-chooses.
-"""
+"""Chooses CPUs by the kubelet's allocator, given how many come from which cell."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -13,8 +11,9 @@ K = TypeVar("K")
 
 
 def units(policy: StaticPolicy, usable: int) -> list[int]:
-    """The CPUs or (full-pcpus-only) the whole cores within a set, each as a set. Cores of another
-    size than most are left out: on such machines room may be missed.
+    """The CPUs or (full-pcpus-only) the whole cores within a set, each as a set.
+
+    Cores that differ in size from most are left out: on such machines room may be missed.
     """
     if not policy.options.full_pcpus_only:
         return [1 << row.cpu for row in policy.topology.rows if usable >> row.cpu & 1]
@@ -27,9 +26,7 @@ def units(policy: StaticPolicy, usable: int) -> list[int]:
 
 
 def unit_size(policy: StaticPolicy) -> int:
-    """How many CPUs a container has a multiple of: one, or (full-pcpus-only) those of most
-    cores.
-    """
+    """The CPUs of a unit: one, or (full-pcpus-only) the most common size of a core."""
     sizes = [core.bit_count() for core in policy.topology.cores.values()]
     return (
         max(sizes, key=lambda size: (sizes.count(size), size))
@@ -41,9 +38,7 @@ def unit_size(policy: StaticPolicy) -> int:
 def choose(
     policy: StaticPolicy, items: Mapping[K, Item], cells: Cells, shares: Iterable[Shares]
 ) -> dict[K, int]:
-    """The sets of `items` for their shares: first what is kept of each set, then what is got, in
-    order.
-    """
+    """The sets of `items` for their shares: first what each keeps, then what each gets."""
     size = cells[0][0].bit_count() if cells else 1
     free = [sum(cell) for cell in cells]
     sets: dict[K, int] = dict.fromkeys(items, 0)
@@ -64,9 +59,7 @@ def choose(
 
 
 def take(policy: StaticPolicy, cpus: int, count: int) -> int:
-    """The kubelet's choice of `count` of `cpus`, but for where its averages go wrong: then the
-    lowest cores.
-    """
+    """The kubelet's choice of `count` of `cpus`; the lowest cores where that is not usable."""
     if cpus.bit_count() == count:
         return cpus
     try:

@@ -1,5 +1,6 @@
-"""The dynamic policy, cpuplan's own: no kubelet has it. The CPU Manager's design of 2017 names it
-and leaves it open.
+"""The dynamic policy, which no kubelet has: exclusive sets move to make room.
+
+The design of the CPU Manager of 2017 names it and leaves it open.
 
 Exclusive sets may be re-packed as pods come and go. A pod gets what the static policy gives it;
 only where that refuses it are others moved, as few CPUs as can be, under the same constraints:
@@ -34,9 +35,10 @@ SHARED_POOL: Key = ("", "")
 
 
 class Admission(NamedTuple):
-    """The CPUs of an admitted pod's containers (those without CPUs of their own: the shared pool),
-    and what the containers before it see change. Without `is_exact` fewer CPUs might have been
-    moved.
+    """The CPUs of an admitted pod's containers, and the updates that other containers see.
+
+    A container without exclusive CPUs has the shared pool. Without `is_exact` fewer CPUs might have
+    been moved.
     """
 
     cpus: Mapping[str, int]
@@ -120,9 +122,7 @@ class DynamicPolicy:
         return self._updates(before, without=uid)
 
     def _check(self, pod: Pod, before: Sets[Key]) -> None:
-        """AdmissionError where the static policy gave what it should not: parts of cores, or CPUs
-        of others.
-        """
+        """AdmissionError where the static policy gave parts of cores, or CPUs of others."""
         taken = self._everything & ~before[SHARED_POOL] | self.static.reserved
         for container in self._exclusive(pod, with_init=True):
             cpus = self.state.cpus_of(pod.uid, container.name) or 0
@@ -162,8 +162,9 @@ class DynamicPolicy:
         self.state.default = self._everything & ~self._taken()
 
     def _settle(self, pod: Pod) -> None:
-        """Plain init containers are over when the next pod comes; what only they used stays theirs,
-        as in the kubelet, and is not moved.
+        """Ends the plain init containers of a pod.
+
+        What only they used stays assigned to them, as in the kubelet, and is not moved.
         """
         running = 0
         for container in self._exclusive(pod):
@@ -178,9 +179,7 @@ class DynamicPolicy:
         self._recount()
 
     def _updates(self, before: Sets[Key], *, without: str) -> tuple[Update[Key], ...]:
-        """What containers other than those of one pod see; the shared pool's once for each
-        container in it.
-        """
+        """The updates of containers of other pods; those in the shared pool get one each."""
         after = {key: cpus for key, cpus in self._sets().items() if key in before}
         shared = [
             (pod.uid, container.name)
@@ -227,9 +226,7 @@ class DynamicPolicy:
         }
 
     def _init_sets(self, pod: Pod, own: Mapping[str, int]) -> dict[str, int] | None:
-        """CPUs of the pod's other containers for its plain init containers; None when they are too
-        few.
-        """
+        """CPUs of the pod's app containers for its plain init containers; None if too few."""
         sidecars = {container.name for container in pod.init_containers}
         usable = sum(cpus for name, cpus in own.items() if name not in sidecars)
         found = {}
@@ -269,8 +266,9 @@ class DynamicPolicy:
         return choose(self.static, items, cells, layout.shares)
 
     def _units(self, items: Mapping[Key, Item]) -> list[int]:
-        """The CPUs or (full-pcpus-only) whole cores that can be given to `items`: not what init
-        containers left.
+        """The CPUs or (full-pcpus-only) whole cores that can be given to `items`.
+
+        CPUs that init containers left are not among them.
         """
         usable = self.static.allocatable
         for key, cpus in self._sets().items():
@@ -284,9 +282,7 @@ class DynamicPolicy:
         self._recount()
 
     def _mend(self) -> None:
-        """Move together, one after the other, what is not within a preferred region, without
-        driving others apart.
-        """
+        """Moves containers into preferred regions, one by one, without driving others out."""
         for pod in self.active:
             for container in self._exclusive(pod):
                 if self._is_aligned(pod, container):
@@ -296,9 +292,7 @@ class DynamicPolicy:
                     self._apply(sets)
 
     def _items_to_mend(self, wanted: str) -> dict[Key, Item]:
-        """All that may be moved; in preferred regions what is mended, and what is within one
-        now.
-        """
+        """All movable items; the mended group and aligned containers stay in preferred regions."""
 
         def regions(pod: Pod, container: Container) -> tuple[int, ...]:
             if self._regions.group(pod, container) == wanted or self._is_aligned(pod, container):

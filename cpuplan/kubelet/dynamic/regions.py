@@ -1,6 +1,4 @@
-"""Where containers may have CPUs of their own, by the policy and the scope of the topology
-manager.
-"""
+"""Where containers may have exclusive CPUs, by the topology manager's policy and scope."""
 
 from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
 from cpuplan.kubelet.cpu.policy_static import StaticPolicy

@@ -18,8 +18,7 @@ _EDGES_PER_STEP = 10
 
 
 class Item(NamedTuple):
-    """A container: how many CPUs it takes, those it has now (none: it is new), and who shares its
-    choice of region.
+    """A container: its number of CPUs, those it has now (0: none), and its regions.
 
     Items with the same `group` are in the same region, by its place in the list; their lists are
     equal.
@@ -36,8 +35,9 @@ Shares = tuple[tuple[int, int], ...]
 
 
 class Layout(NamedTuple):
-    """The shares of every item, in order. Without `is_exact` another layout may move less or, for
-    None, may exist.
+    """The shares of every item, in order; None without room.
+
+    Without `is_exact` another layout may move less or, for None, may exist.
     """
 
     shares: tuple[Shares, ...] | None
@@ -98,9 +98,7 @@ class _Search:
         self._failed: dict[tuple[int, tuple[int, ...]], float] = {}
 
     def _choices(self, members: list[int]) -> list[tuple[int, tuple[int, ...]]]:
-        """(units moved at least, cells) for each region that a group can be in, the least movement
-        first.
-        """
+        """Pairs (least units moved, cells) of a group's regions, the least movement first."""
         found = []
         for region in self.items[members[0]].regions:
             cells = tuple(
@@ -117,8 +115,9 @@ class _Search:
         return max(0, self.demand[index] - kept)
 
     def run(self) -> tuple[Shares, ...] | None:
-        """IDA*: with each round the movement allowed grows to the least that the round before was
-        cut off at.
+        """The shares with the least movement, by an IDA* search.
+
+        Each round allows the least movement that the round before cut off.
         """
         if sum(self.demand) > sum(self.capacity) or not all(self.choices):
             return None
@@ -164,8 +163,9 @@ class _Search:
     def _occupy(
         self, number: int, cells: tuple[int, ...], free: tuple[int, ...]
     ) -> tuple[int, ...] | None:
-        """What is left of each cell; None when there is no room. Where regions overlap only the
-        flow can tell.
+        """What is left of each cell; None without room.
+
+        Where regions overlap, only the flow can tell.
         """
         if not self.is_disjoint:
             return free
@@ -185,9 +185,7 @@ class _Search:
         return shares
 
     def _flow(self, settled: list[tuple[int, ...]]) -> tuple[int, tuple[Shares, ...]] | None:
-        """The units moved at least, and who has what, with the first groups settled; None without
-        room for them.
-        """
+        """The least units moved, and the shares, with these groups settled; None without room."""
         flow = _Flow(len(self.items), self.capacity)
         self.steps += len(self.items) * len(self.capacity) // _EDGES_PER_STEP
         wanted = 0
@@ -205,9 +203,7 @@ class _Search:
         )
 
     def first_fit(self) -> tuple[Shares, ...] | None:
-        """The largest groups first, each where it moves least and there is room: no promise of
-        least movement.
-        """
+        """The first room found, largest groups first; least movement is not promised."""
         settled: list[tuple[int, ...]] = []
         free = self.capacity
         for number, choices in enumerate(self.choices):
@@ -252,9 +248,7 @@ class _Flow:
     def add_item(
         self, item: int, demand: int, cells: list[tuple[int, int]], *, is_new: bool
     ) -> None:
-        """An item that may have units of some cells, of each so many for nothing that it has
-        already.
-        """
+        """Adds an item; units that it has already in a cell cost nothing."""
         self._add(self.source, item, demand, 0)
         for cell, own in cells:
             if own:

@@ -36,9 +36,7 @@ _MOST_DIGITS = 1000
 
 
 def loads(text: str, shape: Shape) -> dict[str, Any]:
-    """json.Unmarshal into a new struct: KubeletError with Go's text for the first thing that is
-    wrong.
-    """
+    """json.Unmarshal into a new struct; KubeletError with Go's text for the first error."""
     try:
         value = json.loads(text, parse_int=_number, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:

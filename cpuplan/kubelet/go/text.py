@@ -1,6 +1,4 @@
-"""How Go reads and quotes text, for inputs and messages that must come out as the kubelet has
-them.
-"""
+"""Reads and quotes text as Go does, so that messages equal the kubelet's."""
 
 import re
 
@@ -46,9 +44,7 @@ def parse_bool(text: str) -> bool:
 
 
 def atoi(text: str) -> int:
-    """strconv.Atoi: decimal ASCII digits with an optional sign, 64 bits; KubeletError with its
-    text.
-    """
+    """strconv.Atoi: a 64-bit decimal with an optional sign; KubeletError with its text."""
     if not _INTEGER.fullmatch(text):
         raise KubeletError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
     digits = text.lstrip("+-").lstrip("0") or "0"

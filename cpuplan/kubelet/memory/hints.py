@@ -1,5 +1,6 @@
-"""Which groups of NUMA nodes can give memory (pkg/kubelet/cm/memorymanager/policy_static.go,
-calculateHints).
+"""Which groups of NUMA nodes can give memory (memorymanager/policy_static.go).
+
+The entry point is calculateHints.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +31,9 @@ def table_of(machine: NodeMap, node: int, kind: str) -> MemoryTable:
 def calculate_hints(
     machine: NodeMap, requested: Sizes, reusable: Reusable
 ) -> dict[str, list[TopologyHint]]:
-    """The same hints for each type; none at all (which the topology manager takes for "any") when
-    nothing fits.
+    """The same hints for each type; an empty mapping when no group of nodes suffices.
+
+    The topology manager takes an empty mapping for "any".
 
     A node is used alone or in one group, as long as blocks are on it.
     """
@@ -63,9 +65,7 @@ def calculate_hints(
 def _suffices(
     sizes: Mapping[str, Mapping[int, int]], nodes: Iterable[int], requested: Sizes, more: Sizes
 ) -> bool:
-    """Whether the nodes have what is requested of each type, with something `more` for all of
-    them.
-    """
+    """Whether the nodes have the requested sizes of each type, `more` added to their sum."""
     for kind, size in requested.items():
         if (sum(map(sizes[kind].__getitem__, nodes)) + more.get(kind, 0)) & UINT64 < size:
             return False
@@ -73,8 +73,9 @@ def _suffices(
 
 
 def violates_allocations(machine: NodeMap, nodes: Sequence[int]) -> bool:
-    """Whether a group of several nodes touches one in use with others
-    (isAffinityViolatingNUMAAllocations).
+    """Whether a group of nodes touches one that is in use with others.
+
+    From isAffinityViolatingNUMAAllocations.
     """
     if len(nodes) == 1:
         return False
@@ -105,9 +106,7 @@ def default_hint(machine: NodeMap, requested: Sizes, reusable: Reusable) -> Topo
 def extended_hint(
     machine: NodeMap, requested: Sizes, reusable: Reusable, mask: int
 ) -> TopologyHint:
-    """The best of the manager's own hints that has all nodes of `mask`
-    (extendTopologyManagerHint).
-    """
+    """The best hint that has all nodes of `mask` (extendTopologyManagerHint)."""
     hints = calculate_hints(machine, requested, reusable).get(MEMORY, [])
     wider = [hint for hint in hints if hint.affinity is not None and not mask & ~hint.affinity]
     if not wider:
@@ -142,8 +141,9 @@ def choose_affinity(
     *,
     keep_groups: bool,
 ) -> int:
-    """The nodes to take memory from, starting from the topology manager's hint; KubeletError
-    refuses the pod.
+    """The mask of nodes to take memory from; KubeletError refuses the pod.
+
+    It starts from the topology manager's hint `given`.
 
     With `keep_groups` groups of nodes must not overlap.
     """
@@ -164,9 +164,7 @@ def choose_affinity(
 
 
 def regenerate_hints(blocks: Blocks, requested: Sizes) -> ProviderHints | None:
-    """Hints from memory that a container has already; None (any) when that is not what it
-    requests.
-    """
+    """Hints from the memory a container has; None (any) when it differs from the request."""
     if len(blocks) != len(requested):
         return None
     hints: dict[str, list[TopologyHint] | None] = {}

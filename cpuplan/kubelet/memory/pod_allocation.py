@@ -1,5 +1,6 @@
-"""Memory for a pod as a whole, on one group of NUMA nodes (memorymanager/policy_static.go,
-AllocatePod; KEP-5526).
+"""Memory for a whole pod, on one group of NUMA nodes (AllocatePod; KEP-5526).
+
+From memorymanager/policy_static.go.
 """
 
 from cpuplan.kubelet.bits import members
@@ -55,9 +56,7 @@ def _blocks(nodes: tuple[int, ...], sizes: Sizes, *, keep_empty: bool = False) -
 def _partition(
     policy: StaticPolicy, pod: Pod, total: Sizes, nodes: tuple[int, ...]
 ) -> dict[str, Blocks]:
-    """The blocks of each container; those without memory of their own share what the others
-    leave.
-    """
+    """The blocks of each container; containers without exclusive memory share the rest."""
     own = {
         container.name: container_requests(pod, container, policy.gates)
         for container in pod.all_containers

@@ -1,6 +1,4 @@
-"""The static policy of the memory manager (pkg/kubelet/cm/memorymanager/policy_static.go). Sizes
-are bytes.
-"""
+"""The static policy of the memory manager (memorymanager/policy_static.go). Bytes."""
 
 from collections.abc import Iterable, Mapping
 
@@ -29,8 +27,9 @@ from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
 
 
 class StaticPolicy:
-    """Memory of Guaranteed pods, from as few NUMA nodes as it takes; the state is given to every
-    step.
+    """Memory of Guaranteed pods, from as few NUMA nodes as possible.
+
+    The state is passed to every step.
     """
 
     def __init__(
@@ -70,9 +69,7 @@ class StaticPolicy:
             )
 
     def default_machine(self) -> NodeMap:
-        """The nodes without any assignment: memory that is neither reserved nor in huge pages, and
-        these.
-        """
+        """The nodes without assignments: huge pages, and memory not reserved nor in huge pages."""
         machine: NodeMap = {}
         for node in self.nodes:
             reserved = self.reserved.get(node.id, {})
@@ -121,8 +118,9 @@ class StaticPolicy:
         self._reduce_init_blocks(state, pod, container, blocks)
 
     def _update_reusable(self, pod: Pod, container: Container, blocks: Blocks) -> None:
-        """Memory of plain init containers, as long as no other pod comes in between; sidecars keep
-        theirs.
+        """Updates the memory that plain init containers leave to later containers of the pod.
+
+        It is lost when a container of another pod comes in between. Sidecars keep theirs.
         """
         own = self.reusable.get(pod.uid, {})
         self.reusable = {pod.uid: own}
@@ -204,9 +202,7 @@ class StaticPolicy:
         return dict(calculate_hints(state.machine, requested, self.reusable.get(pod.uid, {})))
 
     def allocatable(self, state: MemoryState) -> dict[int, dict[str, int]]:
-        """What can be given at all, by node and type, without what there is none of
-        (GetAllocatableMemory).
-        """
+        """Allocatable bytes by node and type, without types of 0 bytes (GetAllocatableMemory)."""
         return {
             node: {
                 kind: table.allocatable for kind, table in kept.memory.items() if table.allocatable
@@ -220,9 +216,7 @@ def _new_table(total: int, reserved: int, allocatable: int) -> MemoryTable:
 
 
 def take_block(machine: NodeMap, block: Block, size: int) -> None:
-    """Put a block on its nodes and take `size` bytes from them, the lowest node first
-    (updateMachineState).
-    """
+    """Assigns a block to its nodes; takes `size` bytes, lowest node first (updateMachineState)."""
     for node in block.numa_affinity:
         machine[node].assignments += 1
         machine[node].cells = block.numa_affinity
@@ -262,9 +256,7 @@ def _check_block(machine: NodeMap, block: Block, where: str) -> None:
 
 
 def _are_equal(found: NodeMap, expected: NodeMap) -> bool:
-    """areMachineStatesEqual: free and reserved memory are compared by group of nodes, not by
-    node.
-    """
+    """areMachineStatesEqual: free and reserved memory are compared by group of nodes."""
     if found.keys() != expected.keys():
         return False
     for node, state in found.items():

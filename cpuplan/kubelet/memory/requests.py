@@ -7,9 +7,7 @@ from cpuplan.kubelet.releases.features import Gates
 
 
 def container_requests(pod: Pod, container: Container, gates: Gates) -> dict[str, int]:
-    """Memory and huge pages that a container has for itself, by type
-    (getContainerRequestedResources).
-    """
+    """A container's memory and huge pages, by type (getContainerRequestedResources)."""
     if (
         gates.enabled("PodLevelResourceManagers")
         and pod.has_own_resources
@@ -27,8 +25,9 @@ def _memory_of(requests: Resources) -> dict[str, int]:
 
 
 def pod_requests(pod: Pod, gates: Gates) -> dict[str, int]:
-    """What the pod needs at once, by type (getPodRequestedResources): types of its app containers
-    only.
+    """What the pod needs at once, by type (getPodRequestedResources).
+
+    Only types that its app containers request.
     """
     if gates.enabled("PodLevelResourceManagers") and pod.has_own_resources:
         return {kind: size for kind, size in _memory_of(pod.requests or {}).items() if size > 0}
@@ -50,8 +49,9 @@ def pod_requests(pod: Pod, gates: Gates) -> dict[str, int]:
 
 
 def validate_pod_scope_resources(pod: Pod, gates: Gates) -> None:
-    """KubeletError where containers without memory of their own would find none left in the pod's
-    share.
+    """KubeletError where containers would find no memory left in the pod's share.
+
+    These are the containers without exclusive memory.
     """
     total = pod_requests(pod, gates)
     long_running: dict[str, int] = {}

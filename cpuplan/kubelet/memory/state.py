@@ -1,6 +1,4 @@
-"""The state of the memory manager and its file (pkg/kubelet/cm/memorymanager/state). Sizes are
-bytes, 64 bits.
-"""
+"""The memory manager's state and its file (memorymanager/state). Bytes, 64 bits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -41,9 +39,7 @@ class MemoryTable:
 
 
 class NodeState:
-    """A NUMA node: how many blocks are on it, its memory by type, and the group of nodes that it is
-    used with.
-    """
+    """A NUMA node: its number of blocks, its memory by type, its group of nodes."""
 
     __slots__ = ("assignments", "cells", "memory")
 
@@ -115,8 +111,9 @@ _V2 = Shape(
 
 
 def dump(state: MemoryState, policy: str, gates: Gates) -> str:
-    """The file's content. The kubelet's order of blocks of one container is that of a Go map, ours
-    the state's.
+    """The file's content.
+
+    The kubelet writes the blocks of a container in the order of a Go map, this in the state's.
     """
     content: dict[str, Any] = {
         "policyName": policy,
@@ -215,8 +212,9 @@ def _dump_list(values: Any) -> str:
 def load(
     text: str | None, policy: str, gates: Gates, folder: str = "/var/lib/kubelet"
 ) -> MemoryState:
-    """What a file restores, an empty state without one (None); KubeletError when the kubelet would
-    not start.
+    """The state in a file; an empty state without a file (None).
+
+    KubeletError where the kubelet does not start.
     """
     if text is None:
         return MemoryState()

@@ -1,6 +1,4 @@
-"""What the API server adds to the resources of a pod (pkg/apis/core/v1/defaults.go,
-SetDefaults_Pod).
-"""
+"""The API server's defaults of pod resources (pkg/apis/core/v1/defaults.go, SetDefaults_Pod)."""
 
 from cpuplan.kubelet.pods.pod import HUGEPAGES, Container, Pod, Resources, aggregate, is_pod_level
 from cpuplan.kubelet.quantity import Quantity
@@ -46,9 +44,7 @@ def _default_huge_page_pod_limits(pod: Pod) -> Resources:
 
 
 def _default_pod_requests(pod: Pod) -> Resources:
-    """Requests are those of the containers, or else the pod's limits; only where the pod has
-    limits.
-    """
+    """The pod's requests: those of the containers, else its limits; unchanged without limits."""
     requests: dict[str, Quantity] = dict(pod.requests or {})
     if not pod.limits:
         return requests

@@ -1,5 +1,6 @@
-"""Does a pod fit on the node? The scheduler's rule, checked again by the kubelet after the topology
-manager (pkg/kubelet/lifecycle/predicate.go, pkg/scheduler/framework/plugins/noderesources/fit.go).
+"""Whether a pod fits on the node: the scheduler's rule, which the kubelet repeats.
+
+From pkg/kubelet/lifecycle/predicate.go and pkg/scheduler/framework/plugins/noderesources/fit.go.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,8 +16,9 @@ _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 def pod_requests(pod: Pod, gates: Gates) -> dict[str, Quantity]:
-    """All that a pod needs at once: of its own where it says so, and its overhead (resource helper,
-    PodRequests).
+    """What a pod needs at once, its overhead included (resource helper, PodRequests).
+
+    Resources that are requested for the pod replace the sum of its containers.
     """
     requests = aggregate(pod, "requests")
     if gates.enabled("PodLevelResources"):
@@ -29,8 +31,9 @@ def pod_requests(pod: Pod, gates: Gates) -> dict[str, Quantity]:
 def check_fit(
     pod: Pod, others: Iterable[Pod], allocatable: Mapping[str, Quantity], gates: Gates
 ) -> None:
-    """AdmissionError for the first resource of which too little is left (CPUs in thousandths,
-    others in units).
+    """AdmissionError for the first resource of which too little is left.
+
+    CPUs are compared in thousandths, other resources in units.
     """
     running = list(others)
     pods = allocatable.get("pods", ZERO).value

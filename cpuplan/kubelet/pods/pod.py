@@ -13,8 +13,9 @@ Manifest = Mapping[str, Any]
 
 
 class Container(NamedTuple):
-    """A container; plain init containers run one after the other, restartable ones (sidecars) for
-    the pod's life.
+    """A container.
+
+    Plain init containers run one after the other, restartable ones (sidecars) as long as the pod.
     """
 
     name: str
@@ -56,9 +57,7 @@ class Pod(NamedTuple):
         return any(map(is_pod_level, [*(self.requests or {}), *(self.limits or {})]))
 
     def without_sidecars(self) -> "Pod":
-        """The pod with plain init containers only, as those see it who do not know restartable
-        ones.
-        """
+        """The pod as a kubelet without restartable init containers sees it."""
         if not any(container.is_restartable for container in self.init_containers):
             return self
         plain = tuple(
@@ -137,8 +136,9 @@ def larger_of(first: Resources, second: Resources) -> dict[str, Quantity]:
 
 
 def aggregate(pod: Pod, column: str) -> dict[str, Quantity]:
-    """What the containers need at once of `requests` or `limits` (component-helpers/resource,
-    AggregateContainer...).
+    """What the containers need at once of `requests` or `limits`.
+
+    From component-helpers/resource, AggregateContainerRequests and AggregateContainerLimits.
 
     Plain init containers run beside the sidecars that were started before them.
     """

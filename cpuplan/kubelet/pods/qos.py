@@ -1,6 +1,4 @@
-"""QoS classes, and how many CPUs a container has for itself (v1/helper/qos, cm/qos,
-cpumanager/policy_static.go).
-"""
+"""QoS classes and the number of exclusive CPUs (v1/helper/qos, cm/qos, cpumanager)."""
 
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod, Resources, sum_of
@@ -16,9 +14,7 @@ def pod_qos(pod: Pod, gates: Gates) -> str:
 
 
 def compute_pod_qos(pod: Pod, gates: Gates) -> str:
-    """The class that follows from cpu and memory of all containers, or of the pod where it has its
-    own.
-    """
+    """The class by CPU and memory of all containers, or of the pod where it has resources."""
     if gates.enabled("PodLevelResources") and pod.requests is not None and pod.limits is not None:
         levels = [(pod.requests, pod.limits)]
         complete = not pod.limits or len(_counted(pod.limits)) == 2
@@ -44,9 +40,7 @@ def _counted(resources: Resources) -> Resources:
 
 
 def is_equivalent_guaranteed(container: Container) -> bool:
-    """Whether a container would be Guaranteed alone (cm/qos,
-    IsContainerEquivalentQOSGuaranteed).
-    """
+    """Whether a container would be Guaranteed alone (IsContainerEquivalentQOSGuaranteed)."""
     requests, limits = container.requests, container.limits
     return all(
         requests.get(name, ZERO).nano == limits.get(name, ZERO).nano
@@ -57,8 +51,7 @@ def is_equivalent_guaranteed(container: Container) -> bool:
 
 
 def guaranteed_cpus(pod: Pod, container: Container, gates: Gates) -> int:
-    """How many CPUs a container has for itself: a whole number that a Guaranteed pod requests; 0
-    for none.
+    """The exclusive CPUs of a container: a whole number that a Guaranteed pod requests, or 0.
 
     With managers for pods that have their own resources, these containers must be Guaranteed by
     themselves.
@@ -96,8 +89,9 @@ def pod_guaranteed_cpus(pod: Pod, gates: Gates) -> int:
 
 
 def validate_pod_scope_resources(pod: Pod, gates: Gates) -> None:
-    """KubeletError where containers without CPUs of their own would find none left in the pod's
-    set.
+    """KubeletError where containers would find no CPUs left in the pod's set.
+
+    These are the containers without exclusive CPUs.
     """
     total = pod_guaranteed_cpus(pod, gates)
     long_running, is_shared = 0, False

@@ -1,6 +1,4 @@
-"""Feature gates that matter to CPUs, memory and pods, by version
-(pkg/features/kube_features.go).
-"""
+"""Feature gates for CPUs, memory and pods, by version (pkg/features/kube_features.go)."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -105,8 +103,9 @@ class Gates:
         self._given = dict(given or {})
 
     def enabled(self, name: str) -> bool:
-        """Whether it is on; gates that the version does not have are off, or on where they have
-        become the rule.
+        """Whether the gate is on.
+
+        A gate that the version lacks is off, or on where it was removed because it is the rule now.
         """
         history = specs(name, self.version)
         if not history:
@@ -136,8 +135,7 @@ class Gates:
 def set_gates(
     given: Mapping[str, bool], version: Version = LATEST, *, unknown_only_warns: bool = False
 ) -> Gates:
-    """SetFromMap: KubeletError for unknown and locked gates, and for those that need one which is
-    off.
+    """SetFromMap: KubeletError for unknown and locked gates, and for missing dependencies.
 
     OpenShift's kubelet only warns of unknown gates.
     """

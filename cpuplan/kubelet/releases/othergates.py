@@ -1,5 +1,4 @@
-"""Names of feature gates that the simulator has no use for, so that they are not taken for unknown
-ones.
+"""Names of feature gates that no rule here reads, so that they count as known.
 
 From pkg/features/kube_features.go of 1.35; what each is, and in which versions, is not kept.
 """

@@ -1,6 +1,4 @@
-"""Topology hints: which NUMA nodes a provider can give its resources from
-(pkg/kubelet/cm/topologymanager).
-"""
+"""Topology hints: NUMA nodes that can give resources (pkg/kubelet/cm/topologymanager)."""
 
 from typing import NamedTuple
 

@@ -1,5 +1,6 @@
-"""Merging the hints of all providers (pkg/kubelet/cm/topologymanager: policy.go, numa_info.go,
-topology_manager.go).
+"""Merges the hints of all providers (pkg/kubelet/cm/topologymanager).
+
+From policy.go, numa_info.go and topology_manager.go.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,16 +19,15 @@ CONTAINER, POD = "container", "pod"
 
 
 class NUMAInfo(NamedTuple):
-    """The NUMA nodes, those without CPUs included, and their distance rows; a row is read by node
-    id.
-    """
+    """The NUMA nodes, also those without CPUs, and their distance rows, read by node id."""
 
     nodes: tuple[int, ...]
     distances: Mapping[int, Sequence[int]]
 
     def average_distance(self, mask: int) -> float:
-        """The mean over all ordered pairs of nodes; PanicError when a row is too short or missing
-        (sparse ids).
+        """The mean over all ordered pairs of nodes.
+
+        PanicError when a row is too short or missing (sparse ids).
         """
         nodes = members(mask)
         total = 0
@@ -81,9 +81,7 @@ class Policy:
         return hint.preferred or self.name in (NONE, BEST_EFFORT)
 
     def _best(self, lists: Sequence[Sequence[TopologyHint]]) -> TopologyHint | None:
-        """What `_fold` finds, from the sets of masks alone: its order of combinations cannot
-        matter.
-        """
+        """The result of `_fold` from the sets of masks alone, in any order of combinations."""
         if masks := self._preferred_masks(lists):
             return TopologyHint(min(masks, key=self._fitness), preferred=True)
         merged = {self.all}
@@ -104,8 +102,9 @@ class Policy:
         return TopologyHint(min(merged, key=order), preferred=False)
 
     def _meet(self, masks: set[int], others: set[int]) -> set[int]:
-        """What two masks have in common, for all pairs; the widest first, since they soon give
-        everything there is.
+        """The intersections of all pairs, the widest masks first.
+
+        It ends when every mask over the nodes is there.
         """
         met: set[int] = set()
         for mask in sorted(masks, reverse=True):
@@ -129,8 +128,9 @@ class Policy:
         return {self.all if mask is None else mask & self.all for mask in found} - {0}
 
     def _fitness(self, mask: int) -> tuple[float, ...]:
-        """The smaller the fitter: narrower, then (prefer-closest-numa-nodes) closer together, then
-        lower nodes.
+        """The sort key, smaller is fitter: narrower, then closer together, then lower nodes.
+
+        Distances count with prefer-closest-numa-nodes only.
         """
         if not self._by_distance:
             return mask.bit_count(), mask
@@ -140,9 +140,7 @@ class Policy:
         return mask.bit_count(), average, mask
 
     def _fold(self, lists: Sequence[Sequence[TopologyHint]]) -> TopologyHint | None:
-        """Combination after combination against the best so far, as the kubelet goes: to know if it
-        panics.
-        """
+        """Compares all combinations in the kubelet's order, to know whether it panics."""
         wanted = best_non_preferred_count(lists)
         best: TopologyHint | None = None
         for combination in product(*lists):
@@ -189,8 +187,7 @@ def new_policy(
     scope: str = CONTAINER,
     gates: Gates | None = None,
 ) -> Policy:
-    """The policy of that name (topologymanager.NewManager); KubeletError when the kubelet would not
-    start with it.
+    """The policy of that name (NewManager); KubeletError where the kubelet does not start.
 
     The policy none looks at nothing else.
     """
@@ -215,8 +212,9 @@ def new_policy(
 
 
 def best_non_preferred_count(lists: Iterable[Iterable[TopologyHint]]) -> int:
-    """The widest of the narrowest masks of each list: what a hint that is not preferred should be
-    as wide as.
+    """The widest of the narrowest masks of each list.
+
+    A hint that is not preferred should be as wide.
     """
     narrowest = (
         min((hint.affinity.bit_count() for hint in hints if hint.affinity is not None), default=0)

@@ -1,6 +1,4 @@
-"""Admission by the topology manager: container by container, or a pod at once
-(topologymanager/scope*.go).
-"""
+"""Admission by the topology manager, by container or by pod (topologymanager/scope*.go)."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,8 +13,9 @@ AFFINITY_ERROR = "TopologyAffinityError"
 
 
 class Provider(Protocol):
-    """A manager that gives hints and allocates: devices, CPUs, memory. KubeletError refuses a
-    pod.
+    """A manager of devices, CPUs or memory: hints and allocation.
+
+    KubeletError refuses a pod.
     """
 
     def topology_hints(self, pod: Pod, container: Container) -> ProviderHints | None: ...
@@ -43,8 +42,9 @@ class TopologyManager:
         self._affinities = {key: hint for key, hint in self._affinities.items() if key[0] != pod}
 
     def admit(self, pod: Pod) -> None:
-        """KubeletError refuses the pod; what was allocated before stays so until stale state is
-        dropped.
+        """Allocates for a pod; KubeletError refuses it.
+
+        What was allocated before stays until stale state is removed.
         """
         if self.scope == POD:
             self._admit_pod(pod)
