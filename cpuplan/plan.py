@@ -10,6 +10,7 @@ from cpuplan import platforms
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.model import places
+from cpuplan.model.cluster import ClusterSpec
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.model.inventory import Device
 from cpuplan.model.topology import Topology
@@ -46,6 +47,7 @@ class NodeClass:
         cpu_model_number: int | None = None,
         devices: tuple[Device, ...] = (),
         written_as: str = "",
+        cluster_facts: ClusterSpec | None = None,
     ) -> None:
         self.name = name  # unique within the cluster, stable: <intent>-<hardware>
         self.intent = intent
@@ -59,6 +61,8 @@ class NodeClass:
         self.architecture = architecture
         self.cpu_model_number = cpu_model_number
         self.devices = devices
+        #: What its Cluster document states; no fact where the project has none.
+        self.cluster_facts = cluster_facts or ClusterSpec.model_construct()
         self.written_as = written_as  # the kind of the object that the intent was made from
 
     @property
@@ -111,6 +115,10 @@ class NodeClass:
     def hardware_place(self, path: str = "", *, of_key: bool = False) -> str:
         """The place of a field of its Hardware document."""
         return places.of_field("Hardware", self.hardware, path, of_key=of_key)
+
+    def cluster_place(self, path: str = "", *, of_key: bool = False) -> str:
+        """The place of a field of its Cluster document."""
+        return places.of_field("Cluster", self.cluster, path, of_key=of_key)
 
     def reason(self, text: str, path: str) -> Reason:
         """A reason that points at the field `path` of its intent."""

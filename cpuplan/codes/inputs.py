@@ -32,7 +32,7 @@ CODES = {
     ),
     "CP205": Code(
         "unknown kind",
-        "kind is {found}; it must be one of Delivery, Hardware, Intent, Nodes and Waivers",
+        "kind is {found}; it must be one of Cluster, Delivery, Hardware, Intent, Nodes and Waivers",
         "{hint}",
         "Every document in `inventories/` and `intents/` must have one of these kinds. Keep other objects elsewhere.",
     ),
@@ -240,6 +240,13 @@ CODES = {
         "give one of the intents another name",
         "Classes are named after their intent and hardware, joined by a dash. Objects are named after the intent or, "
         "if `mixedHardware` is split, after the class. Two of the same name would overwrite each other.",
+    ),
+    "CP236": Code(
+        "cluster without nodes",
+        "no Nodes document belongs to cluster {cluster!r}",
+        "{hint}",
+        "A Cluster document states facts about the cluster that it is named after. Without nodes they would have no "
+        "effect.",
     ),
     "CP250": Code(
         "unknown node",

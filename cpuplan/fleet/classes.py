@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fleet import claims, class_names, groups, hardware, targets
+from cpuplan.fleet import claims, class_names, cluster_facts, groups, hardware, targets
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
 from cpuplan.model.intent import IntentSpec, Target
@@ -37,6 +37,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     classes = list(_classes(documents, claimed, topologies, diagnostics))
     diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
     diagnostics += class_names.check(documents, classes)
+    diagnostics += cluster_facts.check(documents, classes)
     return Fleet(tuple(sorted(classes, key=lambda each: each.key))), diagnostics
 
 
@@ -179,7 +180,7 @@ def _classes(
         topology = _topology(intent.spec, group, topologies)
         if found and topology:
             hardware = documents.by_name["Hardware", group.hardware]
-            made = _class(alike, hardware, topology, found, key[-1], diagnostics)
+            made = _class(documents, alike, hardware, topology, found, key[-1], diagnostics)
             if made:
                 yield made
 
@@ -192,7 +193,8 @@ def _topology(spec: IntentSpec, group: Group, topologies: _Topologies) -> Topolo
     return topology
 
 
-def _class(
+def _class(  # noqa: PLR0913 - the facts of a class
+    documents: Documents,
     alike: list[Claim],
     hardware: Document,
     topology: Topology,
@@ -228,4 +230,5 @@ def _class(
         cpu_model_number=facts.model_number,
         devices=(*facts.devices, *own),
         written_as=intent.written_as,
+        cluster_facts=cluster_facts.of(documents, group.cluster),
     )

@@ -134,6 +134,14 @@ Quantity = Annotated[
     matching(QUANTITY_PATTERN, "an amount with or without a unit, such as 16Gi", "16Gi"),
 ]
 
+#: A release of a platform.
+Release = Annotated[
+    str,
+    matching(
+        r"^[1-9][0-9]?\.[0-9]{1,2}$", "two numbers with a dot, such as 4.20 or 1.33", "4.20", "1.33"
+    ),
+]
+
 
 def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan import platforms
-from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Listed, Name, PoolName
+from cpuplan.model.base import Model
+from cpuplan.model.document import Listed, Name, PoolName, Release
 from cpuplan.model.pools import GOAL_ORDER, Defaults, Objective, Pools, QosSets, Rules, Workloads
 from cpuplan.model.tuning import (
     HardwareTuning,
@@ -19,13 +19,6 @@ from cpuplan.model.tuning import (
     Runtime,
     WorkloadHints,
 )
-
-Release = Annotated[
-    str,
-    matching(
-        r"^[1-9][0-9]?\.[0-9]{1,2}$", "two numbers with a dot, such as 4.20 or 1.33", "4.20", "1.33"
-    ),
-]
 
 
 class Selector(Model):

@@ -10,10 +10,15 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from cpuplan.model.base import Model, attributes
+from cpuplan.model.cluster import ClusterSpec
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.inventory import HardwareSpec
 
-_SPECS: Mapping[str, type[Model]] = {"Intent": IntentSpec, "Hardware": HardwareSpec}
+_SPECS: Mapping[str, type[Model]] = {
+    "Intent": IntentSpec,
+    "Hardware": HardwareSpec,
+    "Cluster": ClusterSpec,
+}
 
 
 def of_field(kind: str, name: str, path: str = "", *, of_key: bool = False) -> str:

@@ -1,6 +1,4 @@
-"""YAML to documents: Hardware, Nodes, Intent, Delivery and Waivers, with all that is wrong with
-them.
-"""
+"""YAML to documents (Hardware, Nodes, Intent, Cluster, Delivery, Waivers), and their mistakes."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
@@ -8,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from cpuplan import API_VERSION, apiversion, naming
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.base import Model, attributes
+from cpuplan.model.cluster import ClusterSpec
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.inventory import HardwareSpec, NodesSpec
@@ -20,6 +19,7 @@ KINDS: dict[str, type[Model]] = {
     "Hardware": HardwareSpec,
     "Nodes": NodesSpec,
     "Intent": IntentSpec,
+    "Cluster": ClusterSpec,
     "Delivery": DeliverySpec,
     "Waivers": WaiversSpec,
 }

@@ -1,0 +1,122 @@
+"""The document of what nodes of a cluster get from others than cpuplan: Cluster (pydantic)."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from cpuplan.model.base import Model, matching, problem
+from cpuplan.model.document import DocumentName, Listed, Release
+
+_Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
+
+
+class Requirement(Model):
+    """A condition for a label."""
+
+    key: str = Field(description="the label")
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(
+        description="how the value is compared"
+    )
+    values: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="the values, for In and NotIn"
+    )
+
+    @model_validator(mode="after")
+    def _has_values(self) -> Self:
+        """Whether the operator has the values that it needs, and no others."""
+        if (self.operator in ("In", "NotIn")) != bool(self.values):
+            text = "a mapping with values for In and NotIn, and without them for other operators"
+            raise problem("requirement_values", text)
+        return self
+
+
+class LabelSelector(Model):
+    """Objects that match all of these conditions; without conditions, all objects."""
+
+    match_labels: dict[str, str] = Field(default={}, description="labels with these values")
+    match_expressions: Annotated[tuple[Requirement, ...], Listed] = Field(
+        default=(), description="further conditions"
+    )
+
+
+class MachineConfigPool(Model):
+    """A custom MachineConfigPool that cpuplan does not write."""
+
+    name: DocumentName = Field(description="name of the object")
+    labels: dict[str, str] = Field(default={}, description="labels of the object")
+    machine_config_selector: LabelSelector = Field(
+        description="the MachineConfigs of the pool, by their labels"
+    )
+    node_selector: LabelSelector = Field(description="the nodes of the pool, by their labels")
+
+
+class MachineConfig(Model):
+    """A MachineConfig that cpuplan does not write."""
+
+    name: DocumentName = Field(description="name of the object; it decides about the order")
+    labels: dict[str, str] = Field(
+        description="labels of the object",
+        examples=[{"machineconfiguration.openshift.io/role": "worker"}],
+    )
+    kernel_arguments: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="boot arguments that it adds"
+    )
+    kernel_type: Literal["default", "realtime", "64k-pages"] = Field(
+        default="default", description="kernel that it installs"
+    )
+    files: Annotated[tuple[_Path, ...], Listed] = Field(
+        default=(), description="paths of the files that it writes"
+    )
+    units: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="names of the systemd units and drop-ins that it writes"
+    )
+
+
+class OperatorConfig(Model):
+    """A KubeletConfig or ContainerRuntimeConfig that cpuplan does not write."""
+
+    name: DocumentName = Field(description="name of the object")
+    machine_config_pool_selector: LabelSelector = Field(
+        description="the pools that get it, by their labels"
+    )
+
+
+class ClusterSpec(Model):
+    """Facts about a cluster, and the objects in it that cpuplan does not write but nodes get."""
+
+    version: Release | None = Field(
+        default=None,
+        description="release of the control plane (the API server), where it is newer than the "
+        "nodes; default: the newest version of the cluster's targets",
+    )
+    feature_set: (
+        Literal["TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade"] | None
+    ) = Field(
+        default=None,
+        description="openshift: as in the FeatureGate object `cluster`; default: the default "
+        "feature set",
+    )
+    enabled_feature_gates: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="openshift: the gates that CustomNoUpgrade enables"
+    )
+    machine_config_pools: Annotated[tuple[MachineConfigPool, ...], Listed] = Field(
+        default=(), description="openshift: custom pools that cpuplan does not write"
+    )
+    machine_configs: Annotated[tuple[MachineConfig, ...], Listed] = Field(
+        default=(), description="openshift: MachineConfigs that cpuplan does not write"
+    )
+    kubelet_configs: Annotated[tuple[OperatorConfig, ...], Listed] = Field(
+        default=(),
+        description="openshift: KubeletConfigs that cpuplan does not write, in order of creation",
+    )
+    container_runtime_configs: Annotated[tuple[OperatorConfig, ...], Listed] = Field(
+        default=(), description="openshift: ContainerRuntimeConfigs, in order of creation"
+    )
+
+    @model_validator(mode="after")
+    def _gates_are_custom(self) -> Self:
+        """Whether single gates are enabled only where the feature set allows it."""
+        if self.enabled_feature_gates and self.feature_set != "CustomNoUpgrade":
+            text = "a mapping with enabledFeatureGates only for featureSet CustomNoUpgrade"
+            raise problem("feature_gates", text)
+        return self
