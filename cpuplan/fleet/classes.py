@@ -193,7 +193,7 @@ def _topology(spec: IntentSpec, group: Group, topologies: _Topologies) -> Topolo
     return topology
 
 
-def _class(  # noqa: PLR0913 - the facts of a class
+def _class(
     documents: Documents,
     alike: list[Claim],
     hardware: Document,
