@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet.errors import KubeletError, PanicError
@@ -22,12 +22,12 @@ def bits_of(members: Iterable[int]) -> int:
 
 def members(bits: int) -> list[int]:
     """The members, ascending."""
-    found = []
+    numbers = []
     while bits:
         low = bits & -bits
-        found.append(low.bit_length() - 1)
+        numbers.append(low.bit_length() - 1)
         bits ^= low
-    return found
+    return numbers
 
 
 def to_text(bits: int) -> str:
@@ -60,11 +60,9 @@ def masks_over(nodes: tuple[int, ...]) -> tuple[tuple[int, tuple[int, ...]], ...
 
     Masks of one size come in the order of the given nodes.
     """
-    return tuple(
-        (sum([1 << node for node in chosen]), chosen)
-        for size in range(1, len(nodes) + 1)
-        for chosen in combinations(nodes, size)
-    )
+    sizes = range(1, len(nodes) + 1)
+    groups = chain.from_iterable(combinations(nodes, size) for size in sizes)
+    return tuple((bits_of(group), group) for group in groups)
 
 
 def narrower(mask: int, other: int) -> bool:

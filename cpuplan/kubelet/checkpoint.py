@@ -51,8 +51,8 @@ def is_verified(content: Mapping[str, Any], dumped: str, *, may_lack: bool) -> b
 
     With `may_lack` a checksum of 0 passes, as in the files of old kubelets.
     """
-    found: int = content.get("checksum", 0)
-    return (may_lack and found == 0) or found == checksum(dumped)
+    written: int = content.get("checksum", 0)
+    return (may_lack and written == 0) or written == checksum(dumped)
 
 
 def dump_map(values: Mapping[str, str]) -> str:

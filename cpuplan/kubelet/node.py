@@ -92,7 +92,8 @@ class Kubelet:
         _stage("nodeAllocatable", self._validate_node_allocatable)
 
     def _validate(self) -> None:
-        if errors := validate(self.config, self.gates):
+        errors = validate(self.config, self.gates)
+        if errors:
             raise KubeletError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 
     def _reserve(self) -> None:

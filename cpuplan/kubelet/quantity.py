@@ -96,12 +96,13 @@ def parse(text: str) -> Quantity:
         raise KubeletError(_MALFORMED)
     sign, whole, fraction = match[1], *_shortened(match[2] or "", match[3] or "")
     suffix = text[match.end() :]
+    exponent = _EXPONENT.fullmatch(suffix)
     number, scale = int(whole + fraction or "0"), -len(fraction)
     if suffix in _BINARY_EXPONENTS:
         number, form = number * 1024 ** _BINARY_EXPONENTS[suffix], BINARY
     elif suffix in _DECIMAL_EXPONENTS:
         scale, form = scale + _DECIMAL_EXPONENTS[suffix], DECIMAL
-    elif (exponent := _EXPONENT.fullmatch(suffix)) and len(exponent[1]) <= _INT64_DIGITS:
+    elif exponent and len(exponent[1]) <= _INT64_DIGITS:
         scale, form = scale + int(exponent[1]), EXPONENT
     elif re.fullmatch(r"[eEinumkKMGTP]*[-+]?[0-9]*", suffix):
         raise KubeletError("unable to parse quantity's suffix")

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from cpuplan.kubelet.cpu.state import CPUState
-from cpuplan.kubelet.memory.state import MemoryState
+from cpuplan.kubelet.memory.state import MemoryState, NodeState
 from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import Pod
 
@@ -44,16 +44,14 @@ def key(kubelet: Kubelet) -> Hashable:
 
     Who has which CPUs is not in it, only which are left: nobody gives any back.
     """
-    machine = tuple(
-        (
-            node,
-            kept.assignments,
-            kept.cells,
-            tuple((kind, table.free) for kind, table in sorted(kept.memory.items())),
-        )
-        for node, kept in sorted(kubelet.memory.state.machine.items())
-    )
+    nodes = sorted(kubelet.memory.state.machine.items())
+    machine = tuple((node, kept.assignments, kept.cells, _free(kept)) for node, kept in nodes)
     return kubelet.cpus.state.default, machine
+
+
+def _free(node: NodeState) -> tuple[tuple[str, int], ...]:
+    """The free bytes of a NUMA node by type."""
+    return tuple((kind, table.free) for kind, table in sorted(node.memory.items()))
 
 
 def _copy_cpus(state: CPUState) -> CPUState:

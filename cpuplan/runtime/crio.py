@@ -141,7 +141,8 @@ class Sandbox:
             spec.cpus = to_text(exclusive | shared)
             spec.env += [f"{ISOLATED_ENV}={to_text(exclusive)}", f"{SHARED_ENV}={to_text(shared)}"]
         self._set_exec_cpu(spec, shared)
-        if self._value(IRQ, spec) == HOUSEKEEPING and (housekeeping := self._housekeeping(spec)):
+        housekeeping = self._housekeeping(spec) if self._value(IRQ, spec) == HOUSEKEEPING else 0
+        if housekeeping:
             spec.env.append(f"{HOUSEKEEPING_ENV}={to_text(housekeeping)}")
 
     def _parse(self, spec: Spec) -> tuple[int, int]:
@@ -238,7 +239,8 @@ class Sandbox:
         if self.irq_mask is None or value not in (*_OFF, HOUSEKEEPING):
             return
         size = -(-len(self.irq_mask.strip().replace(",", "")) // 2)
-        if beyond := [cpu // 8 for cpu in members(cpus) if cpu // 8 >= size]:
+        beyond = [cpu // 8 for cpu in members(cpus) if cpu // 8 >= size]
+        if beyond:
             raise out_of_range(beyond[0], size)
 
     def _start_shared(self, spec: Spec) -> int:

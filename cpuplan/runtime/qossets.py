@@ -157,9 +157,10 @@ def _enforce(
         elif cpus.isdisjoint(limit):
             problems.append(Problem(IGNORED, cpus))
         cpus = (cpus & limit) or limit
-    if stray := cpus - meant.wanted:
+    stray, both = cpus - meant.wanted, cpus & taken
+    if stray:
         problems.append(Problem(OUTSIDE, stray))
-    if both := cpus & taken:
+    if both:
         problems.append(Problem(OVERLAP, both))
     return meant._replace(cpus=cpus, mechanism=mechanism, problems=tuple(problems))
 
@@ -180,14 +181,14 @@ def check_core_resource(pod: Pod, resource: str) -> list[tuple[str, str]]:
     A container that takes such cores must take as many CPUs, in a Guaranteed pod: so it has them
     exclusively.
     """
-    found = []
+    problems = []
     for container in pod.all_containers:
         cores = container.requests.get(resource, ZERO)
         if not cores.nano:
             continue
         cpus = container.requests.get(CPU, ZERO)
         if cpus.nano != cores.nano:
-            found.append((container.name, f"takes {cores} {resource} but {cpus} CPUs"))
+            problems.append((container.name, f"takes {cores} {resource} but {cpus} CPUs"))
         if not all(map(is_equivalent_guaranteed, pod.all_containers)):
-            found.append((container.name, f"takes {resource} in a pod that is not Guaranteed"))
-    return found
+            problems.append((container.name, f"takes {resource} in a pod that is not Guaranteed"))
+    return problems

@@ -104,20 +104,18 @@ def _load(text: str) -> tuple[Any, list[str]]:
         """YAML 1.1 without dates; the last of equal keys counts."""
 
     def construct_mapping(loader: Loader, node: yaml.MappingNode) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = loader.construct_object(key_node, deep=True)
             name = key if isinstance(key, str) else json.dumps(key, default=str)
-            if name in found:
+            if name in fields:
                 line = key_node.start_mark.line + 1
                 duplicates.append(f"line {line}: key {quote(name)} already set in map")
-            found[name] = loader.construct_object(value_node, deep=True)
-        return found
+            fields[name] = loader.construct_object(value_node, deep=True)
+        return fields
 
     Loader.yaml_implicit_resolvers = {
-        first: [
-            (tag, pattern) for tag, pattern in resolvers if not tag.endswith(("timestamp", "value"))
-        ]
+        first: list(filter(_is_resolved, resolvers))
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
@@ -134,11 +132,17 @@ def _load(text: str) -> tuple[Any, list[str]]:
         raise DecodeError(f"failed to decode: yaml: {error}") from None
 
 
+def _is_resolved(resolver: tuple[str, Any]) -> bool:
+    """Whether Go's YAML reader knows the tag of a resolver (tag, pattern)."""
+    return not resolver[0].endswith(("timestamp", "value"))
+
+
 def _type_of(data: Any, text: str) -> tuple[str, str]:
     """(apiVersion, kind)."""
     if data is not None and not isinstance(data, dict):
-        found = f"json: cannot unmarshal {kind_of(data)} into Go value of type {_META}"
-        raise DecodeError(f"failed to decode: couldn't get version/kind; json parse error: {found}")
+        problem = f"json: cannot unmarshal {kind_of(data)} into Go value of type {_META}"
+        parse_error = f"couldn't get version/kind; json parse error: {problem}"
+        raise DecodeError(f"failed to decode: {parse_error}")
     fields = data or {}
     for name, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
         if not fields.get(name):
@@ -248,6 +252,6 @@ def _number(value: Any) -> str:
 def _mismatch(
     value: Any, struct: str, path: Iterable[str], go_type: str, *, number: bool = False
 ) -> KubeletError:
-    found = f"number {_number(value)}" if number else kind_of(value)
+    given = f"number {_number(value)}" if number else kind_of(value)
     where = f"Go struct field {struct}.{'.'.join(path)} of type {go_type}"
-    return KubeletError(f"json: cannot unmarshal {found} into {where}")
+    return KubeletError(f"json: cannot unmarshal {given} into {where}")

@@ -201,7 +201,9 @@ def unknown(value: Any, struct: str, path: str) -> Iterator[str]:
         where = f"{path}{name}"
         if name not in fields:
             yield where
-        elif (below := fields[name].lstrip("*").removeprefix("[]")) in STRUCTS:
+            continue
+        below = fields[name].lstrip("*").removeprefix("[]")
+        if below in STRUCTS:
             listed = inner if isinstance(inner, list) else [inner]
             for index, one in enumerate(listed):
                 at = f"{where}[{index}]" if isinstance(inner, list) else where

@@ -32,10 +32,10 @@ _NARROWER: dict[str, dict[str, Any]] = {
 
 def schema() -> dict[str, Any]:
     """The whole of it: no field that it does not have, none of another type."""
-    found = _struct(KIND)
-    found["properties"] |= _NARROWER
-    found["required"] = ["apiVersion", "kind"]
-    return found
+    document = _struct(KIND)
+    document["properties"] |= _NARROWER
+    document["required"] = ["apiVersion", "kind"]
+    return document
 
 
 def _struct(name: str) -> dict[str, Any]:

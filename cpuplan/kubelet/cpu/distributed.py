@@ -48,7 +48,8 @@ def take_by_topology_numa_distributed(
     free = [(cpus & taken.free).bit_count() for cpus in numa_nodes]
     lowest, highest = range_numa_nodes_needed(topology, len(numa_nodes), count, group)
     for size in range(lowest, highest + 1):
-        if choice := best_combination(free, count, group, size):
+        choice = best_combination(free, count, group, size)
+        if choice:
             return _allocate(taken, numa_nodes, choice, group, spread=spread)
     return take_by_topology_numa_packed(topology, available, count, spread=spread)
 
@@ -106,7 +107,8 @@ class Balance:
 
     def score(self, squares: int) -> int:
         """The deviation, rounded half up, of numbers whose squares add up to `squares`."""
-        if (known := self._scores.get(squares)) is not None:
+        known = self._scores.get(squares)
+        if known is not None:
             return known
         mean, nodes = self._mean, self._nodes
         total = 1_000_000 * squares - 2000 * mean * self._left + nodes * mean * mean

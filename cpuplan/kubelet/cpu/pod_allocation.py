@@ -48,7 +48,8 @@ def _partition(policy: StaticPolicy, pod: Pod, bubble: int) -> dict[str, int]:
         elif not container.is_restartable:
             assigned[container.name] = left
     for container in pod.containers:
-        if count := guaranteed_cpus(pod, container, policy.gates):
+        count = guaranteed_cpus(pod, container, policy.gates)
+        if count:
             assigned[container.name] = policy.take_by_topology(left, count)
             left &= ~assigned[container.name]
     return {container.name: assigned.get(container.name, left) for container in pod.all_containers}

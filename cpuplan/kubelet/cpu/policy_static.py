@@ -110,10 +110,9 @@ class StaticPolicy:
             # OpenShift's kubelet refuses its own state under strict-cpu-reservation
             everything = self.topology.all
         if known != everything:
-            available, found = quote(to_text(everything)), quote(to_text(known))
-            raise KubeletError(
-                f"current set of available CPUs {available} doesn't match with CPUs in state {found}"
-            )
+            available, in_state = quote(to_text(everything)), quote(to_text(known))
+            problem = f"{available} doesn't match with CPUs in state {in_state}"
+            raise KubeletError(f"current set of available CPUs {problem}")
 
     def _known_cpus(self, state: CPUState) -> int:
         """Every CPU that a state mentions; those of whole pods only where these are managed."""

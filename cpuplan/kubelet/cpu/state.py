@@ -53,14 +53,10 @@ class CPUState(Entries[int]):
 
 def dump(state: CPUState, policy: str, gates: Gates) -> str:
     """The file's content."""
-    entries = {
-        pod: {name: to_text(cpus) for name, cpus in found.items()}
-        for pod, found in state.entries.items()
-    }
     content: dict[str, Any] = {
         "policyName": policy,
         "defaultCpuSet": to_text(state.default),
-        "entries": entries,
+        "entries": {pod: _texts(containers) for pod, containers in state.entries.items()},
     }
     if gates.enabled("PodLevelResourceManagers"):
         content["podEntries"] = {
@@ -69,12 +65,17 @@ def dump(state: CPUState, policy: str, gates: Gates) -> str:
     return write(content, checksum(hash_input(content)))
 
 
+def _texts(containers: Mapping[str, int]) -> dict[str, str]:
+    return {name: to_text(cpus) for name, cpus in containers.items()}
+
+
 def hash_input(content: Mapping[str, Any]) -> str:
     """The text that the checksum covers: Go's dump of the struct.
 
     Sets of whole pods are dumped by their members.
     """
-    entries = dump_map({pod: dump_map(found) for pod, found in content.get("entries", {}).items()})
+    pods = content.get("entries", {}).items()
+    entries = dump_map({pod: dump_map(containers) for pod, containers in pods})
     return _hash_input(content, "CPUManagerCheckpoint", "map[string]map[string]string", entries)
 
 
@@ -131,10 +132,10 @@ def _restore(text: str, policy: str, gates: Gates, containers: ContainerRefs) ->
     entries = content.get("entries", {})
     if content["format"] == 1:
         entries = _migrate(entries, containers)
-    if (found := content.get("policyName", "")) != policy:
-        raise KubeletError(
-            f"configured policy {quote(policy)} differs from state checkpoint policy {quote(found)}"
-        )
+    written = content.get("policyName", "")
+    if written != policy:
+        policies = f"{quote(policy)} differs from state checkpoint policy {quote(written)}"
+        raise KubeletError(f"configured policy {policies}")
     default = content.get("defaultCpuSet", "")
     try:
         default_cpus = parse_cpus(default)

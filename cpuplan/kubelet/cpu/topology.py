@@ -96,10 +96,10 @@ class CPUTopology:
 def _below(
     parents: Mapping[int, int], children: Mapping[int, int]
 ) -> dict[int, tuple[Element, ...]]:
-    return {
-        parent: tuple(child for child in children.items() if child[1] & cpus)
-        for parent, cpus in parents.items()
-    }
+    below = {}
+    for parent, cpus in parents.items():
+        below[parent] = tuple(child for child in children.items() if child[1] & cpus)
+    return below
 
 
 def discover(nodes: Iterable[MachineNode], num_cpus: int, num_sockets: int) -> CPUTopology:

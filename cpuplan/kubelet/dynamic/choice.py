@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from cpuplan.kubelet.cpu.policy_static import StaticPolicy
-from cpuplan.kubelet.dynamic.repacking import Cells, Item, Shares
+from cpuplan.kubelet.dynamic.flow import Shares
+from cpuplan.kubelet.dynamic.repacking import Cells, Item
 from cpuplan.kubelet.errors import HangError, KubeletError
 
 K = TypeVar("K")
@@ -48,12 +49,12 @@ def choose(
         free[number] &= ~cpus
 
     parts = list(zip(items.items(), shares, strict=True))
-    for (key, item), found in parts:
-        for number, (kept, _) in enumerate(found):
+    for (key, item), item_shares in parts:
+        for number, (kept, _) in enumerate(item_shares):
             whole = sum(unit for unit in cells[number] if not unit & ~item.old)
             give(key, number, take(policy, whole, kept * size))
-    for (key, _), found in parts:
-        for number, (_, got) in enumerate(found):
+    for (key, _), item_shares in parts:
+        for number, (_, got) in enumerate(item_shares):
             give(key, number, take(policy, free[number], got * size))
     return sets
 

@@ -146,9 +146,12 @@ class DynamicPolicy:
 
     def _sets(self) -> dict[Key, int]:
         """What every container with CPUs of its own has, and the shared pool."""
-        entries = self.state.entries.items()
-        return {**{(uid, name): cpus for uid, found in entries for name, cpus in found.items()},
-                SHARED_POOL: self.state.default}  # fmt: skip
+        sets: dict[Key, int] = {}
+        for uid, containers in self.state.entries.items():
+            for name, cpus in containers.items():
+                sets[uid, name] = cpus
+        sets[SHARED_POOL] = self.state.default
+        return sets
 
     def _taken(self) -> int:
         """The CPUs that containers have for themselves."""
@@ -189,11 +192,11 @@ class DynamicPolicy:
             and not container.is_plain_init
             and container not in self._exclusive(pod)
         ]
-        found: list[Update[Key]] = []
+        updates: list[Update[Key]] = []
         for update in order_updates({key: before[key] for key in after}, after):
             keys = shared if update.key == SHARED_POOL else [update.key]
-            found += [update._replace(key=key) for key in keys]
-        return tuple(found)
+            updates += [update._replace(key=key) for key in keys]
+        return tuple(updates)
 
     def _make_room(self, pod: Pod) -> dict[str, int]:
         """The sets of a new pod, others being moved; empty when no movement helps.
@@ -229,7 +232,7 @@ class DynamicPolicy:
         """CPUs of the pod's app containers for its plain init containers; None if too few."""
         sidecars = {container.name for container in pod.init_containers}
         usable = sum(cpus for name, cpus in own.items() if name not in sidecars)
-        found = {}
+        init = {}
         for container in pod.init_containers:
             count = guaranteed_cpus(pod, container, self.gates)
             if not count or not container.is_plain_init:
@@ -238,23 +241,22 @@ class DynamicPolicy:
             room = next((cpus for cpus in regions if cpus.bit_count() >= count), None)
             if room is None:
                 return None
-            found[container.name] = take(self.static, room, count)
-        return found
+            init[container.name] = take(self.static, room, count)
+        return init
 
     def _items(self, regions: RegionsOf) -> dict[Key, Item]:
         """What may be moved."""
-        return {
-            (pod.uid, container.name): self._item(pod, container, cpus, regions)
-            for pod in self.active
-            for container in self._exclusive(pod)
-            if (cpus := self.state.cpus_of(pod.uid, container.name)) is not None
-        }
+        items = {}
+        for pod in self.active:
+            for container in self._exclusive(pod):
+                cpus = self.state.cpus_of(pod.uid, container.name)
+                if cpus is not None:
+                    items[pod.uid, container.name] = self._item(pod, container, cpus, regions)
+        return items
 
     def _item(self, pod: Pod, container: Container, old: int, regions: RegionsOf) -> Item:
-        group, count = (
-            self._regions.group(pod, container),
-            guaranteed_cpus(pod, container, self.gates),
-        )
+        group = self._regions.group(pod, container)
+        count = guaranteed_cpus(pod, container, self.gates)
         return Item(group, count, old, regions(pod, container))
 
     def _repack(self, items: Mapping[Key, Item]) -> dict[Key, int] | None:
@@ -288,7 +290,10 @@ class DynamicPolicy:
                 if self._is_aligned(pod, container):
                     continue
                 items = self._items_to_mend(self._regions.group(pod, container))
-                if all(item.regions for item in items.values()) and (sets := self._repack(items)):
+                if not all(item.regions for item in items.values()):
+                    continue
+                sets = self._repack(items)
+                if sets:
                     self._apply(sets)
 
     def _items_to_mend(self, wanted: str) -> dict[Key, Item]:

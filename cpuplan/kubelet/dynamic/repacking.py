@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple
 
+from cpuplan.kubelet.dynamic.flow import Flow, Shares
+
 #: The work, in steps of some microseconds, after which least movement is not proven any more and
 #: the first room that is found is taken: about a second.
 LIMIT = 50_000
@@ -28,10 +30,6 @@ class Item(NamedTuple):
     size: int
     old: int
     regions: tuple[int, ...]
-
-
-#: How many units an item keeps and gets, of each cell.
-Shares = tuple[tuple[int, int], ...]
 
 
 class Layout(NamedTuple):
@@ -64,7 +62,11 @@ def cut(items: Sequence[Item], units: Sequence[int]) -> Cells:
 
 def within(cells: Cells, cpus: int) -> tuple[int, ...]:
     """How many units of each cell a set has whole."""
-    return tuple(sum(not unit & ~cpus for unit in cell) for cell in cells)
+    return tuple(_whole(cell, cpus) for cell in cells)
+
+
+def _whole(cell: Sequence[int], cpus: int) -> int:
+    return sum(not unit & ~cpus for unit in cell)
 
 
 def repack(items: Sequence[Item], cells: Cells, *, limit: int = LIMIT) -> Layout:
@@ -99,14 +101,14 @@ class _Search:
 
     def _choices(self, members: list[int]) -> list[tuple[int, tuple[int, ...]]]:
         """Pairs (least units moved, cells) of a group's regions, the least movement first."""
-        found = []
+        choices = []
         for region in self.items[members[0]].regions:
             cells = tuple(
                 number for number, units in enumerate(self.cells) if not units[0] & ~region
             )
             if cells:
-                found.append((sum(self._least(index, cells) for index in members), cells))
-        return sorted(found, key=lambda choice: choice[0])
+                choices.append((sum(self._least(index, cells) for index in members), cells))
+        return sorted(choices, key=lambda choice: choice[0])
 
     def _least(self, index: int, cells: tuple[int, ...]) -> int:
         if not self.items[index].old:
@@ -125,8 +127,9 @@ class _Search:
         while allowed < inf:
             self._cut_off: float = inf
             self._failed.clear()
-            if found := self._settle(0, [], 0, allowed, self.capacity):
-                return found
+            shares = self._settle(0, [], 0, allowed, self.capacity)
+            if shares:
+                return shares
             allowed = self._cut_off
         return None
 
@@ -154,8 +157,9 @@ class _Search:
             left = self._occupy(number, cells, free)
             if left is None or (not self.is_disjoint and self._flow([*settled, cells]) is None):
                 continue
-            if found := self._settle(number + 1, [*settled, cells], moved + least, allowed, left):
-                return found
+            shares = self._settle(number + 1, [*settled, cells], moved + least, allowed, left)
+            if shares:
+                return shares
         if self.is_disjoint:
             self._failed[number, free] = allowed - moved
         return None
@@ -186,7 +190,7 @@ class _Search:
 
     def _flow(self, settled: list[tuple[int, ...]]) -> tuple[int, tuple[Shares, ...]] | None:
         """The least units moved, and the shares, with these groups settled; None without room."""
-        flow = _Flow(len(self.items), self.capacity)
+        flow = Flow(len(self.items), self.capacity)
         self.steps += len(self.items) * len(self.capacity) // _EDGES_PER_STEP
         wanted = 0
         for members, cells in zip(self.groups, settled, strict=False):
@@ -217,82 +221,5 @@ class _Search:
                     break
             else:
                 return None
-        found = self._flow(settled)
-        return None if found is None else found[1]
-
-
-class _Flow:
-    """A minimum-cost flow from a source by items and cells to a sink: successive shortest paths."""
-
-    def __init__(self, items: int, capacity: Sequence[int]) -> None:
-        self.source, self.sink, self.first_cell = (
-            items + len(capacity),
-            items + len(capacity) + 1,
-            items,
-        )
-        self.graph: list[list[int]] = [[] for _ in range(items + len(capacity) + 2)]
-        self.ends: list[int] = []
-        self.room: list[int] = []
-        self.costs: list[int] = []
-        self.cost = 0
-        for cell, units in enumerate(capacity):
-            self._add(items + cell, self.sink, units, 0)
-
-    def _add(self, start: int, end: int, room: int, cost: int) -> None:
-        for here, there, left, price in ((start, end, room, cost), (end, start, 0, -cost)):
-            self.graph[here].append(len(self.ends))
-            self.ends.append(there)
-            self.room.append(left)
-            self.costs.append(price)
-
-    def add_item(
-        self, item: int, demand: int, cells: list[tuple[int, int]], *, is_new: bool
-    ) -> None:
-        """Adds an item; units that it has already in a cell cost nothing."""
-        self._add(self.source, item, demand, 0)
-        for cell, own in cells:
-            if own:
-                self._add(item, self.first_cell + cell, own, 0)
-            self._add(item, self.first_cell + cell, demand, 0 if is_new else 1)
-
-    def run(self) -> int:
-        """The units that flow, at the least cost."""
-        total = 0
-        while (path := self._shortest_path()) is not None:
-            units = min(self.room[edge] for edge in path)
-            for edge in path:
-                self.room[edge] -= units
-                self.room[edge ^ 1] += units
-                self.cost += units * self.costs[edge]
-            total += units
-        return total
-
-    def _shortest_path(self) -> list[int] | None:
-        """Bellman and Ford's, with a queue."""
-        distance: list[float] = [inf] * len(self.graph)
-        before = [-1] * len(self.graph)
-        distance[self.source] = 0
-        queue = [self.source]
-        for node in queue:
-            for edge in self.graph[node]:
-                end, length = self.ends[edge], distance[node] + self.costs[edge]
-                if self.room[edge] and length < distance[end]:
-                    distance[end], before[end] = length, edge
-                    queue.append(end)
-        if distance[self.sink] == inf:
-            return None
-        path, node = [], self.sink
-        while node != self.source:
-            path.append(before[node])
-            node = self.ends[before[node] ^ 1]
-        return path
-
-    def shares(self, item: int, own: Sequence[int]) -> Shares:
-        """What an item has of each cell: (units kept, units got)."""
-        units = [0] * len(own)
-        for edge in self.graph[item]:
-            if edge % 2 == 0 and self.ends[edge] >= self.first_cell:
-                units[self.ends[edge] - self.first_cell] += self.room[edge ^ 1]
-        return tuple(
-            (min(count, mine), max(0, count - mine)) for count, mine in zip(units, own, strict=True)
-        )
+        flow = self._flow(settled)
+        return None if flow is None else flow[1]

@@ -30,7 +30,8 @@ def order_updates(before: Sets[K], after: Sets[K]) -> list[Update[K]]:
         now[key] = cpus
 
     while waiting := [key for key in now if now[key] != after[key]]:
-        if ready := [key for key in waiting if _is_free(key, after[key], now)]:
+        ready = [key for key in waiting if _is_free(key, after[key], now)]
+        if ready:
             change(ready[0], after[ready[0]])
             continue
         shrinking = [key for key in waiting if now[key] & after[key] not in (0, now[key])]

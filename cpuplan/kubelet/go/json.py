@@ -79,9 +79,9 @@ def _decode(value: Any, shape: Shape, struct: str, path: tuple[str, ...]) -> Any
         shape.go_type != "uint64" or kind != "number" or value >= 0
     )
     if kind != shape.kind or not whole:
-        found = kind if whole else f"number {json.dumps(value)}"
+        given = kind if whole else f"number {json.dumps(value)}"
         where = f"Go struct field {struct}.{'.'.join(path)} of type {shape.go_type}"
-        raise KubeletError(f"json: cannot unmarshal {found} into {where}")
+        raise KubeletError(f"json: cannot unmarshal {given} into {where}")
     if shape.fields:
         decoded = {}
         known = {name.lower(): name for name in shape.fields}

@@ -5,7 +5,7 @@ The entry point is calculateHints.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cpuplan.kubelet.bits import masks_over, members, narrower
+from cpuplan.kubelet.bits import bits_of, masks_over, members, narrower
 from cpuplan.kubelet.errors import NIL_DEREFERENCE, KubeletError, PanicError
 from cpuplan.kubelet.memory.state import Blocks, MemoryTable, NodeMap
 from cpuplan.kubelet.pods.pod import MEMORY
@@ -38,14 +38,12 @@ def calculate_hints(
     A node is used alone or in one group, as long as blocks are on it.
     """
     nodes = tuple(sorted(machine))
-    tables = {kind: {node: table_of(machine, node, kind) for node in nodes} for kind in requested}
-    allocatable = {
-        kind: {node: table.allocatable for node, table in found.items()}
-        for kind, found in tables.items()
-    }
-    free = {
-        kind: {node: table.free for node, table in found.items()} for kind, found in tables.items()
-    }
+    allocatable: dict[str, dict[int, int]] = {}
+    free: dict[str, dict[int, int]] = {}
+    for kind in requested:
+        tables = {node: table_of(machine, node, kind) for node in nodes}
+        allocatable[kind] = {node: table.allocatable for node, table in tables.items()}
+        free[kind] = {node: table.free for node, table in tables.items()}
     grouped = sum([1 << node for node in nodes if len(machine[node].cells) > 1])
     smallest, masks = len(machine), []
     for mask, chosen in masks_over(nodes):
@@ -88,10 +86,11 @@ def violates_allocations(machine: NodeMap, nodes: Sequence[int]) -> bool:
 
 def satisfies(machine: NodeMap, mask: int, requested: Sizes) -> bool:
     """Whether the free memory of the nodes is enough (isAffinitySatisfyRequest)."""
-    return all(
-        sum(table_of(machine, node, kind).free for node in members(mask)) & UINT64 >= size
-        for kind, size in requested.items()
-    )
+    for kind, size in requested.items():
+        free = sum(table_of(machine, node, kind).free for node in members(mask))
+        if free & UINT64 < size:
+            return False
+    return True
 
 
 def default_hint(machine: NodeMap, requested: Sizes, reusable: Reusable) -> TopologyHint:
@@ -171,9 +170,7 @@ def regenerate_hints(blocks: Blocks, requested: Sizes) -> ProviderHints | None:
     for block in blocks:
         if requested.get(block.type) != block.size:
             return None
-        found = hints.setdefault(block.type, [])
-        if found is not None:
-            found.append(
-                TopologyHint(sum(1 << node for node in set(block.numa_affinity)), preferred=True)
-            )
+        listed = hints.setdefault(block.type, [])
+        if listed is not None:
+            listed.append(TopologyHint(bits_of(block.numa_affinity), preferred=True))
     return {kind: hints.get(kind, []) for kind in requested}

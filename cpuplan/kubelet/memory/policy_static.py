@@ -52,12 +52,9 @@ class StaticPolicy:
             state.machine = self.default_machine()
             return
         expected = self.default_machine()
+        has_pod_entries = self.gates.enabled("PodLevelResourceManagers")
         for pod, containers in sorted(state.entries.items()):
-            whole = (
-                state.pod_entries.get(pod)
-                if self.gates.enabled("PodLevelResourceManagers")
-                else None
-            )
+            whole = state.pod_entries.get(pod) if has_pod_entries else None
             for name, blocks in [("", whole)] if whole else sorted(containers.items()):
                 where = f"[memorymanager] (pod: {pod}, container: {name})"
                 for block in blocks:
@@ -203,12 +200,11 @@ class StaticPolicy:
 
     def allocatable(self, state: MemoryState) -> dict[int, dict[str, int]]:
         """Allocatable bytes by node and type, without types of 0 bytes (GetAllocatableMemory)."""
-        return {
-            node: {
-                kind: table.allocatable for kind, table in kept.memory.items() if table.allocatable
-            }
-            for node, kept in state.machine.items()
-        }
+        return {node: _allocatable_of(kept) for node, kept in state.machine.items()}
+
+
+def _allocatable_of(node: NodeState) -> dict[str, int]:
+    return {kind: table.allocatable for kind, table in node.memory.items() if table.allocatable}
 
 
 def _new_table(total: int, reserved: int, allocatable: int) -> MemoryTable:
@@ -255,11 +251,11 @@ def _check_block(machine: NodeMap, block: Block, where: str) -> None:
             )
 
 
-def _are_equal(found: NodeMap, expected: NodeMap) -> bool:
+def _are_equal(machine: NodeMap, expected: NodeMap) -> bool:
     """areMachineStatesEqual: free and reserved memory are compared by group of nodes."""
-    if found.keys() != expected.keys():
+    if machine.keys() != expected.keys():
         return False
-    for node, state in found.items():
+    for node, state in machine.items():
         other = expected[node]
         if state.assignments != other.assignments or sorted(state.cells) != sorted(other.cells):
             return False
@@ -270,7 +266,7 @@ def _are_equal(found: NodeMap, expected: NodeMap) -> bool:
             sizes = (table.total, table.system_reserved, table.allocatable)
             if sizes != (wanted.total, wanted.system_reserved, wanted.allocatable):
                 return False
-            if _group_sums(found, state.cells, kind) != _group_sums(expected, state.cells, kind):
+            if _group_sums(machine, state.cells, kind) != _group_sums(expected, state.cells, kind):
                 return False
     return True
 

@@ -32,7 +32,7 @@ def system_reserved_memory(
             what = f"the total amount {quote(str(amount))} of type {quote(kind)}"
             value = f"value {quote(str(expected))} determined by Node Allocatable feature"
             raise KubeletError(f"{what} is not equal to the {value}")
-    return {
-        node: {kind: amount.value for kind, amount in limits.items()}
-        for node, limits in given.items()
-    }
+    reserved = {}
+    for node, limits in given.items():
+        reserved[node] = {kind: amount.value for kind, amount in limits.items()}
+    return reserved

@@ -118,10 +118,7 @@ def dump(state: MemoryState, policy: str, gates: Gates) -> str:
     content: dict[str, Any] = {
         "policyName": policy,
         "machineState": machine_json(state.machine),
-        "entries": {
-            pod: {name: blocks_json(blocks) for name, blocks in found.items()}
-            for pod, found in state.entries.items()
-        },
+        "entries": {pod: _entry_json(blocks) for pod, blocks in state.entries.items()},
     }
     if gates.enabled("PodLevelResourceManagers"):
         content["podEntries"] = {
@@ -132,17 +129,22 @@ def dump(state: MemoryState, policy: str, gates: Gates) -> str:
 
 def machine_json(machine: NodeMap) -> dict[str, Any]:
     """The nodes as the file has them."""
+    return {str(node): _node_json(state) for node, state in sorted(machine.items())}
+
+
+def _node_json(state: NodeState) -> dict[str, Any]:
+    tables = sorted(state.memory.items())
     return {
-        str(node): {
-            "numberOfAssignments": state.assignments,
-            "memoryMap": {
-                kind: dict(zip(_TABLE, _values(table), strict=True))
-                for kind, table in sorted(state.memory.items())
-            },
-            "cells": list(state.cells),
-        }
-        for node, state in sorted(machine.items())
+        "numberOfAssignments": state.assignments,
+        "memoryMap": {
+            kind: dict(zip(_TABLE, _values(table), strict=True)) for kind, table in tables
+        },
+        "cells": list(state.cells),
     }
+
+
+def _entry_json(containers: Mapping[str, Sequence[Block]]) -> dict[str, Any]:
+    return {name: blocks_json(blocks) for name, blocks in containers.items()}
 
 
 def blocks_json(blocks: Sequence[Block]) -> list[dict[str, Any]]:
@@ -161,12 +163,8 @@ def hash_input(content: Mapping[str, Any]) -> str:
     """The text that the checksum is of: Go's dump of the struct."""
     nodes = content.get("machineState", {})
     machine = " ".join(f"{node}:{_dump_node(nodes[node])}" for node in sorted(nodes, key=int))
-    entries = dump_map(
-        {
-            pod: dump_map({name: _dump_blocks(blocks) for name, blocks in found.items()})
-            for pod, found in content.get("entries", {}).items()
-        }
-    )
+    entries = content.get("entries", {}).items()
+    dumped_entries = dump_map({pod: _dump_entry(containers) for pod, containers in entries})
     pods = ""
     if "podEntries" in content:
         dumped = {
@@ -177,24 +175,28 @@ def hash_input(content: Mapping[str, Any]) -> str:
     return (
         f"(*state.MemoryManagerCheckpoint){{PolicyName:(string){content.get('policyName', '')}"
         f" MachineState:(state.NUMANodeMap)map[{machine}]"
-        f" Entries:(state.ContainerMemoryAssignments){entries}{pods} Checksum:(checksum.Checksum)0}}"
+        f" Entries:(state.ContainerMemoryAssignments){dumped_entries}{pods}"
+        " Checksum:(checksum.Checksum)0}"
     )
 
 
 def _dump_node(node: Mapping[str, Any]) -> str:
-    tables = {
-        kind: "<*>{"
-        + " ".join(
-            f"{go}:(uint64){table.get(key, 0)}" for go, key in zip(_GO_TABLE, _TABLE, strict=True)
-        )
-        + "}"
-        for kind, table in node.get("memoryMap", {}).items()
-    }
+    tables = {kind: _dump_table(table) for kind, table in node.get("memoryMap", {}).items()}
     memory = f"MemoryMap:(map[v1.ResourceName]*state.MemoryTable){dump_map(tables)}"
     return (
         f"<*>{{NumberOfAssignments:(int){node.get('numberOfAssignments', 0)} {memory}"
         f" Cells:([]int){_dump_list(node.get('cells', []))}}}"
     )
+
+
+def _dump_table(table: Mapping[str, int]) -> str:
+    fields = zip(_GO_TABLE, _TABLE, strict=True)
+    sizes = " ".join(f"{go_name}:(uint64){table.get(key, 0)}" for go_name, key in fields)
+    return f"<*>{{{sizes}}}"
+
+
+def _dump_entry(containers: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    return dump_map({name: _dump_blocks(blocks) for name, blocks in containers.items()})
 
 
 def _dump_blocks(blocks: Sequence[Mapping[str, Any]]) -> str:
@@ -220,9 +222,10 @@ def load(
         return MemoryState()
     try:
         content = _decode(text, gates)
-        if (found := content.get("policyName", "")) != policy:
-            policies = f"policy {quote(policy)} differs from state checkpoint policy {quote(found)}"
-            raise KubeletError(f"[memorymanager] configured {policies}")
+        written = content.get("policyName", "")
+        if written != policy:
+            policies = f"{quote(policy)} differs from state checkpoint policy {quote(written)}"
+            raise KubeletError(f"[memorymanager] configured policy {policies}")
     except KubeletError as error:
         raise unreadable(error, "memory manager", f"{folder}/{FILE}") from None
     return read(content)
@@ -247,22 +250,21 @@ def read(content: Mapping[str, Any]) -> MemoryState:
     """The state that is written in `content`."""
     state = MemoryState()
     for node, given in content.get("machineState", {}).items():
-        memory = {
-            kind: MemoryTable(*(table.get(key, 0) for key in _TABLE))
-            for kind, table in given.get("memoryMap", {}).items()
-        }
+        memory = {kind: _read_table(table) for kind, table in given.get("memoryMap", {}).items()}
         state.machine[int(node)] = NodeState(
             given.get("numberOfAssignments", 0), memory, tuple(given.get("cells", ()))
         )
-    state.entries = {
-        pod: {name: read_blocks(blocks) for name, blocks in found.items()}
-        for pod, found in content.get("entries", {}).items()
-    }
+    for pod, containers in content.get("entries", {}).items():
+        state.entries[pod] = {name: read_blocks(blocks) for name, blocks in containers.items()}
     state.pod_entries = {
         pod: read_blocks(entry.get("memoryBlocks", ()))
         for pod, entry in content.get("podEntries", {}).items()
     }
     return state
+
+
+def _read_table(table: Mapping[str, int]) -> MemoryTable:
+    return MemoryTable(*(table.get(key, 0) for key in _TABLE))
 
 
 def read_blocks(given: Sequence[Mapping[str, Any]]) -> Blocks:

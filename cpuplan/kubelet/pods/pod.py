@@ -108,8 +108,12 @@ def _read_container(given: Manifest, *, is_init: bool) -> Container:
         limits=read_resources(resources.get("limits")),
         is_init=is_init,
         is_restartable=is_init and given.get("restartPolicy") == "Always",
-        env=tuple(f"{each['name']}={each.get('value') or ''}" for each in given.get("env") or ()),
+        env=tuple(map(_read_variable, given.get("env") or ())),
     )
+
+
+def _read_variable(given: Manifest) -> str:
+    return f"{given['name']}={given.get('value') or ''}"
 
 
 def read_resources(given: Mapping[str, Any] | None) -> dict[str, Quantity]:

@@ -156,11 +156,15 @@ def set_gates(
         {name: value for name, value in given.items() if name in ALL or specs(name, version)},
         version,
     )
-    if behaviour.has(version, "gates.dependencies") and (
-        missing := list(_missing_dependencies(gates, given))
-    ):
-        raise KubeletError(missing[0] if len(missing) == 1 else f"[{', '.join(missing)}]")
+    if behaviour.has(version, "gates.dependencies"):
+        _check_dependencies(gates, given)
     return gates
+
+
+def _check_dependencies(gates: Gates, given: Mapping[str, bool]) -> None:
+    missing = list(_missing_dependencies(gates, given))
+    if missing:
+        raise KubeletError(missing[0] if len(missing) == 1 else f"[{', '.join(missing)}]")
 
 
 def _missing_dependencies(gates: Gates, given: Mapping[str, bool]) -> Iterator[str]:

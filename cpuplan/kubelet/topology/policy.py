@@ -69,7 +69,7 @@ class Policy:
             return NO_AFFINITY
         lists = [hints for provider in providers for hints in _filter_provider(provider)]
         if self.name == SINGLE:
-            lists = [[hint for hint in hints if _is_single(hint)] for hints in lists]
+            lists = [list(filter(_is_single, hints)) for hints in lists]
         best = self._fold(lists) if self._can_panic else self._best(lists)
         if best is None:
             best = TopologyHint(self.all, preferred=False)
@@ -82,13 +82,13 @@ class Policy:
 
     def _best(self, lists: Sequence[Sequence[TopologyHint]]) -> TopologyHint | None:
         """The result of `_fold` from the sets of masks alone, in any order of combinations."""
-        if masks := self._preferred_masks(lists):
-            return TopologyHint(min(masks, key=self._fitness), preferred=True)
+        preferred = self._preferred_masks(lists)
+        if preferred:
+            return TopologyHint(min(preferred, key=self._fitness), preferred=True)
         merged = {self.all}
         for hints in lists:
-            merged = self._meet(
-                merged, {self.all if hint.affinity is None else hint.affinity for hint in hints}
-            )
+            masks = {self.all if hint.affinity is None else hint.affinity for hint in hints}
+            merged = self._meet(merged, masks)
         if not merged:
             return None
         wanted = best_non_preferred_count(lists)
@@ -116,16 +116,14 @@ class Policy:
 
     def _preferred_masks(self, lists: Sequence[Sequence[TopologyHint]]) -> set[int]:
         """Masks that every list prefers, where preferring any node is preferring each."""
-        preferred = [{hint.affinity for hint in hints if hint.preferred} for hints in lists]
-        found = {
-            mask
-            for masks in preferred
-            for mask in masks
-            if all(mask in other or None in other for other in preferred)
-        }
         if not lists:
-            found = {None}
-        return {self.all if mask is None else mask & self.all for mask in found} - {0}
+            return {self.all} - {0}
+        preferred = list(map(_preferred_affinities, lists))
+        common: set[int | None] = set().union(*preferred)
+        for masks in preferred:
+            if None not in masks:
+                common &= masks
+        return {self.all if mask is None else mask & self.all for mask in common} - {0}
 
     def _fitness(self, mask: int) -> tuple[float, ...]:
         """The sort key, smaller is fitter: narrower, then closer together, then lower nodes.
@@ -216,23 +214,29 @@ def best_non_preferred_count(lists: Iterable[Iterable[TopologyHint]]) -> int:
 
     A hint that is not preferred should be as wide.
     """
-    narrowest = (
-        min((hint.affinity.bit_count() for hint in hints if hint.affinity is not None), default=0)
-        for hints in lists
-    )
-    return max(narrowest, default=0)
+    return max(map(_narrowest, lists), default=0)
+
+
+def _narrowest(hints: Iterable[TopologyHint]) -> int:
+    masks = [hint.affinity for hint in hints if hint.affinity is not None]
+    return min(map(int.bit_count, masks), default=0)
 
 
 def _filter_provider(provider: ProviderHints | None) -> list[list[TopologyHint]]:
     """A list of hints for each resource; a provider that says nothing takes any node."""
     if not provider:
         return [[TopologyHint(None, preferred=True)]]
-    return [
-        [TopologyHint(None, preferred=True)]
-        if hints is None
-        else hints or [TopologyHint(None, preferred=False)]
-        for hints in provider.values()
-    ]
+    return list(map(_filter_resource, provider.values()))
+
+
+def _filter_resource(hints: list[TopologyHint] | None) -> list[TopologyHint]:
+    if hints is None:
+        return [TopologyHint(None, preferred=True)]
+    return hints or [TopologyHint(None, preferred=False)]
+
+
+def _preferred_affinities(hints: Iterable[TopologyHint]) -> set[int | None]:
+    return {hint.affinity for hint in hints if hint.preferred}
 
 
 def _is_single(hint: TopologyHint) -> bool:
