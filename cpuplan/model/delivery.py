@@ -1,6 +1,4 @@
-"""The document of how `out/` reaches the clusters: Delivery (pydantic; at most one in a
-project).
-"""
+"""Delivery (pydantic): how `out/` reaches the clusters; a project has at most one."""
 
 from typing import Annotated
 

@@ -1,6 +1,4 @@
-"""The documents of what hardware there is: Hardware and Nodes (pydantic; unknown keys are
-refused).
-"""
+"""Hardware and Nodes (pydantic): what hardware there is; unknown keys are refused."""
 
 from typing import Annotated, Literal
 
@@ -102,9 +100,7 @@ class Regular(Model):
 
 
 class Cores(Model):
-    """Cores of one kind. The n-th CPUs of the lists in `threads` are the siblings of the n-th
-    core.
-    """
+    """Cores of one kind; the n-th CPUs of the lists in `threads` are siblings on the n-th core."""
 
     type: CoreType | None = Field(
         default=None, description="type of the cores, on machines with different cores"
@@ -169,9 +165,7 @@ class Cache(Model):
 
 
 class KubeletFiles(Model):
-    """What the kubelet reads from the kernel's files, if it does not follow from the groups of the
-    topology.
-    """
+    """What the kubelet reads from the kernel's files, if the topology's groups do not imply it."""
 
     no_numa_nodes: bool = Field(
         default=False,
@@ -305,9 +299,7 @@ class NodeGroup(Model):
 
 
 class NodesSpec(Model):
-    """Nodes of one cluster; `hardware` and `labels` apply to all of them unless a group overrides
-    them.
-    """
+    """Nodes of one cluster; a group may override `hardware` and `labels`."""
 
     cluster: Name = Field(description="the cluster of the nodes")
     hardware: DocumentName | None = Field(

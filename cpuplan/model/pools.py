@@ -1,6 +1,4 @@
-"""The language of layouts: pools and their partitions, the QoS sets, sizes, places, neighbours
-(pydantic).
-"""
+"""The language of layouts (pydantic): pools, partitions, QoS sets, sizes, places, neighbours."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -132,8 +130,9 @@ def _pool_shorthand(value: object) -> object:
 
 
 class Pool(Model):
-    """Number or list of CPUs, and their places. One of `cpus`, `count`, `cores`, `percent` and
-    `rest`, or `min` and `max`.
+    """Number or list of CPUs, and their places: one size, or `min` and `max`.
+
+    The sizes are `cpus`, `count`, `cores`, `percent` and `rest`.
     """
 
     cpus: CpuList | None = Field(default=None, description="exactly these CPUs")
@@ -245,8 +244,9 @@ PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
 
 
 class Isolated(Pool):
-    """A pool, or named parts of one. Without a size of its own, it has the CPUs of its partitions,
-    and the rest if no other pool takes it.
+    """A pool, or named parts of one.
+
+    Without a size, it has the CPUs of its partitions, and the rest if no other pool takes it.
     """
 
     INSTEAD_OF_SIZE = ("partitions",)
@@ -258,8 +258,9 @@ class Isolated(Pool):
 
 
 class Pools(Model):
-    """The CPUs of each purpose. Each online CPU is in exactly one pool; `isolated` takes the rest
-    if no other pool does.
+    """The CPUs of each purpose; each online CPU is in one pool.
+
+    `isolated` takes the rest if no other pool does.
     """
 
     reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
@@ -278,8 +279,9 @@ class Pools(Model):
 
 
 class QosSets(Model):
-    """CPUs of pods by QoS class. The sets may overlap; together they have all CPUs of reserved,
-    shared and isolated.
+    """CPUs of pods by QoS class; the sets may overlap.
+
+    Together they have all CPUs of reserved, shared and isolated.
     """
 
     best_effort: PoolSpec | None = Field(
@@ -327,8 +329,9 @@ class DefaultSwitch(Model):
 
 
 class Workload(Model):
-    """Pods with exclusive CPUs for which a node must have room, by their sum; the simulator shows
-    where each one runs.
+    """Pods with exclusive CPUs for which a node must have room, by their sum.
+
+    The simulator shows where each one runs.
     """
 
     name: Name = Field(description="name of the workload in messages")

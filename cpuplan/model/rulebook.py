@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 
 class ExpertRule(NamedTuple):
-    """What a rule demands, why, and the codes by which it speaks where a finished plan breaks
-    it.
-    """
+    """What a rule demands, why, and the codes of the findings where a finished plan breaks it."""
 
     text: str
     about: str

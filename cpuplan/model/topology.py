@@ -30,9 +30,7 @@ class Cpu(NamedTuple):
 
 
 class NumaNodeFacts(NamedTuple):
-    """Memory of a NUMA node, in bytes, and its row of the distance matrix over the machine's nodes
-    in order.
-    """
+    """Memory of a NUMA node in bytes, and its row of the distance matrix, by node in order."""
 
     numa_node: int
     memory: int | None = None
@@ -40,9 +38,7 @@ class NumaNodeFacts(NamedTuple):
 
 
 class SharedCache(NamedTuple):
-    """A cache beyond level 2: the online CPUs that share it, and the kernel's id where it is
-    told.
-    """
+    """A cache beyond level 2: the online CPUs that share it, and the kernel's id if known."""
 
     level: int
     cpus: CpuSet
@@ -50,9 +46,7 @@ class SharedCache(NamedTuple):
 
 
 class KubeletFacts(NamedTuple):
-    """What the kubelet reads of a machine beside its groups of CPUs; `machineinfo` says what it
-    makes of that.
-    """
+    """What the kubelet reads of a machine beside its groups of CPUs; see `machineinfo`."""
 
     caches: tuple[SharedCache, ...] = ()  # by level and lowest CPU
     unread_caches: CpuSet = EMPTY  # CPUs whose caches it cannot read
@@ -139,9 +133,7 @@ class Topology:
         ]
 
     def fingerprint(self) -> str:
-        """A digest of everything that a layout can depend on: equal for machines that are the same
-        to a solver.
-        """
+        """A digest of all that a layout depends on: equal for machines that solve alike."""
         import hashlib
 
         text = repr((self.cpus, tuple(self.numa_facts.values()), str(self.offline)))

@@ -1,6 +1,4 @@
-"""What an intent may set on its nodes beside the pools: kernel, kubelet, CRI-O, huge pages, network
-devices.
-"""
+"""What an intent sets on nodes beside pools: kernel, kubelet, CRI-O, huge pages, networks."""
 
 from typing import Annotated, Any, Literal
 

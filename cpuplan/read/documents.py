@@ -39,9 +39,7 @@ class Document(NamedTuple):
     written_as: str = ""  # the kind of the object that it was made from
 
     def at(self, *field: str | int) -> Position:
-        """Where the value of a field of the spec stands; its nearest written parent's place if it
-        is left out.
-        """
+        """Where a field of the spec is written; if it is left out, its nearest written parent."""
         return self.source.value_at(("spec", *field))
 
     def origin(self, *field: str | int) -> str:
@@ -56,9 +54,7 @@ class Documents(NamedTuple):
     broken: frozenset[tuple[str, str]] = frozenset()
 
     def may_define(self, kind: str, name: str = "") -> bool:
-        """Whether a document that could not be taken may be of this kind (and name): then its
-        absence says nothing.
-        """
+        """Whether a broken document may be of this kind and name: absence proves nothing then."""
         return any(
             broken in ("", kind) and (not name or not broken_name or name == broken_name)
             for broken, broken_name in self.broken
@@ -83,9 +79,7 @@ class Documents(NamedTuple):
 
 
 def _field(data: Any, path: str) -> Iterator[str | int]:
-    """The way to a value; a key that has dots itself (`evictionHard.memory.available`) is found
-    whole.
-    """
+    """The path to a value; a key with dots (`evictionHard.memory.available`) is found whole."""
     while path:
         if isinstance(data, dict) and path in data:
             yield path
@@ -245,9 +239,7 @@ def _unknown_keys(
 def validate(
     model: type[Spec], source: Source, field: Field, elsewhere: Collection[str] = ()
 ) -> tuple[Spec | None, list[Diagnostic]]:
-    """The model of the value at `field`, or None and all that is wrong with it; `elsewhere` are
-    keys beside it.
-    """
+    """The model of a field's value, or None and its mistakes; `elsewhere` are keys beside it."""
     from pydantic import ValidationError
 
     try:

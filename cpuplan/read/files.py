@@ -19,18 +19,14 @@ CATALOG = "inventories/catalog"
 
 
 class Inputs(NamedTuple):
-    """The YAML files of some folders, by name, and what of these could not be looked at: errors
-    (CP108 to CP112).
-    """
+    """The YAML files of some folders, by name, and errors for those not listed (CP108 to CP112)."""
 
     files: list[Path]
     diagnostics: list[Diagnostic]
 
 
 def input_files(root: Path) -> Inputs:
-    """The YAML files under `inventories/` and `intents/`, the lock among them; not the
-    catalogue.
-    """
+    """The YAML files under `inventories/` and `intents/`, with the lock, without the catalogue."""
     catalog = str(root / CATALOG)
     listing = list_files(*(root / folder for folder in FOLDERS), within=root)
     paths = [path for path in listing.files if not str(path).startswith(f"{catalog}{os.sep}")]
@@ -38,9 +34,7 @@ def input_files(root: Path) -> Inputs:
 
 
 def yaml_files(path: Path) -> Inputs:
-    """The YAML files at or under `path`, which somebody named; hidden ones only if `path` itself is
-    one.
-    """
+    """The YAML files at or under a path that a user named; a hidden one only if it is `path`."""
     if not os.path.isdir(path):
         return Inputs([path], [])
     listing = list_files(path, within=path)

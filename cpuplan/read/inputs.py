@@ -1,6 +1,4 @@
-"""A project's input as it was read: each file once, so that what is judged is what is recorded as
-judged.
-"""
+"""A project's input, each file read once, so that what is checked is what is recorded."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,9 +13,7 @@ LOCK_PATH = f"intents/{files.LOCK_NAME}"
 
 
 class Inputs(NamedTuple):
-    """The bytes of the files under `inventories/` and `intents/`, by the names that messages give
-    them.
-    """
+    """The bytes of the files under `inventories/` and `intents/`, by their names in messages."""
 
     root: Path
     texts: Mapping[str, bytes]

@@ -20,8 +20,7 @@ def diagnostics_of(
     field: Field,
     elsewhere: Iterable[str] = (),
 ) -> list[Diagnostic]:
-    """One diagnostic for each of pydantic's errors, at the place of the value or key that caused
-    it.
+    """One diagnostic for each of pydantic's errors, at the value or key that caused it.
 
     What is only missing because its key is misspelt, or stands in another mapping or `elsewhere`,
     is not told again.
@@ -44,9 +43,7 @@ def diagnostics_of(
 
 
 def _is_short_of_good_items(detail: ErrorDetails) -> bool:
-    """Whether a list is long enough, and only its items are wrong: pydantic's core counts those
-    that are right.
-    """
+    """Whether a list is long enough, as pydantic-core counts the valid items only."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 

@@ -15,9 +15,7 @@ class Places:
         self._fields: dict[str, dict[tuple[int, int], str]] = {}
 
     def field_at(self, position: Position) -> str:
-        """The field whose key or value begins there; empty where there is none, or its document
-        could not be taken.
-        """
+        """The field whose key or value begins there; empty without one or in a broken document."""
         path = position.path
         if path not in self._fields:
             self._fields[path] = self._fields_of(path)
@@ -54,9 +52,7 @@ class Places:
 
 
 def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
-    """All fields with their marks, outer ones first: the first key of a list's item begins where
-    the item does.
-    """
+    """All fields with their marks, outer ones first: an item begins where its first key does."""
     todo: list[tuple[object, Field]] = [(source.data, ())]
     for value, field in todo:
         items = (

@@ -52,9 +52,7 @@ def schema(kind: str) -> dict[str, Any]:
 
 
 def _describe(schema: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> None:
-    """Have fields that are mappings of a model say what the model says of itself, unless they say
-    something.
-    """
+    """Give fields that hold a model the model's description, unless they have one themselves."""
     for form in (schema, *schema.get("anyOf", ())):
         for field in form.get("properties", {}).values():
             if about := _about(field, definitions):

@@ -18,9 +18,7 @@ _OWN = ("CP294", "CP295", "CP296")
 
 
 def waive(diagnostics: Iterable[Diagnostic], documents: Documents) -> list[Diagnostic]:
-    """The diagnostics, which know their fields, with the waivers of those that have one: the one
-    that holds longest.
-    """
+    """The diagnostics, which know their fields, with the matching waiver that holds longest."""
     rules = [rule for _, _, rule in _rules(documents)]
     return [_waived(each, rules) for each in diagnostics] if rules else list(diagnostics)
 

@@ -1,6 +1,4 @@
-"""What is wrong with a YAML file as text: characters that readers take differently, and what stops
-the parser.
-"""
+"""Problems of a YAML file's text: characters that readers take differently, and bad syntax."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,9 +30,7 @@ class Problem(NamedTuple):
 
 
 def oddities(text: str) -> Iterator[Problem]:
-    """What libyaml lets pass: byte order marks, and line ends of YAML 1.1 (section 4.2) that 1.2
-    has not.
-    """
+    """Byte order marks and line ends of YAML 1.1 (section 4.2), which libyaml takes, 1.2 not."""
     if text.isascii():
         return
     line = start = 0
@@ -61,9 +57,7 @@ def oddities(text: str) -> Iterator[Problem]:
 
 
 def tabs(text: str) -> Iterator[Problem]:
-    """Tabs outside of quotes, block texts and comments, in a text that libyaml takes: not every
-    reader does.
-    """
+    """Tabs outside of quotes, block texts and comments: libyaml takes them, some readers do not."""
     if "\t" not in text:
         return
     kept = [

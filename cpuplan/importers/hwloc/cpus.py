@@ -67,9 +67,7 @@ def is_numbered(objects: Sequence[Object]) -> bool:
 
 
 def _labels(objects: Sequence[Object], online: CpuSet) -> dict[int, int]:
-    """By CPU: the kernel's number, or where some have none or share one, hwloc's: 0, 1, ... in
-    order.
-    """
+    """The kernel's number by CPU; hwloc's own order where a number is missing or repeated."""
     own = is_numbered(objects)
     labels: dict[int, int] = {}
     for number, each in enumerate(objects):
@@ -79,8 +77,7 @@ def _labels(objects: Sequence[Object], online: CpuSet) -> dict[int, int]:
 
 
 def clusters(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
-    """The clusters that the kernel knows. hwloc shows none that has the same CPUs as another
-    object.
+    """The clusters that the kernel numbers; hwloc merges those with the CPUs of another object.
 
     A cluster without a number is a quadrant of a Xeon Phi, which is a NUMA node.
     """
@@ -90,9 +87,7 @@ def clusters(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
 
 
 def caches(document: Document, reader: Reader, online: CpuSet) -> tuple[CacheFacts, ...]:
-    """The caches of level 2 and up, by level, type and lowest CPU; a cache's os_index is the
-    kernel's id.
-    """
+    """The caches of level 2 and up, by level, type and lowest CPU; os_index is the kernel's id."""
     found = [
         CacheFacts(
             each.level,
@@ -124,9 +119,7 @@ def kinds(document: Document, reader: Reader, online: CpuSet) -> list[Kind]:
 
 
 def core_types(kinds: Sequence[Kind]) -> dict[int, str]:
-    """The name of each CPU's kind, where the kernel or CPUID tells kinds apart, not only their
-    frequencies.
-    """
+    """The core type by CPU, where kinds differ in more than their frequencies."""
     known = [kind for kind in kinds if any(name in kind.infos for name in _KIND_INFOS)]
     if len(known) < 2:
         return {}

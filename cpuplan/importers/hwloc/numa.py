@@ -18,8 +18,7 @@ Matrix = dict[tuple[int, int], int]
 
 
 def numa_nodes(document: Document, reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
-    """The NUMA nodes, ascending. Each CPU is in one of them at most; those that are offline or
-    hidden count too.
+    """The NUMA nodes, ascending. Each CPU, also an offline or hidden one, is in at most one node.
 
     hwloc gives a memory-only node the CPUs that it is near to, so a CPU can be in several: of those
     it is in the node of ordinary memory (subtype DRAM), else in the smallest, and of equals in the
@@ -91,9 +90,7 @@ def _huge_pages(element: Element, reader: Reader) -> dict[int, int]:
 
 
 def _distances(document: Document, numbers: list[int]) -> dict[int, tuple[int, ...]]:
-    """Rows by node, columns ascending by node; none unless there is a matrix of just these
-    nodes.
-    """
+    """Rows by node, columns ascending by node; {} without a matrix of exactly these nodes."""
     matrix = _matrix_1(document) if document.version == 1 else _matrix(document)
     if {number for number, _ in matrix} != set(numbers):
         return {}
@@ -101,9 +98,7 @@ def _distances(document: Document, numbers: list[int]) -> dict[int, tuple[int, .
 
 
 def _matrix(document: Document) -> Matrix:
-    """Versions 2 and 3: `distances2` with the nodes' numbers; users may have added matrices of
-    their own.
-    """
+    """Versions 2 and 3: `distances2`; matrices of the system precede those that users added."""
     found: list[tuple[bool, Matrix]] = []
     for element in document.root.named("distances2"):
         kind = element.attributes.get("kind", "")
@@ -123,9 +118,7 @@ def _matrix(document: Document) -> Matrix:
 
 
 def _matrix_1(document: Document) -> Matrix:
-    """Version 1: latencies relative to a base, between the objects of one depth, in order and
-    without their numbers.
-    """
+    """Version 1: latencies relative to a base, between all objects of one depth in their order."""
     nodes = [each.number or 0 for each in document.of_type("NUMANode")]
     for each in document.objects:
         for element in each.element.named("distances"):

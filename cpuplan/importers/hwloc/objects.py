@@ -75,9 +75,7 @@ class Reader:
 
 
 class Document(NamedTuple):
-    """A topology. `objects` are in the order of the file, which is hwloc's logical order for each
-    type.
-    """
+    """A topology; `objects` are in the order of the file, for each type hwloc's logical order."""
 
     version: int
     root: Element
@@ -152,9 +150,7 @@ def cache_type(each: Object) -> str:
 
 
 def _infos(element: Element) -> dict[str, str]:
-    """The infos of an element by name, with single blanks; the first of each name that says
-    something.
-    """
+    """An element's infos by name, blanks collapsed; the first non-empty one of a name counts."""
     infos: dict[str, str] = {}
     for info in element.named("info"):
         value = " ".join(info.attributes.get("value", "").split())

@@ -18,9 +18,7 @@ _NETWORK = {1: "2", 2: "2", 3: "16"}
 
 
 def devices(document: Document, nodes: tuple[NumaFacts, ...]) -> tuple[DeviceFacts, ...]:
-    """The functions of interesting classes, by address. Virtual functions that are called so are
-    left out.
-    """
+    """Functions of the interesting classes, by address, except those named virtual functions."""
     interfaces = _interfaces(document)
     found: dict[str, DeviceFacts] = {}
     for place, each in enumerate(document.objects):

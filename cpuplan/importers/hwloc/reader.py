@@ -1,5 +1,4 @@
-"""hwloc's XML, versions 1 to 3: what `lstopo machine.xml` writes. The machine is the one that hwloc
-sees.
+"""hwloc's XML, versions 1 to 3, as `lstopo machine.xml` writes it: the machine that hwloc sees.
 
 hwloc groups CPUs by masks and has rules of its own (https://hwloc.readthedocs.io, "Frequently Asked
 Questions"), so its packages, caches and NUMA nodes may differ from the kernel's. They are kept as
@@ -42,9 +41,7 @@ Remark = tuple[object, str, object]
 
 
 def read(path: Path) -> Imported:
-    """Read one machine. It is named after its host name where the file has it, else after the
-    file.
-    """
+    """Read one machine, named after its host name if the file has it, otherwise after the file."""
     try:
         data = archive.unpack(archive.read_file(path), str(path))
         reader = Reader(str(path))
@@ -135,9 +132,7 @@ def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
 
 
 def _architecture(infos: dict[str, str]) -> str:
-    """The architecture as uname(1) tells it, or as the CPU's implementer or model name do; "" if
-    none is told.
-    """
+    """The architecture as in uname(1), else by implementer or model name; "" if unknown."""
     told = infos.get("Architecture", "").lower()
     if told:
         name = _RELATED.get(told, told)
@@ -162,8 +157,9 @@ def _cpu_remarks(
 
 
 def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tuple[Remark, ...]:
-    """What a cgroup hid from hwloc, or may have hidden. A file that shows CPUs which are not
-    allowed shows all.
+    """Remarks on CPUs that a cgroup hid from hwloc, or may have hidden.
+
+    A file that shows CPUs which are not allowed shows all.
     """
     machines = [each.element for each in document.of_type("Machine")]
     allowed = union(reader.set(element, "allowed_cpuset") for element in machines)

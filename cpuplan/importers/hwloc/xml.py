@@ -1,5 +1,4 @@
-"""The XML that hwloc writes: elements, attributes and two kinds of text. Whatever else XML can do
-is refused.
+"""The XML that hwloc writes: elements, attributes and two kinds of text; the rest is refused.
 
 hwloc's files name a DTD and hold no entities (doc/hwloc.doxy, "Importing and exporting topologies
 from/to XML files"). The DTD is never fetched.
@@ -32,9 +31,7 @@ class XmlError(Exception):
 
 
 class Element:
-    """An element: its name, attributes, the elements in it, and the text of those that have data
-    there.
-    """
+    """An element: its name, attributes, children, and the text of elements that hold data there."""
 
     __slots__ = ("attributes", "children", "line", "name", "text")
 

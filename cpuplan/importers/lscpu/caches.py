@@ -1,6 +1,4 @@
-"""The caches of lscpu's tables: which CPUs share which, and what their numbers and the summary's
-totals say.
-"""
+"""The caches of lscpu's tables: the CPUs that share them, their ids, and their sizes."""
 
 from collections.abc import Iterable, Sequence
 
@@ -61,9 +59,7 @@ def _shared(rows: Iterable[Row]) -> dict[CacheKind, dict[int, list[int]]]:
 def _size(
     kind: CacheKind, groups: Iterable[CpuSet], online: CpuSet, summary: Summary
 ) -> int | None:
-    """The size of each cache of a kind that has equally many CPUs everywhere; caches of unlike CPUs
-    differ.
-    """
+    """The size of each cache of a kind if all have as many CPUs; those of unlike CPUs differ."""
     counts = [len(cpus) for cpus in groups]
     if (
         kind not in summary.caches

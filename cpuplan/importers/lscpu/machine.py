@@ -1,6 +1,4 @@
-"""A table of lscpu, its summary, or both, as the facts of a machine; what they do not tell stays
-open and is listed.
-"""
+"""A table of lscpu, its summary, or both, as the facts of a machine, and what they leave open."""
 
 import re
 from collections.abc import Hashable, Iterable, Iterator
@@ -51,9 +49,7 @@ def disagreement(table: Table, summary: Summary) -> str | None:
 
 
 def from_table(table: Table, summary: Summary | None) -> Found:
-    """The machine of a table's rows; a summary adds model, architecture, NUMA nodes without CPUs
-    and sizes.
-    """
+    """The machine of a table; a summary adds model, architecture, empty NUMA nodes, sizes."""
     online = _online(table, summary)
     rows = [row for row in table.rows if row.cpu in online]
     present = CpuSet(row.cpu for row in table.rows) | (summary.offline if summary else EMPTY)
@@ -91,9 +87,7 @@ def from_table(table: Table, summary: Summary | None) -> Found:
 
 
 def from_summary(summary: Summary) -> Found:
-    """The machine of a summary. Raises numbering.UntoldError where it does not tell siblings or
-    sockets.
-    """
+    """The machine of a summary. Raises numbering.UntoldError without siblings or sockets."""
     architecture = _architecture(summary) or "x86_64"
     present = summary.online | summary.offline
     numa_nodes = _numa_nodes(_listed_nodes(None, summary), present)
@@ -138,8 +132,9 @@ def from_summary(summary: Summary) -> Found:
 def _numbered(
     summary: Summary, architecture: str, numa_nodes: Iterable[NumaFacts]
 ) -> numbering.Groups:
-    """Siblings and sockets by the counts. Kinds of CPUs can only be told apart where nothing
-    depends on it.
+    """Siblings and sockets by the counts.
+
+    Kinds of CPUs can be told apart only where nothing depends on it.
     """
     kinds = summary.kinds
     threads = max(kind.threads_per_core or 1 for kind in kinds)
@@ -156,9 +151,7 @@ def _numbered(
 
 
 def _online(table: Table, summary: Summary | None) -> CpuSet:
-    """CPUs that are online: by the column, by the summary, else those with a core or socket if any
-    CPU has one.
-    """
+    """The online CPUs: by the column, else the summary, else those with a core or socket."""
     told = CpuSet(row.cpu for row in table.rows if row.online)
     untold = CpuSet(row.cpu for row in table.rows if row.online is None)
     placed = CpuSet(row.cpu for row in table.rows if row.core is not None or row.socket is not None)
@@ -177,9 +170,7 @@ def _core_types(rows: Iterable[Row], models: list[str]) -> dict[int, str]:
 
 
 def _siblings(rows: Iterable[Row]) -> tuple[CpuSet, ...]:
-    """The cores. The kernel's ids repeat in each socket (`-y`), and lscpu's numbers for each kind
-    of CPU.
-    """
+    """The cores; the kernel's ids (`-y`) repeat in each socket, lscpu's in each CPU kind."""
     return _groups((row, row.cpu if row.core is None else (*_place(row), row.core)) for row in rows)
 
 
@@ -196,9 +187,7 @@ def _groups(keyed: Iterable[tuple[Row, Hashable]]) -> tuple[CpuSet, ...]:
 
 
 def _counted(rows: Iterable[Row]) -> bool:
-    """Whether cores have lscpu's own numbers: those of each kind of CPU count from 0 on, over all
-    sockets.
-    """
+    """Whether cores have lscpu's own numbers, which count from 0 per CPU kind over all sockets."""
     places: dict[str | None, dict[int, tuple[Hashable, ...]]] = {}
     for row in rows:
         if row.core is not None:
@@ -240,9 +229,7 @@ def _listed_nodes(table: Table | None, summary: Summary | None) -> dict[int, Cpu
 
 
 def _numa_nodes(listed: dict[int, CpuSet] | None, present: CpuSet) -> tuple[NumaFacts, ...]:
-    """The nodes, ascending. A CPU that several claim belongs to the lowest; a kernel without NUMA
-    has one node.
-    """
+    """The nodes, ascending; of several, a CPU is in the lowest; a kernel without NUMA has one."""
     if listed is None:
         return ()
     nodes = []

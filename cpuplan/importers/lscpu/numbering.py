@@ -1,5 +1,4 @@
-"""Siblings and sockets where only their numbers and the CPUs of each NUMA node are told: the
-kernel's numbering.
+"""Siblings and sockets from counts and the CPUs of NUMA nodes, by the kernel's numbering.
 
 Linux numbers CPUs in the order of the firmware's table (ACPI MADT, device tree), and firmwares have
 few habits. What follows from counts alone needs none of them; else a habit must fit the NUMA lists,
@@ -30,9 +29,7 @@ class Counts(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Siblings ascending by lowest CPU; a socket's number by CPU; what was assumed for them, as
-    sentences.
-    """
+    """Siblings ascending by lowest CPU, sockets by CPU, and the assumptions made, as sentences."""
 
     siblings: tuple[CpuSet, ...]
     sockets: dict[int, int]
@@ -48,9 +45,7 @@ class UntoldError(Exception):
 
 
 def groups(counts: Counts) -> Groups:
-    """The siblings and sockets of `counts`. Raises UntoldError where they could be others as
-    well.
-    """
+    """The siblings and sockets of `counts`. Raises UntoldError where others are possible too."""
     sockets, socket_rules = _sockets(counts)
     siblings, sibling_rules = _siblings(counts, sockets)
     numbers = {cpu: number for number, cpus in enumerate(sockets) for cpu in cpus}
@@ -63,9 +58,7 @@ def _whole(counts: Counts) -> bool:
 
 
 def _sockets(counts: Counts) -> tuple[list[CpuSet], list[str]]:
-    """The sockets in the order of their lowest CPUs, which is how lscpu numbers them, and what was
-    assumed.
-    """
+    """The sockets by lowest CPU, which is how lscpu numbers them, and the assumptions made."""
     if counts.sockets == 1:
         return [counts.online], []
     if counts.sockets == len(counts.online):
@@ -97,8 +90,10 @@ def _union(nodes: list[CpuSet]) -> CpuSet:
 
 
 def _siblings(counts: Counts, sockets: list[CpuSet]) -> tuple[tuple[CpuSet, ...], list[str]]:
-    """The cores. Where all CPUs are in one NUMA node, x86 may have either habit: servers the one,
-    guests the other.
+    """The cores.
+
+    Where all CPUs are in one NUMA node, x86 may have either numbering: servers the one, guests the
+    other.
     """
     if counts.threads_per_core == 1:
         return tuple(CpuSet((cpu,)) for cpu in counts.online), []

@@ -1,5 +1,6 @@
-"""What lscpu(1) prints: tables of CPUs (`-p`, `-e`, `-J -e`) and summaries (plain, `-J`); one of
-each makes one node.
+"""What lscpu(1) prints: tables of CPUs (`-p`, `-e`, `-J -e`) and summaries (plain, `-J`).
+
+One of each makes one node.
 
 The groups are those that lscpu sees. It numbers sockets, cores and caches by the kernel's masks,
 anew for each kind of CPU; `-y` prints the kernel's ids instead.
@@ -40,9 +41,7 @@ def read(path: Path) -> Imported:
 
 
 def read_parts(paths: Sequence[Path]) -> Imported:
-    """Read a node from its files: a summary for the model, a table for the CPUs, or one of them
-    alone.
-    """
+    """Read a node from its files: a summary (the model), a table (the CPUs), or one of the two."""
     name = node_name(paths[0])
     parts = _parts(paths, name)
     diagnostics = [*parts.diagnostics]
@@ -62,9 +61,7 @@ def read_parts(paths: Sequence[Path]) -> Imported:
 
 
 def _machine(parts: _Parts, name: str, diagnostics: list[Diagnostic]) -> lscpu_machine.Found | None:
-    """The machine, or None if no file could be used. Raises UntoldError where there is a summary
-    alone.
-    """
+    """The machine, or None if no file is usable. Raises UntoldError for a lone summary."""
     summary = next((summary for _, summary in parts.summaries), None)
     if not parts.tables:
         return None if summary is None else lscpu_machine.from_summary(summary)
@@ -124,9 +121,7 @@ def _text(path: Path) -> str:
 
 
 def _parse(text: str, name: str) -> Table | Summary:
-    """Raises RowError for contents that cannot be, ArchiveError for JSON that is none or that holds
-    neither.
-    """
+    """Raises RowError for impossible contents, ArchiveError for invalid JSON or JSON of neither."""
     start = text.lstrip()
     if start.startswith("{"):
         return _parse_json(text, name)

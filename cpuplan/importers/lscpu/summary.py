@@ -1,6 +1,4 @@
-"""The summary of lscpu(1), text or `-J`, flat or nested: counts of cores and sockets, and the CPUs
-of NUMA nodes.
-"""
+"""The summary of lscpu(1), text or `-J`, flat or nested: counts, and the CPUs of NUMA nodes."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -27,9 +25,7 @@ _MAX_DEPTH = 16
 
 
 class Kind(NamedTuple):
-    """The CPUs of one kind: None is what is not told. `sockets` counts over all books and
-    drawers.
-    """
+    """The CPUs of one kind; None is unknown. `sockets` counts over all books and drawers."""
 
     model: str | None
     model_number: str
@@ -39,8 +35,7 @@ class Kind(NamedTuple):
 
 
 class CacheTotal(NamedTuple):
-    """All caches of a kind: their size together in bytes (None where it is rounded), and how many
-    there are.
+    """All caches of a kind: total size in bytes (None if it is rounded), and their number.
 
     `instances` is None in the output of old versions, which give the size of one.
     """
@@ -50,9 +45,7 @@ class CacheTotal(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a summary says. `kinds` has an entry for each kind of CPU, `numa_nodes` also those
-    without CPUs.
-    """
+    """A summary. `kinds` has an entry for each CPU kind, `numa_nodes` also those without CPUs."""
 
     architecture: str | None
     vendor: str | None
@@ -88,9 +81,7 @@ def _fields(fields: object, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def _summary(fields: Iterable[tuple[str, str]]) -> Summary:
-    """Later fields of one name belong to another kind of CPU; of all others the first one
-    counts.
-    """
+    """Later fields of one name belong to another CPU kind; of all others the first one counts."""
     found: dict[str, str] = {}
     blocks: list[dict[str, str]] = [{}]
     for label, value in fields:
@@ -164,8 +155,9 @@ def _count(text: str | None) -> int | None:
 
 
 def _cache(text: str) -> CacheTotal | None:
-    """None for what is no size. One decimal is kept of sizes: `2.3 MiB` may be 2.25, so it is not a
-    size to rely on.
+    """The size and number of caches; None without a size.
+
+    One decimal is kept of sizes: `2.3 MiB` may be 2.25, so it is not a size to rely on.
     """
     match = _SIZE.fullmatch(text)
     if not match:
@@ -176,9 +168,7 @@ def _cache(text: str) -> CacheTotal | None:
 
 
 def cache_size(total: CacheTotal, count: int) -> int | None:
-    """Bytes of one of `count` caches that are alike; None if that cannot be a size: no multiple of
-    64 KiB.
-    """
+    """Bytes of one of `count` equal caches; None if that is not a multiple of 64 KiB."""
     if total.size is None or total.instances not in (count, None):
         return None
     size = total.size if total.instances is None else total.size // count

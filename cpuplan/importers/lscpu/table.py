@@ -43,9 +43,7 @@ class RowError(Exception):
 
 
 class Row(NamedTuple):
-    """One CPU. `caches` has the number of its cache of each kind; a number that is not told is
-    None.
-    """
+    """One CPU, with the number of its cache of each kind in `caches`; None is unknown."""
 
     cpu: int
     online: bool | None
@@ -60,8 +58,7 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The rows in their order, the names of the columns in lower case, and the CPUs that list too
-    few caches.
+    """The rows in order, the lower-case column names, and the CPUs with an incomplete cache list.
 
     lscpu leaves a cache out of the list of a CPU that lacks it, and not just blank, so that nobody
     can say which of the others the rest are: such a CPU has no `caches` here.
@@ -121,8 +118,9 @@ def from_parsable(text: str) -> Table:
 
 
 def _cells(place: str, line: str, header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
-    """Cells by column, of a row that may lack caches at its end. In a dict, the blank column before
-    them is lost.
+    """Cells by column, of a row that may lack caches at its end.
+
+    The blank column before the caches is lost in the dict.
     """
     caches = [name for name in header if _CACHE.fullmatch(name)]
     if caches and header[-len(caches) :] == caches:
@@ -140,9 +138,7 @@ def _cells(place: str, line: str, header: Sequence[str], cells: Sequence[str]) -
 
 
 def from_extended(text: str) -> Table:
-    """The output of `lscpu -e` without -J: columns apart by blanks; a model name has blanks too.
-    Raises RowError.
-    """
+    """The output of `lscpu -e`, with blanks between columns and in models. Raises RowError."""
     lines = [line for line in text.splitlines() if line.strip()]
     header = lines[0].lower().split() if lines else []
     if "cpu" not in header:
@@ -170,9 +166,7 @@ def from_extended(text: str) -> Table:
 
 
 def _table(columns: Iterable[str], rows: Iterable[tuple[str, str, dict[str, str]]]) -> Table:
-    """Rows of (place, text, cells). One without any value is none: lscpu 2.38 prints them on
-    RISC-V.
-    """
+    """The table of rows (place, text, cells), without empty ones: lscpu 2.38 has them on RISC-V."""
     found: dict[int, Row] = {}
     incomplete = []
     for place, text, cells in rows:

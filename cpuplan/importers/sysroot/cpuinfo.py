@@ -1,6 +1,4 @@
-"""/proc/cpuinfo: model and architecture, and where there is no sysfs, the CPUs (proc_cpuinfo(5);
-arch/*/kernel).
-"""
+"""/proc/cpuinfo: model, architecture, and the CPUs where there is no sysfs (proc_cpuinfo(5))."""
 
 from typing import NamedTuple
 
@@ -34,9 +32,7 @@ class Processor(NamedTuple):
 
 
 def parse(text: str) -> CpuInfo:
-    """The model, from the lines of the first processor; s390 and POWER have it in lines of their
-    own.
-    """
+    """The model, from the first processor's lines; s390 and POWER have separate lines for it."""
     first = _fields(text, 64)
     architecture = _architecture(first)
     vendor = first.get("vendor_id") or first.get("mvendorid")
@@ -88,9 +84,7 @@ def _fields(text: str, lines: int) -> dict[str, str]:
 
 
 def to_number(text: str) -> int | None:
-    """The number in decimal or with 0x; None for what is none, or is wider than any number of the
-    kernel.
-    """
+    """A decimal or 0x number; None for other texts, and for more digits than the kernel prints."""
     try:
         number = int(text, 0)
     except ValueError:

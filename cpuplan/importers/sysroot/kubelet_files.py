@@ -1,6 +1,4 @@
-"""What the kubelet reads of the kernel's files and no other reader needs (cAdvisor, utils/sysinfo
-and utils/sysfs).
-"""
+"""What only the kubelet reads of the kernel's files (cAdvisor, utils/sysinfo and utils/sysfs)."""
 
 import re
 from collections.abc import Iterable
@@ -17,9 +15,7 @@ _UNCORE_LEVEL = 3
 
 
 def read(reader: Reader, machine: Machine, cpuinfo: str) -> KubeletFiles:
-    """The files of a machine whose other facts are known; `cpuinfo` is the text of
-    /proc/cpuinfo.
-    """
+    """The files of a machine whose other facts are known; `cpuinfo` is the text of that file."""
     online = machine.online
     on_z = machine.architecture == "s390x"
     books = sysfs.labels(reader, online, "book_id") if on_z else {}
@@ -41,17 +37,13 @@ def read(reader: Reader, machine: Machine, cpuinfo: str) -> KubeletFiles:
 
 
 def unread(machine: Machine) -> KubeletFiles:
-    """What is known of a machine whose sysfs was not collected: the kubelet would find no CPU in
-    such files.
-    """
+    """The facts where sysfs was not collected: the kubelet would find no CPU in such files."""
     sockets = len(set(machine.sockets.values()))
     return KubeletFiles(None, False, machine.online, EMPTY, sockets, {}, {})
 
 
 def _links(reader: Reader, nodes: Iterable[int], online: CpuSet) -> dict[int, CpuSet] | None:
-    """The CPUs that are linked to each NUMA node; None where no node has a link, as in dumps that
-    left them out.
-    """
+    """The CPUs linked to each NUMA node; None if no node has a link, as in some dumps."""
     links = {}
     for node in nodes:
         links[node] = (
@@ -63,8 +55,7 @@ def _links(reader: Reader, nodes: Iterable[int], online: CpuSet) -> dict[int, Cp
 def _unread_caches(
     reader: Reader, caches: Iterable[CacheFacts], online: CpuSet, *, with_ids: bool
 ) -> CpuSet:
-    """CPUs with a cache of any level that has no id or size, or without caches where others have an
-    uncore cache.
+    """CPUs with a cache without id or size, or without caches where others have an uncore cache.
 
     Whether small caches have ids is looked up at one CPU of each uncore cache: a kernel tells all
     or none of a level.

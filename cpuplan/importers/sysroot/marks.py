@@ -1,5 +1,4 @@
-"""What a machine's files say that software did to it: units that switch CPUs off and set huge pages
-aside, SMT, GRUB.
+"""Marks that software left: units that switch CPUs off or set huge pages aside, SMT, GRUB.
 
 cpuplan's units have the names and environment of the node tuning operator's, so both are
 recognised.
@@ -23,9 +22,7 @@ _GRUB_LINE = re.compile(r'^GRUB_CMDLINE_LINUX="(?:\$GRUB_CMDLINE_LINUX )?(.*)"$'
 
 
 def read(reader: Reader, machine: Machine) -> Marks:
-    """The marks of a machine that was read from `reader`; nothing where the tree has no such
-    files.
-    """
+    """The marks of the machine that `reader` reads; none where the tree lacks such files."""
     control = (reader.text(f"{sysfs.CPUS}/smt/control") or "").strip()
     grub = _GRUB_LINE.search(reader.text(GRUB_DROP_IN) or "")
     return Marks(

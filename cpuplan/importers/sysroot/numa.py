@@ -1,6 +1,4 @@
-"""/sys/devices/system/node: NUMA nodes, their memory and huge pages
-(Documentation/ABI/stable/sysfs-devices-node).
-"""
+"""/sys/devices/system/node: NUMA nodes, memory, huge pages (ABI/stable/sysfs-devices-node)."""
 
 import re
 
@@ -15,9 +13,7 @@ _DISTANCE = re.compile(r"[0-9]{1,3}")
 
 
 def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
-    """The NUMA nodes that the kernel lists; a CPU that several claim (broken firmware) belongs to
-    the lowest.
-    """
+    """The NUMA nodes of the kernel; a CPU in several (broken firmware) belongs to the lowest."""
     nodes = []
     rest = cpus
     for number in reader.numbered(NODES, "node", MAX_NODE):

@@ -1,6 +1,4 @@
-"""/sys/bus/pci: the functions that matter for placing CPUs
-(Documentation/ABI/testing/sysfs-bus-pci).
-"""
+"""/sys/bus/pci: the functions that matter for placing CPUs (ABI/testing/sysfs-bus-pci)."""
 
 import re
 
@@ -18,9 +16,7 @@ CLASSES = frozenset({0x01, 0x02, 0x03, 0x0B, 0x0D, 0x10, 0x12, 0x40})
 
 
 def devices(reader: Reader) -> tuple[DeviceFacts, ...]:
-    """The functions of interesting classes, by address. A virtual function is on its physical
-    function's NUMA node.
-    """
+    """Functions by address; a virtual one is on the NUMA node of its physical one."""
     tree = reader.tree
     interfaces = _interfaces(tree)
     found: dict[str, DeviceFacts] = {}
@@ -55,8 +51,7 @@ def _device(
 
 
 def _interfaces(tree: Tree) -> dict[str, tuple[str, ...]]:
-    """Network interfaces by PCI address, from their links
-    `../../devices/pci.../0000:31:00.0/net/ens1f0`.
+    """Network interfaces by PCI address, from links `../../devices/pci.../0000:31:00.0/net/ens1f0`.
 
     Snapshots have these links and not the folders that they lead to.
     """

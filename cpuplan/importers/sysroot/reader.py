@@ -1,6 +1,4 @@
-"""A system root: /sys and /proc of a live host, a copied folder, or a tar archive (also of ghw and
-gather-sysinfo).
-"""
+"""A system root: /sys and /proc of a host, as folder or archive (also of ghw, gather-sysinfo)."""
 
 import os
 import re
@@ -24,9 +22,7 @@ _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
 
 def read(path: Path) -> Imported:
-    """Read one machine. It is named after its host name where that is in the tree, else after the
-    path.
-    """
+    """Read one machine, named after its host name if the tree has it, otherwise after the path."""
     try:
         tree: Tree = (
             FolderTree(system_root(path) or path, str(path))
@@ -121,9 +117,7 @@ def _from_sysfs(
 
 
 def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
-    """Memory from cAdvisor's view beside: gather-sysinfo collected that before it collected meminfo
-    of NUMA nodes.
-    """
+    """Memory of cAdvisor's view: gather-sysinfo collected it before it collected nodes' meminfo."""
     text = tree.read("machineinfo.json")
     if text is None:
         return machine
@@ -141,9 +135,7 @@ def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
 
 
 def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine | None:
-    """A machine whose sysfs was not collected: x86 prints package and core ids, and a core is a
-    pair of them.
-    """
+    """A machine without sysfs: x86 prints package and core ids, and a core is a pair of them."""
     processors = [
         processor for processor in cpuinfo.processors(text) if 0 <= processor.cpu <= MAX_CPU
     ]
@@ -182,9 +174,7 @@ def _ids(processors: Iterable[cpuinfo.Processor]) -> tuple[dict[int, int], dict[
 def _cores_by_ids(
     cpus: CpuSet, sockets: Mapping[int, int], dies: Mapping[int, int], core_ids: Mapping[int, int]
 ) -> tuple[CpuSet, ...]:
-    """The cores of an x86 machine by socket, die and core id; a CPU of which one is not told is a
-    core by itself.
-    """
+    """The cores of x86 by socket, die and core id; a CPU with an unknown id is a core by itself."""
     cores: dict[tuple[int, int, int], CpuSet] = {}
     for cpu in cpus:
         known = cpu in sockets and cpu in core_ids

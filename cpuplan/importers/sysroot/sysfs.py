@@ -48,9 +48,7 @@ _SIBLINGS = ("core_cpus_list", "thread_siblings_list", "core_cpus", "thread_sibl
 
 
 def siblings(reader: Reader, online: CpuSet) -> tuple[CpuSet, ...]:
-    """The cores, as sets of online CPUs; a CPU whose siblings the kernel does not tell is a core by
-    itself.
-    """
+    """The cores, as sets of online CPUs; a CPU without known siblings is a core by itself."""
     return _partition(reader, online, _SIBLINGS)
 
 
@@ -60,9 +58,7 @@ def tells_siblings(reader: Reader, cpu: int) -> bool:
 
 
 def clusters(reader: Reader, online: CpuSet) -> tuple[CpuSet, ...]:
-    """The clusters (of Arm, of Intel's E cores) that the kernel knows; ids of -1 and 65535 mean
-    that it knows none.
-    """
+    """The clusters (of Arm, of Intel's E cores); ids of -1 and 65535 mean that none is known."""
     known = CpuSet(
         cpu
         for cpu in online
@@ -123,8 +119,9 @@ def core_types(reader: Reader, online: CpuSet) -> dict[int, str]:
 
 
 def _kinds(kinds: dict[int, tuple[int, int]]) -> dict[int, str]:
-    """Kinds by CPU from (capacity, MIDR) by CPU. The parts of one kind may differ a little in
-    capacity (GB10).
+    """Kinds by CPU from (capacity, MIDR) by CPU.
+
+    The parts of one kind may differ a little in capacity (GB10).
     """
 
     def kind_of(capacity: int, midr: int) -> int:
@@ -143,8 +140,9 @@ def _kinds(kinds: dict[int, tuple[int, int]]) -> dict[int, str]:
 
 
 def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[CacheFacts, ...]:
-    """The caches of level 2 and up, by level, type and lowest CPU; the files of one CPU of each
-    sharing set are read.
+    """The caches of level 2 and up, by level, type and lowest CPU.
+
+    Only the files of one CPU of each sharing set are read.
 
     Index 3 is not always level 3, so `level` decides. A first-level cache is one core's: siblings'
     are skipped.
@@ -178,9 +176,7 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
 
 
 def distinct(found: Iterable[CacheFacts]) -> Iterable[CacheFacts]:
-    """Drop what is met again under another index number, and CPUs that a cache of the level and
-    type has already.
-    """
+    """Caches without repeats of other indexes, and without CPUs of an earlier one of the kind."""
     seen: dict[tuple[int, str], CpuSet] = {}
     for cache in found:
         key = (cache.level, cache.type)

@@ -80,9 +80,7 @@ class FolderTree:
             return None
 
     def _folder(self, path: str) -> str | None:
-        """The link-free path of a folder; remembered, since nearly all files share their folders
-        with others.
-        """
+        """The link-free path of a folder, remembered: nearly all files share their folders."""
         known = self._folders
         if path in known:
             return known[path]

@@ -28,8 +28,7 @@ _MARKERS = ("sys/devices/system/cpu/", "proc/cpuinfo")
 
 
 class TarTree:
-    """The files of an archive, plain or compressed by gzip, xz or bzip2; `name` is what messages
-    call it.
+    """The files of an archive, plain or compressed by gzip, xz or bzip2; `name` is for messages.
 
     The root is the folder that holds `sys/` and `proc/`, at any depth. Raises ArchiveError for an
     archive that is damaged, cut short or too large.
@@ -86,9 +85,7 @@ class TarTree:
         return self._symlinks.get(self._prefix + inside)
 
     def _folder(self, path: str) -> str | None:
-        """The link-free path of a folder; remembered, since nearly all files share their folders
-        with others.
-        """
+        """The link-free path of a folder, remembered: nearly all files share their folders."""
         if path not in self._real:
             self._real[path] = self._resolve(path) if path else ""
         return self._real[path]
@@ -122,8 +119,7 @@ class TarTree:
         return children
 
     def _index(self, *, plain: bool) -> None:
-        """Note where each member's bytes lie. Of two members of one name, the later counts, as when
-        unpacking.
+        """Note where each member's bytes lie; of one name the last counts, as in unpacking.
 
         Compression tells whether an archive is whole; of a plain one, only the checksums of its
         headers and the empty block at its end do.
@@ -156,9 +152,7 @@ class TarTree:
             raise damaged(self.name, f"it is cut short after {_clip(last)}")
 
     def _header(self, at: int, last: str, plain: bool) -> tuple[str, bytes, int, str]:
-        """Name, type, size and link target of the member whose header is at `at`, after the member
-        `last`.
-        """
+        """Name, type, size and link target in a header; `last` is the member before it."""
         raw_name, raw_size, checksum, kind, raw_target, magic, prefix = _HEADER.unpack_from(
             self._data, at
         )
@@ -180,9 +174,7 @@ class TarTree:
         return sum(data[at : at + 148]) + 8 * 0x20 + sum(data[at + 156 : at + _BLOCK]) == checksum
 
     def _sparse_blocks(self, at: int, kind: bytes) -> int:
-        """How many blocks of GNU tar's map of a sparse file follow the header at `at`; each tells
-        of the next.
-        """
+        """The number of blocks of GNU tar's sparse map after the header; each tells of the next."""
         if kind != b"S":
             return 0
         blocks, more = 0, at + 482
@@ -209,9 +201,7 @@ class TarTree:
         return records.get("path", name), records.get("linkpath", target)
 
     def _pax_records(self, body: bytes) -> dict[str, str]:
-        """Extended header records, `<length> <key>=<value>\\n` each (pax, "pax Extended
-        Header").
-        """
+        """Records `<length> <key>=<value>\\n` of an extended header (pax)."""
         records = {}
         at = 0
         while at < len(body):
@@ -267,9 +257,7 @@ class TarTree:
             self.refused.add("a hard link to a file that is not in it", path)
 
     def _find_root(self) -> str:
-        """What stands before `sys/` and `proc/` in the names of members: `hwloc-gather-topology`
-        adds a folder.
-        """
+        """The names' part before `sys/` and `proc/`: `hwloc-gather-topology` adds a folder."""
         found = [
             path[: path.index(marker)]
             for path in self._files
@@ -299,9 +287,7 @@ def _clip(name: str) -> str:
 
 
 def _inside(name: str) -> str | None:
-    """A member's name without `.` and doubled slashes; None if it is absolute, goes up or is too
-    long.
-    """
+    """A member's name without `.` and doubled slashes; None if absolute, too long or outside."""
     if len(name) > _MAX_NAME:
         return None
     if "/." not in name and "//" not in name and name[:1] not in (".", "/"):

@@ -50,8 +50,9 @@ def _first_of(paths: set[str]) -> str:
 
 
 class Tree(Protocol):
-    """Files under one root: a folder or an archive. Paths are relative, with `/`; nothing outside
-    is ever read.
+    """Files under one root, a folder or an archive; nothing outside of it is read.
+
+    Paths are relative, with `/`.
 
     Symbolic links are followed as if the root were `/`. What is missing, unreadable or refused
     reads as None or [].
