@@ -182,12 +182,12 @@ def _caches(cores: list[_Core], rows: Iterable[_NodeRow]) -> tuple[CacheFacts, .
                 uncore[cache] |= row.facts.cpus - held
             else:
                 of_nodes.append((cache, row.facts.cpus - held))
-    found = [
+    facts = [
         cache.facts(cpus, with_id=with_id)
         for cache, cpus in [*own, *uncore.items(), *of_nodes]
         if cache.level > 1 and cpus
     ]
-    return tuple(sorted(found, key=cache_order))
+    return tuple(sorted(facts, key=cache_order))
 
 
 def _uncore(cores: Iterable[_Core]) -> dict[_Cache, CpuSet]:

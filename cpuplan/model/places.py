@@ -37,7 +37,7 @@ def is_field(kind: str, path: str) -> bool:
     """Whether documents of a kind may have a value at `path`; numbers are places in lists."""
     types: list[Any] = [_SPECS[kind]]
     for name in path.split("."):
-        inner = [inside for each in types for inside in _inside(each, name)]
+        inner = [inside for place in types for inside in _inside(place, name)]
         if not inner:
             return False
         if Any in inner:  # a mapping with keys of its own, which may have dots

@@ -71,11 +71,11 @@ class Documents(NamedTuple):
         """
         document, colon, path = origin.partition(":")
         kind, _, name = document.partition("/")
-        found = self.by_name.get((kind, name))
-        if not colon or found is None:
+        known = self.by_name.get((kind, name))
+        if not colon or known is None:
             return None
-        field = tuple(_field(found.source.data, path.removesuffix(":")))
-        return found.source.key_at(field) if path.endswith(":") else found.source.value_at(field)
+        field = tuple(_field(known.source.data, path.removesuffix(":")))
+        return known.source.key_at(field) if path.endswith(":") else known.source.value_at(field)
 
 
 def _field(data: Any, path: str) -> Iterator[str | int]:
@@ -96,27 +96,27 @@ def _field(data: Any, path: str) -> Iterator[str | int]:
 def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]]:
     """The documents of YAML sources; two of one kind and name are an error at the second."""
     diagnostics: list[Diagnostic] = []
-    found: list[Document] = []
+    taken: list[Document] = []
     broken: set[tuple[str, str]] = set()
     for source in sources:
         document = _document(source, diagnostics)
         if document is None:
             broken.add(_claimed_name(source))
         else:
-            found.append(document)
-    documents, problems = by_name(found)
+            taken.append(document)
+    documents, problems = by_name(taken)
     return documents._replace(broken=frozenset(broken)), [*diagnostics, *problems]
 
 
-def by_name(found: Iterable[Document]) -> tuple[Documents, list[Diagnostic]]:
+def by_name(documents: Iterable[Document]) -> tuple[Documents, list[Diagnostic]]:
     """The documents; of two of one kind and name the first one counts."""
     named: dict[tuple[str, str], Document] = {}
     diagnostics = []
-    for document in found:
+    for document in documents:
         first = named.setdefault((document.kind, document.name), document)
         if first is not document:
             place, other = (
-                each.source.value_at(("metadata", "name")) for each in (document, first)
+                copy.source.value_at(("metadata", "name")) for copy in (document, first)
             )
             labels = [Label(other, "the first one")]
             kind = document.written_as if document.written_as == first.written_as else ""
@@ -145,9 +145,9 @@ def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
     data = source.data
     assert isinstance(data, dict)  # noqa: S101 - the reader refuses anything else
     if apiversion.is_later(data.get("apiVersion")):  # of the rest, nothing is known
-        found, place = data["apiVersion"], source.value_at(("apiVersion",))
+        version, place = data["apiVersion"], source.value_at(("apiVersion",))
         diagnostics.append(
-            diagnose("CP139", place, what="the document", found=found, expected=API_VERSION)
+            diagnose("CP139", place, what="the document", found=version, expected=API_VERSION)
         )
         return None
     problems = list(_envelope_problems(source, data))

@@ -38,7 +38,8 @@ def yaml_files(path: Path) -> Inputs:
     if not os.path.isdir(path):
         return Inputs([path], [])
     listing = list_files(path, within=path)
-    return Inputs(listing.files, [refusal(str(each), error) for each, error in listing.problems])
+    refusals = [refusal(str(refused), error) for refused, error in listing.problems]
+    return Inputs(listing.files, refusals)
 
 
 def shown(root: Path, path: Path) -> str:

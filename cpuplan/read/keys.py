@@ -57,12 +57,12 @@ def remedy(key: str, known: Iterable[str]) -> str:
 def _elsewhere(model: type[Model], key: str) -> list[Field]:
     """The mappings of a document, two levels down, that know the key."""
     whole = jsonschema.of_model(model)
-    found: list[Field] = []
+    paths: list[Field] = []
     todo: list[tuple[Field, dict[str, Any]]] = [((), whole)]
     for path, schema in todo:
         known = resolve(schema, whole).get("properties", {})
         if key in known:
-            found.append(path)
+            paths.append(path)
         if len(path) <= 1:
-            todo += [((*path, name), each) for name, each in known.items()]
-    return found
+            todo += [((*path, name), below) for name, below in known.items()]
+    return paths

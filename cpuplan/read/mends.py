@@ -7,10 +7,10 @@ from typing import Any
 from cpuplan.cpuset import CpuSet, CpuSetError, union
 
 
-def _unit(found: re.Match[str]) -> str:
+def _unit(match: re.Match[str]) -> str:
     """`gb` as G, `MIB` as Mi, `kb` as k."""
-    letter = found[1].upper()
-    return f"{letter}i" if found[2] else letter.replace("K", "k")
+    letter = match[1].upper()
+    return f"{letter}i" if match[2] else letter.replace("K", "k")
 
 
 #: Changes that keep what a text says whatever it is for.
@@ -31,7 +31,7 @@ _CHANGES: tuple[Callable[[str], str], ...] = (
     lambda text: f"0x{text}",  # 8086
     lambda text: f"0000:{text}",  # 17:00.0
     lambda text: f"https://{text}",  # git.example.com/cpus
-    lambda text: re.sub(r"\s*([,-])\s*|\s+", lambda found: found[1] or ",", text.strip()),  # 0-3, 8
+    lambda text: re.sub(r"\s*([,-])\s*|\s+", lambda match: match[1] or ",", text.strip()),  # 0-3, 8
     lambda text: text.rstrip("/").rpartition("/")[2],  # ../x
     lambda text: re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-"),  # my_cluster
 )
@@ -47,15 +47,17 @@ def of_text(value: str, pattern: str) -> str | None:
     texts = {value: None}
     for _ in range(2):
         texts |= dict.fromkeys(change(text) for text in texts for change in changes)
-        if found := next((text for text in texts if text and text != value and fits(text)), None):
-            return found
+        if mended := next((text for text in texts if text and text != value and fits(text)), None):
+            return mended
     return None
 
 
 def words(value: str, pattern: str) -> list[str]:
     """The words of a text that has several, if each of them would fit the pattern by itself."""
-    found = re.sub(r"\s*=\s*", "=", value).split()
-    return found if len(found) > 1 and all(map(_fits(pattern), found)) else []
+    words_of_text = re.sub(r"\s*=\s*", "=", value).split()
+    return (
+        words_of_text if len(words_of_text) > 1 and all(map(_fits(pattern), words_of_text)) else []
+    )
 
 
 def _fits(pattern: str) -> Callable[[str], object]:

@@ -22,18 +22,18 @@ class Places:
         return self._fields[path].get((position.line, position.column), "")
 
     def _fields_of(self, path: str) -> dict[tuple[int, int], str]:
-        found: dict[tuple[int, int], str] = {}
+        names: dict[tuple[int, int], str] = {}
         for document in self.documents.by_name.values():
             if document.source.path != path:
                 continue
             line, column = document.source.start
-            found.setdefault((line + 1, column + 1), f"{document.kind}/{document.name}")
+            names.setdefault((line + 1, column + 1), f"{document.kind}/{document.name}")
             for field, mark in _marks(document.source):
                 name = f"{document.kind}/{document.name}:{'.'.join(map(str, field))}"
                 for line, column, _ in mark:
                     if line >= 0:
-                        found.setdefault((line + 1, column + 1), name)
-        return found
+                        names.setdefault((line + 1, column + 1), name)
+        return names
 
     def document_at(self, position: Position) -> Document | None:
         """The document whose lines the position is in."""
@@ -77,6 +77,8 @@ def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
 def named(diagnostics: Iterable[Diagnostic], places: Places) -> list[Diagnostic]:
     """The diagnostics with the fields that they are about."""
     return [
-        each._replace(field=places.field_at(each.position)) if each.position else each
-        for each in diagnostics
+        diagnostic._replace(field=places.field_at(diagnostic.position))
+        if diagnostic.position
+        else diagnostic
+        for diagnostic in diagnostics
     ]

@@ -20,15 +20,17 @@ _OWN = ("CP294", "CP295", "CP296")
 def waive(diagnostics: Iterable[Diagnostic], documents: Documents) -> list[Diagnostic]:
     """The diagnostics, which know their fields, with the matching waiver that holds longest."""
     rules = [rule for _, _, rule in _rules(documents)]
-    return [_waived(each, rules) for each in diagnostics] if rules else list(diagnostics)
+    return [_waived(finding, rules) for finding in diagnostics] if rules else list(diagnostics)
 
 
-def _waived(each: Diagnostic, rules: Iterable[WaiverSpec]) -> Diagnostic:
-    fitting = [rule for rule in rules if each.severity is Severity.WARNING and _fits(rule, each)]
+def _waived(finding: Diagnostic, rules: Iterable[WaiverSpec]) -> Diagnostic:
+    fitting = [
+        rule for rule in rules if finding.severity is Severity.WARNING and _fits(rule, finding)
+    ]
     if not fitting:
-        return each
+        return finding
     longest = max(fitting, key=lambda rule: rule.expires)
-    return each._replace(waiver=Waiver(longest.reason, longest.expires))
+    return finding._replace(waiver=Waiver(longest.reason, longest.expires))
 
 
 def check(diagnostics: Sequence[Diagnostic], documents: Documents) -> Iterator[Diagnostic]:
@@ -51,7 +53,7 @@ def check(diagnostics: Sequence[Diagnostic], documents: Documents) -> Iterator[D
         if (
             looked_at_all
             and rule.code[2] not in "78"
-            and not any(_fits(rule, each) for each in diagnostics)
+            and not any(_fits(rule, finding) for finding in diagnostics)
         ):
             yield diagnose(
                 "CP296", place, waived=rule.code, where=where, hint=_absent(rule, documents)
@@ -81,13 +83,13 @@ def _unwaivable(code: str) -> tuple[str, str] | None:
     return None
 
 
-def _fits(rule: WaiverSpec, each: Diagnostic) -> bool:
-    if rule.code != each.code or each.position is None:
+def _fits(rule: WaiverSpec, finding: Diagnostic) -> bool:
+    if rule.code != finding.code or finding.position is None:
         return False
     if rule.files:
-        return fnmatchcase(each.position.path, rule.files)
+        return fnmatchcase(finding.position.path, rule.files)
     document, _, path = (rule.at or "").partition(":")
-    of, _, field = each.field.partition(":")
+    of, _, field = finding.field.partition(":")
     return of == document and (not path or field == path or field.startswith(f"{path}."))
 
 

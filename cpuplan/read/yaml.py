@@ -72,4 +72,4 @@ def parse(path: str, text: str) -> tuple[list[Source], list[Diagnostic]]:
         builder.report(yaml_text.syntax_problem(builder.text, error))
     except Stop:
         pass
-    return sources, sorted(builder.diagnostics, key=lambda found: found.position or ())
+    return sources, sorted(builder.diagnostics, key=lambda diagnostic: diagnostic.position or ())

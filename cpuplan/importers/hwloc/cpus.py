@@ -26,15 +26,15 @@ class Kind(NamedTuple):
 
 def cores(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
     """The cores; a PU that is in none is one by itself."""
-    found = [*(each.cpus for each in document.of_type("Core")), *(CpuSet((cpu,)) for cpu in online)]
-    return tuple(sorted(_disjoint(found, online), key=lambda cpus: cpus.first))
+    sets = [*(core.cpus for core in document.of_type("Core")), *(CpuSet((cpu,)) for cpu in online)]
+    return tuple(sorted(_disjoint(sets, online), key=lambda cpus: cpus.first))
 
 
 def core_ids(document: Document, online: CpuSet) -> dict[int, int]:
     """The kernel's core_id by CPU."""
     cores = document.of_type("Core")
     return {
-        cpu: each.number for each in cores if each.number is not None for cpu in each.cpus & online
+        cpu: core.number for core in cores if core.number is not None for cpu in core.cpus & online
     }
 
 
@@ -48,31 +48,31 @@ def sockets(document: Document, online: CpuSet) -> dict[int, int]:
 
 def dies(document: Document, online: CpuSet) -> dict[int, int]:
     """The die by CPU, numbered within each package."""
-    found: dict[int, int] = {}
+    labels: dict[int, int] = {}
     dies = [
-        each
-        for each in document.objects
-        if each.type == "Die"
-        or (each.type == "Group" and each.subtype == "Die" and document.version == 1)
+        group
+        for group in document.objects
+        if group.type == "Die"
+        or (group.type == "Group" and group.subtype == "Die" and document.version == 1)
     ]
     packages = document.of_type("Package")
     for package in packages:
-        found |= _labels([die for die in dies if die.cpus <= package.cpus], online)
-    return found if packages else _labels(dies, online)
+        labels |= _labels([die for die in dies if die.cpus <= package.cpus], online)
+    return labels if packages else _labels(dies, online)
 
 
 def is_numbered(objects: Sequence[Object]) -> bool:
     """Whether each has a number that no other has."""
-    return len({each.number for each in objects} - {None}) == len(objects)
+    return len({member.number for member in objects} - {None}) == len(objects)
 
 
 def _labels(objects: Sequence[Object], online: CpuSet) -> dict[int, int]:
     """The kernel's number by CPU; hwloc's own order where a number is missing or repeated."""
     own = is_numbered(objects)
     labels: dict[int, int] = {}
-    for number, each in enumerate(objects):
-        label = each.number if own and each.number is not None else number
-        labels |= {cpu: label for cpu in each.cpus & online if cpu not in labels}
+    for number, member in enumerate(objects):
+        label = member.number if own and member.number is not None else number
+        labels |= {cpu: label for cpu in member.cpus & online if cpu not in labels}
     return labels
 
 
@@ -82,30 +82,32 @@ def clusters(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
     A cluster without a number is a quadrant of a Xeon Phi, which is a NUMA node.
     """
     groups = document.of_type("Group")
-    found = [each.cpus for each in groups if each.subtype == "Cluster" and each.number is not None]
-    return tuple(sorted(_disjoint(found, online), key=lambda cpus: cpus.first))
+    sets = [
+        group.cpus for group in groups if group.subtype == "Cluster" and group.number is not None
+    ]
+    return tuple(sorted(_disjoint(sets, online), key=lambda cpus: cpus.first))
 
 
 def caches(document: Document, reader: Reader, online: CpuSet) -> tuple[CacheFacts, ...]:
     """The caches of level 2 and up, by level, type and lowest CPU; os_index is the kernel's id."""
-    found = [
+    facts = [
         CacheFacts(
-            each.level,
-            cache_type(each),
-            reader.number(each.element, "cache_size") or None,
-            each.number,
-            each.cpus & online,
+            cache.level,
+            cache_type(cache),
+            reader.number(cache.element, "cache_size") or None,
+            cache.number,
+            cache.cpus & online,
         )
-        for each in document.of_type("Cache")
-        if each.level >= 2 and each.cpus & online
+        for cache in document.of_type("Cache")
+        if cache.level >= 2 and cache.cpus & online
     ]
-    found.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
-    return tuple(sysfs.distinct(found))
+    facts.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
+    return tuple(sysfs.distinct(facts))
 
 
 def kinds(document: Document, reader: Reader, online: CpuSet) -> list[Kind]:
     """The kinds of CPUs that hwloc tells apart (versions 2 and 3), the least capable first."""
-    found = []
+    kinds = []
     for place, element in enumerate(document.root.named("cpukind")):
         infos = {
             info.attributes.get("name", ""): info.attributes.get("value", "")
@@ -114,8 +116,8 @@ def kinds(document: Document, reader: Reader, online: CpuSet) -> list[Kind]:
         cpus = reader.set(element, "cpuset") & online
         efficiency = reader.number(element, "forced_efficiency")
         if cpus:
-            found.append(Kind(place if efficiency is None else efficiency, cpus, infos))
-    return sorted(found, key=lambda kind: kind.efficiency)
+            kinds.append(Kind(place if efficiency is None else efficiency, cpus, infos))
+    return sorted(kinds, key=lambda kind: kind.efficiency)
 
 
 def core_types(kinds: Sequence[Kind]) -> dict[int, str]:
@@ -131,15 +133,15 @@ def core_types(kinds: Sequence[Kind]) -> dict[int, str]:
 
 def _disjoint(sets: Iterable[CpuSet], cpus: CpuSet) -> list[CpuSet]:
     """The parts of `sets` that are in `cpus` and in none before; no empty ones."""
-    found: list[CpuSet] = []
+    parts: list[CpuSet] = []
     rest = cpus
-    for each in sets:
-        if part := each & rest:
-            found.append(part)
+    for cpus_of_set in sets:
+        if part := cpus_of_set & rest:
+            parts.append(part)
             rest -= part
-    return found
+    return parts
 
 
 def in_packages(document: Document) -> CpuSet:
     """The CPUs of all packages."""
-    return union(each.cpus for each in document.of_type("Package"))
+    return union(package.cpus for package in document.of_type("Package"))

@@ -24,21 +24,21 @@ def numa_nodes(document: Document, reader: Reader, present: CpuSet) -> tuple[Num
     it is in the node of ordinary memory (subtype DRAM), else in the smallest, and of equals in the
     first. hwloc 1 shows nodes without memory too, and takes them out of the node sets.
     """
-    found = {
-        each.number: each for each in reversed(document.of_type("NUMANode")) if _is_shown(each)
+    shown = {
+        node.number: node for node in reversed(document.of_type("NUMANode")) if _is_shown(node)
     }
-    if not found:
+    if not shown:
         machine = document.of_type("Machine")
-        return tuple(_facts(each, 0, present, None, reader) for each in machine[:1])
-    told = any(_memory(each, reader) is not None for each in found.values())
-    numbers = sorted(number for number in found if number is not None)
+        return tuple(_facts(node, 0, present, None, reader) for node in machine[:1])
+    told = any(_memory(node, reader) is not None for node in shown.values())
+    numbers = sorted(number for number in shown if number is not None)
     distances = _distances(document, numbers)
     rest = present
     nodes = []
-    for number in sorted(numbers, key=lambda number: _order(found[number])):
-        each = found[number]
-        cpus = each.cpus | reader.set(each.element, "complete_cpuset")
-        nodes.append(_facts(each, number, cpus & rest, 0 if told else None, reader))
+    for number in sorted(numbers, key=lambda number: _order(shown[number])):
+        node = shown[number]
+        cpus = node.cpus | reader.set(node.element, "complete_cpuset")
+        nodes.append(_facts(node, number, cpus & rest, 0 if told else None, reader))
         rest -= cpus
     return tuple(
         node._replace(distances=distances.get(node.id, ()))
@@ -48,35 +48,35 @@ def numa_nodes(document: Document, reader: Reader, present: CpuSet) -> tuple[Num
 
 def lenders(document: Document, nodes: tuple[NumaFacts, ...]) -> list[int]:
     """The nodes that hwloc shows with CPUs which are all in other nodes."""
-    shown = {each.number for each in document.of_type("NUMANode") if each.cpus}
+    shown = {node.number for node in document.of_type("NUMANode") if node.cpus}
     return [node.id for node in nodes if node.id in shown and not node.cpus]
 
 
-def _is_shown(each: Object) -> bool:
-    return each.number is not None and (
-        each.number in each.nodes or "nodeset" not in each.element.attributes
+def _is_shown(node: Object) -> bool:
+    return node.number is not None and (
+        node.number in node.nodes or "nodeset" not in node.element.attributes
     )
 
 
-def _order(each: Object) -> tuple[int, int, int]:
-    index = each.number or 0
-    if each.subtype == "DRAM":
+def _order(node: Object) -> tuple[int, int, int]:
+    index = node.number or 0
+    if node.subtype == "DRAM":
         return 0, 0, index
-    return (2 if each.subtype else 1), len(each.cpus), index
+    return (2 if node.subtype else 1), len(node.cpus), index
 
 
 def _facts(
-    each: Object, number: int, cpus: CpuSet, memory: int | None, reader: Reader
+    node: Object, number: int, cpus: CpuSet, memory: int | None, reader: Reader
 ) -> NumaFacts:
-    found = _memory(each, reader)
+    known = _memory(node, reader)
     return NumaFacts(
-        number, cpus, memory if found is None else found, (), _huge_pages(each.element, reader)
+        number, cpus, memory if known is None else known, (), _huge_pages(node.element, reader)
     )
 
 
-def _memory(each: Object, reader: Reader) -> int | None:
+def _memory(node: Object, reader: Reader) -> int | None:
     """Bytes; hwloc leaves them out where there are none, or none are known."""
-    return reader.number(each.element, "local_memory")
+    return reader.number(node.element, "local_memory")
 
 
 def _huge_pages(element: Element, reader: Reader) -> dict[int, int]:
@@ -99,7 +99,7 @@ def _distances(document: Document, numbers: list[int]) -> dict[int, tuple[int, .
 
 def _matrix(document: Document) -> Matrix:
     """Versions 2 and 3: `distances2`; matrices of the system precede those that users added."""
-    found: list[tuple[bool, Matrix]] = []
+    matrices: list[tuple[bool, Matrix]] = []
     for element in document.root.named("distances2"):
         kind = element.attributes.get("kind", "")
         bits = int(kind) if kind.isascii() and kind.isdecimal() and len(kind) < 9 else 0
@@ -108,20 +108,20 @@ def _matrix(document: Document) -> Matrix:
         nodes = _numbers(element, "indexes")
         if element.attributes.get("indexing") == "gp":
             by_gp = {
-                each.element.attributes.get("gp_index"): each.number
-                for each in document.of_type("NUMANode")
+                node.element.attributes.get("gp_index"): node.number
+                for node in document.of_type("NUMANode")
             }
             nodes = [by_gp.get(str(number)) or 0 for number in nodes]
         matrix = _square(nodes, _numbers(element, "u64values"))
-        found.append((not bits & _FROM_SYSTEM, matrix))
-    return min(found, key=lambda item: item[0])[1] if found else {}
+        matrices.append((not bits & _FROM_SYSTEM, matrix))
+    return min(matrices, key=lambda item: item[0])[1] if matrices else {}
 
 
 def _matrix_1(document: Document) -> Matrix:
     """Version 1: latencies relative to a base, between all objects of one depth in their order."""
-    nodes = [each.number or 0 for each in document.of_type("NUMANode")]
-    for each in document.objects:
-        for element in each.element.named("distances"):
+    nodes = [member.number or 0 for member in document.of_type("NUMANode")]
+    for member in document.objects:
+        for element in member.element.named("distances"):
             values = [item.attributes.get("value", "") for item in element.named("latency")]
             base = element.attributes.get("latency_base", "1")
             if len(values) == len(nodes) ** 2 and all(map(_LATENCY.fullmatch, [base, *values])):

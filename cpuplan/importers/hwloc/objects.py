@@ -84,7 +84,7 @@ class Document(NamedTuple):
 
     def of_type(self, *types: str) -> list[Object]:
         """The objects of these types, in order."""
-        return [each for each in self.objects if each.type in types]
+        return [member for member in self.objects if member.type in types]
 
 
 def read(root: Element, reader: Reader) -> Document:
@@ -100,24 +100,26 @@ def read(root: Element, reader: Reader) -> Document:
     version = int(major) if _NUMBER.fullmatch(major) else _NEWEST
     objects = tuple(_objects(root, reader, version))
     infos = _infos(root)
-    for each in objects:
-        if each.type == "Machine":
-            infos = {**each.infos, **infos}
+    for member in objects:
+        if member.type == "Machine":
+            infos = {**member.infos, **infos}
     return Document(version, root, objects, infos)
 
 
 def _objects(root: Element, reader: Reader, version: int) -> list[Object]:
     """All objects in the order of the file."""
-    found: list[Object] = []
+    objects: list[Object] = []
     todo = [(element, -1) for element in reversed(root.named("object"))]
     while todo:
         element, parent = todo.pop()
-        found.append(
-            _object(element, reader, parent, found[parent].near if parent >= 0 else EMPTY, version)
+        objects.append(
+            _object(
+                element, reader, parent, objects[parent].near if parent >= 0 else EMPTY, version
+            )
         )
-        here = len(found) - 1
+        here = len(objects) - 1
         todo += [(child, here) for child in reversed(element.named("object"))]
-    return found
+    return objects
 
 
 def _object(element: Element, reader: Reader, parent: int, near: CpuSet, version: int) -> Object:
@@ -144,9 +146,9 @@ def _object(element: Element, reader: Reader, parent: int, near: CpuSet, version
     )
 
 
-def cache_type(each: Object) -> str:
+def cache_type(cache: Object) -> str:
     """Unified, Data or Instruction."""
-    return _CACHE_TYPES.get(each.element.attributes.get("cache_type", ""), "Unified")
+    return _CACHE_TYPES.get(cache.element.attributes.get("cache_type", ""), "Unified")
 
 
 def _infos(element: Element) -> dict[str, str]:

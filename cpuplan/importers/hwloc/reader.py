@@ -62,7 +62,9 @@ def _imported(
     name: str, machine: Machine, remarks: list[str], diagnostics: list[Diagnostic]
 ) -> Imported:
     node = Node(name, machine, {}, partial=True)
-    return Imported((node,), tuple(f"node {name}: {each}" for each in remarks), tuple(diagnostics))
+    return Imported(
+        (node,), tuple(f"node {name}: {remark}" for remark in remarks), tuple(diagnostics)
+    )
 
 
 def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[str]]:
@@ -72,7 +74,7 @@ def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[s
         return None, []
     packages = document.of_type("Package")
     infos = {
-        key: value for each in reversed(packages) for key, value in each.infos.items()
+        key: value for package in reversed(packages) for key, value in package.infos.items()
     } | document.infos
     kinds = hwloc_cpus.kinds(document, reader, online)
     architecture = _architecture(infos)
@@ -113,18 +115,18 @@ def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
     A set of hwloc 1, `online_cpuset`, tells offline CPUs from those that a cgroup hid. hwloc 2 and
     3 only tell that there are more CPUs (`complete_cpuset`) than they show.
     """
-    found = []
-    for each in document.of_type("PU"):
-        if each.number is None or each.number > MAX_CPU:
+    numbers = []
+    for unit in document.of_type("PU"):
+        if unit.number is None or unit.number > MAX_CPU:
             reader.complain(
-                each.element,
-                str(each.number),
+                unit.element,
+                str(unit.number),
                 f"the `os_index` of a PU is not a CPU up to {MAX_CPU}",
             )
         else:
-            found.append(each.number)
-    shown = CpuSet(found)
-    machines = [each.element for each in document.of_type("Machine")]
+            numbers.append(unit.number)
+    shown = CpuSet(numbers)
+    machines = [machine.element for machine in document.of_type("Machine")]
     present = shown | union(reader.set(element, "complete_cpuset") for element in machines)
     told = union(reader.set(element, "online_cpuset") for element in machines)
     online = shown & told or shown
@@ -161,7 +163,7 @@ def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tup
 
     A file that shows CPUs which are not allowed shows all.
     """
-    machines = [each.element for each in document.of_type("Machine")]
+    machines = [machine.element for machine in document.of_type("Machine")]
     allowed = union(reader.set(element, "allowed_cpuset") for element in machines)
     told = union(reader.set(element, "online_cpuset") for element in machines)
     hidden = told - machine.online - machine.offline

@@ -35,16 +35,16 @@ def of(
         and len(set(map(len, siblings))) == 1
     )
     online = CpuSet(row.cpu for row in rows)
-    found = []
+    facts = []
     for kind in sorted(shared):
         groups = {number: CpuSet(cpus) for number, cpus in shared[kind].items()}
         size = _size(kind, groups.values(), online, summary) if alike and summary else None
         if kind[0] >= _MIN_LEVEL:
-            found += [
+            facts += [
                 CacheFacts(*kind, size, number if tells_ids else None, cpus)
                 for number, cpus in groups.items()
             ]
-    return tuple(sorted(found, key=lambda cache: (cache.level, cache.type, cache.cpus.first)))
+    return tuple(sorted(facts, key=lambda cache: (cache.level, cache.type, cache.cpus.first)))
 
 
 def _shared(rows: Iterable[Row]) -> dict[CacheKind, dict[int, list[int]]]:
@@ -77,7 +77,7 @@ def doubtful(rows: Iterable[Row], siblings: Iterable[CpuSet]) -> dict[str, list[
     Threads of a core share its caches; AMD's compute units, whose CPUs have data caches of their
     own, share the others.
     """
-    found: dict[str, list[CpuSet]] = {}
+    doubts: dict[str, list[CpuSet]] = {}
     caches = {
         row.cpu: {(kind, number) for kind, number in row.caches.items() if kind[0] <= _MIN_LEVEL}
         for row in rows
@@ -85,7 +85,9 @@ def doubtful(rows: Iterable[Row], siblings: Iterable[CpuSet]) -> dict[str, list[
     for cpus in siblings:
         sets = [caches[cpu] for cpu in cpus]
         if len(cpus) > 1 and all(sets) and not set.intersection(*sets):
-            found.setdefault("they have no first- or second-level cache in common", []).append(cpus)
+            doubts.setdefault("they have no first- or second-level cache in common", []).append(
+                cpus
+            )
         elif len(cpus) not in _THREADS:
-            found.setdefault("no core has as many threads", []).append(cpus)
-    return found
+            doubts.setdefault("no core has as many threads", []).append(cpus)
+    return doubts

@@ -206,8 +206,8 @@ def _architecture(summary: Summary | None) -> str | None:
 def _architecture_of(rows: list[Row]) -> str | None:
     """By the model's name; only s390 has books."""
     names = " ".join(_models(rows))
-    found = (architecture for architecture, model in _MODELS.items() if model.search(names))
-    return "s390x" if any(row.book is not None for row in rows) else next(found, None)
+    architectures = (architecture for architecture, model in _MODELS.items() if model.search(names))
+    return "s390x" if any(row.book is not None for row in rows) else next(architectures, None)
 
 
 def _model_number(architecture: str, summary: Summary | None) -> int | None:

@@ -68,21 +68,21 @@ def _sockets(counts: Counts) -> tuple[list[CpuSet], list[str]]:
     if rest or not per_socket:
         raise UntoldError("sockets")
     if per_socket == 1:
-        found, rule = nodes, "each NUMA node is one socket"
+        sockets, rule = nodes, "each NUMA node is one socket"
     elif all(nodes[cpu % len(nodes)] >= CpuSet((cpu,)) for cpu in counts.online):
         # Dell's default order with sub-NUMA clustering: socket after socket gets its first node,
         # then its second.
-        found = [_union(nodes[number :: counts.sockets]) for number in range(counts.sockets)]
+        sockets = [_union(nodes[number :: counts.sockets]) for number in range(counts.sockets)]
         rule = "NUMA nodes are assigned to the sockets in turn, as CPUs are to NUMA nodes"
     else:
-        found = [
+        sockets = [
             _union(nodes[start : start + per_socket]) for start in range(0, len(nodes), per_socket)
         ]
         rule = f"each {per_socket} NUMA nodes in a row are one socket"
     most = counts.cores_per_socket * counts.threads_per_core
-    if max(map(len, found)) > most or sum(map(len, found)) != len(counts.online):
+    if max(map(len, sockets)) > most or sum(map(len, sockets)) != len(counts.online):
         raise UntoldError("sockets")
-    return sorted(found, key=lambda cpus: cpus.first), [rule]
+    return sorted(sockets, key=lambda cpus: cpus.first), [rule]
 
 
 def _union(nodes: list[CpuSet]) -> CpuSet:

@@ -46,15 +46,15 @@ def read_parts(paths: Sequence[Path]) -> Imported:
     parts = _parts(paths, name)
     diagnostics = [*parts.diagnostics]
     try:
-        found = _machine(parts, name, diagnostics)
+        facts = _machine(parts, name, diagnostics)
     except numbering.UntoldError as error:
         diagnostics.append(diagnose("CP136", path=parts.summaries[0][0], what=error.what))
-        found = None
-    if found is None:
+        facts = None
+    if facts is None:
         return Imported((), (), tuple(diagnostics))
-    diagnostics += _doubts((parts.tables or parts.summaries)[0][0], found.doubtful)
-    remarks = [*found.remarks, f"there is no host name: the node is named {name}, after the file"]
-    node = Node(name, found.machine, {})
+    diagnostics += _doubts((parts.tables or parts.summaries)[0][0], facts.doubtful)
+    remarks = [*facts.remarks, f"there is no host name: the node is named {name}, after the file"]
+    node = Node(name, facts.machine, {})
     return Imported(
         (node,), tuple(f"node {name}: {remark}" for remark in remarks), tuple(diagnostics)
     )

@@ -82,40 +82,40 @@ def _fields(fields: object, depth: int) -> Iterator[tuple[str, str]]:
 
 def _summary(fields: Iterable[tuple[str, str]]) -> Summary:
     """Later fields of one name belong to another CPU kind; of all others the first one counts."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     blocks: list[dict[str, str]] = [{}]
     for label, value in fields:
         if label == "Model name" and label in blocks[-1]:
             blocks.append({})
         blocks[-1].setdefault(label, value)
-        found.setdefault(label, value)
-    masks = any(label.endswith("CPU(s) mask") for label in found)  # of -x, in all fields
+        values.setdefault(label, value)
+    masks = any(label.endswith("CPU(s) mask") for label in values)  # of -x, in all fields
     nodes = {
         int(match[1]): _set(label, value, mask=masks)
-        for label, value in found.items()
+        for label, value in values.items()
         if (match := _NODE.fullmatch(label))
     }
     caches = {
         (int(match[1]), _TYPES[match[2]]): _cache(value)
-        for label, value in found.items()
+        for label, value in values.items()
         if (match := _CACHE.fullmatch(label))
     }
-    vendor = found.get("Vendor ID")
+    vendor = values.get("Vendor ID")
     return Summary(
-        architecture=found.get("Architecture") or None,
+        architecture=values.get("Architecture") or None,
         vendor=vendor if vendor not in ("", "-") else None,
-        online=_listed(found, "On-line", mask=masks),
-        offline=_listed(found, "Off-line", mask=masks),
-        kinds=tuple(_kind(block, found) for block in blocks),
+        online=_listed(values, "On-line", mask=masks),
+        offline=_listed(values, "Off-line", mask=masks),
+        kinds=tuple(_kind(block, values) for block in blocks),
         numa_nodes=dict(sorted(nodes.items())),
-        tells_numa="NUMA node(s)" in found or bool(nodes),
+        tells_numa="NUMA node(s)" in values or bool(nodes),
         caches={kind: total for kind, total in caches.items() if total is not None},
     )
 
 
-def _listed(found: dict[str, str], state: str, *, mask: bool) -> CpuSet:
+def _listed(values: dict[str, str], state: str, *, mask: bool) -> CpuSet:
     label = f"{state} CPU(s) {'mask' if mask else 'list'}"
-    return _set(label, found.get(label, ""), mask=mask)
+    return _set(label, values.get(label, ""), mask=mask)
 
 
 def _set(label: str, text: str, *, mask: bool) -> CpuSet:
@@ -129,14 +129,14 @@ def _set(label: str, text: str, *, mask: bool) -> CpuSet:
         raise RowError(label, text, f"{error.item!r} {error.problem}") from None
 
 
-def _kind(block: dict[str, str], found: dict[str, str]) -> Kind:
+def _kind(block: dict[str, str], values: dict[str, str]) -> Kind:
     """On s390, sockets are counted by book and books by drawer."""
     sockets = _count(block.get("Socket(s)"))
     if sockets is None and (per_book := _count(block.get("Socket(s) per book"))):
-        books = _count(found.get("Book(s)"))
+        books = _count(values.get("Book(s)"))
         if books is None:
-            books = (_count(found.get("Book(s) per drawer")) or 1) * (
-                _count(found.get("Drawer(s)")) or 1
+            books = (_count(values.get("Book(s) per drawer")) or 1) * (
+                _count(values.get("Drawer(s)")) or 1
             )
         sockets = per_book * books
     name = " ".join(block.get("Model name", "").split())

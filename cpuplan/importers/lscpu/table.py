@@ -73,19 +73,19 @@ def from_json(rows: object) -> Table:
     """The value of `cpus` in the output of `lscpu -J -e`. Raises RowError."""
     if not isinstance(rows, list):
         raise RowError("cpus", str(rows), "it is not a list of CPUs")
-    found = []
+    cells_of_rows = []
     for index, row in enumerate(rows):
         place = f"cpus[{index}]"
         if not isinstance(row, dict):
             raise RowError(place, str(row), "it is not an object with the columns of a CPU")
-        found.append(
+        cells_of_rows.append(
             (place, str(row), {name.lower(): _text(place, value) for name, value in row.items()})
         )
-    columns = found[0][2].keys() if found else ()
-    for place, text, cells in found:
+    columns = cells_of_rows[0][2].keys() if cells_of_rows else ()
+    for place, text, cells in cells_of_rows:
         if cells.keys() != columns:
             raise RowError(place, text, "it has other columns than the first CPU")
-    return _table(columns, found)
+    return _table(columns, cells_of_rows)
 
 
 def _text(place: str, value: object) -> str:
@@ -167,18 +167,18 @@ def from_extended(text: str) -> Table:
 
 def _table(columns: Iterable[str], rows: Iterable[tuple[str, str, dict[str, str]]]) -> Table:
     """The table of rows (place, text, cells), without empty ones: lscpu 2.38 has them on RISC-V."""
-    found: dict[int, Row] = {}
+    by_cpu: dict[int, Row] = {}
     incomplete = []
     for place, text, cells in rows:
         if not any(cells.values()) or set("".join(cells.values())) <= {":"}:
             continue
         row, complete = _row(place, text, cells)
-        if row.cpu in found:
+        if row.cpu in by_cpu:
             raise RowError(place, text, f"it is the second row of CPU {row.cpu}")
-        found[row.cpu] = row
+        by_cpu[row.cpu] = row
         if not complete:
             incomplete.append(row.cpu)
-    return Table(frozenset(columns), tuple(found.values()), tuple(incomplete))
+    return Table(frozenset(columns), tuple(by_cpu.values()), tuple(incomplete))
 
 
 def _row(place: str, text: str, cells: dict[str, str]) -> tuple[Row, bool]:

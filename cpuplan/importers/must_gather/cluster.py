@@ -22,8 +22,8 @@ _API_SERVER = re.compile(r"https://api\.([^.:/]{1,253})\.")
 def cluster_name(tree: FolderTree) -> tuple[str | None, str]:
     """The name by the address of the API server, else by the infrastructure; and its source."""
     for path in INFRASTRUCTURES:
-        found = load(tree, path)
-        objects = data.items(found.get("items")) or [found]
+        document = load(tree, path)
+        objects = data.items(document.get("items")) or [document]
         status = data.mapping(objects[0].get("status"))
         url, name = status.get("apiServerURL"), status.get("infrastructureName")
         source = "the Infrastructure object"

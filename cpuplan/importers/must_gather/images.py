@@ -19,16 +19,16 @@ _LOGS = frozenset(
 
 def images(path: Path) -> Iterator[Path]:
     """The folders below `path` that are images, in the order of their paths."""
-    found = []
+    folders = []
     for visited, (folder, names, _) in enumerate(os.walk(path)):
         here = Path(folder)
         if _is_image(here, names):
-            found.append(here)
+            folders.append(here)
             names.clear()
         if visited > _MAX_FOLDERS or len(here.relative_to(path).parts) >= _MAX_DEPTH:
             names.clear()
         names[:] = sorted(name for name in names if name not in _LOGS and not name.startswith("."))
-    yield from sorted(found)
+    yield from sorted(folders)
 
 
 def _is_image(folder: Path, names: list[str]) -> bool:

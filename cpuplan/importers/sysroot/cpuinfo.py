@@ -48,15 +48,15 @@ def parse(text: str) -> CpuInfo:
 
 def processors(text: str) -> list[Processor]:
     """All processors of an x86 cpuinfo, ascending."""
-    found = {}
+    by_cpu = {}
     for block in text.split("\n\n", MAX_CPU + 1)[: MAX_CPU + 1]:
         fields = _fields(block, 64)
         cpu = to_number(fields.get("processor", ""))
         if cpu is not None:
-            found[cpu] = Processor(
+            by_cpu[cpu] = Processor(
                 cpu, to_number(fields.get("physical id", "")), to_number(fields.get("core id", ""))
             )
-    return [found[cpu] for cpu in sorted(found)]
+    return [by_cpu[cpu] for cpu in sorted(by_cpu)]
 
 
 def _architecture(fields: dict[str, str]) -> str | None:
@@ -70,7 +70,7 @@ def _architecture(fields: dict[str, str]) -> str | None:
         "loongarch64": "Loongson" in fields.get("CPU Family", ""),
         "ppc64le": fields.get("cpu", "").startswith(("POWER", "PPC")),
     }
-    return next((name for name, found in signs.items() if found), None)
+    return next((name for name, is_there in signs.items() if is_there), None)
 
 
 def _fields(text: str, lines: int) -> dict[str, str]:

@@ -63,15 +63,15 @@ def _unread_caches(
     domains = [cache.cpus for cache in caches if cache.level >= _UNCORE_LEVEL]
     if not domains:
         return EMPTY
-    found = seen = EMPTY
+    lacking = seen = EMPTY
     for cache in caches:
         seen |= cache.cpus
         if cache.size is None or (with_ids and cache.id is None):
-            found |= cache.cpus
+            lacking |= cache.cpus
     for cpus in domains:
-        if not cpus <= found and not _readable(reader, cpus.first, with_ids=with_ids):
-            found |= cpus
-    return found | CpuSet(
+        if not cpus <= lacking and not _readable(reader, cpus.first, with_ids=with_ids):
+            lacking |= cpus
+    return lacking | CpuSet(
         cpu for cpu in online - seen if not reader.tree.names(f"{sysfs.CPUS}/cpu{cpu}/cache")
     )
 

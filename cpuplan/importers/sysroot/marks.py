@@ -47,8 +47,10 @@ def _switched_off(reader: Reader) -> CpuSet:
 
 def _huge_pages(reader: Reader) -> Iterator[tuple[tuple[int, int], int]]:
     for unit in filter(_PAGES_UNIT.fullmatch, reader.tree.names(UNITS)):
-        found = _environment(reader, unit)
-        values = [found.get(key, "") for key in ("NUMA_NODE", "HUGEPAGES_SIZE", "HUGEPAGES_COUNT")]
+        environment = _environment(reader, unit)
+        values = [
+            environment.get(key, "") for key in ("NUMA_NODE", "HUGEPAGES_SIZE", "HUGEPAGES_COUNT")
+        ]
         if all(map(DECIMAL.fullmatch, values)):
             node, size, count = map(int, values)
             yield (node, size), count

@@ -19,16 +19,16 @@ def devices(reader: Reader) -> tuple[DeviceFacts, ...]:
     """Functions by address; a virtual one is on the NUMA node of its physical one."""
     tree = reader.tree
     interfaces = _interfaces(tree)
-    found: dict[str, DeviceFacts] = {}
+    by_address: dict[str, DeviceFacts] = {}
     for address in filter(ADDRESS.fullmatch, tree.names(_DEVICES)):
         pci_class = reader.number(f"{_DEVICES}/{address}/class")
         if pci_class is not None and pci_class >> 16 in CLASSES:
-            found[address] = _device(reader, address, pci_class, interfaces.get(address, ()))
-    for address, device in found.items():
-        owner = found.get(device.physical_function or "")
+            by_address[address] = _device(reader, address, pci_class, interfaces.get(address, ()))
+    for address, device in by_address.items():
+        owner = by_address.get(device.physical_function or "")
         if owner and device.numa_node is None:
-            found[address] = device._replace(numa_node=owner.numa_node)
-    return tuple(found.values())
+            by_address[address] = device._replace(numa_node=owner.numa_node)
+    return tuple(by_address.values())
 
 
 def _device(
@@ -55,12 +55,12 @@ def _interfaces(tree: Tree) -> dict[str, tuple[str, ...]]:
 
     Snapshots have these links and not the folders that they lead to.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    names_by_address: dict[str, tuple[str, ...]] = {}
     for name in tree.names("sys/class/net"):
         parts = (tree.link(f"sys/class/net/{name}") or "").split("/")
         if len(parts) > 2 and parts[-2] == "net" and ":" in parts[-3]:
-            found[parts[-3]] = (*found.get(parts[-3], ()), name)
-    return found
+            names_by_address[parts[-3]] = (*names_by_address.get(parts[-3], ()), name)
+    return names_by_address
 
 
 def _id(reader: Reader, path: str) -> str | None:

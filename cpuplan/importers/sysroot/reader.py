@@ -127,10 +127,10 @@ def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
         documents = data.parse(text)
     except data.DataError:
         return machine
-    found = machineinfo.machine_of(
+    view = machineinfo.machine_of(
         data.mapping(documents[0] if documents else None), data.Complaints(tree.name)
     )
-    nodes = () if found is None or found.online != machine.online else found.numa_nodes
+    nodes = () if view is None or view.online != machine.online else view.numa_nodes
     return machine._replace(numa_nodes=join.filled(machine.numa_nodes, nodes))
 
 

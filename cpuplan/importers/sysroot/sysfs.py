@@ -81,8 +81,8 @@ def _partition(reader: Reader, online: CpuSet, names: tuple[str, ...]) -> tuple[
     for cpu in online:
         if cpu not in rest:
             continue
-        found = reader.set(*(_topology(cpu, name) for name in names)) or EMPTY
-        group = (found & rest) | CpuSet((cpu,))
+        shared = reader.set(*(_topology(cpu, name) for name in names)) or EMPTY
+        group = (shared & rest) | CpuSet((cpu,))
         groups.append(group)
         rest -= group
     return tuple(groups)
@@ -90,8 +90,8 @@ def _partition(reader: Reader, online: CpuSet, names: tuple[str, ...]) -> tuple[
 
 def labels(reader: Reader, online: CpuSet, name: str) -> dict[int, int]:
     """A topology id by CPU, where the kernel tells one."""
-    found = ((cpu, reader.number(_topology(cpu, name))) for cpu in online)
-    return {cpu: number for cpu, number in found if number is not None}
+    numbers = ((cpu, reader.number(_topology(cpu, name))) for cpu in online)
+    return {cpu: number for cpu, number in numbers if number is not None}
 
 
 def core_types(reader: Reader, online: CpuSet) -> dict[int, str]:
@@ -149,7 +149,7 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
     """
     core = {cpu: siblings for siblings in cores for cpu in siblings}
     known: dict[str, int] = {}  # bits of the CPUs whose cache of an index has been read
-    found = []
+    facts = []
     for cpu in cpus:
         folder = f"{CPUS}/cpu{cpu}/cache"
         for index in reader.tree.names(folder):
@@ -168,17 +168,17 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
             kind = (reader.text(f"{folder}/{index}/type") or "").strip()
             identity = reader.number(f"{folder}/{index}/id")
             kind = kind if kind in ("Data", "Instruction") else "Unified"
-            found.append(
+            facts.append(
                 CacheFacts(level, kind, reader.size(f"{folder}/{index}/size"), identity, shared)
             )
-    found.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
-    return tuple(distinct(found))
+    facts.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
+    return tuple(distinct(facts))
 
 
-def distinct(found: Iterable[CacheFacts]) -> Iterable[CacheFacts]:
+def distinct(facts: Iterable[CacheFacts]) -> Iterable[CacheFacts]:
     """Caches without repeats of other indexes, and without CPUs of an earlier one of the kind."""
     seen: dict[tuple[int, str], CpuSet] = {}
-    for cache in found:
+    for cache in facts:
         key = (cache.level, cache.type)
         cpus = cache.cpus - seen.get(key, EMPTY)
         seen[key] = seen.get(key, EMPTY) | cache.cpus

@@ -79,9 +79,9 @@ class Reader:
     def set(self, *paths: str) -> CpuSet | None:
         """The first of the files that is there; a name that does not end in `list` has a mask."""
         for path in paths:
-            found = self.list(path) if path.endswith("list") else self._mask(path)
-            if found is not None:
-                return found
+            cpus = self.list(path) if path.endswith("list") else self._mask(path)
+            if cpus is not None:
+                return cpus
         return None
 
     def _mask(self, path: str) -> CpuSet | None:

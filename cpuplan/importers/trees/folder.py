@@ -124,7 +124,7 @@ def system_root(path: Path) -> Path | None:
 def _folders(path: Path) -> list[Path]:
     try:
         with os.scandir(path) as entries:
-            return sorted(Path(each) for each in entries if each.is_dir(follow_symlinks=False))[
+            return sorted(Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False))[
                 :_MAX_BELOW
             ]
     except OSError:

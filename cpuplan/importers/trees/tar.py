@@ -258,14 +258,14 @@ class TarTree:
 
     def _find_root(self) -> str:
         """The names' part before `sys/` and `proc/`: `hwloc-gather-topology` adds a folder."""
-        found = [
+        starts = [
             path[: path.index(marker)]
             for path in self._files
             for marker in _MARKERS
             if marker in path
         ]
         return min(
-            (start for start in found if not start or start.endswith("/")), key=len, default=""
+            (start for start in starts if not start or start.endswith("/")), key=len, default=""
         )
 
 

@@ -29,14 +29,16 @@ class Refused:
 
     def diagnostics(self) -> list[Diagnostic]:
         """One for each reason, with the first path and how many there are."""
-        found = [
+        diagnostics = [
             diagnose("CP122", path=self._name, problem=f"{reason}: {_first_of(paths)}")
             for reason, paths in self._members.items()
         ]
         for limit, paths in self._files.items():
             place = f"{self._name}: {_first_of(paths)}"
-            found.append(diagnose("CP123", path=place, limit=to_text(limit), what="bytes per file"))
-        return found
+            diagnostics.append(
+                diagnose("CP123", path=place, limit=to_text(limit), what="bytes per file")
+            )
+        return diagnostics
 
 
 def _keep(paths: set[str], path: str) -> None:
