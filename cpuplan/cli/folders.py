@@ -13,8 +13,9 @@ from cpuplan.read.files import FOLDERS
 
 
 def find_project() -> Path:
-    """The nearest folder with inventories/ or intents/, from here upwards: `.`, `..`, `../..`; `.`
-    if there is none.
+    """The nearest folder with inventories/ or intents/, from here upwards; `.` if there is none.
+
+    The result is relative: `.`, `..`, `../..`.
 
     The search ends at the top of a Git work tree, at the home folder, and at the root of the file
     system.
@@ -42,9 +43,7 @@ class Names:
 
     @cached_property
     def repository(self) -> str:
-        """The top folder of the Git work tree that the project is in; the project's folder where
-        there is none.
-        """
+        """The top folder of the Git work tree of the project; without Git, the project's folder."""
         folder = self.root
         while not os.path.lexists(os.path.join(folder, ".git")):
             above = os.path.dirname(folder)
@@ -71,8 +70,9 @@ class Names:
         )
 
     def from_here(self, path: str) -> str:
-        """For people at a terminal: relative to where they stand; absolute if the file or they are
-        outside of it.
+        """For people at a terminal: relative to the current folder.
+
+        Absolute if the file or the current folder is outside of the repository.
         """
         place, here = self.place(path), os.path.realpath(os.curdir)
         inside = _is_below(place, self.repository) and _is_below(here, self.repository)

@@ -35,9 +35,7 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports a command when it is called, and none for the overview: starting takes little longer
-    than click.
-    """
+    """Imports a command when it is called, and none for the overview, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

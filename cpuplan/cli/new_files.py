@@ -13,8 +13,9 @@ HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"
 
 
 def blocked(texts: Mapping[Path, str], hint: str) -> list[Diagnostic]:
-    """CP621 for each path where there is something else, be it a folder; `{name}` in the hint is
-    the file's.
+    """CP621 for each path that exists with other content, or as a folder.
+
+    `{name}` in the hint is replaced by the name of the file.
     """
     return [
         diagnose("CP621", path=path, hint=hint.format(name=path.stem))
@@ -42,9 +43,7 @@ def write(texts: Mapping[Path, str], *, quiet: bool = False) -> None:
 
 
 def write_new(texts: Mapping[Path, str], hint: str, *, force: bool) -> int:
-    """Write all files, or none (2) where one says something else already, unless it is to be
-    lost.
-    """
+    """Write all files, or none (2) if one exists with other content and `force` is not set."""
     if problems := [] if force else blocked(texts, hint):
         print_diagnostics(problems)
         return 2

@@ -32,8 +32,9 @@ def solve_plan(project: Project) -> Plan | None:
 def find_nodes(
     plan: Plan, wanted: str | None, project: Project
 ) -> list[tuple[ConfiguredPlan, tuple[str, ...]]]:
-    """A node, the nodes of a class or of an intent, or (None) all; `cluster/name` too. Raises
-    CpuplanError (CP250).
+    """A node, the nodes of a class or of an intent, or (None) all; `cluster/name` too.
+
+    Raises CpuplanError (CP250).
     """
     if wanted is None:
         return [(each, each.node_class.nodes) for each in plan.nodes]

@@ -37,9 +37,7 @@ class Settings:
 
     @cached_property
     def root(self) -> Path:
-        """The project's folder: the given one, or that in which, or below which, the user stands;
-        said if above.
-        """
+        """The project's folder: the given one, or the nearest one in or above the current folder."""
         if self.given_root is not None:
             return self.given_root
         from cpuplan.cli.folders import find_project

@@ -114,8 +114,9 @@ def _add(command: Any, option: click.Option) -> None:
 
 
 def narrow_to(project: "Project") -> None:
-    """Tell only of the nodes of --cluster and --node. Raises CpuplanError (CP293) for a name that
-    nobody has.
+    """Limit the report to the nodes of --cluster and --node.
+
+    Raises CpuplanError (CP293) for an unknown name.
     """
     if settings().is_narrowed:
         from cpuplan.cli.scope import Scope
@@ -130,9 +131,7 @@ def print_diagnostics(
     strict: bool = False,
     finished: bool = True,
 ) -> None:
-    """Text goes to standard error; other formats to standard output or the file of -o, also when
-    nothing was found.
-    """
+    """Text goes to standard error, other formats to standard output or the file of -o."""
     output_format = output_format or settings().format
     found = _of_today(diagnostics)
     to_file = _output_file()
@@ -167,18 +166,14 @@ def _of_today(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def fails(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:
-    """Whether the findings fail a command today: errors do, and with `strict` warnings that are not
-    waived.
-    """
+    """Whether the findings fail a command today: errors, and with `strict` unwaived warnings."""
     from cpuplan.diagnostics import counting
 
     return bool(counting(_of_today(diagnostics), strict=strict))
 
 
 def today() -> str:
-    """The day on which waivers hold or not, everywhere the same (UTC): the only clock that a
-    finding depends on.
-    """
+    """The date (UTC) on which waivers hold or not: the only clock that findings depend on."""
     from datetime import UTC, datetime
 
     return datetime.now(UTC).date().isoformat()
@@ -223,9 +218,7 @@ def _output_file() -> Path | None:
 
 
 def shown_path(path: Path) -> str:
-    """What messages call a file of the command line: relative to the project, absolute outside of
-    it.
-    """
+    """A file of the command line in messages: relative to the project, absolute outside of it."""
     root = settings().root
     if root == Path() or path.is_absolute():
         return path.as_posix()

@@ -1,8 +1,9 @@
-"""What `--cluster` and `--node` leave of the findings. They narrow what is printed, never what is
-judged.
+"""The findings that `--cluster` and `--node` select.
+
+They narrow what is printed, never what is checked.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
@@ -58,9 +59,7 @@ class Scope:
         return found
 
     def has(self, found: Diagnostic) -> bool:
-        """Whether a finding is about a wanted node, or may be: what is not known to be of other
-        nodes only.
-        """
+        """Whether a finding concerns a wanted node, or is not known to concern only other nodes."""
         nodes = self._concerned(found)
         return nodes is None or bool(self.wanted & nodes)
 
@@ -113,10 +112,10 @@ class Scope:
 
     def _of_classes(self, **facts: str) -> frozenset[Node]:
         return frozenset(
-            (each.cluster, node)
-            for each in self.project.classes
-            if all(getattr(each, fact) == value for fact, value in facts.items())
-            for node in each.nodes
+            (node_class.cluster, node)
+            for node_class in self.project.classes
+            if _has(node_class, facts)
+            for node in node_class.nodes
         )
 
     def _with_hardware(self, name: str) -> Iterator[Node]:
@@ -124,6 +123,10 @@ class Scope:
             for index, group in enumerate(document.spec.nodes):
                 if (group.hardware or document.spec.hardware) == name:
                     yield from self._groups[document.name, index]
+
+
+def _has(node_class: NodeClass, facts: Mapping[str, str]) -> bool:
+    return all(getattr(node_class, fact) == value for fact, value in facts.items())
 
 
 def _fits(node: Node, clusters: tuple[str, ...], nodes: tuple[str, ...]) -> bool:

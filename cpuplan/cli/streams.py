@@ -1,6 +1,4 @@
-"""What comes through a pipe on the command line: `-`, /dev/stdin, and /dev/fd/63 as shells write
-`<(...)`.
-"""
+"""Input through a pipe: `-`, /dev/stdin, and /dev/fd/63 as shells write `<(...)`."""
 
 import os
 import re
@@ -23,16 +21,13 @@ _DESCRIPTOR = re.compile(r"-|/dev/(stdin|fd/[0-9]+)|/proc/self/fd/[0-9]+")
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path is something that this process has open already, so that nobody has to be
-    waited for.
-    """
+    """Whether a path is a stream that this process has open already."""
     return bool(_DESCRIPTOR.fullmatch(str(path)))
 
 
 @contextmanager
 def received(paths: Sequence[Path], name: str = "") -> Iterator[list[Path]]:
-    """The paths, with what comes through pipes in files of the given name, which last as long as
-    the context.
+    """The paths, with the content of pipes in files that exist as long as the context.
 
     Files are looked at more than once, to find their format and what belongs together; a pipe is
     read only once. Raises CpuplanError for too much.

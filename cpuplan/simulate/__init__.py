@@ -1,3 +1,1 @@
-"""What a planned node does with pods: the questions that users ask of a kubelet before there is
-one.
-"""
+"""What users ask of the kubelet of a planned node before there is one."""

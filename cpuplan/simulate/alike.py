@@ -1,6 +1,4 @@
-"""Nodes that come out alike, and pods that are refused alike: each told once, with how many there
-are.
-"""
+"""Groups of nodes with the same result, and of pods with the same refusal."""
 
 import re
 from collections.abc import Hashable, Iterable
@@ -15,9 +13,7 @@ _ORDINAL = re.compile(r"-\d+\Z")
 
 
 class Refused(NamedTuple):
-    """Pods of one workload that no node admits: the first one, the node asked last, and how many
-    there are.
-    """
+    """Pods of one workload that no node admits: the first one, the last node asked, the number."""
 
     outcome: Outcome
     node: str
@@ -25,8 +21,9 @@ class Refused(NamedTuple):
 
 
 def alike(nodes: Iterable[Simulated], *, across_classes: bool) -> tuple[Simulated, ...]:
-    """Nodes together that have as many pods of the same workloads on the same CPUs; the pods are
-    those of the first.
+    """Groups of nodes that have as many pods of the same workloads on the same CPUs.
+
+    The pods of a group are those of its first node.
 
     `across_classes` takes nodes of several classes together, named with their cluster where it
     differs.

@@ -26,9 +26,7 @@ class Simulated(NamedTuple):
 
 
 class Result(NamedTuple):
-    """All nodes; and the pods that no node admits, with the refusal by the last one that was
-    asked.
-    """
+    """All nodes, and the pods that no node admits, with the refusal by the last node asked."""
 
     nodes: tuple[Simulated, ...]
     nowhere: tuple[tuple[Outcome, str], ...] = ()
@@ -61,8 +59,9 @@ class Starter(NamedTuple):
 
 
 def on_each(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
-    """All pods, in order, on every node: those of a class are equal, so one of them stands for
-    all.
+    """All pods, in order, on every node.
+
+    The nodes of a class are equal, so one of them stands for all.
     """
     pods = [item.pod for item in items]
     return Result(
@@ -73,9 +72,7 @@ def on_each(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
 
 
 def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
-    """DaemonSets on every node, any other pod on the first node, in the order of the plan, that
-    admits it.
-    """
+    """DaemonSets on every node, any other pod on the first node of the plan that admits it."""
     nodes = []
     for plan, names in plans:
         of = _Class(plan, start(plan))
@@ -106,8 +103,9 @@ class _Class:
 
 
 class _Moment:
-    """Where the same kinds of pods have brought nodes of a class in the same order: what is next is
-    found out once.
+    """The state of all nodes of a class that got the same kinds of pods in the same order.
+
+    What comes next is computed once.
     """
 
     def __init__(self, of: _Class, state: Any, outcomes: tuple[Outcome, ...]) -> None:
@@ -141,9 +139,7 @@ class _Moment:
 
 
 class _Node:
-    """A node while pods come: where it is, the pods that it has, and the DaemonSets' that it
-    refuses.
-    """
+    """A node while pods arrive: its moment, its pods, and the refused pods of DaemonSets."""
 
     def __init__(self, of: _Class, name: str) -> None:
         self.name, self.moment = name, of.start

@@ -1,6 +1,4 @@
-"""KubeletConfiguration files that people bring: what a kubelet makes of them without a machine, at
-its line.
-"""
+"""What a kubelet makes of a KubeletConfiguration file, without a machine; findings by line."""
 
 import re
 from collections.abc import Iterator
@@ -48,9 +46,7 @@ def is_kubelet_configuration(text: str) -> bool:
 
 
 def check(path: str, text: str, version: Version, *, openshift: bool = False) -> list[Diagnostic]:
-    """Everything that a kubelet of the version would refuse, or drop without a word to anyone but
-    its log.
-    """
+    """Everything that a kubelet of the version refuses, or drops with only a line in its log."""
     from cpuplan.read import yaml
 
     # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that

@@ -1,6 +1,4 @@
-"""Is a set of pods admitted in every order of arrival? Answered by going through all that can
-happen.
-"""
+"""Is a set of pods admitted in every order of arrival? Answered by an exhaustive search."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -15,9 +13,7 @@ LIMIT = 20_000
 
 
 class Answer(NamedTuple):
-    """`is_proven`: every order works; an order whose last pod is refused; or neither, when the
-    search gave up.
-    """
+    """Every order works (`is_proven`); an order whose last pod is refused; or not decided."""
 
     is_proven: bool
     tried: int  # admissions
@@ -34,8 +30,9 @@ class _Kind(NamedTuple):
 
 
 def any_order(allocator: Allocator, pods: Iterable[Pod], limit: int = LIMIT) -> Answer:
-    """Try every order of `pods`. Equal pods are interchangeable, and so are moments with the same
-    future. The allocator is then as it was.
+    """Try every order of `pods`. The state of the allocator is restored afterwards.
+
+    Equal pods are interchangeable, and so are moments with the same future.
     """
     kinds: dict[Hashable, _Kind] = {}
     for given in pods:

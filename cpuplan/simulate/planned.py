@@ -1,6 +1,4 @@
-"""A planned node as its kubelet will find it: machine, configuration, version. What no inventory
-tells is assumed.
-"""
+"""A planned node as its kubelet finds it; assumptions for what the inventory does not contain."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -115,9 +113,7 @@ def machine_of(
 
 
 def _memory(topology: Topology, node: int) -> int:
-    """The bytes of a NUMA node; a node without any stands for none only where others tell
-    theirs.
-    """
+    """The bytes of a NUMA node: none if only other nodes of the inventory have memory."""
     facts = topology.numa_facts
     told = facts[node].memory if node in facts else None
     if told is None and not any(each.memory for each in facts.values()):
@@ -131,8 +127,9 @@ def assumes_memory(topology: Topology) -> bool:
 
 
 def _distances(topology: Topology, numbers: Iterable[int]) -> dict[int, tuple[int, ...]]:
-    """A row for each node. A row that is told has a place for each node that is online, whatever
-    its number.
+    """A row for each node.
+
+    A row of the inventory has a place for each online node, whatever its number.
     """
     found = {}
     highest = max(numbers, default=0)

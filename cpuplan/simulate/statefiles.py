@@ -1,6 +1,4 @@
-"""Plans that make a kubelet refuse the state file of the plan before: said when the new plan is
-compiled.
-"""
+"""Warnings about plans that make a kubelet refuse the state file of the previous plan."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,8 +28,9 @@ Config = dict[str, Any]
 
 
 def check(before: Before, plan: Plan, locate: Locate) -> list[Diagnostic]:
-    """Warnings for classes that were compiled otherwise before. OpenShift's unit removes the files
-    at each start.
+    """Warnings for classes whose previous compilation was different.
+
+    OpenShift's unit removes the files at each start.
     """
     found = []
     for each in plan.nodes:

@@ -1,5 +1,4 @@
-"""What will go wrong on a planned node, before it does: the kubelet that does not start, and its
-known mistakes.
+"""What will go wrong on a planned node: a kubelet that does not start, known mistakes.
 
 The simulator is asked wherever that is cheap; what it takes thousands of pods to show is told by
 its condition alone.
@@ -87,9 +86,7 @@ def _origin(plan: ConfiguredPlan, locate: Locate, field: tuple[str, ...]) -> Pos
 
 
 def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
-    """The field that one of the kubelet's texts is about: the first that it names, and an entry of
-    it; or nothing.
-    """
+    """The field, and its entry, that a text of the kubelet is about; empty if it names none."""
     words = _WORD.findall(text)
     for word in words:
         if word in config:
@@ -150,8 +147,7 @@ def _check_overlap(
 
 
 def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set[int]]:
-    """Requests that leave as many CPUs of a large core free as cores have on average, and others
-    that then take it.
+    """Requests that leave part of a large core free, and requests that then take all of it.
 
     Smaller cores go first, those of the machine or of a NUMA node.
     """
@@ -174,9 +170,7 @@ def _requests_for_cores(policy: StaticPolicy) -> tuple[set[tuple[int, ...]], set
 def _find_overlap(
     allocator: KubeletAllocator, firsts: Iterable[tuple[int, ...]], seconds: Iterable[int]
 ) -> str:
-    """The first requests, and the one after them, that make two sets overlap; also when the very
-    first has gone.
-    """
+    """The first requests, and the one after them, that make two sets overlap."""
     start = allocator.take()
     try:
         for first in firsts:
@@ -219,9 +213,7 @@ def _and(counts: tuple[int, ...]) -> str:
 def _check_loop(
     plan: NodePlan, locate: Locate, allocator: KubeletAllocator, policy: StaticPolicy
 ) -> Iterator[Diagnostic]:
-    """Groups of CPUs that no NUMA node can give although they have enough CPUs
-    (distributed.best_combination).
-    """
+    """Groups of CPUs that no NUMA node can give (kubelet bug: distributed.best_combination)."""
     options, group = policy.options, policy.cpu_group_size
     nodes = policy.topology.numa_nodes.values()
     if not (options.distribute_cpus_across_numa and options.full_pcpus_only) or group < 2:

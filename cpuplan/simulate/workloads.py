@@ -1,6 +1,4 @@
-"""Workloads of intents: the pods with exclusive CPUs that each node must have room for, admitted by
-its kubelet.
-"""
+"""Workloads of intents: pods with exclusive CPUs that the kubelet of each node must admit."""
 
 from collections.abc import Iterator
 
@@ -32,9 +30,7 @@ def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
 
 
 def check(plan: NodePlan, locate: Locate, allocator: KubeletAllocator) -> Iterator[Diagnostic]:
-    """Pods that are refused: as they are written, in another order, or when the kubelet
-    restarts.
-    """
+    """Pods that are refused: in the order of the intent, in another order, or after a restart."""
     name, origin = plan.node_class.name, plan.node_class.place("workloads")
     made = list(_pods(plan))
     pods = [pod for pod, _ in made]

@@ -22,8 +22,7 @@ _HINT = "view the entry with `cpuplan show Hardware/{name}`, or overwrite the fi
 )
 @click.option("--force", is_flag=True, help="Overwrite existing documents.")
 def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
-    """List the server models of the catalogue; with NAMEs, copy them into inventories/ to be
-    edited.
+    """List the server models of the catalogue, or copy those with NAMEs into inventories/.
 
     Add memory, huge pages and devices yourself: they differ from server to server.
     """

@@ -125,9 +125,7 @@ def _finish(out: Path) -> None:
 
 
 def _tell_changes(run: _Run, resolve: bool) -> None:
-    """Which CPUs are elsewhere than in the lock, and why; which nodes had a layout that says
-    nothing of the new one.
-    """
+    """Print which CPUs moved since the lock and why, and which nodes lost an earlier layout."""
     from cpuplan import changes
 
     compiled, project = run.compiled, run.project
@@ -143,9 +141,7 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
 
 
 def _remember(run: _Run) -> None:
-    """Note that this project is right, for the next run on this machine: with its lock as it is
-    now.
-    """
+    """Record that this project is valid with its present lock, for the next run."""
     from cpuplan.write.manifest import tree_digest
 
     compiled = run.compiled

@@ -1,6 +1,4 @@
-"""`cpuplan explain`: why a CPU, a pool or a setting is what it is, and what a diagnostic code or a
-rule means.
-"""
+"""`cpuplan explain`: why a CPU, pool or setting is what it is; what a code or a rule means."""
 
 import re
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.text import nearest
 
 if TYPE_CHECKING:
+    from cpuplan.cpuset import CpuSet
     from cpuplan.plan import ConfiguredPlan
     from cpuplan.setting import Setting
     from cpuplan.source import Locate
@@ -28,8 +27,10 @@ if TYPE_CHECKING:
     help="Do not search for the next best layout. This needs no solver and takes at most half the time.",
 )
 def command(subject: str, what: str | None, only_why: bool) -> int:
-    """Explain a CPU, a pool, partition or QoS set, or a setting of NODE, with the file and line of
-    every statement behind it; or CODE, or the built-in rule, goal or default RULE.
+    """Explain a CPU, pool or setting of NODE, or a diagnostic CODE, or a built-in RULE.
+
+    The CPU, pool, partition, QoS set or setting is shown with the file and line of every statement
+    behind it. RULE is a built-in rule, goal or default.
 
     For CPUs, the layout is solved again with the present choice forbidden. The cost is shown as the
     goals that get worse, or as the statements that allow no other layout.
@@ -169,17 +170,22 @@ def _pool(
     only_why: bool,
 ) -> str:
     from cpuplan.render.explain.node import explain_pool
-    from cpuplan.setting import cpu_sets
     from cpuplan.solve import alternatives
 
     cpus = found.pool(name).cpus
-    holding = [each for each in every if cpus and any(cpus <= one for one in cpu_sets(each.value))]
+    holding = [setting for setting in every if cpus and _contains(setting, cpus)]
     others = (
         [alternatives.other_cpus(found, [name]), alternatives.other_part(found, name)]
         if not only_why
         else []
     )
     return explain_pool(found, node, name, locate, holding, [other for other in others if other])
+
+
+def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
+    from cpuplan.setting import cpu_sets
+
+    return any(cpus <= one for one in cpu_sets(setting.value))
 
 
 def _setting(

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 )
 @format_option
 def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
-    """Rewrite PATHS (default: all files of the project) in canonical form: order of keys,
-    indentation, and a first line that gives editors the schema. Comments and values are kept.
-    Nothing is written if a file is not valid YAML. Files are written one after the other, each
-    completely or not at all: run it again after an interruption.
+    """Rewrite PATHS (default: all files of the project) in canonical form.
+
+    The order of keys, the indentation, and a first line that gives editors the schema change;
+    comments and values are kept. Nothing is written if a file is not valid YAML. Files are written
+    one after the other, each completely or not at all: run it again after an interruption.
     """
     from cpuplan.read.files import LOCK_NAME, Inputs, input_files
     from cpuplan.write.files import write_file

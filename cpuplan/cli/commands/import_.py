@@ -1,6 +1,4 @@
-"""`cpuplan import`: hardware that is there becomes inventory documents that people read and
-edit.
-"""
+"""`cpuplan import`: existing hardware to inventory documents that people read and edit."""
 
 import os
 from collections.abc import Collection
@@ -189,9 +187,7 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
 
 
 def _example() -> list[str]:
-    """That the nodes which `cpuplan init` made up are still there, beside those of real
-    machines.
-    """
+    """Remarks on example nodes of `cpuplan init` that are still beside those of real machines."""
     from cpuplan.cli import new_files
     from cpuplan.cli.commands import init
     from cpuplan.resources import resource

@@ -1,6 +1,4 @@
-"""`cpuplan import performanceprofile`: PerformanceProfiles of OpenShift's node tuning operator
-become Intents.
-"""
+"""`cpuplan import performanceprofile`: PerformanceProfiles of OpenShift to Intents."""
 
 import sys
 from collections.abc import Iterator
@@ -18,8 +16,7 @@ _HINT = "view the new document with --stdout, then overwrite the file with --for
 
 
 def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force: bool) -> int:
-    """Write an Intent for each profile among `paths`, with the MachineConfigPools and other objects
-    beside them.
+    """Write an Intent for each profile in `paths`, which also hold the cluster's other objects.
 
     `release` is OpenShift's; empty where it is not given.
     """

@@ -26,8 +26,7 @@ _MAX_BYTES = 1024 * 1024
 @click.command()
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 def command(folder: Path | None) -> int:
-    """Start a project in FOLDER (default: the current folder): a first inventory and intent, and
-    the schemas for your editor.
+    """Start a project in FOLDER (default: here) with an inventory, an intent and the schemas.
 
     Nothing is written if a different file already exists. Each file is written completely or not at
     all: after an interruption, the next run adds what is missing.
@@ -55,8 +54,7 @@ def command(folder: Path | None) -> int:
 
 
 def _added(root: Path, name: str, source: str) -> str:
-    """The text of a file for Git, which a repository may have, with the lines of the template that
-    it lacks.
+    """The text of a file for Git with the missing lines of the template added.
 
     Raises CpuplanError for what cannot be read there, or is no text.
     """

@@ -53,8 +53,9 @@ def check_files(
 
 
 def _release(wanted: str | None, targets: "Iterable[Target]") -> tuple[versions.Version, bool]:
-    """The version, and whether it is OpenShift's; the newest one unless told, or all targets are of
-    one release.
+    """The version, and whether it is OpenShift's.
+
+    Without `wanted` it is the release that all targets share, or the newest one.
     """
     from cpuplan.kubelet.releases.features import LATEST
 

@@ -1,6 +1,4 @@
-"""Finding the machines that a user wants drawn: hardware of the project, of the catalogue, or about
-to be imported.
-"""
+"""The machines that a user wants drawn, of the project, the catalogue, or an import."""
 
 from pathlib import Path
 
@@ -30,8 +28,9 @@ def named(project: Project, name: str) -> Map | None:
 
 
 def imported(source: Path, name: str | None) -> list[Map]:
-    """The machines at `source`, or the one called `name` or of the node `name`. Raises CpuplanError
-    if it is none.
+    """The machines at `source`, or only the one with the hardware or node `name`.
+
+    Raises CpuplanError and UsageError if there is none.
     """
     from cpuplan import importers
     from cpuplan.importers import documents as importer_documents

@@ -88,8 +88,7 @@ def _choice(words: tuple[str, ...]) -> "click.Choice[str]":
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def command(must_gather: Path, output: Path | None, **options: Any) -> int:
-    """Propose an Intent for the nodes of a pool in MUST-GATHER: a number of reserved CPUs, and the
-    rest for pods.
+    """Propose an Intent for the nodes of a pool in MUST-GATHER, from numbers of CPUs.
 
     Works like OpenShift's performance profile creator; docs/openshift.md describes the
     improvements.
@@ -115,8 +114,9 @@ def command(must_gather: Path, output: Path | None, **options: Any) -> int:
 
 
 def request_of(**options: Any) -> asked.Request:
-    """The request of the command's options. Raises UsageError for missing and contradicting ones,
-    CpuplanError.
+    """The request of the command's options.
+
+    Raises UsageError for missing and contradicting options, and CpuplanError.
     """
     if not options["pool"] or options["reserved"] is None:
         missing = "--reserved" if options["pool"] else "--pool"

@@ -1,6 +1,4 @@
-"""`cpuplan show`: the pools of a node, or a machine, drawn on sockets, NUMA nodes, caches and
-cores.
-"""
+"""`cpuplan show`: a machine or the pools of a node, drawn on sockets, NUMA nodes and cores."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,8 +29,7 @@ if TYPE_CHECKING:
     help="Draw the machines that `cpuplan import PATH` would read.",
 )
 def command(name: str | None, svg: Path | None, source: Path | None) -> int:
-    """Draw the pools of NODE (a name, or cluster/name) on its sockets, NUMA nodes, caches and
-    cores.
+    """Draw the pools of NODE (or cluster/name) on its sockets, NUMA nodes, caches and cores.
 
     With the name of HARDWARE (of the project or the catalogue), draw the machine with its memory,
     distances and devices. If a node has the same name, use Hardware/NAME. Without a name, print one

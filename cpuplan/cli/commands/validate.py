@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     "Kubernetes]",
 )
 def command(files: tuple[Path, ...], output_format: str, strict: bool, target: str | None) -> int:
-    """Report everything that is wrong with the inventories and intents, and whether every node has
-    a layout.
+    """Report everything that is wrong with the project, and whether every node has a layout.
 
     FILES (or folders) are read in addition to those of the project: intents, or unmodified
     PerformanceProfiles of OpenShift's node tuning operator, with the MachineConfigPool and Node

@@ -27,9 +27,12 @@ class Group(NamedTuple):
 
     def by_mark(self) -> dict[Mark, CpuSet]:
         """The CPUs of the cores by mark, in the order of legends."""
-        parts = [part for core in self.cores for part in core.parts]
-        marks = sorted({mark for mark, _ in parts}, key=lambda mark: (mark.rank, mark.name))
-        return {mark: union(cpus for other, cpus in parts if other == mark) for mark in marks}
+        parts: dict[Mark, list[CpuSet]] = {}
+        for core in self.cores:
+            for mark, cpus in core.parts:
+                parts.setdefault(mark, []).append(cpus)
+        marks = sorted(parts, key=lambda mark: (mark.rank, mark.name))
+        return {mark: union(parts[mark]) for mark in marks}
 
     @property
     def plain(self) -> bool:

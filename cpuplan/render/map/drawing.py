@@ -118,11 +118,7 @@ class Drawing:
             if members := siblings & cpus:
                 threads[members.first] = members
         is_uneven = len(set(map(len, threads.values()))) > 1
-        dividing = [
-            _by_cpu(parts, cpus)
-            for parts in self.inner
-            if not any(cpus <= part.cpus for part in parts)
-        ]
+        dividing = [_by_cpu(parts, cpus) for parts in self.inner if not _has_all(parts, cpus)]
         groups: dict[tuple[tuple[Part, ...], str], list[int]] = {}
         for core, members in threads.items():
             kind = counted(len(members), "thread") if is_uneven else ""
@@ -149,6 +145,11 @@ class Drawing:
 
 def _parts(levels: Sequence[Level]) -> list[Part]:
     return [part for parts in levels for part in parts]
+
+
+def _has_all(parts: Level, cpus: CpuSet) -> bool:
+    """Whether one part of the level has all CPUs, and so divides nothing."""
+    return any(cpus <= part.cpus for part in parts)
 
 
 def _by_cpu(parts: Level, cpus: CpuSet) -> dict[int, Part]:

@@ -37,17 +37,18 @@ def to_data(
         "refused": [
             {**_pod_data(each.outcome), "node": each.node, "count": each.number} for each in refused
         ],
-        "orders": [
-            {
-                "class": name,
-                "proven": answer.is_proven,
-                "failing": [full_name(pod) for pod in answer.failing],
-                "refused": answer.refused and answer.refused._asdict(),
-                "tried": answer.tried,
-                "moments": answer.moments,
-            }
-            for name, answer in answers
-        ],
+        "orders": [_order_data(name, answer) for name, answer in answers],
+    }
+
+
+def _order_data(name: str, answer: Answer) -> dict[str, Any]:
+    return {
+        "class": name,
+        "proven": answer.is_proven,
+        "failing": [full_name(pod) for pod in answer.failing],
+        "refused": answer.refused and answer.refused._asdict(),
+        "tried": answer.tried,
+        "moments": answer.moments,
     }
 
 

@@ -10,9 +10,7 @@ from cpuplan.simulate.names import full_name
 
 
 def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
-    """The node with the containers that have CPUs of their own; elsewhere its pools and
-    partitions.
-    """
+    """The node with the containers that have exclusive CPUs; elsewhere its pools and partitions."""
     owned = [
         Pool(f"{full_name(each.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
         for each in node.outcome.outcomes

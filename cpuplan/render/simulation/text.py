@@ -18,9 +18,7 @@ _MOST_BLOCKS = 20
 
 
 def report(result: Result, *, one_by_one: bool = False) -> str:
-    """The nodes, those that come out alike together: their pods, what is refused, what is left; and
-    a sum.
-    """
+    """Nodes with the same result together: their pods, refusals and what is left; and a sum."""
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=True)
     shown = nodes if one_by_one else _most_telling(nodes)
     told = set(map(id, result.nodes))
@@ -52,9 +50,12 @@ def _count(nodes: Iterable[Simulated]) -> int:
 
 def _most_telling(nodes: Sequence[Simulated]) -> Sequence[Simulated]:
     """As many as somebody reads, those that refuse something before others; in their order."""
-    refusing = [any(each.refused for each in node.outcome.outcomes) for node in nodes]
-    chosen = sorted(range(len(nodes)), key=lambda at: not refusing[at])[:_MOST_BLOCKS]
+    chosen = sorted(range(len(nodes)), key=lambda at: not _refuses(nodes[at]))[:_MOST_BLOCKS]
     return [nodes[at] for at in sorted(chosen)]
+
+
+def _refuses(node: Simulated) -> bool:
+    return any(outcome.refused for outcome in node.outcome.outcomes)
 
 
 def _nowhere(each: alike.Refused) -> str:

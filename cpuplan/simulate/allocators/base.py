@@ -16,9 +16,7 @@ class UnfitError(Exception):
 
 
 class Refusal(NamedTuple):
-    """Reason and message of the pod's status; or that the kubelet itself does not survive the
-    pod.
-    """
+    """Reason and message of the pod's status, or the end of the kubelet (ENDS)."""
 
     reason: str
     message: str
@@ -46,9 +44,7 @@ class Admission(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A container that was admitted: its CPUs (its own, or the shared pool of the moment) and the
-    NUMA nodes of its memory.
-    """
+    """An admitted container: its CPUs (exclusive, or the shared pool) and memory NUMA nodes."""
 
     name: str
     cpus: int
@@ -57,8 +53,7 @@ class Placed(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What is left for exclusive use: CPUs, and the largest request of one container that would
-    still be admitted.
+    """The free exclusive CPUs, and the largest request of one container that is still admitted.
 
     By NUMA node it is that of a container with a device there, all CPUs on the node; None where
     nothing aligns them.
@@ -70,9 +65,7 @@ class Left(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """A CPU that a pod has for itself and another pod too; `other` is empty where it is a reserved
-    CPU.
-    """
+    """A CPU that two pods have exclusively; `other` is empty where the CPU is a reserved one."""
 
     pod: str
     cpu: int
@@ -110,6 +103,7 @@ class Allocator(Protocol):
         """Go back to a moment that was taken."""
 
     def key(self) -> Hashable:
-        """What the next pod's fate depends on, beside the resources that are requested: moments of
-        one key are alike.
+        """The part of the state that decides about the next pod, without requested resources.
+
+        States with equal keys have equal futures.
         """

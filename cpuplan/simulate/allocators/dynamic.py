@@ -115,9 +115,7 @@ def _copy(state: CPUState) -> CPUState:
 
 
 def _without_reuse(state: CPUState) -> CPUState:
-    """Each CPU with one container of its pod: those of finished init containers are with later
-    ones.
-    """
+    """Each CPU with one container of its pod: those of finished init containers with later ones."""
     entries: dict[str, dict[str, int]] = {}
     for uid, containers in state.entries.items():
         taken = 0

@@ -66,9 +66,7 @@ class KubeletAllocator:
         return snapshot.key(self.kubelet)
 
     def overlap(self) -> Overlap | None:
-        """The first CPU that two have for themselves (kubelet bug: see
-        `cpu_assignment.CPUAccumulator`).
-        """
+        """The first CPU with two exclusive owners (kubelet bug: cpu_assignment.CPUAccumulator)."""
         policy = self.kubelet.cpus.policy
         if policy is None:
             return None

@@ -1,6 +1,6 @@
 """Cores in pictures: a cell for each sibling, in clusters and groups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.render.map.boxes import Core, Entry, Group
@@ -45,7 +45,7 @@ class _CellSize(NamedTuple):
 
 def group_picture(group: Group, form: Form, way: Way) -> Picture:
     """The cores of a cache on a ground of their own if it has a title; clusters in a frame each."""
-    clusters = [[_core(core, form) for core in cluster] for cluster in group.by_cluster()]
+    clusters = [_cores(cluster, form) for cluster in group.by_cluster()]
     pictures = clusters[0] if len(clusters) == 1 else list(map(_cluster, clusters))
     most = form.most[len(group.cores[0].siblings)]
     columns = form.columns_of(way, pictures, lambda cores: _columns(cores, most))
@@ -87,6 +87,10 @@ def _cluster(cores: Sequence[Picture]) -> Picture:
     width, height = inner.width + 8, inner.height + 8
     frame = rectangle(0, 0, width, height, INNER, LINE, 4)
     return Picture(width, height, frame + at(4, 4, inner.body))
+
+
+def _cores(cluster: Iterable[Core], form: Form) -> list[Picture]:
+    return [_core(core, form) for core in cluster]
 
 
 def _core(core: Core, form: Form) -> Picture:

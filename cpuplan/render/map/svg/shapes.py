@@ -46,10 +46,7 @@ def grid(pictures: Sequence[Picture], columns: int, gap: int) -> Picture:
     """Pictures in rows; columns as wide as their widest."""
     starts = range(0, len(pictures), max(columns, 1))
     rows = [pictures[start : start + columns] for start in starts]
-    widths = [
-        max(picture.width for picture in pictures[column::columns])
-        for column in range(min(columns, len(pictures)))
-    ]
+    widths = [_widest(pictures[column::columns]) for column in range(min(columns, len(pictures)))]
     body, top = "", 0
     for row in rows:
         left = 0
@@ -58,6 +55,10 @@ def grid(pictures: Sequence[Picture], columns: int, gap: int) -> Picture:
             left += width + gap
         top += max(picture.height for picture in row) + gap
     return Picture(sum(widths) + gap * max(len(widths) - 1, 0), max(top - gap, 0), body)
+
+
+def _widest(pictures: Sequence[Picture]) -> int:
+    return max(picture.width for picture in pictures)
 
 
 def block_columns(pictures: Sequence[Picture]) -> int:
