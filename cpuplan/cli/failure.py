@@ -38,7 +38,7 @@ def report(error: Exception, arguments: list[str], settings: Settings, command: 
     if type(error).__name__ == "NoArgsIsHelpError" and isinstance(error, click.UsageError):
         error.show()  # `cpuplan` alone: the help
         return 2
-    found, code = _findings(error, arguments)
+    findings, code = _findings(error, arguments)
     wanted, file = ("text", None) if settings.reported else _asked(arguments)
     settings.output = None if settings.reported else settings.output or file
     with click.Context(click.Command(command), info_name=command, obj=settings):
@@ -47,10 +47,10 @@ def report(error: Exception, arguments: list[str], settings: Settings, command: 
         if isinstance(error, click.UsageError) and error.ctx:
             echo(error.ctx.get_usage(), err=True)
         try:
-            print_diagnostics(found, wanted, finished=code == 1)
+            print_diagnostics(findings, wanted, finished=code == 1)
         except CpuplanError as second:  # the file of -o cannot be written
             settings.output = None
-            print_diagnostics([*found, *second.diagnostics], "text")
+            print_diagnostics([*findings, *second.diagnostics], "text")
     return code
 
 
@@ -64,11 +64,12 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
     if isinstance(error, CpuplanError):
         if isinstance(error, Locked):
             return error.diagnostics, 5
-        if any(found.code in ("CP570", "CP901") for found in error.diagnostics):
+        if any(finding.code in ("CP570", "CP901") for finding in error.diagnostics):
             return error.diagnostics, 70
         # Files that cannot be read or written, and names on the command line that nobody has.
         unread = all(
-            found.code.startswith(("CP1", "CP25", "CP293", "CP6")) for found in error.diagnostics
+            finding.code.startswith(("CP1", "CP25", "CP293", "CP6"))
+            for finding in error.diagnostics
         )
         return error.diagnostics, 2 if unread else 1
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
@@ -81,7 +82,7 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
 
 def _asked(arguments: Sequence[str]) -> tuple[str, Path | None]:
     """The format and the file of a command line, be it wrong."""
-    found = {"--format": "text", "--output": ""}
+    values = {"--format": "text", "--output": ""}
     words = iter(arguments)
     for word in words:
         if word == "--":
@@ -89,11 +90,11 @@ def _asked(arguments: Sequence[str]) -> tuple[str, Path | None]:
         name, equals, value = word.partition("=")
         if short := re.fullmatch("-[qv]*o(.*)", word):
             name, equals, value = "--output", short[1], short[1]
-        if name in found:
-            found[name] = value if equals else next(words, "")
-    wanted = found["--format"] if found["--format"] in FORMATS else "text"
+        if name in values:
+            values[name] = value if equals else next(words, "")
+    wanted = values["--format"] if values["--format"] in FORMATS else "text"
     # Without a format, -o may be the folder of a command that writes documents.
-    return wanted, Path(found["--output"]) if found["--output"] and wanted != "text" else None
+    return wanted, Path(values["--output"]) if values["--output"] and wanted != "text" else None
 
 
 def _save_traceback(error: Exception, arguments: list[str]) -> str:

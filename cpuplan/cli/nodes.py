@@ -22,9 +22,9 @@ def load_plan(root: Path) -> tuple[Project, Plan] | None:
 def solve_plan(project: Project) -> Plan | None:
     """The plan of a project that is read; None, with the errors printed, if it has any."""
     plan, problems = pipeline.solve(project)
-    found = pipeline.described(project, [*project.diagnostics, *problems])
-    if errors(found):
-        print_diagnostics(found)
+    findings = pipeline.described(project, [*project.diagnostics, *problems])
+    if errors(findings):
+        print_diagnostics(findings)
         return None
     return plan
 
@@ -37,16 +37,22 @@ def find_nodes(
     Raises CpuplanError (CP250).
     """
     if wanted is None:
-        return [(each, each.node_class.nodes) for each in plan.nodes]
+        return [(node_plan, node_plan.node_class.nodes) for node_plan in plan.nodes]
     cluster, _, name = wanted.rpartition("/")
     classes = [
-        each for each in plan.nodes if name in (each.node_class.name, each.node_class.intent)
+        node_plan
+        for node_plan in plan.nodes
+        if name in (node_plan.node_class.name, node_plan.node_class.intent)
     ]
-    classes = [each for each in classes if not cluster or each.node_class.cluster == cluster]
+    classes = [
+        node_plan for node_plan in classes if not cluster or node_plan.node_class.cluster == cluster
+    ]
     if classes and not any(node == name for _, node in plan.by_node):
-        return [(each, each.node_class.nodes) for each in classes]
-    found, node = find_node(plan, wanted, project, {each.node_class.intent for each in plan.nodes})
-    return [(found, (node,))]
+        return [(node_plan, node_plan.node_class.nodes) for node_plan in classes]
+    node_plan, node = find_node(
+        plan, wanted, project, {node_plan.node_class.intent for node_plan in plan.nodes}
+    )
+    return [(node_plan, (node,))]
 
 
 def find_node(
@@ -58,8 +64,8 @@ def find_node(
     """
     cluster, slash, name = wanted.rpartition("/")
     matches = [
-        (each, node)
-        for (in_cluster, node), each in plan.by_node.items()
+        (node_plan, node)
+        for (in_cluster, node), node_plan in plan.by_node.items()
         if node == name
         and (
             in_cluster == cluster if slash else in_cluster in (settings().clusters or (in_cluster,))
@@ -70,7 +76,9 @@ def find_node(
     what = f"there is no node {wanted!r}"
     if matches:
         what = f"{len(matches)} nodes have the name {wanted!r}"
-        hint = "use " + " or ".join(f"{each.node_class.cluster}/{node}" for each, node in matches)
+        hint = "use " + " or ".join(
+            f"{node_plan.node_class.cluster}/{node}" for node_plan, node in matches
+        )
     elif name in _nodes(project):
         what = f"no intent selects node {wanted!r}, so it has no plan"
         hint = "change the selector of an intent so that it matches its labels or its name"

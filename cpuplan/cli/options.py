@@ -42,10 +42,10 @@ class Settings:
             return self.given_root
         from cpuplan.cli.folders import find_project
 
-        found = find_project()
-        if found != Path():
-            self.say(f"project: {found}")
-        return found
+        folder = find_project()
+        if folder != Path():
+            self.say(f"project: {folder}")
+        return folder
 
 
 #: Options whose value is called otherwise here.

@@ -22,8 +22,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def settings() -> Settings:
     """The options of the group, for the command that runs."""
     context = click.get_current_context(silent=True)
-    found = context.find_object(Settings) if context else None
-    return found or Settings()
+    kept = context.find_object(Settings) if context else None
+    return kept or Settings()
 
 
 def use_colour(stream: Any = None) -> bool:
@@ -133,13 +133,13 @@ def print_diagnostics(
 ) -> None:
     """Text goes to standard error, other formats to standard output or the file of -o."""
     output_format = output_format or settings().format
-    found = _of_today(diagnostics)
+    findings = _of_today(diagnostics)
     to_file = _output_file()
-    if not found and output_format == "text" and not to_file:
+    if not findings and output_format == "text" and not to_file:
         return
     from cpuplan.cli.report import Reporter
 
-    reporter = Reporter(settings(), found, strict=strict, finished=finished)
+    reporter = Reporter(settings(), findings, strict=strict, finished=finished)
     if output_format == "text" or not finished or (to_file and not settings().quiet):
         colour = use_colour(sys.stderr)
         echo(reporter.text(sys.stderr, colour=colour), err=True, nl=False, colour=colour)
@@ -157,12 +157,12 @@ def print_diagnostics(
 
 
 def _of_today(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    found = list(diagnostics)
-    if any(each.after or each.waiver for each in found):
+    findings = list(diagnostics)
+    if any(finding.after or finding.waiver for finding in findings):
         from cpuplan.diagnostics import as_of
 
-        return as_of(found, today())
-    return found
+        return as_of(findings, today())
+    return findings
 
 
 def fails(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:
@@ -222,7 +222,7 @@ def shown_path(path: Path) -> str:
     root = settings().root
     if root == Path() or path.is_absolute():
         return path.as_posix()
-    place, folder = (os.path.abspath(each) for each in (path, root))
+    place, folder = (os.path.abspath(name) for name in (path, root))
     return os.path.relpath(place, folder) if place.startswith(folder + os.sep) else place
 
 

@@ -28,7 +28,9 @@ class Reporter:
     ) -> None:
         self.settings, self.names = settings, Names(settings.root)
         every = list(diagnostics)
-        self.here = [each for each in every if settings.scope is None or settings.scope.has(each)]
+        self.here = [
+            finding for finding in every if settings.scope is None or settings.scope.has(finding)
+        ]
         context = click.get_current_context(silent=True)
         self.report = self._calling_files(
             self.names.in_repository,
@@ -43,9 +45,9 @@ class Reporter:
 
     def _calling_files(self, shown: Callable[[str], str], report: Report) -> Report:
         """The report with what `shown` makes of paths, in messages about whole files too."""
-        found = [_renamed(each, self.settings.root, shown) for each in self.here]
+        findings = [_renamed(finding, self.settings.root, shown) for finding in self.here]
         return report._replace(
-            diagnostics=ordered(found if report.verbose else grouped(found)), shown=shown
+            diagnostics=ordered(findings if report.verbose else grouped(findings)), shown=shown
         )
 
     def text(self, stream: IO[str] | Any, *, colour: bool) -> str:
@@ -66,10 +68,10 @@ class Reporter:
     def notices(self, output_format: str) -> list[str]:
         """What whoever reads the format will not be shown."""
         report = self.report
-        found = [notice(output_format, report)]
+        sentences = [notice(output_format, report)]
         if report.elsewhere:
-            found.append(f"{report.elsewhere} more, excluded by --cluster or --node")
-        return [text for text in found if text]
+            sentences.append(f"{report.elsewhere} more, excluded by --cluster or --node")
+        return [text for text in sentences if text]
 
     def _lines(self, path: str) -> Sequence[str]:
         place, root = self.names.place(path), self.names.root
@@ -82,10 +84,10 @@ class Reporter:
         return data.decode("utf-8-sig", errors="replace").splitlines()
 
 
-def _renamed(each: Diagnostic, root: Path, shown: Callable[[str], str]) -> Diagnostic:
+def _renamed(finding: Diagnostic, root: Path, shown: Callable[[str], str]) -> Diagnostic:
     """What is said of a whole file calls it as the writer of the output folder did."""
-    if each.position is None or each.position.line:
-        return each
-    path = each.position.path
-    called = next((name for name in (str(root / path), path) if name in each.message), path)
-    return each._replace(message=each.message.replace(called, shown(path), 1))
+    if finding.position is None or finding.position.line:
+        return finding
+    path = finding.position.path
+    called = next((name for name in (str(root / path), path) if name in finding.message), path)
+    return finding._replace(message=finding.message.replace(called, shown(path), 1))

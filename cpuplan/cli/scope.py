@@ -23,7 +23,7 @@ class Scope:
 
     def __init__(self, project: Project, clusters: tuple[str, ...], nodes: tuple[str, ...]) -> None:
         self.project, self.places = project, Places(project.documents)
-        self.all = frozenset(node for found in self._groups.values() for node in found)
+        self.all = frozenset(node for group in self._groups.values() for node in group)
         if not project.documents.may_define("Nodes"):
             self._check("--cluster", clusters, {cluster for cluster, _ in self.all})
             self._check(
@@ -48,40 +48,40 @@ class Scope:
     @cached_property
     def _groups(self) -> dict[tuple[str, int], list[Node]]:
         """The nodes of each group of each Nodes document."""
-        found = {}
+        groups = {}
         for document in self.project.documents.of_kind("Nodes"):
             for index, group in enumerate(document.spec.nodes):
                 try:
                     names = expand_names(group.name)
                 except ValueError:
                     names = []
-                found[document.name, index] = [(document.spec.cluster, name) for name in names]
-        return found
+                groups[document.name, index] = [(document.spec.cluster, name) for name in names]
+        return groups
 
-    def has(self, found: Diagnostic) -> bool:
+    def has(self, finding: Diagnostic) -> bool:
         """Whether a finding concerns a wanted node, or is not known to concern only other nodes."""
-        nodes = self._concerned(found)
+        nodes = self._concerned(finding)
         return nodes is None or bool(self.wanted & nodes)
 
     def wants(self, node_class: NodeClass) -> bool:
         """Whether a class has a wanted node."""
         return any((node_class.cluster, node) in self.wanted for node in node_class.nodes)
 
-    def _concerned(self, found: Diagnostic) -> frozenset[Node] | None:
-        if found.classes:
+    def _concerned(self, finding: Diagnostic) -> frozenset[Node] | None:
+        if finding.classes:
             return frozenset(
-                (each.cluster, node)
-                for each in self.project.classes
-                if each.full_name in found.classes
-                for node in each.nodes
+                (node_class.cluster, node)
+                for node_class in self.project.classes
+                if node_class.full_name in finding.classes
+                for node in node_class.nodes
             )
-        at = found.position
+        at = finding.position
         if at is None:
             return None
         if not at.line:
             return self._of_output(at.path.split("/"))
         document = self.places.document_at(at)
-        return self._of_document(document, found.field) if document else None
+        return self._of_document(document, finding.field) if document else None
 
     def _of_output(self, parts: list[str]) -> frozenset[Node] | None:
         """The nodes that a file or folder of out/ is for."""

@@ -46,11 +46,11 @@ def told(
     names = [
         (str(path), str(given)) for path, given in zip(paths, named, strict=True) if path != given
     ]
-    for each in diagnostics:
-        message = each.message
+    for finding in diagnostics:
+        message = finding.message
         for path, given in names:
             message = message.replace(path, given)
-        yield each._replace(message=message)
+        yield finding._replace(message=message)
 
 
 def _copy(path: Path, target: Path) -> Path:

@@ -44,8 +44,8 @@ class NodeOutcome(NamedTuple):
 def run(allocator: Allocator, pods: Iterable[Pod]) -> NodeOutcome:
     """Admit the pods in order, and see what they leave."""
     outcomes = admit(allocator, pods)
-    ended = any(each.refused and each.refused.reason in ENDS for each in outcomes)
-    placed = tuple(place(allocator, each) for each in outcomes)
+    ended = any(item.refused and item.refused.reason in ENDS for item in outcomes)
+    placed = tuple(place(allocator, item) for item in outcomes)
     return NodeOutcome(placed, allocator.remainder(ended=ended))
 
 
@@ -81,8 +81,8 @@ def kind_of(pod: Pod) -> Hashable:
         namespace="",
         annotations={},
         runtime_class="",
-        init_containers=tuple(each._replace(env=()) for each in pod.init_containers),
-        containers=tuple(each._replace(env=()) for each in pod.containers),
+        init_containers=tuple(container._replace(env=()) for container in pod.init_containers),
+        containers=tuple(container._replace(env=()) for container in pod.containers),
     )
     return repr(bare)
 

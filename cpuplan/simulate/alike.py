@@ -40,26 +40,39 @@ def _together(group: list[Simulated]) -> Simulated:
     first, *others = group
     if not others:
         return first
-    several = len({each.plan.node_class.cluster for each in group}) > 1
+    several = len({node.plan.node_class.cluster for node in group}) > 1
     names = (
-        f"{each.plan.node_class.cluster}/{name}" if several else name
-        for each in group
-        for name in each.nodes
+        f"{node.plan.node_class.cluster}/{name}" if several else name
+        for node in group
+        for name in node.nodes
     )
     return first._replace(nodes=tuple(names))
 
 
 def _form(node: Simulated) -> Hashable:
     """All that is told of a node but its name and the numbers of its pods."""
-    found = node.outcome.remainder
-    again = tuple((pod and workload(pod), refused) for pod, refused in found.after_restart)
-    cpu = found.overlap and found.overlap.cpu
-    return (*map(_outcome, node.outcome.outcomes), repr(found.left), found.shared_pool, again, cpu)
+    remainder = node.outcome.remainder
+    again = tuple((pod and workload(pod), refused) for pod, refused in remainder.after_restart)
+    cpu = remainder.overlap and remainder.overlap.cpu
+    return (
+        *map(_outcome, node.outcome.outcomes),
+        repr(remainder.left),
+        remainder.shared_pool,
+        again,
+        cpu,
+    )
 
 
-def _outcome(each: Outcome) -> Hashable:
-    moves = tuple((move.container, move.old, move.new) for move in each.moves)
-    return workload(each.pod), each.qos, each.containers, each.refused, moves, each.is_exact
+def _outcome(outcome: Outcome) -> Hashable:
+    moves = tuple((move.container, move.old, move.new) for move in outcome.moves)
+    return (
+        workload(outcome.pod),
+        outcome.qos,
+        outcome.containers,
+        outcome.refused,
+        moves,
+        outcome.is_exact,
+    )
 
 
 def workload(pod: Pod) -> tuple[str, str]:

@@ -17,8 +17,8 @@ _OF_WORKLOADS = {"CP708", "CP712", "CP713"}
 
 def of_plans(plans: Iterable[ConfiguredPlan], locate: Locate) -> list[Diagnostic]:
     """What goes wrong on these nodes whatever the pods are."""
-    found = dict.fromkeys(each for plan in plans for each in traps.check(plan, locate))
-    return [each for each in found if each.code not in _OF_WORKLOADS]
+    problems = dict.fromkeys(problem for plan in plans for problem in traps.check(plan, locate))
+    return [problem for problem in problems if problem.code not in _OF_WORKLOADS]
 
 
 def of_pods(nodes: Sequence[Simulated]) -> Iterator[Diagnostic]:

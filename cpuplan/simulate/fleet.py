@@ -35,7 +35,7 @@ class Result(NamedTuple):
     def is_fine(self) -> bool:
         """Whether nothing was refused."""
         return not self.nowhere and not any(
-            each.refused for node in self.nodes for each in node.outcome.outcomes
+            outcome.refused for node in self.nodes for outcome in node.outcome.outcomes
         )
 
 
@@ -134,7 +134,7 @@ class _Moment:
         """The outcome of a node that has come here, with the pods that came first."""
         allocator = self.of.allocator
         allocator.restore(self.state)
-        placed = tuple(admission.place(allocator, each) for each in self.outcomes)
+        placed = tuple(admission.place(allocator, outcome) for outcome in self.outcomes)
         return NodeOutcome(placed, allocator.remainder())
 
 
@@ -165,13 +165,15 @@ class _Node:
 
     def finish(self) -> Simulated:
         """What became of the node: as of those that took its way before, with its own pods."""
-        found = self.moment.outcome
-        own = {each.pod.uid: pod for each, pod in zip(found.outcomes, self.pods, strict=True)}
+        reached = self.moment.outcome
+        own = {
+            outcome.pod.uid: pod for outcome, pod in zip(reached.outcomes, self.pods, strict=True)
+        }
         outcomes = tuple(
-            each._replace(pod=own[each.pod.uid], moves=tuple(_renamed(each.moves, own)))
-            for each in found.outcomes
+            outcome._replace(pod=own[outcome.pod.uid], moves=tuple(_renamed(outcome.moves, own)))
+            for outcome in reached.outcomes
         )
-        remainder = _remainder(found.remainder, own, ended=self.end is not None)
+        remainder = _remainder(reached.remainder, own, ended=self.end is not None)
         outcome = NodeOutcome((*outcomes, *self.refused), remainder)
         return Simulated(self.moment.of.plan, (self.name,), outcome)
 
@@ -180,12 +182,12 @@ def _renamed(moves: Iterable[Move], own: dict[str, Pod]) -> Iterable[Move]:
     return (move._replace(pod=own[move.pod].uid) for move in moves)
 
 
-def _remainder(found: Remainder, own: dict[str, Pod], *, ended: bool) -> Remainder:
+def _remainder(remainder: Remainder, own: dict[str, Pod], *, ended: bool) -> Remainder:
     """The same with the node's own pods."""
-    overlap = found.overlap
+    overlap = remainder.overlap
     if overlap:
         other = overlap.other and own[overlap.other].uid
         overlap = overlap._replace(pod=own[overlap.pod].uid, other=other)
-    again = tuple((pod and own[pod.uid], refused) for pod, refused in found.after_restart)
-    left = None if ended else found.left
-    return found._replace(left=left, overlap=overlap, after_restart=again)
+    again = tuple((pod and own[pod.uid], refused) for pod, refused in remainder.after_restart)
+    left = None if ended else remainder.left
+    return remainder._replace(left=left, overlap=overlap, after_restart=again)

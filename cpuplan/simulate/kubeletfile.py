@@ -53,11 +53,13 @@ def check(path: str, text: str, version: Version, *, openshift: bool = False) ->
     # are there twice.
     sources, _ = yaml.parse(path, text)
     source = sources[0] if sources else None
-    found = []
+    diagnostics = []
     for finding in findings(text, version, openshift=openshift):
         position = _position(path, source, finding)
-        found.append(diagnose(finding.code, position, where="this file", problem=finding.text))
-    return found
+        diagnostics.append(
+            diagnose(finding.code, position, where="this file", problem=finding.text)
+        )
+    return diagnostics
 
 
 def findings(text: str, version: Version, *, openshift: bool = False) -> Iterator[Finding]:

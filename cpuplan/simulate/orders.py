@@ -92,8 +92,8 @@ class _Search:
     def _pods(self, order: tuple[int, ...]) -> tuple[Pod, ...]:
         """The pods of an order of kinds."""
         used: Counter[int] = Counter()
-        found = []
+        pods = []
         for kind in order:
-            found.append(self.kinds[kind].pods[used[kind]])
+            pods.append(self.kinds[kind].pods[used[kind]])
             used[kind] += 1
-        return tuple(found)
+        return tuple(pods)

@@ -70,9 +70,9 @@ def without(topology: Topology, cpus: CpuSet) -> Topology:
     first = {cpu.core: cpu.cpu for cpu in reversed(left)}
     facts = topology.kubelet
     caches = (
-        SharedCache(each.level, each.cpus - cpus, each.id)
-        for each in facts.caches
-        if each.cpus - cpus
+        SharedCache(cache.level, cache.cpus - cpus, cache.id)
+        for cache in facts.caches
+        if cache.cpus - cpus
     )
     numa_nodes = facts.numa_nodes and {
         node: members - cpus for node, members in facts.numa_nodes.items()
@@ -116,14 +116,14 @@ def _memory(topology: Topology, node: int) -> int:
     """The bytes of a NUMA node: none if only other nodes of the inventory have memory."""
     facts = topology.numa_facts
     told = facts[node].memory if node in facts else None
-    if told is None and not any(each.memory for each in facts.values()):
+    if told is None and not any(other.memory for other in facts.values()):
         return ASSUMED_MEMORY
     return told or 0
 
 
 def assumes_memory(topology: Topology) -> bool:
     """Whether the inventory tells no memory."""
-    return not any(each.memory for each in topology.numa_facts.values())
+    return not any(facts.memory for facts in topology.numa_facts.values())
 
 
 def _distances(topology: Topology, numbers: Iterable[int]) -> dict[int, tuple[int, ...]]:
@@ -131,11 +131,9 @@ def _distances(topology: Topology, numbers: Iterable[int]) -> dict[int, tuple[in
 
     A row of the inventory has a place for each online node, whatever its number.
     """
-    found = {}
+    rows = {}
     highest = max(numbers, default=0)
     for node in numbers:
         told = topology.numa_facts[node].distances if node in topology.numa_facts else ()
-        found[node] = told or tuple(
-            _NEAR if other == node else _FAR for other in range(highest + 1)
-        )
-    return found
+        rows[node] = told or tuple(_NEAR if other == node else _FAR for other in range(highest + 1))
+    return rows

@@ -32,13 +32,13 @@ def check(before: Before, plan: Plan, locate: Locate) -> list[Diagnostic]:
 
     OpenShift's unit removes the files at each start.
     """
-    found = []
-    for each in plan.nodes:
-        of = each.node_class
+    warnings = []
+    for node_plan in plan.nodes:
+        of = node_plan.node_class
         old = before.get(of.key)
         if old is not None and not of.platform.removes_state_files:
-            found += list(_check_class(each, old, locate))
-    return found
+            warnings += list(_check_class(node_plan, old, locate))
+    return warnings
 
 
 def _check_class(plan: ConfiguredPlan, old: dict[str, Any], locate: Locate) -> Iterator[Diagnostic]:
@@ -46,9 +46,9 @@ def _check_class(plan: ConfiguredPlan, old: dict[str, Any], locate: Locate) -> I
         pools: Mapping[str, Any] = old["pools"]
         offlined = CpuSet.parse(pools.get("offlined", {}).get("cpus", ""))
         settings = [
-            Setting(component.NAME, each["key"], each["value"], ())
-            for each in old["settings"]
-            if _is_ours(each)
+            Setting(component.NAME, entry["key"], entry["value"], ())
+            for entry in old["settings"]
+            if _is_ours(entry)
         ]
         before = component.configuration(settings)
     except (CpuSetError, KeyError, TypeError, AttributeError):
@@ -81,8 +81,8 @@ def _position(plan: ConfiguredPlan, changed: list[str], locate: Locate) -> Posit
     """Where the intent says what changed."""
     for setting in plan.settings.of(component.NAME):
         if setting.key.partition(".")[0] in changed[-1:]:
-            found = (locate(reason.origin) for reason in setting.reasons)
-            return next((position for position in found if position), None)
+            positions = (locate(reason.origin) for reason in setting.reasons)
+            return next((position for position in positions if position), None)
     return locate(plan.node_class.place("pools.offlined") if not changed else "")
 
 

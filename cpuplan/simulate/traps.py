@@ -51,10 +51,10 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     if policy is None:
         return []
     checks = (_check_overlap, _check_loop, _check_shared_slices)
-    found = [
+    problems = [
         problem for check_one in checks for problem in check_one(plan, locate, allocator, policy)
     ]
-    return found or list(workloads.check(plan, locate, allocator))
+    return problems or list(workloads.check(plan, locate, allocator))
 
 
 def _refused(
@@ -80,8 +80,8 @@ def _origin(plan: ConfiguredPlan, locate: Locate, field: tuple[str, ...]) -> Pos
     for key in (".".join(field), *field[:1]):
         for setting in settings:
             if setting.key == key or setting.key.startswith(f"{key}."):
-                found = (locate(reason.origin) for reason in setting.reasons)
-                return next((position for position in found if position), None)
+                positions = (locate(reason.origin) for reason in setting.reasons)
+                return next((position for position in positions if position), None)
     return None
 
 
@@ -180,8 +180,8 @@ def _find_overlap(
                     allocator.admit(probe(count, str(number)))
                 if gone:
                     allocator.kubelet.remove("0")
-                if found := _overlap_after(allocator, first, seconds, gone=gone):
-                    return found
+                if example := _overlap_after(allocator, first, seconds, gone=gone):
+                    return example
         return ""
     finally:
         allocator.restore(start)
@@ -194,15 +194,17 @@ def _overlap_after(
     for count in seconds:
         allocator.restore(moment)
         if count > 0 and not allocator.admit(probe(count, "last")).refused:
-            found = allocator.overlap()
-            if found:
-                of = "that are reserved" if not found.other else "that another one has"
+            overlap = allocator.overlap()
+            if overlap:
+                of = "that are reserved" if not overlap.other else "that another one has"
                 before = (
                     f"after {_and(first)}" + " (the first has gone)" * gone
                     if first
                     else "as the first"
                 )
-                return f"a container of {count} CPUs, {before}, gets CPUs {of}, such as {found.cpu}"
+                return (
+                    f"a container of {count} CPUs, {before}, gets CPUs {of}, such as {overlap.cpu}"
+                )
     return ""
 
 

@@ -41,11 +41,15 @@ def check(plan: NodePlan, locate: Locate, allocator: KubeletAllocator) -> Iterat
     outcomes = admission.admit(allocator, pods)
     again = allocator.restart()
     allocator.restore(start)
-    for each in outcomes:
-        if each.refused:
-            problem = f"{each.refused.reason}: {each.refused.message}"
+    for outcome in outcomes:
+        if outcome.refused:
+            problem = f"{outcome.refused.reason}: {outcome.refused.message}"
             yield diagnose(
-                "CP712", locate(written[each.pod.uid]), name=name, pod=each.pod.uid, problem=problem
+                "CP712",
+                locate(written[outcome.pod.uid]),
+                name=name,
+                pod=outcome.pod.uid,
+                problem=problem,
             )
             return
     for running, refused in again[:1]:

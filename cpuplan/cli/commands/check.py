@@ -39,11 +39,11 @@ def command(node: str, root: Path, output_format: str) -> int:
     if loaded is None:
         return 1
     project, plan = loaded
-    found, name = find_node(plan, node, project)
-    findings = pipeline.described(project, check(Root(root), found, project.locate))
-    # What stands on a line beside what is found is not shown: boot arguments hold passwords,
+    node_plan, name = find_node(plan, node, project)
+    findings = pipeline.described(project, check(Root(root), node_plan, project.locate))
+    # What stands on a line beside a finding is not shown: boot arguments hold passwords,
     # configurations tokens.
-    places = (each.position.path for each in findings if each.position)
+    places = (finding.position.path for finding in findings if finding.position)
     settings().private = frozenset(path for path in places if SYSTEM not in path)
     print_diagnostics(findings, output_format)
     # Whatever differs counts; a warning that is waived does not.

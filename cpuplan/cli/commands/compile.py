@@ -131,12 +131,12 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
     compiled, project = run.compiled, run.project
     if not compiled.moves and resolve and project.lock:
         note("solved from scratch: no CPU moves")
-    found = changes.changes(project, compiled.plan) if project.lock or project.before else []
-    if not (found or compiled.moves):
+    changed = changes.changes(project, compiled.plan) if project.lock or project.before else []
+    if not (changed or compiled.moves):
         return
     from cpuplan.render.changes import change_lines, move_lines
 
-    for line in (*move_lines(compiled.moves, project.locate), *change_lines(found)):
+    for line in (*move_lines(compiled.moves, project.locate), *change_lines(changed)):
         note(line)
 
 
@@ -170,7 +170,9 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
     note(
         f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; out/: {what}"
     )
-    if paused := [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]:
+    if paused := [
+        node_plan.node_class.full_name for node_plan in compiled.plan.nodes if node_plan.spec.paused
+    ]:
         note(f"paused, files in out/ unchanged: {joined(paused)}")
     return 0
 

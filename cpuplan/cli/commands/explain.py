@@ -88,50 +88,50 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
     if loaded is None:
         return 1
     project, plan = loaded
-    found, node = find_node(plan, subject, project)
+    node_plan, node = find_node(plan, subject, project)
     one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
-    texts = list(one(found, node, what, project.locate, only_why=only_why))
+    texts = list(one(node_plan, node, what, project.locate, only_why=only_why))
     echo("\n".join(texts), nl=False)
     return 0
 
 
 def _cpu(
-    found: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
+    plan: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
 ) -> "Iterator[str]":
     from cpuplan.render.explain.node import explain_cpu
     from cpuplan.setting import names_cpu
     from cpuplan.solve import alternatives
 
-    cpu, present = int(what), found.topology.online | found.topology.offline
+    cpu, present = int(what), plan.topology.online | plan.topology.offline
     if cpu not in present:
         raise CpuplanError([diagnose("CP252", node=node, cpu=cpu, cpus=present)])
-    named = [setting for setting in found.settings if names_cpu(setting.value, cpu)]
-    other = None if only_why else alternatives.cpu_elsewhere(found, cpu)
-    yield explain_cpu(found, node, cpu, locate, named, [other] if other else [])
+    named = [setting for setting in plan.settings if names_cpu(setting.value, cpu)]
+    other = None if only_why else alternatives.cpu_elsewhere(plan, cpu)
+    yield explain_cpu(plan, node, cpu, locate, named, [other] if other else [])
 
 
 def _named(
-    found: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
+    plan: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
 ) -> "Iterator[str]":
     """A pool of the name, and settings: `isolcpus` may be both."""
-    every = list(found.settings)
-    names = [each.name for each in (*found.pools, *found.sets)]
+    every = list(plan.settings)
+    names = [pool.name for pool in (*plan.pools, *plan.sets)]
     wanted = [
-        each
-        for each in every
-        if _is_meant(what, each.key) or _is_meant(what, f"{each.component}.{each.key}")
+        setting
+        for setting in every
+        if _is_meant(what, setting.key) or _is_meant(what, f"{setting.component}.{setting.key}")
     ]
     if what in names:
-        yield _pool(found, node, what, locate, every, only_why=only_why)
+        yield _pool(plan, node, what, locate, every, only_why=only_why)
     for setting in wanted:
-        yield _setting(found, node, setting, locate, only_why=only_why)
+        yield _setting(plan, node, setting, locate, only_why=only_why)
     if what not in names and not wanted:
-        near = nearest(what, [*names, *(each.key for each in every)])
+        near = nearest(what, [*names, *(setting.key for setting in every)])
         pools = (
             f"its pools are {', '.join(names)}; "
             "`settings` in out/.cpuplan/classes/ has the keys of its settings"
         )
-        hint = _not_set(found, what) or (f"did you mean {near!r}?" if near else pools)
+        hint = _not_set(plan, what) or (f"did you mean {near!r}?" if near else pools)
         raise CpuplanError([diagnose("CP253", node=node, name=what, hint=hint)])
 
 
@@ -140,17 +140,17 @@ def _is_meant(what: str, key: str) -> bool:
     return key == what or key.startswith(f"{what}.")
 
 
-def _not_set(found: "ConfiguredPlan", what: str) -> str:
+def _not_set(plan: "ConfiguredPlan", what: str) -> str:
     """How to have a setting that is a default elsewhere; empty for what is none."""
     from cpuplan.defaults import DEFAULTS
     from cpuplan.render.explain.defaults import on_switch
 
-    platform = found.node_class.platform
+    platform = plan.node_class.platform
     for row in DEFAULTS:
         keys = (
             key.removesuffix(".*")
-            for each in row.settings
-            for key in (each, each.partition(" ")[2])
+            for setting in row.settings
+            for key in (setting, setting.partition(" ")[2])
         )
         if what in keys and row.is_off_but_possible(platform):
             name = platform.name
@@ -161,7 +161,7 @@ def _not_set(found: "ConfiguredPlan", what: str) -> str:
 
 
 def _pool(
-    found: "ConfiguredPlan",
+    plan: "ConfiguredPlan",
     node: str,
     name: str,
     locate: "Locate",
@@ -172,14 +172,14 @@ def _pool(
     from cpuplan.render.explain.node import explain_pool
     from cpuplan.solve import alternatives
 
-    cpus = found.pool(name).cpus
+    cpus = plan.pool(name).cpus
     holding = [setting for setting in every if cpus and _contains(setting, cpus)]
     others = (
-        [alternatives.other_cpus(found, [name]), alternatives.other_part(found, name)]
+        [alternatives.other_cpus(plan, [name]), alternatives.other_part(plan, name)]
         if not only_why
         else []
     )
-    return explain_pool(found, node, name, locate, holding, [other for other in others if other])
+    return explain_pool(plan, node, name, locate, holding, [other for other in others if other])
 
 
 def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
@@ -189,13 +189,13 @@ def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
 
 
 def _setting(
-    found: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
+    plan: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
 ) -> str:
     from cpuplan.render.explain.node import explain_setting
     from cpuplan.setting import cpu_sets
     from cpuplan.solve import alternatives
 
     sets = list(cpu_sets(setting.value))
-    names = alternatives.sets_with(found, sets[0]) if len(sets) == 1 else ()
-    others = [alternatives.other_cpus(found, names)] if names and not only_why else []
+    names = alternatives.sets_with(plan, sets[0]) if len(sets) == 1 else ()
+    others = [alternatives.other_cpus(plan, names)] if names and not only_why else []
     return explain_setting(setting, node, locate, names, others)

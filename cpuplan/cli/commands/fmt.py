@@ -33,8 +33,8 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     from cpuplan.write.files import write_file
 
     inputs = input_files(settings().root) if not paths else Inputs([*paths], [])
-    found = [path for path in inputs.files if paths or path.name != LOCK_NAME]
-    texts, problems = _texts(found)
+    chosen = [path for path in inputs.files if paths or path.name != LOCK_NAME]
+    texts, problems = _texts(chosen)
     if problems := [*inputs.diagnostics, *problems]:
         print_diagnostics(problems, output_format)
         return 1
@@ -47,7 +47,7 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
             write_file(path, after)
             note(f"changed {path}")
     print_diagnostics(changes if check else (), output_format)
-    note(f"{counted(len(found), 'file')}, {len(changes)} {'to change' if check else 'changed'}")
+    note(f"{counted(len(chosen), 'file')}, {len(changes)} {'to change' if check else 'changed'}")
     return 3 if check and changes else 0
 
 
@@ -63,11 +63,11 @@ def _texts(paths: "Iterable[Path]") -> "tuple[dict[Path, tuple[str, str]], list[
     for path in paths:
         try:
             data = read_regular(path)
-            _, found = yaml.decode(shown_path(path), data)
-            if not found:
+            _, undecodable = yaml.decode(shown_path(path), data)
+            if not undecodable:
                 before = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
                 texts[path] = before, canonical(before)
-            problems += found
+            problems += undecodable
         except Unreadable as error:
             problems.append(refusal(shown_path(path), error))
         except NotFormattable as error:

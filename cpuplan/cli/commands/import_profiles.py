@@ -26,19 +26,22 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
     from cpuplan.read.files import yaml_files
 
     given = [yaml_files(path) for path in paths]
-    documents, found = project.read(
+    documents, wrong = project.read(
         Path(),
-        [path for each in given for path in each.files],
+        [path for listed in given for path in listed.files],
         cache(lambda: release or _release()),
     )
-    diagnostics = [problem for each in given for problem in each.diagnostics]
+    diagnostics = [problem for listed in given for problem in listed.diagnostics]
     # nothing to read: said of profiles below
-    diagnostics += [each for each in found if each.code != "CP109"]
+    diagnostics += [problem for problem in wrong if problem.code != "CP109"]
     profiles = [document for document in documents.of_kind("Intent") if document.written_as]
     if not profiles and not errors(diagnostics):
         diagnostics.append(diagnose("CP127", path=", ".join(map(str, paths))))
     header = new_files.HEADER.format(kind="intent")
-    texts = {folder / f"{each.name}.yaml": to_yaml(each.source.data, header) for each in profiles}
+    texts = {
+        folder / f"{profile.name}.yaml": to_yaml(profile.source.data, header)
+        for profile in profiles
+    }
     blocked = [] if force or to_stdout else new_files.blocked(texts, _HINT)
     print_diagnostics([*diagnostics, *blocked])
     if errors(diagnostics):
@@ -65,12 +68,12 @@ def _check_release(release: str) -> None:
 
 def _release() -> str:
     """The release that the project's own targets have, if they have one; else the user is asked."""
-    found = sorted(set(_releases()))
-    if len(found) == 1:
+    names = sorted(set(_releases()))
+    if len(names) == 1:
         note(
-            f"note: the profiles are read for OpenShift {found[0]}, the release of the project's intents"
+            f"note: the profiles are read for OpenShift {names[0]}, the release of the project's intents"
         )
-        return found[0]
+        return names[0]
     if sys.stdin.isatty():
         from cpuplan import platforms
 
@@ -79,8 +82,8 @@ def _release() -> str:
         )
         return answer
     why = (
-        f"the project has targets of {joined(found)}"
-        if found
+        f"the project has targets of {joined(names)}"
+        if names
         else "a PerformanceProfile does not contain it"
     )
     raise click.UsageError(

@@ -37,8 +37,8 @@ def command(folder: Path | None) -> int:
     }
     for_git = {root / name: _added(root, name, source) for source, name in GIT_FILES.items()}
     schemas = {
-        root / "schemas" / found.name: found.read_text()
-        for found in sorted(resource("schemas").glob("*.json"))
+        root / "schemas" / schema.name: schema.read_text()
+        for schema in sorted(resource("schemas").glob("*.json"))
     }
     if problems := new_files.blocked(
         {**texts, **schemas}, "choose another folder, or move the file away"
@@ -77,9 +77,9 @@ def _text(root: Path, name: str) -> str:
     try:
         return read_regular(path, within=root, limit=_MAX_BYTES).decode()
     except UnicodeDecodeError as error:
-        found = Unreadable(f"byte 0x{error.object[error.start]:02x} is not UTF-8")
+        refused = Unreadable(f"byte 0x{error.object[error.start]:02x} is not UTF-8")
     except Unreadable as error:
         if error.errno == errno.ENOENT and not os.path.islink(path):
             return ""
-        found = error
-    raise CpuplanError([refusal(str(path), found)])
+        refused = error
+    raise CpuplanError([refusal(str(path), refused)])

@@ -46,9 +46,9 @@ def check_files(
 
     version, openshift = _release(wanted, targets)
     return [
-        found
+        finding
         for path, text in files
-        for found in kubeletfile.check(path, text, version, openshift=openshift)
+        for finding in kubeletfile.check(path, text, version, openshift=openshift)
     ]
 
 

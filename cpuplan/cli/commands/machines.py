@@ -36,22 +36,22 @@ def imported(source: Path, name: str | None) -> list[Map]:
     from cpuplan.importers import documents as importer_documents
     from cpuplan.read import documents, yaml
 
-    found = importers.run(None, [source])
-    if not found.nodes:
-        raise CpuplanError(found.diagnostics)
-    print_diagnostics(found.diagnostics)
-    print_remarks(found.remarks)
+    imported_machines = importers.run(None, [source])
+    if not imported_machines.nodes:
+        raise CpuplanError(imported_machines.diagnostics)
+    print_diagnostics(imported_machines.diagnostics)
+    print_remarks(imported_machines.remarks)
     sources = []
-    for path, text in importer_documents.render(found).items():
+    for path, text in importer_documents.render(imported_machines).items():
         sources += yaml.parse(path, text)[0]
     read, problems = documents.from_sources(sources)
     if errors(problems):
         raise CpuplanError(problems)
     nodes = _nodes_of(read)
     chosen = [
-        each
-        for each in read.of_kind("Hardware")
-        if name in (None, each.name, *nodes.get(each.name, ()))
+        document
+        for document in read.of_kind("Hardware")
+        if name in (None, document.name, *nodes.get(document.name, ()))
     ]
     if not chosen:
         raise click.UsageError(
@@ -64,19 +64,19 @@ def _nodes_of(documents: Documents) -> dict[str, list[str]]:
     """Node names by hardware."""
     from cpuplan.name_ranges import expand_names
 
-    found: dict[str, list[str]] = {document.name: [] for document in documents.of_kind("Hardware")}
+    names: dict[str, list[str]] = {document.name: [] for document in documents.of_kind("Hardware")}
     for document in documents.of_kind("Nodes"):
         for group in document.spec.nodes:
-            found[group.hardware or document.spec.hardware] += expand_names(group.name)
-    return found
+            names[group.hardware or document.spec.hardware] += expand_names(group.name)
+    return names
 
 
 def _map(document: Document) -> Map:
     topology, problems = hardware.build(document.spec)
     if topology is None:
-        found = [
+        diagnostics = [
             diagnose(problem.code, document.at(*problem.field), **problem.values)
             for problem in problems
         ]
-        raise CpuplanError(found)
+        raise CpuplanError(diagnostics)
     return hardware_map(document.name, document.spec, topology)

@@ -176,11 +176,11 @@ def render(proposal: "Proposal") -> str:
 def _list(dump: "Dump", *, as_json: bool) -> int:
     from cpuplan.profiles.propose import listing
 
-    found = listing.pools(dump)
-    echo(listing.to_json(found) if as_json else listing.to_text(found), nl=False)
+    pools = listing.pools(dump)
+    echo(listing.to_json(pools) if as_json else listing.to_text(pools), nl=False)
     problems = [
         *dump.diagnostics,
-        *(one for nodes in found.values() for name in nodes for one in dump.problems(name)),
+        *(one for nodes in pools.values() for name in nodes for one in dump.problems(name)),
     ]
     print_diagnostics(problems)
     print_remarks(dump.remarks)

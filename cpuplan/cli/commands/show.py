@@ -41,11 +41,11 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
         return _print(machines.imported(source, name), svg)
     project = pipeline.load(settings().root)
     narrow_to(project)
-    if name and not any(name in each.nodes for each in project.classes):
+    if name and not any(name in node_class.nodes for node_class in project.classes):
         from cpuplan.cli.commands import machines
 
-        if found := machines.named(project, name):
-            return _print([found], svg)
+        if drawn := machines.named(project, name):
+            return _print([drawn], svg)
     plan = solve_plan(project)
     if plan is None:
         return 1
@@ -54,7 +54,13 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
 
         scope = settings().scope
         echo(
-            classes([each for each in plan.nodes if scope is None or scope.wants(each.node_class)]),
+            classes(
+                [
+                    node_plan
+                    for node_plan in plan.nodes
+                    if scope is None or scope.wants(node_plan.node_class)
+                ]
+            ),
             nl=False,
         )
         return 0
@@ -69,7 +75,7 @@ def _print(maps: "list[Map]", svg: Path | None) -> int:
     if svg:
         if len(maps) > 1:
             raise click.UsageError(
-                f"--svg needs a single machine; give one of {', '.join(each.title for each in maps)}"
+                f"--svg needs a single machine; give one of {', '.join(drawn.title for drawn in maps)}"
             )
         from cpuplan.render.map.svg.draw import draw_svg
         from cpuplan.write.files import write_file
@@ -80,6 +86,6 @@ def _print(maps: "list[Map]", svg: Path | None) -> int:
 
     colour = use_colour()
     width = screen_width()
-    text = "\n".join(draw_text(each, colour=colour, width=width) for each in maps)
+    text = "\n".join(draw_text(drawn, colour=colour, width=width) for drawn in maps)
     echo(text, nl=False, colour=colour)
     return 0

@@ -37,7 +37,10 @@ Answers = Sequence[tuple[str, Answer]]
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="[NODE|CLASS] [FILE...]")
 @click.option(
-    "--each", is_flag=True, help="Give all pods to every node. A single node always gets all pods."
+    "--each",
+    "on_each_node",
+    is_flag=True,
+    help="Give all pods to every node. A single node always gets all pods.",
 )
 @click.option(
     "--any-order",
@@ -69,7 +72,7 @@ Answers = Sequence[tuple[str, Answer]]
 @filter_options
 def command(
     names: tuple[str, ...],
-    each: bool,
+    on_each_node: bool,
     any_order: bool,
     states: tuple[Path, ...],
     policy: str,
@@ -107,7 +110,7 @@ def command(
     if states and not single:
         raise click.UsageError("--state needs a single node; give its name")
     start = _starter(policy, states)
-    result = _simulate(chosen, items, start, each=each or single or any_order)
+    result = _simulate(chosen, items, start, on_each_node=on_each_node or single or any_order)
     answers = _orders(chosen, items, start) if any_order else []
     kubelets = traps if policy == KUBELET else []
     diagnostics = _diagnostics(project, result, diagnostics, kubelets)
@@ -138,9 +141,11 @@ def _starter(policy: str, states: Sequence[Path]) -> Starter:
     return Starter(ALLOCATORS[policy].start, manifests.read_state(states))
 
 
-def _simulate(chosen: Chosen, items: Sequence[Item], start: Starter, *, each: bool) -> Result:
+def _simulate(
+    chosen: Chosen, items: Sequence[Item], start: Starter, *, on_each_node: bool
+) -> Result:
     try:
-        return fleet.on_each(chosen, items, start) if each else fleet.spread(chosen, items, start)
+        return (fleet.on_each if on_each_node else fleet.spread)(chosen, items, start)
     except UnfitError as error:
         raise click.UsageError(f"--policy does not fit the plan: {error}") from None
 
@@ -151,12 +156,12 @@ def _orders(chosen: Chosen, items: Sequence[Item], start: Starter) -> list[tuple
 
 
 def _diagnostics(
-    project: Project, result: Result, found: Sequence[Diagnostic], traps: Sequence[Diagnostic]
+    project: Project, result: Result, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
     """What the manifests and the pods bring about; and the traps whose codes are not among that."""
     nodes = result.nodes if settings().verbose else alike(result.nodes, across_classes=False)
-    shown = [*found, *findings.of_pods(nodes)]
-    codes = {each.code for each in shown}
+    shown = [*given, *findings.of_pods(nodes)]
+    codes = {finding.code for finding in shown}
     return described(project, [*shown, *(trap for trap in traps if trap.code not in codes)])
 
 

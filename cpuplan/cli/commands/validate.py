@@ -57,22 +57,22 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     from cpuplan.read.files import input_files, yaml_files
     from cpuplan.write.files import check_tree
 
-    given = [yaml_files(each) for each in files]
-    refused = [problem for each in given for problem in each.diagnostics]
-    configurations, others = split([path for each in given for path in each.files])
+    given = [yaml_files(path) for path in files]
+    refused = [problem for listed in given for problem in listed.diagnostics]
+    configurations, others = split([path for listed in given for path in listed.files])
     if configurations and not others and not any(input_files(root)):
-        found = [*refused, *check_files(configurations, target, ())]
-        return _finish(found, output_format, "valid for the kubelet", strict=strict)
+        findings = [*refused, *check_files(configurations, target, ())]
+        return _finish(findings, output_format, "valid for the kubelet", strict=strict)
     project = pipeline.load(root, others)
     narrow_to(project)
-    plan, found = pipeline.judge(project)
+    plan, findings = pipeline.judge(project)
     # What `compile` refuses to write over is nothing to call valid.
-    diagnostics = [*refused, *found, *check_tree(root / "out")]
+    diagnostics = [*refused, *findings, *check_tree(root / "out")]
     if not errors(diagnostics):
         diagnostics += pipeline.check_state_files(project, plan)
     if configurations:
         diagnostics += check_files(
-            configurations, target, [each.target for each in project.classes]
+            configurations, target, [node_class.target for node_class in project.classes]
         )
     text = _valid(plan.number_of_nodes, len(plan.nodes))
     if not (plan.nodes or project.documents.of_kind("Nodes")):

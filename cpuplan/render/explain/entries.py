@@ -52,7 +52,9 @@ def explain_default(name: str) -> str:
     rows = [row for row in DEFAULTS if row.name == name]
     if not rows:
         raise KeyError(name)
-    platforms = sorted(each.name for each in PLATFORMS.values() if rows[0].on.includes(each))
+    platforms = sorted(
+        platform.name for platform in PLATFORMS.values() if rows[0].on.includes(platform)
+    )
     settings = [(setting, row.reason) for row in rows for setting in row.settings]
     lines = [
         f"default {name}, set on {joined(platforms)} unless an intent changes it",

@@ -31,13 +31,13 @@ def explain_cpu(
         return f"{node} has no CPU {cpu}: its CPUs are {topology.online}.\n"
     pool = plan.pool_of(cpu)
     pools = [pool] if pool else []
-    sets = [each for each in plan.sets if cpu in each.cpus]
-    inside = f", in {joined([each.name for each in sets])}" if sets else ""
+    sets = [pool for pool in plan.sets if cpu in pool.cpus]
+    inside = f", in {joined([pool.name for pool in sets])}" if sets else ""
     facts = [("where", text) for text in _places(topology, cpu)]
     if pool:
         facts.append(("pool", f"{pool.name}, {_sized(pool)}"))
-        facts += [("set", f"{each.name}, {_sized(each)}") for each in sets]
-    reasons = [reason for each in (*pools, *sets) for reason in each.because]
+        facts += [("set", f"{pool.name}, {_sized(pool)}") for pool in sets]
+    reasons = [reason for pool in (*pools, *sets) for reason in pool.because]
     lines = [f"CPU {cpu} of {node} is {pool.name if pool else 'in no pool'}{inside}."]
     lines += ["", *table(facts), *because(reasons, locate), *_holding(settings)]
     return _text([*lines, *alternative_lines(alternatives, locate)])

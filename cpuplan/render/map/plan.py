@@ -41,7 +41,7 @@ def plan_map(
     facts = spec or HardwareSpec.model_construct()
     facts = facts.model_copy(update={"devices": plan.node_class.devices})
     drawing = Drawing(facts, topology, parts_of, caches_by_cpu=True, offline=OFFLINE)
-    set_marks = marks.set_marks(each.name for each in plan.sets if each.cpus)
+    set_marks = marks.set_marks(part.name for part in plan.sets if part.cpus)
     sets = [Entry(mark, plan.pool(name).cpus, SETS) for name, mark in set_marks.items()]
     return Map(
         title=node,
@@ -59,7 +59,7 @@ def plan_map(
 
 def _layers(plan: NodePlan, owners: Sequence[Pool]) -> Iterator[_Layer]:
     """From above to below: containers, partitions, pools."""
-    partitions = [each for each in plan.sets if each.name not in QOS_SETS]
+    partitions = [part for part in plan.sets if part.name not in QOS_SETS]
     owner_marks = marks.owner_marks([owner.name for owner in owners])
     every = {str(index): mark for index, mark in enumerate(owner_marks)}
     every |= marks.partition_marks([partition.name for partition in partitions])

@@ -26,7 +26,7 @@ def to_data(
     """
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=False)
     refused = (
-        [alike.Refused(*each, 1) for each in result.nowhere]
+        [alike.Refused(*refusal, 1) for refusal in result.nowhere]
         if one_by_one
         else alike.refused(result)
     )
@@ -35,7 +35,8 @@ def to_data(
         "policy": policy,
         "nodes": [_node_data(node) for node in nodes],
         "refused": [
-            {**_pod_data(each.outcome), "node": each.node, "count": each.number} for each in refused
+            {**_pod_data(refusal.outcome), "node": refusal.node, "count": refusal.number}
+            for refusal in refused
         ],
         "orders": [_order_data(name, answer) for name, answer in answers],
     }
@@ -59,7 +60,7 @@ def _node_data(node: Simulated) -> dict[str, Any]:
         "count": len(node.nodes),
         "class": node.plan.node_class.name,
         "cluster": node.plan.node_class.cluster,
-        "pods": [_pod_data(each) for each in node.outcome.outcomes],
+        "pods": [_pod_data(outcome) for outcome in node.outcome.outcomes],
         "sharedPool": to_text(remainder.shared_pool),
         "left": remainder.left and _left_data(remainder.left),
     }

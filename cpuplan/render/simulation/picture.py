@@ -12,9 +12,9 @@ from cpuplan.simulate.names import full_name
 def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
     """The node with the containers that have exclusive CPUs; elsewhere its pools and partitions."""
     owned = [
-        Pool(f"{full_name(each.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
-        for each in node.outcome.outcomes
-        for container in each.containers
+        Pool(f"{full_name(outcome.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
+        for outcome in node.outcome.outcomes
+        for container in outcome.containers
         if container.is_exclusive
     ]
     drawn = plan_map(node.plan, name, spec, owned)

@@ -29,14 +29,14 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
         )
     if result.nowhere:
         lines = [f"refused by every node ({len(result.nowhere)}):"]
-        found = (
-            [alike.Refused(*each, 1) for each in result.nowhere]
+        refusals = (
+            [alike.Refused(*refusal, 1) for refusal in result.nowhere]
             if one_by_one
             else alike.refused(result)
         )
         lines += [
-            f"  {_nowhere(each)}: {_refusal(each.outcome.refused)} (on {each.node})"
-            for each in found
+            f"  {_nowhere(refusal)}: {_refusal(refusal.outcome.refused)} (on {refusal.node})"
+            for refusal in refusals
         ]
         blocks.append("\n".join(lines) + "\n")
     if _count(nodes) > 1:
@@ -45,7 +45,7 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
 
 
 def _count(nodes: Iterable[Simulated]) -> int:
-    return sum(len(each.nodes) for each in nodes)
+    return sum(len(node.nodes) for node in nodes)
 
 
 def _most_telling(nodes: Sequence[Simulated]) -> Sequence[Simulated]:
@@ -58,9 +58,9 @@ def _refuses(node: Simulated) -> bool:
     return any(outcome.refused for outcome in node.outcome.outcomes)
 
 
-def _nowhere(each: alike.Refused) -> str:
-    more = f" and {each.number - 1} more like it" if each.number > 1 else ""
-    return f"{full_name(each.outcome.pod)}{more}"
+def _nowhere(refusal: alike.Refused) -> str:
+    more = f" and {refusal.number - 1} more like it" if refusal.number > 1 else ""
+    return f"{full_name(refusal.outcome.pod)}{more}"
 
 
 def _sum(result: Result) -> str:
@@ -68,7 +68,7 @@ def _sum(result: Result) -> str:
     nodes = admitted = 0
     refused = len(result.nowhere)
     for node in result.nodes:
-        no = sum(bool(each.refused) for each in node.outcome.outcomes)
+        no = sum(bool(outcome.refused) for outcome in node.outcome.outcomes)
         nodes += len(node.nodes)
         admitted += len(node.nodes) * (len(node.outcome.outcomes) - no)
         refused += len(node.nodes) * no
@@ -82,7 +82,7 @@ def _sum(result: Result) -> str:
 def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
     """Its pods and what is left; those of an example are as on the first of several nodes."""
     came = node.outcome.outcomes
-    refused = [each for each in came if each.refused]
+    refused = [outcome for outcome in came if outcome.refused]
     count = (
         f"{counted(len(came) - len(refused), 'pod')} admitted"
         + f", {len(refused)} refused" * bool(refused)
@@ -90,12 +90,12 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
     yield f"{listed(node.nodes)}: {count}{' each' if is_example else ''}"
     if is_example and came:
         yield f"as on {node.nodes[0]}; the others have pods of the same workloads on the same CPUs"
-    if rows := [row for each in came if not each.refused for row in _rows(each)]:
+    if rows := [row for outcome in came if not outcome.refused for row in _rows(outcome)]:
         yield table([_HEAD, *rows]).rstrip("\n")
         if any(row[3].startswith("(") for row in rows):
             yield "CPUs in brackets are shared with all other containers without exclusive CPUs"
-    for each in refused:
-        yield f"refused: {full_name(each.pod)}: {_refusal(each.refused)}"
+    for outcome in refused:
+        yield f"refused: {full_name(outcome.pod)}: {_refusal(outcome.refused)}"
     yield from _moves(came)
     if node.outcome.remainder.left:
         yield from _left(node.outcome.remainder.left)

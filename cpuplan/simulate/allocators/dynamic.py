@@ -107,7 +107,7 @@ class DynamicAllocator:
     def key(self) -> Hashable:
         """Who has which CPUs: where the search has an end, that counts too."""
         entries = self.policy.state.entries.items()
-        return frozenset((uid, tuple(sorted(found.items()))) for uid, found in entries)
+        return frozenset((uid, tuple(sorted(containers.items()))) for uid, containers in entries)
 
 
 def _copy(state: CPUState) -> CPUState:

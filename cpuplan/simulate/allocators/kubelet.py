@@ -51,10 +51,10 @@ class KubeletAllocator:
     def remainder(self, *, ended: bool = False) -> Remainder:
         """What is left, what overlaps, and what a restart would do."""
         pool = self.kubelet.cpus.state.default or self.kubelet.machine.cpus
-        found = Remainder(pool, overlap=self.overlap())
+        remainder = Remainder(pool, overlap=self.overlap())
         if ended:
-            return found
-        return found._replace(left=self.left(), after_restart=tuple(self.restart()))
+            return remainder
+        return remainder._replace(left=self.left(), after_restart=tuple(self.restart()))
 
     def take(self) -> snapshot.Snapshot:
         return snapshot.take(self.kubelet)
@@ -119,7 +119,7 @@ def running(kubelet: Kubelet) -> list[Pod]:
     """Pods that only the state files know: containers with CPUs or memory of their own."""
     cpus: dict[str, dict[str, int]] = kubelet.cpus.state.entries
     memory = kubelet.memory.state.entries
-    found = []
+    pods = []
     for uid in sorted({*cpus, *memory}):
         containers = []
         for name in sorted({*cpus.get(uid, {}), *memory.get(uid, {})}):
@@ -129,5 +129,5 @@ def running(kubelet: Kubelet) -> list[Pod]:
             for block in memory.get(uid, {}).get(name, ()):
                 resources[block.type] = quantity.of(block.size, quantity.BINARY)
             containers.append(Container(name, resources, resources))
-        found.append(Pod(uid, (), tuple(containers), name=uid, given_qos=GUARANTEED))
-    return found
+        pods.append(Pod(uid, (), tuple(containers), name=uid, given_qos=GUARANTEED))
+    return pods
