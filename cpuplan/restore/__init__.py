@@ -1,5 +1,6 @@
-"""Machines that were read as their hardware is: what a plan did to them, undone.
+"""Undo, in imported machines, what a plan changed.
 
-A node that booted what was planned has CPUs off, pages set aside and memory left out. None of that
-is a fact of the hardware: taken for one, each import and compilation would take more away.
+A node that booted with its plan has CPUs switched off, huge pages reserved and memory hidden. None
+of that is a fact of the hardware: if it were imported as one, each import and compilation would
+take more away.
 """

@@ -1,5 +1,6 @@
-"""Boot arguments that take CPUs or memory from a machine (kernel:
-Documentation/admin-guide/kernel-parameters.txt).
+"""Boot arguments that take CPUs or memory from a machine.
+
+Their source is the kernel's Documentation/admin-guide/kernel-parameters.txt.
 """
 
 import re
@@ -36,7 +37,8 @@ def cpus_off(line: str, topology: Topology) -> Iterator[tuple[str, CpuSet]]:
     maxcpus= counts what boots, in the order of the numbers; nr_cpus= and possible_cpus= bound
     numbers.
     """
-    if word := one_thread(line):
+    word = one_thread(line)
+    if word:
         yield word, topology.online - CpuSet(topology.cores)
     present = sorted(topology.online | topology.offline)
     for name, value in values(line):
@@ -85,33 +87,35 @@ def memory_taken(line: str) -> int:
 def _crash_sizes(value: str) -> Sequence[str]:
     """`512M`, `512M@16M`, `256M,high`, `1G-4G:192M,4G-:512M`: the sizes."""
     parts = value.partition("@")[0].split(",")
-    return [size for part in parts if _SIZE.fullmatch(size := part.rpartition(":")[2])]
+    sizes = [part.rpartition(":")[2] for part in parts]
+    return [size for size in sizes if _SIZE.fullmatch(size)]
 
 
 def huge_pages(line: str) -> dict[int, int]:
-    """Pages that the line asks for, by size in kB; 0 is the default size. NUMA nodes (`0:2,1:4`)
-    are added up.
+    """Pages that the line asks for, by size in kB; 0 is the default size.
+
+    The counts of NUMA nodes (`0:2,1:4`) are added up.
     """
-    found: dict[int, int] = {}
+    pages: dict[int, int] = {}
     size = 0
     for name, value in values(line):
         if name == "hugepagesz" and _SIZE.fullmatch(value):
             size = to_bytes(value) // 1024
         elif name == "hugepages":
             counts = (part.rpartition(":")[2] for part in value.split(","))
-            found[size] = found.get(size, 0) + sum(
+            pages[size] = pages.get(size, 0) + sum(
                 int(count) for count in counts if re.fullmatch("[0-9]{1,9}", count)
             )
             size = 0
     default = [
         to_bytes(value) // 1024 for name, value in values(line) if name == "default_hugepagesz"
     ]
-    if default and 0 in found:
-        found[default[-1]] = found.get(default[-1], 0) + found.pop(0)
-    return found
+    if default and 0 in pages:
+        pages[default[-1]] = pages.get(default[-1], 0) + pages.pop(0)
+    return pages
 
 
 def to_bytes(text: str) -> int:
-    """Bytes of a size as the kernel reads it (memparse); 0 for what is none."""
+    """Bytes of a size as the kernel reads it (memparse); 0 for any other text."""
     match = _SIZE.fullmatch(text)
     return int(match[1]) * _UNITS[match[2].upper()] if match else 0

@@ -1,16 +1,17 @@
 """CPUs that are off put back into a machine, where the machine as a whole is known."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.importers.machine import KubeletFiles, Machine, NumaFacts
 from cpuplan.model.topology import Topology
 from cpuplan.restore import caches
-from cpuplan.restore.wholes import UntoldError, Whole, by_label, dies, parts
+from cpuplan.restore.wholes import UnknownError, Whole, by_label, dies, parts
 
 
 def put_back(machine: Machine, off: CpuSet, whole: Whole) -> Machine:
-    """The machine with the CPUs `off`, which `whole` has, online. Raises UntoldError."""
+    """The machine with the CPUs `off`, which `whole` has, online. Raises UnknownError."""
     topology = whole.topology
     online = machine.online | off
     siblings = tuple(sorted(parts(topology.cores.values(), online), key=lambda cpus: cpus.first))
@@ -19,7 +20,7 @@ def put_back(machine: Machine, off: CpuSet, whole: Whole) -> Machine:
         machine.sockets, off, topology.sockets.values(), {c.cpu: c.socket for c in topology.cpus}
     )
     numa_nodes = tuple(_numa_nodes(machine.numa_nodes, off, topology))
-    made = machine._replace(
+    restored = machine._replace(
         online=online,
         offline=machine.offline - off,
         siblings=siblings,
@@ -32,31 +33,29 @@ def put_back(machine: Machine, off: CpuSet, whole: Whole) -> Machine:
         caches=tuple(caches.restored(machine, online, whole)),
     )
     if machine.kubelet is None:
-        return made
-    return made._replace(kubelet=_kubelet(machine.kubelet, machine, made, off, topology))
+        return restored
+    return restored._replace(kubelet=_kubelet(machine.kubelet, machine, restored, off, topology))
 
 
 def _die_labels(machine: Machine, off: CpuSet, topology: Topology) -> dict[int, int]:
     own, sockets = (by_label(labels).values() for labels in (machine.dies, machine.sockets))
     known = {die & socket for die in own for socket in sockets or (machine.online,) if die & socket}
     if len(known) > len(sockets) and parts(dies(topology), machine.online) != known:
-        raise UntoldError("their dies")
+        raise UnknownError("their dies")
     return _labelled(machine.dies, off, dies(topology), {cpu.cpu: cpu.die for cpu in topology.cpus})
 
 
 def _labelled(
     known: dict[int, int], off: CpuSet, groups: Iterable[CpuSet], own: dict[int, int]
 ) -> dict[int, int]:
-    """Labels with those of CPUs that are off: what the rest of their group has, else what the whole
-    says.
-    """
+    """Labels that include CPUs which are off: the label of their group, else that of the whole."""
     if not known:
         return known
-    found = dict(known)
+    labels = dict(known)
     for cpus in groups:
         label = next((known[cpu] for cpu in cpus if cpu in known), None)
-        found |= {cpu: own[cpu] if label is None else label for cpu in cpus & off}
-    return found
+        labels |= {cpu: own[cpu] if label is None else label for cpu in cpus & off}
+    return labels
 
 
 def _core_ids(
@@ -64,41 +63,37 @@ def _core_ids(
 ) -> dict[int, int]:
     """core_id of CPUs that are off.
 
-    As the whole says, if it says the same of the others; else their siblings', where siblings share
-    them; else that of the CPU at the same place of another socket.
+    That of the whole, if the whole agrees with the known ones; else that of their siblings, if
+    siblings share it; else that of the CPU at the same place of another socket.
     """
     known, topology = machine.core_ids, whole.topology
     if not known:
         return known
     if all(topology[cpu].core_id == number for cpu, number in known.items()):
         return known | {cpu: topology[cpu].core_id for cpu in off}
-    shared = all(
-        len({known[cpu] for cpu in siblings if cpu in known}) < 2 for siblings in machine.siblings
-    )
-    found = dict(known)
+    shared = all(len(_known_ids(known, siblings)) < 2 for siblings in machine.siblings)
+    core_ids = dict(known)
     for cpu in off:
-        mine = (
-            next((known[other] for other in core[cpu] if other in known), None) if shared else None
-        )
+        of_siblings = _known_ids(known, core[cpu]) if shared else set()
+        mine = of_siblings.pop() if of_siblings else _of_another_socket(cpu, known, topology)
         if mine is None:
-            mine = _of_another_socket(cpu, known, topology)
-        if mine is None:
-            raise UntoldError("the kernel's ids of their cores")
-        found[cpu] = mine
-    return found
+            raise UnknownError("the kernel's ids of their cores")
+        core_ids[cpu] = mine
+    return core_ids
+
+
+def _known_ids(known: dict[int, int], cpus: CpuSet) -> set[int]:
+    return {known[cpu] for cpu in cpus if cpu in known}
 
 
 def _of_another_socket(cpu: int, known: dict[int, int], topology: Topology) -> int | None:
-    """The core_id at the place of `cpu` in its socket, where all sockets that tell it tell the
-    same.
-    """
+    """The core_id of the CPU at the same place of the other sockets, if they agree on it."""
     sockets = [_cores_of(cpus, topology) for cpus in topology.sockets.values()]
-    mine = next(cores for cores in sockets if any(cpu in core for core in cores))
+    mine = next(cores for cores in sockets if cpu in chain.from_iterable(cores))
     place, thread = next((at, core.index(cpu)) for at, core in enumerate(mine) if cpu in core)
-    told = {known.get(cores[place][thread]) for cores in sockets if len(cores) == len(mine)} - {
-        None
-    }
-    return told.pop() if len(told) == 1 else None
+    ids = {known.get(cores[place][thread]) for cores in sockets if len(cores) == len(mine)}
+    ids.discard(None)
+    return ids.pop() if len(ids) == 1 else None
 
 
 def _cores_of(cpus: CpuSet, topology: Topology) -> list[tuple[int, ...]]:
@@ -111,13 +106,13 @@ def _core_types(
     known = machine.core_types
     if not known:
         return known
-    found = dict(known)
+    core_types = dict(known)
     for cpu in off:
         mine = next((known[other] for other in core[cpu] if other in known), None)
-        if mine is None and not whole.tells_types:
-            raise UntoldError("the kind of their cores")
-        found[cpu] = whole.topology[cpu].core_type if mine is None else mine
-    return found
+        if mine is None and not whole.knows_types:
+            raise UnknownError("the kind of their cores")
+        core_types[cpu] = whole.topology[cpu].core_type if mine is None else mine
+    return core_types
 
 
 def _clusters(
@@ -128,7 +123,7 @@ def _clusters(
         return tuple(siblings) if known else ()
     groups = by_label({cpu.cpu: cpu.cluster for cpu in topology.cpus}).values()
     if not known <= parts(groups, machine.online):
-        raise UntoldError("their clusters")
+        raise UnknownError("their clusters")
     return tuple(sorted(parts(groups, online), key=lambda cpus: cpus.first))
 
 
@@ -164,14 +159,13 @@ def _kubelet(
     )
 
 
-def _places(known: dict[int, int], off: CpuSet, told: dict[int, int]) -> dict[int, int]:
-    """Books or drawers with those of the CPUs that are off: the only one there is, else what the
-    whole says.
-    """
+def _places(known: dict[int, int], off: CpuSet, of_whole: dict[int, int]) -> dict[int, int]:
+    """Books or drawers that include CPUs which are off: the only one, else that of the whole."""
     if not known:
         return known
-    if len(labels := set(known.values())) == 1:
+    labels = set(known.values())
+    if len(labels) == 1:
         return known | dict.fromkeys(off, labels.pop())
-    if not set(off) <= told.keys():
-        raise UntoldError("their books and drawers")
-    return known | {cpu: told[cpu] for cpu in off}
+    if not set(off) <= of_whole.keys():
+        raise UnknownError("their books and drawers")
+    return known | {cpu: of_whole[cpu] for cpu in off}

@@ -6,7 +6,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.importers.machine import CacheFacts, Machine
 from cpuplan.model.topology import Topology
-from cpuplan.restore.wholes import UntoldError, Whole, by_label, dies, parts
+from cpuplan.restore.wholes import UnknownError, Whole, by_label, dies, parts
 
 
 def restored(machine: Machine, online: CpuSet, whole: Whole) -> Iterator[CacheFacts]:
@@ -15,7 +15,7 @@ def restored(machine: Machine, online: CpuSet, whole: Whole) -> Iterator[CacheFa
     for cache in machine.caches:
         kinds.setdefault((cache.level, cache.type), []).append(cache)
     for (level, kind), known in kinds.items():
-        listed = [each for each in whole.caches if (each.level, each.type) == (level, kind)]
+        listed = [cache for cache in whole.caches if (cache.level, cache.type) == (level, kind)]
         yield from _of_kind(known, machine.online, online, listed, whole.topology)
 
 
@@ -28,23 +28,32 @@ def _of_kind(
 ) -> list[CacheFacts]:
     shown = {cache.cpus for cache in known}
     domains = _domains(known[0].level, shown, before, [cache.cpus for cache in listed], topology)
-    sizes, ids = {cache.size for cache in known}, _ids(known, domains)
+    ids = _ids(known, domains)
     by_cpus = {cache.cpus: cache for cache in known}
     of_document = {cache.cpus & online: cache for cache in listed}
-    found = []
+    caches = []
     for number, cpus in enumerate(sorted(parts(domains, online), key=lambda cpus: cpus.first)):
         mine = by_cpus.get(cpus & before)
         if mine is None:
-            told = of_document.get(cpus)
-            size = (
-                told.size if told and told.size else sizes.copy().pop() if len(sizes) == 1 else None
-            )
-            identity = told.id if told and told.id is not None else ids[number] if ids else None
-            if (size is None and sizes != {None}) or (identity is None and _needs_id(known)):
-                raise UntoldError("the sizes and ids of their caches")
-            mine = CacheFacts(known[0].level, known[0].type, size, identity, cpus)
-        found.append(mine._replace(cpus=cpus))
-    return found
+            identity = ids[number] if ids else None
+            mine = _of_others(known, of_document.get(cpus), identity)
+        caches.append(mine._replace(cpus=cpus))
+    return caches
+
+
+def _of_others(
+    known: Sequence[CacheFacts], listed: CacheFacts | None, identity: int | None
+) -> CacheFacts:
+    """A cache whose CPUs are all off, from the document and the known caches of its kind."""
+    sizes = {cache.size for cache in known}
+    size = known[0].size if len(sizes) == 1 else None
+    if listed and listed.size:
+        size = listed.size
+    if listed and listed.id is not None:
+        identity = listed.id
+    if (size is None and sizes != {None}) or (identity is None and _needs_id(known)):
+        raise UnknownError("the sizes and ids of their caches")
+    return known[0]._replace(size=size, id=identity)
 
 
 def _needs_id(known: Sequence[CacheFacts]) -> bool:
@@ -54,8 +63,9 @@ def _needs_id(known: Sequence[CacheFacts]) -> bool:
 def _domains(
     level: int, known: set[CpuSet], online: CpuSet, listed: Sequence[CpuSet], topology: Topology
 ) -> Sequence[CpuSet]:
-    """The CPUs of each cache of a kind: as a document lists them, else the kind of groups of which
-    each has one.
+    """The CPUs of each cache of a kind.
+
+    They are as a document lists them, else the only kind of groups of which each has one cache.
     """
     by_cluster = by_label({cpu.cpu: cpu.cluster for cpu in topology.cpus}).values()
     uncore = topology.uncore_caches.values()
@@ -65,28 +75,26 @@ def _domains(
     # one of a lower level may not be everybody's
     if not fitting and (level >= UNCORE_LEVEL or len(known) > 1):
         fitting = [
-            each
-            for each in (*sizes, uncore, topology.sockets.values())
-            if parts(each, online) == known
+            groups
+            for groups in (*sizes, uncore, topology.sockets.values())
+            if parts(groups, online) == known
         ]
-    if len({frozenset(each) for each in fitting}) != 1:
-        raise UntoldError("their caches")
+    if len(set(map(frozenset, fitting))) != 1:
+        raise UnknownError("their caches")
     return list(fitting[0])
 
 
 def _ids(known: Sequence[CacheFacts], domains: Sequence[CpuSet]) -> list[int] | None:
-    """The ids of all caches by lowest CPU, where those that are known are evenly spaced in that
-    order.
-    """
+    """The ids of all caches by lowest CPU, if the known ids are evenly spaced in that order."""
     order = sorted(domains, key=lambda cpus: cpus.first)
     places = {
         at: cache.id for at, cpus in enumerate(order) for cache in known if cache.cpus <= cpus
     }
-    told = sorted((at, number) for at, number in places.items() if number is not None)
-    if len(told) < 2 or len(told) < len(known):
+    numbered = sorted((at, number) for at, number in places.items() if number is not None)
+    if len(numbered) < 2 or len(numbered) < len(known):
         return None
-    (first, start), (second, after) = told[:2]
+    (first, start), (second, after) = numbered[:2]
     step, rest = divmod(after - start, second - first)
-    if rest or any(number != start + step * (at - first) for at, number in told):
+    if rest or any(number != start + step * (at - first) for at, number in numbered):
         return None
     return [start + step * (at - first) for at in range(len(order))]

@@ -8,7 +8,7 @@ from cpuplan.importers.machine import Machine
 from cpuplan.restore import arguments, wholes
 from cpuplan.restore.back import put_back
 from cpuplan.restore.plans import Planned
-from cpuplan.restore.wholes import UntoldError, Whole
+from cpuplan.restore.wholes import UnknownError, Whole
 from cpuplan.text import joined
 
 
@@ -20,11 +20,11 @@ class _Off(NamedTuple):
 
 
 def restore(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
-    """The machine with those CPUs online that only software switched off, and sentences on what was
-    done and was not.
+    """The machine with the CPUs online that only software switched off, and remarks on them.
 
-    Where a CPU belongs is told by the inventory, else by the numbering of the others; where neither
-    tells, it stays offline. CPUs that are offline for another reason are a fact.
+    The place of a CPU follows from the inventory, else from the numbering of the others; if it
+    follows from neither, the CPU stays offline. CPUs that are offline for another reason are a
+    fact.
     """
     whole = _inventory(machine, planned)
     if whole is not None:
@@ -43,8 +43,9 @@ def _inventory(machine: Machine, planned: Planned) -> Whole | None:
 
 
 def _without_inventory(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
-    """CPUs whose place only the others' can tell. That a boot argument is of a plan must be told,
-    too.
+    """Restore CPUs whose place only the numbering of the others shows.
+
+    Boot arguments count only where something shows that they belong to a plan.
     """
     own = _units(machine, planned) & machine.offline
     line = (
@@ -74,22 +75,26 @@ def _switched_off(
     machine: Machine, planned: Planned, whole: Whole, missing: CpuSet
 ) -> Iterator[_Off]:
     """The CPUs of `missing` that are off by software, by what did it."""
-    if cpus := _units(machine, planned) & missing:
-        yield _Off(cpus, _UNIT)
+    by_units = _units(machine, planned) & missing
+    if by_units:
+        yield _Off(by_units, _UNIT)
     line = " ".join(planned.arguments) if machine.boot_arguments is None else machine.boot_arguments
     for word, cpus in arguments.cpus_off(line, whole.topology):
-        if found := cpus & missing:
-            yield _Off(found, word)
-    if machine.marks.smt_off and (found := missing - CpuSet(whole.topology.cores)):
-        yield _Off(found, arguments.one_thread(line) or "/sys/devices/system/cpu/smt/control")
+        if cpus & missing:
+            yield _Off(cpus & missing, word)
+    second_threads = missing - CpuSet(whole.topology.cores)
+    if machine.marks.smt_off and second_threads:
+        yield _Off(
+            second_threads, arguments.one_thread(line) or "/sys/devices/system/cpu/smt/control"
+        )
 
 
 def _put_back(machine: Machine, off: list[_Off], whole: Whole) -> tuple[Machine, list[str]]:
-    cpus = union(each.cpus for each in off)
-    by = joined(list(dict.fromkeys(each.by for each in off)))
+    cpus = union(group.cpus for group in off)
+    by = joined(list(dict.fromkeys(group.by for group in off)))
     try:
         restored = put_back(machine, cpus, whole)
-    except UntoldError as error:
+    except UnknownError as error:
         return machine, [_left_off(cpus & machine.offline, by, f"{error} are unknown")]
     return restored, [
         f"{cpus_text(cpus)} switched off by {by}: treated as online, as in {whole.source}"
@@ -102,7 +107,7 @@ def _left_off(cpus: CpuSet, by: str, why: str) -> str:
 
 
 def _limited(machine: Machine) -> list[str]:
-    """What boot arguments of nobody's plan, as far as is known, may have done."""
+    """A remark on boot arguments that no known plan contains."""
     words = arguments.limits_cpus(machine.boot_arguments or "")
     if not words:
         return []

@@ -13,17 +13,19 @@ _HOLE = 4 * 1024**3
 
 
 def restore(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
-    """The machine without planned huge pages, and with the memory that the inventory has and boot
-    arguments hide.
+    """The machine without planned huge pages, and with memory that boot arguments hide.
+
+    The memory is that of the inventory.
     """
     nodes = tuple(_without_pages(machine, planned))
-    found, sentences = _with_memory(machine, nodes, planned)
-    return machine._replace(numa_nodes=found), sentences
+    nodes, sentences = _with_memory(machine, nodes, planned)
+    return machine._replace(numa_nodes=nodes), sentences
 
 
 def _without_pages(machine: Machine, planned: Planned) -> Iterator[NumaFacts]:
-    """NUMA nodes without the pages that units, boot arguments of a plan and intents ask for: at
-    most as many.
+    """NUMA nodes without huge pages that a plan asked for.
+
+    These are the pages of units, of boot arguments of a plan and of intents: at most as many.
     """
     asked = dict(machine.marks.huge_pages)
     anywhere = arguments.huge_pages(machine.marks.grub)
@@ -44,13 +46,13 @@ def _without_pages(machine: Machine, planned: Planned) -> Iterator[NumaFacts]:
 
 
 def _spread(machine: Machine, asked: Mapping[tuple[int, int], int]) -> dict[int, int]:
-    """Pages by size on the NUMA nodes that no unit speaks of."""
-    found: dict[int, int] = {}
+    """Pages by size on the NUMA nodes for which no unit asks for pages."""
+    pages: dict[int, int] = {}
     for node in machine.numa_nodes:
         for size, count in node.huge_pages.items():
             if (node.id, size) not in asked:
-                found[size] = found.get(size, 0) + count
-    return found
+                pages[size] = pages.get(size, 0) + count
+    return pages
 
 
 def _with_memory(

@@ -10,24 +10,26 @@ from cpuplan.restore.plans import Planned
 
 
 def restore(imported: Imported, root: Path) -> Imported:
-    """Undo what the plans of the project at `root` did, and what the machines themselves tell of
-    plans.
+    """Undo what the plans of the project at `root`, and those that the machines show, changed.
 
-    Remarks say what was undone, and what could not be.
+    Remarks describe what was undone, and what could not be.
     """
     project = plans.read(root)
     nodes = []
-    said: dict[str, list[str]] = {}
+    names_by_sentence: dict[str, list[str]] = {}
     for node in imported.nodes:
         machine, sentences = _restored(node.machine, project.of(node))
         nodes.append(node._replace(machine=machine))
         for sentence in sentences:
-            said.setdefault(sentence, []).append(node.name)
-    remarks = (f"{', '.join(fold_names(names))}: {sentence}" for sentence, names in said.items())
+            names_by_sentence.setdefault(sentence, []).append(node.name)
+    remarks = (
+        f"{', '.join(fold_names(names))}: {sentence}"
+        for sentence, names in names_by_sentence.items()
+    )
     return imported._replace(nodes=tuple(nodes), remarks=(*imported.remarks, *remarks))
 
 
 def _restored(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
-    found, sentences = cpus.restore(machine, planned)
-    found, more = memory.restore(found, planned)
-    return found, [*sentences, *more]
+    machine, on_cpus = cpus.restore(machine, planned)
+    machine, on_memory = memory.restore(machine, planned)
+    return machine, [*on_cpus, *on_memory]

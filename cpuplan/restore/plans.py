@@ -1,21 +1,21 @@
-"""What a project says of a node: the hardware that it has, and what its plan does to it."""
+"""The hardware of a node and its plan, according to a project."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from cpuplan import pipeline
 from cpuplan.components import hugepages
 from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.fleet import groups
+from cpuplan.fleet.lock import Starts
 from cpuplan.importers.base import Node
 from cpuplan.importers.documents.nodes import cluster_of
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.plan import NodeClass
 
-if TYPE_CHECKING:
-    from cpuplan.fleet.lock import Starts
-
 
 class Planned(NamedTuple):
-    """Of one node. Without a project that knows it, nothing."""
+    """What a project has on a node; empty if it does not know the node."""
 
     hardware: str = ""
     spec: HardwareSpec | None = None
@@ -35,30 +35,27 @@ class Plans:
             self._clusters.setdefault(name, []).append(cluster)
 
     def of(self, node: Node) -> Planned:
-        """The node's own; of one whose input names no cluster, if the project has one node of that
-        name.
+        """The plan of a node.
+
+        A node whose input names no cluster has one if only one node of the project has its name.
         """
         cluster = cluster_of(node)
-        if node.cluster is None and len(found := self._clusters.get(node.name, [])) == 1:
-            cluster = found[0]
+        clusters = self._clusters.get(node.name, [])
+        if node.cluster is None and len(clusters) == 1:
+            cluster = clusters[0]
         return self._nodes.get((cluster, node.name), Planned())
 
 
 def read(root: Path) -> Plans:
-    """The plans of the project at `root`: its inventory, and what its lock says of the classes of
-    its intents.
+    """The plans of the project at `root`, from its inventory, its intents and its lock.
 
-    What is wrong with the project is not said here, and what cannot be read of it is as good as
-    missing.
+    Problems of the project are not reported here: a part that cannot be read counts as missing.
     """
-    from cpuplan import pipeline
-    from cpuplan.fleet import groups
-
     if not any((root / name).is_dir() for name in ("inventories", "intents")):
         return Plans({})
     project = pipeline.load(root)
     specs: dict[str, HardwareSpec] = {
-        each.name: each.spec for each in project.documents.of_kind("Hardware")
+        document.name: document.spec for document in project.documents.of_kind("Hardware")
     }
     nodes = {
         (group.cluster, name): Planned(group.hardware, specs.get(group.hardware))
@@ -66,15 +63,17 @@ def read(root: Path) -> Plans:
         for name in group.names
     }
     known_layouts = pipeline.starts(project)
-    for each in project.classes:
-        planned = _planned(known_layouts, each)
-        for name in each.nodes:
-            known = nodes[each.cluster, name]
-            nodes[each.cluster, name] = planned._replace(hardware=known.hardware, spec=known.spec)
+    for node_class in project.classes:
+        planned = _planned(known_layouts, node_class)
+        for name in node_class.nodes:
+            known = nodes[node_class.cluster, name]
+            nodes[node_class.cluster, name] = planned._replace(
+                hardware=known.hardware, spec=known.spec
+            )
     return Plans(nodes)
 
 
-def _planned(layouts: "Starts", node_class: NodeClass) -> Planned:
+def _planned(layouts: Starts, node_class: NodeClass) -> Planned:
     start = next(iter(layouts.of(node_class)), None)
     return Planned(
         offlined=start.locked.pools.get("offlined", EMPTY) if start else EMPTY,

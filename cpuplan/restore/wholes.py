@@ -1,6 +1,4 @@
-"""The whole machine of which some CPUs are off: as the inventory has it, else as the numbering of
-its CPUs proves.
-"""
+"""The whole machine when some CPUs are off: from the inventory, or from the CPU numbering."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from itertools import product
@@ -17,19 +15,17 @@ from cpuplan.restore import arguments
 _L3 = 3
 
 
-class UntoldError(Exception):
-    """What a machine and its whole leave open of a CPU that is off; the text is a noun."""
+class UnknownError(Exception):
+    """A fact of a CPU that is off is unknown; the text names it, as a noun."""
 
 
 class Whole(NamedTuple):
-    """A machine with all CPUs that it has: their groups, and the caches where a document lists
-    them.
-    """
+    """A machine with all its CPUs: their groups, and the caches if a document lists them."""
 
     topology: Topology
-    source: str  # what tells it, for people
+    source: str  # where it comes from, for people
     caches: tuple[CacheFacts, ...] = ()
-    tells_types: bool = True  # of cores
+    knows_types: bool = True  # of cores
 
 
 def of_inventory(name: str, spec: HardwareSpec | None) -> Whole | None:
@@ -66,8 +62,8 @@ def agrees(topology: Topology, machine: Machine) -> bool:
             topology.uncore_caches.values(),
         ),
     ):
-        told = parts(mine, online)
-        if told and parts(theirs, online) != told:
+        known = parts(mine, online)
+        if known and parts(theirs, online) != known:
             return False
     nodes = {cpu: node.id for node in machine.numa_nodes for cpu in node.cpus & online}
     nodes |= {
@@ -86,7 +82,7 @@ def by_label(labels: dict[int, int]) -> dict[int, CpuSet]:
     bits: dict[int, int] = {}
     for cpu, label in labels.items():
         bits[label] = bits.get(label, 0) | 1 << cpu
-    return {label: CpuSet.from_bits(found) for label, found in bits.items()}
+    return {label: CpuSet.from_bits(cpus) for label, cpus in bits.items()}
 
 
 def dies(topology: Topology) -> list[CpuSet]:
@@ -100,23 +96,22 @@ def dies(topology: Topology) -> list[CpuSet]:
 
 
 def by_numbering(machine: Machine) -> Whole | None:
-    """The one machine of equal sockets, numbered as firmwares do, that has the CPUs that are online
-    where they are.
+    """The one machine of equal sockets, numbered as firmware does, that fits the online CPUs.
 
     None if no such machine fits, or machines that differ in where the other CPUs are: nothing is
     guessed.
     """
-    found: dict[Hashable, Topology] = {}
-    for each in _candidates(machine):
-        topology = regular.number(each, EMPTY, machine.architecture)
+    fitting: dict[Hashable, Topology] = {}
+    for candidate in _candidates(machine):
+        topology = regular.number(candidate, EMPTY, machine.architecture)
         if agrees(topology, machine) and _fits_smt(topology, machine):
-            found.setdefault(_places(topology), topology)
-    if len(found) != 1:
+            fitting.setdefault(_places(topology), topology)
+    if len(fitting) != 1:
         return None
     return Whole(
-        next(iter(found.values())),
+        next(iter(fitting.values())),
         "the numbering of the others",
-        tells_types=not machine.core_types,
+        knows_types=not machine.core_types,
     )
 
 
@@ -138,9 +133,7 @@ def _is_smt_off(machine: Machine) -> bool:
 
 
 def _candidates(machine: Machine) -> Iterator[Regular]:
-    """Machines of as many CPUs and sockets, with every number of threads, nodes and caches that
-    they can have.
-    """
+    """Machines with as many CPUs and sockets, for each possible number of threads, nodes and caches."""
     present = machine.online | machine.offline
     sockets = len(set(machine.sockets.values())) or 1
     if not present or present.last != len(present) - 1 or len(present) % sockets:

@@ -47,8 +47,8 @@ class Comparison(NamedTuple):
     changes: Changes
     #: Everything that cpuplan owns or is about to own.
     claimed: frozenset[str]
-    #: Why nothing may be written: foreign paths in the way (CP602); files edited by hand (CP603),
-    #: which force drops.
+    #: Why nothing may be written: foreign paths in the way (CP602), and files edited by hand
+    #: (CP603), which `force` overwrites.
     blocked: dict[str, Diagnostic]
     edited: dict[str, Diagnostic]
 
@@ -58,14 +58,16 @@ class Comparison(NamedTuple):
 
 
 def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
-    """Compare the folder `out`, which may be missing, with `files`. Raises OSError, CP604 and
-    CP605; writes nothing.
+    """Compare the folder `out`, which may be missing, with `files`; write nothing.
+
+    Raises OSError, CP604 and CP605.
     """
     check_paths(files)
     before = scan(out)
     known = _known(out, before)
     foreign = _foreign(before, known.owned)
-    if left := _left_over(out, before, foreign - files.keys()):
+    left = _left_over(out, before, foreign - files.keys())
+    if left:
         known = known._replace(owned=known.owned | left)
         foreign = _foreign(before, known.owned)
     states, replaced = _states(out, files, before, known.owned)
@@ -79,13 +81,9 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     if edited or blocked:
         tracked = git.look(out)
         edited = _lost(edited, tracked, known)
-        # A file of another branch, say, whose manifest is not the one that was merged.
-        has = (
-            {path for path in tracked.has if path in files and _is_file(before, path)}
-            if tracked
-            else set()
-        )
-        blocked = {path: found for path, found in blocked.items() if path not in has}
+        # Git has, for example, a file of another branch, whose manifest is not the merged one.
+        replaceable = _replaceable(tracked, files, before)
+        blocked = {path: why for path, why in blocked.items() if path not in replaceable}
     named: dict[str, list[str]] = {
         "added": [],
         "changed": [],
@@ -112,11 +110,20 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     return Comparison(before, keep, write, changes, claimed, blocked, _edits(out, edited))
 
 
+def _replaceable(
+    tracked: git.Tracked | None, files: Mapping[str, bytes], before: Mapping[str, Entry]
+) -> set[str]:
+    """Wanted paths whose present content Git has."""
+    if tracked is None:
+        return set()
+    return {path for path in tracked.has if path in files and _is_file(before, path)}
+
+
 def digest_of(out: Path) -> str:
     """The digest (`manifest.tree_digest`) of the files that cpuplan owns in `out`, as they are.
 
-    Empty where no files could make it right: it cannot be compared, a file is missing or a link, or
-    what a merge left is to be taken away.
+    Empty where `compile` must run: the folder cannot be compared, a file is missing or a link, or a
+    merge left files that cpuplan deletes.
     """
     try:
         entry = look(out)
@@ -133,25 +140,24 @@ def digest_of(out: Path) -> str:
 
 
 def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) -> frozenset[str]:
-    """Files that one side of a merge took away and the other changed: Git leaves them, and the
-    manifest has none.
+    """Files that one side of a merge deleted and the other changed.
+
+    Git leaves them in the tree, and the manifest does not list them.
     """
-    found = {path for path in foreign if _is_file(before, path)}
-    if not found:
+    foreign_files = {path for path in foreign if _is_file(before, path)}
+    if not foreign_files:
         return frozenset()
-    sides = git.of_merged(out, MANIFEST)
-    tracked = git.look(out) if found.intersection(sides) else None
-    return frozenset(found & tracked.has & {*sides}) if tracked else frozenset()
+    listed = foreign_files.intersection(git.of_merged(out, MANIFEST))
+    tracked = git.look(out) if listed else None
+    return frozenset(listed & tracked.has) if tracked else frozenset()
 
 
 class _Known(NamedTuple):
-    """What is noted of an output folder: the paths of its own files, and the SHA-256 of what this
-    machine wrote.
-    """
+    """What is recorded about an output folder."""
 
-    owned: frozenset[str]
-    written: dict[str, str]
-    is_current: bool  # the manifest needs no other text, if the files are the same
+    owned: frozenset[str]  # paths of cpuplan's files
+    written: dict[str, str]  # SHA-256 by path of what this machine wrote
+    is_current: bool  # while the files are the same, the manifest needs no other text
 
 
 def _known(out: Path, before: Mapping[str, Entry]) -> _Known:
@@ -175,10 +181,10 @@ def _is_file(before: Mapping[str, Entry], path: str) -> bool:
 
 
 def _lost(edited: set[str], tracked: git.Tracked | None, known: _Known) -> set[str]:
-    """Of own files that are not as this machine wrote them, those whose content nobody else has.
+    """Of edited files, those whose content is nowhere else.
 
-    Where neither Git nor a note of this machine tells what cpuplan wrote, a file is taken as it
-    wrote it.
+    Where neither Git nor a note of this machine shows what cpuplan wrote, a file counts as written
+    by cpuplan.
     """
     if tracked is None:
         return {path for path in edited if path in known.written}
@@ -196,12 +202,14 @@ def _edits(out: Path, edited: set[str]) -> dict[str, Diagnostic]:
 
 
 def _read_manifest(out: Path, before: Mapping[str, Entry]) -> bytes | None:
-    if (entry := before.get(MANIFEST)) is None:
+    entry = before.get(MANIFEST)
+    if entry is None:
         return None
     shown = f"{out}/{MANIFEST}"
     if entry.kind != FILE:
         raise CpuplanError([diagnose("CP604", path=shown, problem=f"it is {entry.kind}")])
-    if not (text := read(out / MANIFEST)):
+    text = read(out / MANIFEST)
+    if not text:
         raise CpuplanError([diagnose("CP604", path=shown, problem="it is empty")])
     return text
 
@@ -213,27 +221,23 @@ def check_manifest(out: Path) -> None:
 
 
 def _foreign(before: Mapping[str, Entry], owned: frozenset[str]) -> frozenset[str]:
-    """What cpuplan did not make: a folder is its own, and goes when empty, if an owned file is or
-    was below it.
+    """The paths that cpuplan did not make.
+
+    A folder belongs to cpuplan, and is deleted when empty, if an owned file is or was below it.
     """
     folders = parents({*owned, MANIFEST})
+    files = {*owned, MANIFEST, WRITTEN}
     return frozenset(
         path
         for path, entry in before.items()
-        if (
-            path not in folders
-            if entry.kind == FOLDER
-            else path not in owned and path not in (MANIFEST, WRITTEN)
-        )
+        if path not in (folders if entry.kind == FOLDER else files)
     )
 
 
 def _states(
     out: Path, files: Mapping[str, bytes], before: Mapping[str, Entry], owned: frozenset[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What happens to each wanted or owned path, sorted; and the SHA-256 of each own file that will
-    be lost.
-    """
+    """The state of each wanted or owned path, sorted, and the SHA-256 of each own file that is lost."""
     states: dict[str, str] = {}
     replaced: dict[str, str] = {}
     for path in sorted({*files, *owned}):
@@ -256,29 +260,28 @@ def _states(
 def _blocked(
     out: Path, before: Mapping[str, Entry], foreign: frozenset[str], new: set[str]
 ) -> dict[str, Diagnostic]:
-    """A diagnostic for each foreign path that stands where a file, or a folder for files,
-    belongs.
-    """
+    """A diagnostic for each foreign path in the place of a file, or of a folder for files."""
     occupied = {*foreign, *parents(foreign)}
-    found = dict.fromkeys(new & occupied, FILE)
+    wanted = dict.fromkeys(new & occupied, FILE)
     for folder in parents(new) & foreign:
         if before[folder].kind != FOLDER:
-            found[folder] = FOLDER
+            wanted[folder] = FOLDER
     return {
         path: diagnose(
             "CP602",
             _whole(out, path),
             path=f"{out}/{path}",
             kind=before[path].kind,
-            wanted=found[path],
+            wanted=wanted[path],
         )
-        for path in sorted(found)
+        for path in sorted(wanted)
     }
 
 
 def describe(out: Path, comparison: Comparison) -> list[Diagnostic]:
-    """Everything that a compilation would change or stop at, one diagnostic per path (CP602, CP603,
-    CP608 to CP610).
+    """A diagnostic for each path that a compilation changes or stops at.
+
+    CP602, CP603, CP608 to CP610.
     """
     codes = {
         **dict.fromkeys(comparison.changes.added, "CP608"),
@@ -287,12 +290,12 @@ def describe(out: Path, comparison: Comparison) -> list[Diagnostic]:
     }
     if not codes and MANIFEST in comparison.write:
         codes[MANIFEST] = "CP609" if MANIFEST in comparison.before else "CP608"
-    found = {
+    diagnostics = {
         path: diagnose(code, _whole(out, path), path=f"{out}/{path}")
         for path, code in codes.items()
     }
-    found |= comparison.edited | comparison.blocked
-    return [found[path] for path in sorted(found)]
+    diagnostics |= comparison.edited | comparison.blocked
+    return [diagnostics[path] for path in sorted(diagnostics)]
 
 
 def _whole(out: Path, path: str) -> Position:

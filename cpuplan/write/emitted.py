@@ -1,31 +1,37 @@
-"""What is about to be written, read again as its readers will: it says what it was made from, and
-fits its schema.
+"""Read output files again before they are written, and check them against their schemas.
 
-Only files that are new or changed are looked at, and of files that are the same but for their own
-name one. What is wrong here is a mistake in cpuplan (CP570): nothing is written.
+Only new and changed files are checked, and only one of several files that differ in nothing but
+their own name. A problem here is a mistake in cpuplan (CP570): nothing is written.
 """
 
+import json
 import re
+import tomllib
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
+from cpuplan.composer import LOADER
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_yaml
+from cpuplan.kubelet.config import schema as kubelet_schema
+from cpuplan.resources import resource
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-#: A reader of a file's bytes: the schema's name, and what the file says.
+#: Reads the bytes of a file: the schema's name, and the values.
 _Reader = Callable[[bytes], tuple[str, Any]]
 
 
 def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
-    """CP570 for each file that nobody could read, or that says something else than it should."""
+    """CP570 for each file that cannot be read back, or not as what it was made from."""
     seen: set[tuple[str, bytes]] = set()
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for path, data in sorted(files.items()):
         name = PurePosixPath(path).stem.encode()
         like = (
@@ -34,8 +40,8 @@ def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
         )
         if like not in seen:
             seen.add(like)
-            found += [_wrong(path, *problem) for problem in _problems(path, data)]
-    return found
+            diagnostics += [_wrong(path, *problem) for problem in _problems(path, data)]
+    return diagnostics
 
 
 def _wrong(path: str, field: str, problem: str) -> Diagnostic:
@@ -59,7 +65,7 @@ def _problems(path: str, data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
-    """What is wrong by the schema `name`, and inside of what an object carries as text."""
+    """Violations of the schema `name`, also in the texts that an object contains."""
     validator = _validator(name)
     if validator is None:
         yield at, f"is of a kind without a schema: {name}"
@@ -82,7 +88,7 @@ def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
 
 
 def _carried(machine_config: Any) -> Iterator[tuple[str, str]]:
-    """The files that a MachineConfig brings to nodes."""
+    """Problems in the files that a MachineConfig writes to nodes."""
     for file in _inside(machine_config, "spec", "config", "storage", "files") or ():
         path, source = _inside(file, "path"), _inside(file, "contents", "source")
         if isinstance(path, str) and isinstance(source, str):
@@ -111,13 +117,8 @@ def _inside(value: Any, *way: str) -> Any:
 
 @cache
 def _validator(name: str) -> "Validator | None":
-    """One for each kind; None for a kind that nobody described."""
-    import json
-
-    from jsonschema import Draft7Validator
-
-    from cpuplan.kubelet.config import schema as kubelet_schema
-    from cpuplan.resources import resource
+    """The validator of a kind; None for a kind without a schema."""
+    from jsonschema import Draft7Validator  # heavy, and not needed when no file is new
 
     if name == "KubeletConfiguration":
         return Draft7Validator(kubelet_schema.schema())
@@ -126,10 +127,6 @@ def _validator(name: str) -> "Validator | None":
 
 
 def _object(data: bytes) -> tuple[str, Any]:
-    import yaml
-
-    from cpuplan.composer import LOADER
-
     try:
         value = yaml.load(data, LOADER)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
@@ -142,16 +139,12 @@ def _object(data: bytes) -> tuple[str, Any]:
 
 def _json(name: str) -> _Reader:
     def read(data: bytes) -> tuple[str, Any]:
-        import json
-
         return name, json.loads(data)
 
     return read
 
 
 def _toml(data: bytes) -> tuple[str, Any]:
-    import tomllib
-
     return "crio", tomllib.loads(data.decode())
 
 

@@ -4,6 +4,7 @@ A run that is killed leaves its stage; `recover` finishes or undoes its work. Al
 under the lock.
 """
 
+import ctypes
 import errno
 import os
 from contextlib import suppress
@@ -47,17 +48,16 @@ _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 
 
 class Beside(NamedTuple):
-    """A file that is written with the tree, or not at all: its place relative to the folder above,
-    and its content.
-    """
+    """A file that is written together with the tree: its path relative to the folder above."""
 
     path: str
     data: bytes
 
 
 def replace(out: Path, comparison: Comparison, beside: Beside | None = None) -> bool:
-    """Put the compared folder's new state in its place. False if cpuplan's own files changed
-    meanwhile: compare again.
+    """Replace the compared folder by its new state.
+
+    False if cpuplan's own files changed meanwhile: compare again.
 
     Whatever is raised (OSError, CP605, KeyboardInterrupt), the old tree is then in its place and
     the stage is gone.
@@ -89,14 +89,16 @@ def replace(out: Path, comparison: Comparison, beside: Beside | None = None) -> 
 
 
 def recover(out: Path) -> None:
-    """Finish or undo what a killed run left beside `out`. Raises OSError, CP601, CP602 and
-    CP605.
+    """Finish or undo what a killed run left beside `out`.
+
+    Raises OSError, CP601, CP602 and CP605.
     """
     stage = stage_of(out)
     if not is_left_over(stage):
         return
     journal = read_journal(stage)
-    if (old := inode(stage.old)) is not None:
+    old = inode(stage.old)
+    if old is not None:
         if journal is None or old != journal.old:
             raise foreign(stage)
         os.rename(stage.old, stage.tree if look(out) is not None else out)
@@ -133,8 +135,9 @@ def _place_or_undo(stage: Stage, journal: Journal) -> None:
 
 
 def _place_beside(stage: Stage, journal: Journal) -> None:
-    """Put the file that goes with the new tree in its place; after a kill it may be there
-    already.
+    """Move the file that belongs to the new tree to its place.
+
+    After a kill it may be there already.
     """
     if journal.beside and look(stage.beside) is not None:
         target = stage.out.parent / journal.beside
@@ -170,11 +173,10 @@ def _build(stage: Stage, comparison: Comparison) -> None:
 
 
 def _exchange(stage: Stage) -> None:
-    """Let `out` and the stage's tree change places: at once, or by three renames that `recover` can
-    complete.
-    """
-    import ctypes
+    """Exchange `out` and the tree of the stage.
 
+    Without renameat2(2) this takes three renames, which `recover` can complete.
+    """
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     code = errno.ENOSYS
     if renameat2 is not None:
@@ -237,8 +239,9 @@ def _forget(path: Path) -> None:
 
 
 def _carry(stage: Stage, path: str, entry: Entry) -> None:
-    """Give the new tree what is at `path` of the old one, leaving it there too, so that this can be
-    repeated.
+    """Copy what is at `path` in the old tree to the new tree.
+
+    It stays in the old tree too, so that this can be repeated.
     """
     source, target = stage.tree / path, stage.out / path
     if entry.kind == FOLDER:
@@ -252,9 +255,7 @@ def _carry(stage: Stage, path: str, entry: Entry) -> None:
 
 
 def _clean(stage: Stage) -> None:
-    """Delete the stage. The journal goes first: without it a tree found there is worth nothing. The
-    mark goes last.
-    """
+    """Delete the stage: the journal first, because a tree without it is ignored, and the mark last."""
     sync_folder(stage.folder.parent)
     _forget(stage.journal)
     mark = stage.mark

@@ -1,8 +1,7 @@
-"""The output folder and single files: written completely or not at all, and only what belongs to
-cpuplan.
-"""
+"""Write the output folder and single files, completely or not at all."""
 
 import errno
+import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.read.files import refusal
 from cpuplan.read.inputs import LOCK_PATH, Inputs
+from cpuplan.write import emitted
 from cpuplan.write.compare import Changes, check_manifest, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
 from cpuplan.write.stage import stage_of
@@ -29,9 +29,7 @@ __all__ = [
 
 #: How often a run starts again because cpuplan's own files were changed under it.
 ATTEMPTS = 5
-
-
-#: What looks at files before they are written.
+#: Checks files before they are written.
 Inspect = Callable[[Mapping[str, bytes]], list[Diagnostic]]
 
 
@@ -47,15 +45,16 @@ def write_tree(
     beside: Beside | None = None,
     inspect: Inspect = lambda _files: [],
 ) -> Changes:
-    """Make the folder `out` hold `files`, beside whatever else is in it; `force` drops edits of
-    cpuplan's own files.
+    """Make the folder `out` hold `files`, beside whatever else is in it.
 
-    The file `beside` is written with the tree: a run that is killed between the two is finished by
-    the next.
+    `force` drops edits of cpuplan's own files.
 
-    The old tree is replaced in one step: whoever looks, at any time, also after a kill, sees all of
-    the old or all of the new. Raises CpuplanError (CP601 to CP607, and what `inspect` finds in new
-    or changed files) with the old tree in place; `Locked` if another run is writing.
+    The file `beside` is written with the tree: if a run is killed between the two, the next run
+    finishes it.
+
+    The old tree is replaced in one step: every reader, at any time, also after a kill, sees either
+    all of the old tree or all of the new. Raises CpuplanError (CP601 to CP607, and the results of
+    `inspect` for new and changed files) with the old tree in place; `Locked` if another run writes.
     """
     place = _place(out)
     with _reporting(out):
@@ -67,8 +66,9 @@ def write_tree(
                 blocked = comparison.blocked if force else comparison.edited | comparison.blocked
                 if blocked:
                     raise CpuplanError(blocked[path] for path in sorted(blocked))
-                if wrong := inspect(comparison.write):
-                    raise CpuplanError(wrong)
+                problems = inspect(comparison.write)
+                if problems:
+                    raise CpuplanError(problems)
                 if comparison.is_empty:
                     break
                 if replace(place, comparison, beside):
@@ -92,8 +92,7 @@ def finish(out: Path) -> None:
 def write_compiled(
     out: Path, files: Mapping[str, bytes], read: Inputs, lock: str, *, force: bool
 ) -> Changes:
-    """Write the folder `out` and the lock that belongs to it, if the lock is still as it was
-    `read`.
+    """Write the folder `out` and its lock, if the lock is still as it was `read`.
 
     Raises CpuplanError as `write_tree`, CP570 and CP611.
     """
@@ -101,8 +100,6 @@ def write_compiled(
     with _reporting(path):
         if _content(read.root) != read.lock:
             raise CpuplanError([diagnose("CP611", path=LOCK_PATH)])
-    from cpuplan.write import emitted
-
     data = lock.encode()
     # Git may have made the line ends of a checkout.
     beside = Beside(LOCK_PATH, data) if (read.lock or b"").replace(b"\r\n", b"\n") != data else None
@@ -110,7 +107,7 @@ def write_compiled(
 
 
 def _content(root: Path) -> bytes | None:
-    """The lock as it is now. Raises CpuplanError for what is no file of the project."""
+    """The lock as it is now. Raises CpuplanError if it is not a file of the project."""
     try:
         return read_regular(root / LOCK_PATH, within=root)
     except Unreadable as error:
@@ -120,8 +117,7 @@ def _content(root: Path) -> bytes | None:
 
 
 def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[Diagnostic]]:
-    """What `write_tree` would do, and a diagnostic for each path that is not as it should be;
-    nothing is written.
+    """What `write_tree` would do, and a diagnostic for each path that it would change.
 
     Raises CpuplanError if the folder cannot be compared at all (CP601, CP604, CP605, CP607).
     """
@@ -132,8 +128,9 @@ def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[D
 
 
 def check_tree(out: Path) -> tuple[Diagnostic, ...]:
-    """Why the folder `out` could be compared with nothing (CP601, CP604, CP607). Looks at no file
-    but the manifest.
+    """Why the folder `out` cannot be compared (CP601, CP604, CP607).
+
+    Reads no file but the manifest.
     """
     try:
         with _reporting(out):
@@ -147,8 +144,7 @@ def check_tree(out: Path) -> tuple[Diagnostic, ...]:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write one file completely or not at all, in UTF-8; a file that holds `text` already is left
-    alone.
+    """Write one file in UTF-8, completely or not at all, unless it holds `text` already.
 
     The mode of an existing file is kept. Raises CpuplanError: CP601 for a link or folder, CP607.
     Waits for another run that is writing in the same folder, so it must not be called while this
@@ -185,8 +181,9 @@ def _remove(path: Path) -> None:
 
 
 def _place(out: Path) -> Path:
-    """The absolute path of the output folder, if a folder of our own is or can be there (else
-    CP601, CP605).
+    """The absolute path of the output folder.
+
+    Raises CP601 or CP605 unless it is, or can become, a folder of cpuplan alone.
     """
     place = Path(os.path.abspath(out))
     with _reporting(out):
@@ -206,11 +203,10 @@ def _place(out: Path) -> Path:
 
 @contextmanager
 def _lock(folder: Path, *, shown: Path, wait: bool = False) -> Iterator[None]:
-    """Hold the folder's flock(2). It ends with the process, so no lock is ever stale and no lock
-    file remains.
-    """
-    import fcntl
+    """Hold the folder's flock(2).
 
+    It ends with the process, so no lock is ever stale and no lock file remains.
+    """
     file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
@@ -236,7 +232,7 @@ def _reporting(shown: Path) -> Iterator[None]:
 
 
 def _shown(filename: str | bytes | int | None, shown: Path) -> str:
-    """The path of an OSError as seen from the user: below `shown`, or the stage beside it."""
+    """The path of an OSError as the user knows it: below `shown`, or in the stage beside it."""
     if not isinstance(filename, str | bytes):
         return os.fspath(shown)
     path, place = os.fsdecode(filename), Path(os.path.abspath(shown))

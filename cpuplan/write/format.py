@@ -1,23 +1,38 @@
-"""The canonical form of a user's file: keys in the order of the models, comments kept (ruamel's
-round trip).
-"""
+"""The canonical form of a user's file: keys in the order of the models, comments kept."""
 
 from functools import cache
 from io import StringIO
 from typing import Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml.emitter import RoundTripEmitter
+
+from cpuplan.printable import printable_lines
+from cpuplan.read import yaml
 from cpuplan.read.documents import KINDS
 from cpuplan.read.schema import schema
 
 _MODELINE = "# yaml-language-server: $schema=../schemas/{kind}.schema.json"
-
-
 #: A comment may move once more when what stood around it has moved.
 _RUNS = 5
 #: ruamel takes about 1.5 kB and 0.2 ms for each key and value, and 100 bytes for each of a comment:
 #: below 1 GB.
 _MAX_VALUES = 400_000
 _MAX_CHARACTERS = 4 * 1024 * 1024
+
+
+class _Emitter(RoundTripEmitter):
+    """Keeps characters escaped that are invisible or change the direction of text.
+
+    ruamel writes them as they are.
+    """
+
+    def write_double_quoted(self, text: Any, split: Any = True) -> None:
+        """Write a text in double quotes."""
+        written, self.stream = self.stream, StringIO()
+        super().write_double_quoted(text, split)
+        quoted, self.stream = self.stream.getvalue(), written
+        self.stream.write(printable_lines(quoted))
 
 
 class NotFormattable(Exception):  # noqa: N818 - what is the case, not what went wrong
@@ -30,17 +45,15 @@ def canonical(text: str) -> str:
     Takes what `read.yaml` takes. Keeps every value, and leaves alone what it made itself. Raises
     NotFormattable.
     """
-    from cpuplan.read import yaml
-
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text) > _MAX_CHARACTERS:
         raise NotFormattable(f"it has more than {_MAX_CHARACTERS:,} characters; split it")
     before, _ = yaml.parse("", text)
-    if sum(_count(each.data) for each in before) > _MAX_VALUES:
+    if sum(_count(source.data) for source in before) > _MAX_VALUES:
         raise NotFormattable(f"it has more than {_MAX_VALUES:,} keys and values; split it")
     result = _settled(text)
     after, problems = yaml.parse("", result)
-    if problems or [each.data for each in before] != [each.data for each in after]:
+    if problems or [source.data for source in before] != [source.data for source in after]:
         raise NotFormattable("its values would change")
     return result
 
@@ -66,31 +79,25 @@ def _settled(text: str) -> str:
 
 def _problem(error: Exception) -> str:
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    return (
-        f"{problem} (line {mark.line + 1})"
-        if mark and problem
-        else " ".join(str(error).split())[:200]
-    )
+    if mark and problem:
+        return f"{problem} (line {mark.line + 1})"
+    return " ".join(str(error).split())[:200]
 
 
 def _rewritten(text: str) -> str:
-    from ruamel.yaml import YAML
-
-    from cpuplan.write.emitter import Emitter
-
-    yaml = YAML()
-    yaml.Emitter = Emitter
-    yaml.preserve_quotes = True
-    yaml.width = 10_000
-    yaml.indent(mapping=2, sequence=2, offset=0)
-    documents = list(yaml.load_all(text))
+    writer = YAML()
+    writer.Emitter = _Emitter
+    writer.preserve_quotes = True
+    writer.width = 10_000
+    writer.indent(mapping=2, sequence=2, offset=0)
+    documents = list(writer.load_all(text))
     for document in documents:
         kind = document.get("kind") if isinstance(document, dict) else None
         if isinstance(kind, str) and kind in KINDS:
             whole = _schema(kind)
             _sort(document, whole, whole)
     written = StringIO()
-    yaml.dump_all(documents, written)
+    writer.dump_all(documents, written)
     result = written.getvalue()
     kind = str(documents[0].get("kind", "")) if documents and isinstance(documents[0], dict) else ""
     if kind in KINDS and "yaml-language-server:" not in text:

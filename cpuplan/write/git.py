@@ -10,17 +10,14 @@ _COMMITTED = "HEAD^1", "HEAD^2"
 
 
 class Tracked(NamedTuple):
-    """Paths below the folder: those whose content Git has, in a commit or its index, and those
-    changed since.
-    """
+    """Paths below the folder whose content Git has (in a commit or its index), and those changed."""
 
     has: frozenset[str]
     changed: frozenset[str]
 
 
 def look(folder: Path) -> Tracked | None:
-    """What Git has of `folder`; None where that is no part of a work tree, or there is no Git that
-    can tell.
+    """What Git has of `folder`; None outside of a work tree, and where Git cannot be run.
 
     In the middle of a merge Git has both sides of a file, whatever its text is.
     """
@@ -35,9 +32,7 @@ def look(folder: Path) -> Tracked | None:
 
 
 def of_merged(folder: Path, path: str) -> list[str]:
-    """The lines of a file below `folder` on both sides of a merge that is going on, or was
-    committed last.
-    """
+    """The lines of a file on both sides of a merge that is in progress, or was committed last."""
     for ours, theirs in (
         ("HEAD", "MERGE_HEAD"),
         ("HEAD", "CHERRY_PICK_HEAD"),

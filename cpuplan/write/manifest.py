@@ -1,10 +1,10 @@
 """The manifest: which files of the output folder belong to cpuplan, a line for each.
 
-It is committed, so it holds nothing that two branches would change in unlike ways: no digests, no
-dates. Git unites the lines of both (`.gitattributes`), and markers that it left are passed over:
-what is asked for is written anew anyway.
+It is committed, so it holds nothing that two branches would change in conflicting ways: no digests,
+no dates. Git unites the lines of both (`.gitattributes`), and conflict markers are skipped, because
+the next compilation writes the manifest again.
 
-Beside it, and ignored by Git, this machine notes what it wrote, so that an edit by hand is told
+Beside it, and ignored by Git, this machine records what it wrote, to distinguish an edit by hand
 from an old file.
 """
 
@@ -19,9 +19,9 @@ from cpuplan.source import Position
 
 #: SHA-256 and path of each file that this machine wrote last.
 WRITTEN = ".cpuplan/written"
-#: What the manifest was before: it is read once more, and goes.
+#: The manifest in its old form: it is read once more, and deleted.
 OLD_MANIFEST = ".cpuplan/manifest.json"
-#: Bookkeeping of before, which goes whoever wrote it last: a merge brings it back.
+#: Files of older releases, deleted whoever wrote them last: a merge brings them back.
 OLD = (OLD_MANIFEST, OLD_PLAN, ".cpuplan/inputs.json")
 FORM = 2
 _HEAD = f"# cpuplan manifest {FORM}: the files of this folder that cpuplan owns"
@@ -41,18 +41,17 @@ def ancestors(path: str) -> Iterator[str]:
 
 def parents(paths: Iterable[str]) -> set[str]:
     """All folders above any of `paths`."""
-    found: set[str] = set()
+    folders: set[str] = set()
     for path in paths:
         for folder in ancestors(path):
-            if folder in found:
+            if folder in folders:
                 break
-            found.add(folder)
-    return found
+            folders.add(folder)
+    return folders
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """Refuse paths that no backend may ask for: ValueError, for it is a bug and not a user's
-    mistake.
+    """Refuse (ValueError) paths that no backend may ask for: they are a bug, not a user's mistake.
 
     Two spellings that differ in case only are one file on macOS and Windows, where Git users may
     check out.
@@ -62,9 +61,11 @@ def check_paths(paths: Iterable[str]) -> None:
     for path in sorted(files | parents(files)):
         if not is_plain(path) or path in (MANIFEST, WRITTEN):
             raise ValueError(f"not a path for an output file: {path!r}")
-        if (other := spellings.setdefault(path.casefold(), path)) != path:
+        other = spellings.setdefault(path.casefold(), path)
+        if other != path:
             raise ValueError(f"{other!r} and {path!r} are one file where case is ignored")
-    if clash := files & parents(files):
+    clash = files & parents(files)
+    if clash:
         raise ValueError(f"both a file and a folder: {min(clash)!r}")
 
 
@@ -74,8 +75,9 @@ def render_manifest(paths: Iterable[str]) -> bytes:
 
 
 def parse_manifest(data: bytes, shown: str) -> frozenset[str]:
-    """The paths that a manifest lists. Raises CP604, with `shown` as the file's name, unless it is
-    one.
+    """The paths that a manifest lists.
+
+    Raises CP604, with `shown` as the file's name, for text that is not a manifest.
 
     The file comes from a Git repository, so its paths are not trusted: one that left the folder
     could delete anything.
@@ -88,8 +90,9 @@ def parse_manifest(data: bytes, shown: str) -> frozenset[str]:
     heads = {line for line in lines if line.startswith("#")}
     if not heads:
         raise refuse("its first line is missing")
-    forms = [int(match[1]) for head in heads if (match := _FORM.match(head))]
-    if later := [form for form in forms if form > FORM]:
+    forms = [int(match[1]) for match in map(_FORM.match, heads) if match]
+    later = [form for form in forms if form > FORM]
+    if later:
         place = Position(shown, 1, 1)
         raise CpuplanError(
             [diagnose("CP139", place, what="the manifest", found=max(later), expected=FORM)]
@@ -118,30 +121,22 @@ def has_conflict(data: bytes) -> bool:
 
 
 def parse_old_manifest(data: bytes) -> dict[str, str]:
-    """SHA-256 by path of a manifest as it was before, from both sides of a conflict perhaps; and
-    its own path.
-    """
-    found = {
-        path: digest
-        for path, digest in _OLD.findall(data.decode(errors="replace"))
-        if is_plain(path)
-    }
-    return {**found, OLD_MANIFEST: sha256(data).hexdigest()}
+    """SHA-256 by path from a manifest in the old form, conflicts included, and its own path."""
+    entries = _OLD.findall(data.decode(errors="replace"))
+    digests = {path: digest for path, digest in entries if is_plain(path)}
+    return {**digests, OLD_MANIFEST: sha256(data).hexdigest()}
 
 
 def render_written(files: Mapping[str, bytes]) -> bytes:
-    """What is noted of files that are written."""
+    """The note of what this machine wrote."""
     lines = [f"{sha256(files[path]).hexdigest()}  {path}\n" for path in sorted(files)]
     return "".join(lines).encode()
 
 
 def parse_written(data: bytes) -> dict[str, str]:
-    """SHA-256 by path; lines that are none are passed over, for a note that is lost costs a
-    question to Git.
-    """
-    lines = data.decode(errors="replace").splitlines()
-    found = [match for line in lines if (match := _WRITTEN.fullmatch(line))]
-    return {match[2]: match[1] for match in found}
+    """SHA-256 by path. Lines in another form are skipped: a lost note costs one question to Git."""
+    matches = map(_WRITTEN.fullmatch, data.decode(errors="replace").splitlines())
+    return {match[2]: match[1] for match in matches if match}
 
 
 def tree_digest(files: Mapping[str, bytes]) -> str:

@@ -1,5 +1,4 @@
-"""What this machine judged before, so that a project without changes reads no document and imports
-no solver.
+"""Results of earlier runs, so that an unchanged project is neither read nor solved again.
 
 A record is a cache: it lies in the user's cache folder, never in the project, and its name is one
 digest over all inputs as they were read, the lock, and the program. It is believed of `out/` only
@@ -10,12 +9,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.read.inputs import Inputs
+from cpuplan.resources import resource
 from cpuplan.source import Position
 
 #: Records that are kept; the oldest go first.
@@ -33,17 +34,13 @@ class Record(NamedTuple):
 
 
 def unchanged(inputs: Inputs, out: Path) -> Record | None:
-    """The record of a project whose inputs were judged before, and whose `out` is what they gave,
-    file by file.
-    """
+    """The record of these inputs, if every file of `out` is still as they produced it."""
     record = find(inputs)
     return record if record and _tree_of(out) == record.tree else None
 
 
 def _tree_of(out: Path) -> str:
-    """The digest of the files that are cpuplan's in `out`; empty where `compile` has anything to do
-    there.
-    """
+    """The digest of the files in `out` that cpuplan owns; empty where `compile` has work to do."""
     from cpuplan.write.compare import digest_of
     from cpuplan.write.stage import stage_of
 
@@ -59,8 +56,8 @@ def find(inputs: Inputs) -> Record | None:
         if os.lstat(place).st_uid != os.geteuid():
             return None
         data = json.loads(read_regular(place, limit=_MAX_BYTES))
-        found = tuple(_diagnostic(each) for each in data["diagnostics"])
-        return Record(found, str(data["tree"]), int(data["nodes"]), int(data["classes"]))
+        diagnostics = tuple(map(_diagnostic, data["diagnostics"]))
+        return Record(diagnostics, str(data["tree"]), int(data["nodes"]), int(data["classes"]))
     except (Unreadable, OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         return None
 
@@ -70,7 +67,7 @@ def save(inputs: Inputs, record: Record) -> None:
     place = _place(inputs)
     if place is None or inputs.diagnostics:
         return
-    data = {**record._asdict(), "diagnostics": [_data(each) for each in record.diagnostics]}
+    data = {**record._asdict(), "diagnostics": list(map(_data, record.diagnostics))}
     text = json.dumps(data).encode()
     if len(text) > _MAX_BYTES:
         return
@@ -86,24 +83,22 @@ def save(inputs: Inputs, record: Record) -> None:
 
 def _place(inputs: Inputs) -> Path | None:
     """The file of the record of `inputs`; None where there is no home."""
-    import hashlib
-
     given = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~"), ".cache")
     if not home.is_absolute():
         return None
-    name = hashlib.sha256(f"{program_digest()} {inputs.digest()}".encode()).hexdigest()
+    name = sha256(f"{program_digest()} {inputs.digest()}".encode()).hexdigest()
     return home / "cpuplan" / f"{name}.json"
 
 
 def _prune(folder: Path) -> None:
-    found = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
-    for entry in sorted(found, key=lambda each: each.stat().st_mtime_ns)[:-MOST]:
+    records = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
+    for entry in sorted(records, key=lambda entry: entry.stat().st_mtime_ns)[:-MOST]:
         os.unlink(entry.path)
 
 
-def _data(found: Diagnostic) -> dict[str, Any]:
-    return {**found._asdict(), "severity": found.severity.value}
+def _data(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {**diagnostic._asdict(), "severity": diagnostic.severity.value}
 
 
 def _diagnostic(data: dict[str, Any]) -> Diagnostic:
@@ -117,14 +112,8 @@ def _diagnostic(data: dict[str, Any]) -> Diagnostic:
 
 
 def program_digest() -> str:
-    """A digest of the program: its own files, the releases of what it is installed with, and
-    Python's.
-    """
-    import hashlib
-
-    from cpuplan.resources import resource
-
-    digest = hashlib.sha256(sys.version.encode())
+    """A digest of the program's files, of the releases installed beside it, and of Python's."""
+    digest = sha256(sys.version.encode())
     for name in _releases():
         digest.update(name.encode() + b"\0")
     for folder in (Path(__file__).parents[1], resource("templates"), resource("schemas")):
@@ -139,11 +128,11 @@ def program_digest() -> str:
 
 
 def _releases() -> list[str]:
-    """What is installed beside the program, as `name-version.dist-info`."""
-    found = []
+    """The packages that are installed beside the program, as `name-version.dist-info`."""
+    releases = []
     for folder in filter(os.path.isdir, sys.path):
-        found += [name for name in os.listdir(folder) if name.endswith(".dist-info")]
-    return sorted(found)
+        releases += [name for name in os.listdir(folder) if name.endswith(".dist-info")]
+    return sorted(releases)
 
 
 def _files_below(folder: str) -> Iterator[str]:

@@ -1,5 +1,4 @@
-"""The folder beside the output in which its successor is made, and what proves that a run on this
-machine made it.
+"""The folder beside the output in which its successor is made, and proof of who made it.
 
     .out.cpuplan-stage/of-<inode>   an empty folder, named after the inode of the stage: made first, deleted last
     .out.cpuplan-stage/tree         the new tree; after the exchange the old one
@@ -7,12 +6,13 @@ machine made it.
     .out.cpuplan-stage/beside       a file that goes with the new tree, to its place when the exchange is settled
     .out.cpuplan-stage/old          the old tree, between the two renames that stand in for renameat2(2)
 
-A repository may carry a folder of this name. Git keeps no empty folder and nobody chooses inodes,
-so nothing of a stage without its mark is believed, moved or deleted; nor is a tree that is not the
-one of which the journal tells.
+A repository may contain a folder of this name. Git keeps no empty folder and nobody chooses inodes,
+so a stage without its mark is neither read, moved nor deleted; nor is a tree whose inode is not in
+the journal.
 """
 
 import errno
+import json
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -57,8 +57,7 @@ class Stage(NamedTuple):
 
 
 class Journal(NamedTuple):
-    """What settles an exchange: the inodes of both trees, the old one as it was read, and cpuplan's
-    paths.
+    """What settles an exchange: the inodes of both trees, the old tree as read, cpuplan's paths.
 
     `beside` is the place of the file that goes with the new tree, relative to the folder above;
     empty for none.
@@ -84,18 +83,18 @@ def inode(path: Path) -> int | None:
 
 
 def begin(stage: Stage) -> None:
-    """Make the stage and its mark; what a killed run leaves of it is nothing for Git."""
+    """Make the stage and its mark, which Git ignores."""
     os.mkdir(stage.folder, 0o700)
     os.mkdir(stage.mark)
     create(stage.folder / ".gitignore", b"*\n")
 
 
 def is_left_over(stage: Stage) -> bool:
-    """Whether a killed run left a stage; one that was killed before the mark left nothing and is
-    deleted.
+    """Whether a killed run left a stage.
 
-    Raises CpuplanError for what is there and is no stage of this user on this machine: CP601,
-    CP602.
+    A run that was killed before it made the mark left nothing: its stage is deleted.
+
+    Raises CpuplanError (CP601, CP602) if anything but a stage of this user on this machine is there.
     """
     entry = look(stage.folder)
     if entry is None:
@@ -128,19 +127,13 @@ def _is_marked(stage: Stage) -> bool:
 
 def write_journal(stage: Stage, journal: Journal) -> None:
     """Write the journal to disk."""
-    import json
-
     entries, claimed = list(journal.before.items()), sorted(journal.claimed)
     data = [journal.new, journal.old, entries, claimed, journal.beside]
     create(stage.journal, json.dumps(data).encode(), sync=True)
 
 
 def read_journal(stage: Stage) -> Journal | None:
-    """The journal; None when there is none, or it was cut short, and so nothing was exchanged
-    yet.
-    """
-    import json
-
+    """The journal; None if it is missing or incomplete, because then nothing was exchanged yet."""
     try:
         new, old, entries, claimed, beside = json.loads(
             read_regular(stage.journal, within=stage.folder, limit=_MAX_JOURNAL)
@@ -153,8 +146,9 @@ def read_journal(stage: Stage) -> Journal | None:
 
 
 def _is_written(journal: Journal) -> bool:
-    """Whether the values are what `write_journal` writes; of other types it raises TypeError or
-    AttributeError.
+    """Whether the values are what `write_journal` writes.
+
+    Values of other types raise TypeError or AttributeError.
     """
     paths = [*journal.before, *journal.claimed, *([journal.beside] if journal.beside != "" else [])]
     return (

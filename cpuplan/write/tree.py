@@ -20,8 +20,7 @@ _COPY_INSTEAD = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errn
 
 
 class Entry(NamedTuple):
-    """One name in a tree. Size and mtime (ns) tell whether a file was changed since; both are 0 for
-    folders.
+    """One name in a tree. Size and mtime (ns) show whether a file changed; folders have 0 for both.
 
     Not the inode: overlayfs may give a file another number when it is linked (docs.kernel.org,
     overlayfs, st_ino).
@@ -43,17 +42,22 @@ def look(path: str | Path) -> Entry | None:
 def _entry(status: os.stat_result) -> Entry:
     if stat.S_ISDIR(status.st_mode):
         return Entry(FOLDER)
-    kind = FILE if stat.S_ISREG(status.st_mode) else LINK if stat.S_ISLNK(status.st_mode) else OTHER
+    kind = OTHER
+    if stat.S_ISREG(status.st_mode):
+        kind = FILE
+    elif stat.S_ISLNK(status.st_mode):
+        kind = LINK
     return Entry(kind, status.st_size, status.st_mtime_ns)
 
 
 def scan(root: Path) -> dict[str, Entry]:
-    """Everything below `root` by relative posix path; nothing when `root` is missing. Raises
-    OSError, and CP605.
+    """Everything below `root` by relative POSIX path; empty when `root` is missing.
+
+    Raises OSError and CP605.
     """
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     if look(root) is None:
-        return found
+        return entries
     device = os.lstat(root).st_dev
     folders = [""]
     while folders:
@@ -62,17 +66,19 @@ def scan(root: Path) -> dict[str, Entry]:
             for name in names:
                 status = name.stat(follow_symlinks=False)
                 path = prefix + name.name
-                found[path] = entry = _entry(status)
+                entries[path] = entry = _entry(status)
                 if entry.kind == FOLDER:
                     if status.st_dev != device:
                         raise CpuplanError([diagnose("CP605", path=name.path)])
                     folders.append(path + "/")
-    return found
+    return entries
 
 
 def read(path: str | Path) -> bytes:
-    """The bytes of a regular file. OSError for a symbolic link (ELOOP), what else is no file, and
-    one of MAX_BYTES.
+    """The bytes of a regular file.
+
+    Raises OSError for a symbolic link (ELOOP), anything that is not a file, and a file above
+    MAX_BYTES.
     """
     file = os.open(path, FLAGS | os.O_NOFOLLOW)
     try:
@@ -101,24 +107,20 @@ def create(path: str | Path, data: bytes, *, mode: int | None = None, sync: bool
 
 
 def duplicate(source: str | Path, target: str | Path) -> None:
-    """Make `target` the same file as `source`, or where the system refuses that, a copy with its
-    mode and times.
-    """
+    """Make `target` a hard link to `source`, or a copy with its mode and times."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as error:
         entry = look(source)
         if error.errno not in _COPY_INSTEAD or entry is None or entry.kind not in (FILE, LINK):
             raise
-        import shutil
+        import shutil  # an unchanged run needs no copy
 
         shutil.copy2(source, target, follow_symlinks=False)
 
 
 def check_movable(folder: str | Path) -> None:
-    """Refuse (PermissionError) a folder whose content may be read but not deleted after the
-    exchange.
-    """
+    """Refuse (PermissionError) a folder whose content cannot be deleted after the exchange."""
     if (
         not os.access(folder, os.W_OK | os.X_OK, effective_ids=True)
         and os.lstat(folder).st_uid != os.geteuid()
@@ -127,10 +129,11 @@ def check_movable(folder: str | Path) -> None:
 
 
 def copy_attributes(source: str | Path, target: str | Path, *, times: bool) -> None:
-    """Give the folder `target` the owner, mode, extended attributes (ACL, SELinux) and on request
-    times of `source`.
+    """Give the folder `target` the attributes of `source`.
+
+    These are owner, mode, extended attributes (ACL, SELinux) and, on request, times.
     """
-    import shutil
+    import shutil  # as above
 
     old, new = os.stat(source), os.stat(target)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
@@ -145,21 +148,21 @@ def copy_attributes(source: str | Path, target: str | Path, *, times: bool) -> N
 
 def remove(path: str | Path) -> None:
     """Delete the file, link or folder at `path`, if there is one."""
-    if (entry := look(path)) is not None:
+    entry = look(path)
+    if entry is not None:
         (remove_tree if entry.kind == FOLDER else os.unlink)(path)
 
 
 def remove_tree(root: str | Path) -> None:
-    """Delete the folder `root` and all below it; links are deleted, not followed. Read-only folders
-    are no obstacle.
-    """
+    """Delete the folder `root` and all below it, read-only folders too. Links are not followed."""
     try:
         _remove_tree(root)
     except PermissionError:
         os.chmod(root, stat.S_IRWXU)
         for path, folders, _ in os.walk(root):
             for folder in folders:
-                if not os.path.islink(below := os.path.join(path, folder)):
+                below = os.path.join(path, folder)
+                if not os.path.islink(below):
                     os.chmod(below, stat.S_IRWXU)
         _remove_tree(root)
 
@@ -184,10 +187,11 @@ def sync_folder(folder: str | Path) -> None:
 
 
 def sync_file_system(folder: Path) -> None:
-    """Bring everything written to disk by one syncfs(2), for an fsync(2) of each of 10,000 files
-    takes far longer.
+    """Bring everything written to disk by one syncfs(2).
+
+    An fsync(2) of each of 10,000 files takes far longer.
     """
-    import ctypes
+    import ctypes  # an unchanged run writes nothing
 
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     if syncfs is None:

@@ -1,1 +1,1 @@
-"""An import into an inventory that is there: its files change where the machines differ."""
+"""Update an existing inventory from an import: files change only where machines differ."""

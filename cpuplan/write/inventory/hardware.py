@@ -1,6 +1,6 @@
-"""The facts of an import in a Hardware document that is there, and whether it says less or same."""
+"""Merge the facts of an import into an existing Hardware document, and compare the two."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
@@ -10,7 +10,7 @@ from cpuplan.write.inventory.merge import Path, merge, merge_mappings, plain
 _SOFTWARE = frozenset({"hugePages", "driver", "name"})
 #: Of two keys that say the same thing, only one may be there.
 _ALTERNATIVES = {"regular": "topology", "topology": "regular", "per": "cpus", "cpus": "per"}
-#: Keys whose absence says something, when the kernel's own files were read.
+#: Keys whose absence is a fact, when the kernel's own files were read.
 _MEANT_BY_ABSENCE = {
     ("topology",): frozenset({"offline", "dies", "clusters", "kubelet"}),
     ("topology", "cores"): frozenset({"ids", "type"}),
@@ -24,7 +24,7 @@ def merge_hardware(old: dict[str, Any], new: dict[str, Any], *, complete: bool) 
     """The spec of a document with the facts of an import, `complete` if of the kernel's own files.
 
     A key that the import lacks stays, as its format may not have it, unless its absence is a fact
-    or it speaks of CPUs that are no longer there. An import that tells less than the document
+    or it refers to CPUs that are no longer there. An import that contains less than the document
     (`tells_less`) only adds what is not in it.
     """
     if not complete and tells_less(old, new):
@@ -33,10 +33,10 @@ def merge_hardware(old: dict[str, Any], new: dict[str, Any], *, complete: bool) 
 
 
 def tells_less(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether an import of the same CPUs lacks facts of the document: it may be less exact, too.
+    """Whether an import of the same CPUs lacks facts of the document.
 
-    `lscpu` merges cores of unlike kinds, say, and knows neither core ids nor, often, the
-    architecture.
+    Its other facts may be less exact, too: `lscpu` merges cores of different kinds, and knows
+    neither core ids nor, often, the architecture.
     """
     data = plain(new)
     before, layout = old.get("topology") or {}, data.get("topology") or {}
@@ -51,13 +51,17 @@ def _known_facts(spec: Mapping[str, Any]) -> set[str]:
         ("cores", "ids"),
         ("cores", "type"),
     )
-    facts = {key for part, key in parts if any(key in entry for entry in layout.get(part, ()))}
+    facts = {key for part, key in parts if _has_key(layout.get(part, ()), key)}
     facts |= spec.keys() & {"devices", "hugePageSizes"}
     return facts | layout.keys() & {"dies", "clusters", "kubelet"}
 
 
+def _has_key(entries: Iterable[Mapping[str, Any]], key: str) -> bool:
+    return any(key in entry for entry in entries)
+
+
 def _filled(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The document with keys that it lacks, of the machine and of its topology."""
+    """The document with the keys of the machine and of its topology that it lacks."""
     layout, added = old.get("topology"), new.get("topology")
     filled = _with_missing(old, new)
     if isinstance(layout, dict) and isinstance(added, dict):

@@ -1,4 +1,4 @@
-"""The documents of an inventory that is there, and which nodes they have."""
+"""The documents of an existing inventory, and which nodes they have."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ Place: TypeAlias = tuple[str, str]
 
 
 class Known(NamedTuple):
-    """A document that is there: its file, its number in it, and its data."""
+    """An existing document: its file, its number in it, and its data."""
 
     path: Path
     number: int
@@ -68,7 +68,7 @@ def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
 
 
 def place_of(node: Node) -> Place:
-    """Where a node that was imported stands."""
+    """The cluster and name of an imported node."""
     return cluster_of(node), node.name
 
 
@@ -84,13 +84,13 @@ def users(known: Collection[Known]) -> dict[str, set[Place]]:
 
 
 def in_known_clusters(nodes: Sequence[Node], known: Collection[Known]) -> list[Node]:
-    """The nodes; one whose input names no cluster goes where the inventory has it, or its like."""
+    """The nodes; those without a cluster get that of the inventory, or of the others in it."""
     clusters: dict[str, set[str]] = {}
     for document in known:
         if document.kind == "Nodes":
             for name in document.node_names:
                 clusters.setdefault(name, set()).add(document.cluster)
-    only = {name: found.pop() for name, found in clusters.items() if len(found) == 1}
+    only = {name: names.pop() for name, names in clusters.items() if len(names) == 1}
     nameless = [node for node in nodes if node.cluster is None]
     used = {only[node.name] for node in nameless if node.name in only}
     common = used.pop() if len(used) == 1 else None

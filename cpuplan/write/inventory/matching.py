@@ -1,4 +1,4 @@
-"""Which Hardware document a kind of machines has: it may have been renamed, moved and edited."""
+"""Find the Hardware document of each kind of machine, even if renamed, moved or edited."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
@@ -26,26 +26,26 @@ class _Candidate(NamedTuple):
 
 
 def match(known: Collection[Known], kinds: Mapping[str, Kind], read: Collection[Place]) -> Matches:
-    """Find the document of each kind: by facts, as one of its nodes with more facts, name or nodes.
+    """Find the document of each kind, by its facts, by more facts, by its name or by its nodes.
 
     By the last two only if all of a document's nodes are among those that were `read`: else it
     would change for nodes of which nothing is known.
     """
     hardware = [document for document in known if document.kind == "Hardware"]
     nodes = users(known)
-    found: dict[str, Known] = {}
+    matched: dict[str, Known] = {}
     for test in _TESTS:
         for name in sorted(kinds, key=lambda name: (-len(kinds[name].nodes), name)):
-            if name in found:
+            if name in matched:
                 continue
-            free = [document for document in hardware if document not in found.values()]
+            free = [document for document in hardware if document not in matched.values()]
             candidates = _candidates(free, name, kinds[name], nodes, set(read))
             fitting = [candidate for candidate in candidates if test(candidate)]
             if fitting:
-                found[name] = max(fitting, key=_closeness).document
+                matched[name] = max(fitting, key=_closeness).document
     taken = {document.name for document in hardware}
-    names = {name: _name(name, kind, found.get(name), taken) for name, kind in kinds.items()}
-    return Matches(found, names)
+    names = {name: _name(name, kind, matched.get(name), taken) for name, kind in kinds.items()}
+    return Matches(matched, names)
 
 
 def _candidates(
@@ -88,7 +88,7 @@ def _has_name(candidate: _Candidate) -> bool:
 
 
 def _has_nodes(candidate: _Candidate) -> bool:
-    """A regular machine of a catalogue may be that of a node only by name: it has few facts."""
+    """A regular machine of a catalogue has too few facts: it matches only by name."""
     known = candidate.complete and bool(candidate.nodes)
     return known and "topology" in candidate.document.spec
 

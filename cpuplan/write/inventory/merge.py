@@ -10,11 +10,11 @@ from cpuplan.quantity import to_bytes
 
 #: The keys above a value; an item of a list has those of the list.
 Path: TypeAlias = tuple[str, ...]
-#: Whether a key that is there is dropped, given the keys that are new beside it.
+#: Whether an existing key is dropped, given the new keys beside it.
 IsDropped: TypeAlias = Callable[[Path, Collection[str]], bool]
 
 _CPU_LISTS = frozenset({"cpus", "threads", "offline", "clusters", "unlabelled", "unreadCaches"})
-#: What tells the items of a list of mappings apart, best first.
+#: Keys that distinguish the items of a list of mappings, best first.
 _IDENTITIES = (("address",), ("id",), ("name",), ("level", "type"), ("type",))
 
 
@@ -30,7 +30,7 @@ def plain(value: Any) -> Any:
 
 
 def merge(old: Any, new: Any, is_dropped: IsDropped, path: Path = ()) -> Any:
-    """`new` in the form of `old`: what says the same stays as it is written, in its order."""
+    """`new` in the form of `old`: equal values keep their spelling and order."""
     data = new.data if isinstance(new, Flow) else new
     if isinstance(old, dict) and isinstance(data, dict):
         return merge_mappings(old, data, is_dropped, path)
@@ -71,7 +71,7 @@ def _merge_lists(old: list[Any], new: list[Any], is_dropped: IsDropped, path: Pa
 
 
 def _with_new(kept: list[Any], new: Sequence[Any], twins: Mapping[Any, Any]) -> list[Any]:
-    """`kept` with those names of `new` that are the twin of none, each behind its neighbour."""
+    """`kept` with the names of `new` that have no twin, each behind its neighbour."""
     of_new = {twin: name for name, twin in twins.items()}
     order = list(kept)
     at = 0
@@ -144,7 +144,7 @@ def _identity(item: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _same(key: str, old: Any, new: Any) -> bool:
-    """Whether two scalars say the same; memory may differ by what the kernel keeps to itself."""
+    """Whether two scalars are equal; memory may differ by what the kernel reserves for itself."""
     if old == new:
         return type(old) is type(new) or not isinstance(old, bool)
     if not isinstance(old, str | int) or not isinstance(new, str | int) or isinstance(old, bool):

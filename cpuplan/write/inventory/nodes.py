@@ -1,4 +1,4 @@
-"""Nodes that were imported in a Nodes document that is there: as few groups change as can be."""
+"""Merge imported nodes into an existing Nodes document, changing as few groups as possible."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ _Labels = tuple[tuple[str, str], ...]
 
 
 class Wanted(NamedTuple):
-    """What an import says of a node; one without labels may just not know them."""
+    """The facts of an import about a node. Its labels may be unknown, and are empty then."""
 
     hardware: str
     labels: dict[str, str]
 
 
 class _Change(NamedTuple):
-    """The hardware (None: the same) and the labels that a node has other than its group."""
+    """The hardware (None: the same) and the labels in which a node differs from its group."""
 
     hardware: str | None = None
     labels: _Labels = ()
@@ -35,9 +35,9 @@ def merge_nodes(
 ) -> dict[str, Any]:
     """The spec with the facts of `wanted`; the nodes `added` are not in it yet, others stay.
 
-    A fact that holds for all nodes of the document changes where it stands for all; else the group
-    changes, or is divided. Labels that the import does not have may have been written by hand, and
-    stay.
+    A fact that changes for all nodes of the document changes at the document's level; else the
+    group changes, or is divided. Labels that the import does not have may have been written by
+    hand, and stay.
     """
     new = {name: wanted[name] for name in sorted(added)}
     spec = _move_down(spec, new, wanted)
@@ -61,8 +61,7 @@ def _move_down(
     lacking = [
         key
         for key, value in labels.items()
-        if any(facts.labels and key not in facts.labels for facts in new.values())
-        and any(facts.labels.get(key) == value for facts in known)
+        if _has_node_without(new.values(), key) and _has_node_with(known, key, value)
     ]
     if not lacking:
         return spec
@@ -77,8 +76,17 @@ def _move_down(
     return changed
 
 
+def _has_node_without(nodes: Iterable[Wanted], key: str) -> bool:
+    """Whether the import knows labels of a node, and `key` is not among them."""
+    return any(facts.labels and key not in facts.labels for facts in nodes)
+
+
+def _has_node_with(nodes: Iterable[Wanted], key: str, value: str) -> bool:
+    return any(facts.labels.get(key) == value for facts in nodes)
+
+
 def _change_for_all(spec: dict[str, Any], wanted: Mapping[str, Wanted]) -> dict[str, Any]:
-    """Change what is said for all nodes, if all that it holds for have changed alike."""
+    """Change the facts of the document's level that change in the same way for all their nodes."""
     groups = groups_of(spec)
     names = [name for group in groups for name in group.names]
     following = [name for group in groups if "hardware" not in group.data for name in group.names]
@@ -97,7 +105,7 @@ def _change_for_all(spec: dict[str, Any], wanted: Mapping[str, Wanted]) -> dict[
 
 
 def _with_labels(spec: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
-    """`spec` with these labels, where it has some or else before its nodes."""
+    """`spec` with these labels, at the place of its own or before its nodes."""
     if "labels" in spec or "nodes" not in spec:
         return {**spec, "labels": labels}
     changed: dict[str, Any] = {}
@@ -147,7 +155,7 @@ def _other_labels(wanted: Wanted, labels: Mapping[str, str]) -> _Labels:
 
 
 def _extended(spec: Mapping[str, Any], entries: list[Any], new: Mapping[str, Wanted]) -> list[Any]:
-    """The entries with new nodes, in the range of a group that they continue, or behind all."""
+    """The entries with new nodes, in the range of a group that they continue, or at the end."""
     alike: dict[tuple[str, _Labels], list[str]] = {}
     for name, facts in new.items():
         labels = _other_labels(facts, spec.get("labels") or {})

@@ -1,4 +1,4 @@
-"""What an import says of the inventory beside the differences that it shows."""
+"""Remarks of an import on the inventory, beside the differences that it shows."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -16,7 +16,7 @@ def notes(
     matches: Matches,
     wanted: Mapping[Place, Wanted],
 ) -> Iterator[str]:
-    """What an import leaves as it is, and new names."""
+    """Remarks on new names, and on what the import leaves unchanged."""
     yield from _new_names(kinds, matches)
     yield from _kept_facts(kinds, matches)
     yield from _unread_nodes(known, wanted)

@@ -1,20 +1,23 @@
 """Changing values of a YAML file and nothing else: comments, order, quotes and blanks stay.
 
-ruamel's round trip, which `fmt` uses, writes the whole file anew: it evens out indentation, joins
+ruamel's round trip, which `fmt` uses, writes the whole file again: it changes indentation, joins
 lines, and loses the comment above the next item when an item of a list is removed. So the text is
 changed at the places of values. `read.yaml` has accepted the text before: it has no anchors, tags
-or doubled keys.
+or duplicate keys.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import yaml
+
+from cpuplan.composer import LOADER
 from cpuplan.emit import Flow, to_yaml
 from cpuplan.write.inventory.merge import align, plain
 
 
 class _UnusualError(Exception):
-    """A layout of lines that is not edited piece by piece: the value is written anew."""
+    """The layout of the lines cannot be edited piece by piece: the value is written again."""
 
 
 class _Entry(NamedTuple):
@@ -33,10 +36,6 @@ def splice(text: str, number: int, old: Any, wanted: Any) -> str:
     """
     if plain(wanted) == old:
         return text
-    import yaml
-
-    from cpuplan.composer import LOADER
-
     if not text.endswith("\n"):
         text += "\n"
     editor = _Editor(text)
@@ -46,7 +45,7 @@ def splice(text: str, number: int, old: Any, wanted: Any) -> str:
 
 
 class _Editor:
-    """Collects edits of a text: stretches that are replaced, and what is put in at a place."""
+    """Collects edits of a text: stretches that are replaced, and texts that are inserted."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -54,7 +53,7 @@ class _Editor:
         self._inserted: dict[int, str] = {}
 
     def result(self) -> str:
-        """The text with all edits; at one place, what is put in stands before what is left."""
+        """The text with all edits; inserted text is before the text that was at its place."""
         text = self._text
         edits = [*self._replaced, *((at, at, new) for at, new in self._inserted.items())]
         for start, end, new in sorted(edits, reverse=True):
@@ -62,7 +61,7 @@ class _Editor:
         return text
 
     def change(self, node: Any, old: Any, wanted: Any, *, in_flow: bool) -> None:
-        """Change the value at `node`; raises _UnusualError if it must be written anew."""
+        """Change the value at `node`; raises _UnusualError if it must be written again."""
         data = wanted.data if isinstance(wanted, Flow) else wanted
         if plain(data) == old:
             return
@@ -123,7 +122,7 @@ class _Editor:
     ) -> None:
         """Change, remove and insert entries; `kept` has the entry of each wanted value, if any.
 
-        `pairs` are old and new data of the wanted values, `texts` what they are as new entries.
+        `pairs` are old and new data of the wanted values, `texts` their form as new entries.
         """
         for at, (old, new), text in zip(kept, pairs, texts, strict=True):
             if at is None:
@@ -149,7 +148,7 @@ class _Editor:
     def _removed(
         self, entries: Sequence[_Entry], first: int, last: int, *, in_flow: bool
     ) -> tuple[int, int]:
-        """The stretch that goes with a run of entries: a comma too, or whole lines."""
+        """The stretch that is removed with a run of entries: a comma too, or whole lines."""
         if in_flow and first:
             return entries[first - 1].end, entries[last].end
         if in_flow or not self._on_own_line(entries[first]):
@@ -231,6 +230,6 @@ def _in_flow(value: Any) -> str:
 
 
 def _block(value: Any, column: int) -> str:
-    """An entry as lines of its own."""
+    """An entry as separate lines."""
     lines = to_yaml(value).split("\n")[:-1]
     return "".join(f"{' ' * column}{line}\n" if line else "\n" for line in lines)

@@ -31,7 +31,7 @@ _HINT = "rename that file, or choose another folder with -o"
 
 
 class Update(NamedTuple):
-    """What an import makes of an inventory, and sentences on what it leaves."""
+    """The changes of an import to an inventory, and remarks on what it leaves unchanged."""
 
     files: Files
     notes: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
 
 
 def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
-    """Files in `folder` with nothing but what was imported."""
+    """Files in `folder` that contain only the import."""
     files: Files = {}
     for name, text in texts_of(documents.documents_of(kinds), header).items():
         path = folder / name
@@ -85,7 +85,7 @@ def _places(kinds: Kinds) -> set[Place]:
 
 
 def _hardware(known: Collection[Known], kinds: Kinds, matches: Matches) -> Iterator[_Change]:
-    """The Hardware documents; one that other nodes have too has the same facts, and stays."""
+    """Changes of Hardware documents. One that other nodes use too has the same facts, and stays."""
     read_nodes = _places(kinds)
     of_hardware = users(known)
     for name, existing in matches.documents.items():
@@ -96,7 +96,7 @@ def _hardware(known: Collection[Known], kinds: Kinds, matches: Matches) -> Itera
 
 
 def _nodes(known: Iterable[Known], wanted: Mapping[Place, Wanted]) -> Iterator[_Change]:
-    """The Nodes documents; nodes that are in none come into the first of their cluster."""
+    """Changes of Nodes documents. New nodes are added to the first document of their cluster."""
     own = [existing for existing in known if existing.kind == "Nodes"]
     placed = {(existing.cluster, name) for existing in own for name in existing.node_names}
     seen: set[str] = set()
@@ -122,7 +122,7 @@ def _edited(changes: Iterable[_Change]) -> Files:
         text = splice(text, existing.number, existing.data, data)
         sources, problems = yaml.parse(str(path), text)
         if problems or sources[existing.number].data != plain(data):
-            raise RuntimeError(f"{path} was not edited as it should be")
+            raise RuntimeError(f"{path} was not edited correctly")
         files[path] = before, text
     return {path: files[path] for path in sorted(files)}
 
