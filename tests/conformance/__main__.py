@@ -1,9 +1,10 @@
 """`python -m tests.conformance SUITE [PATH...]`: one line for each failure, then how many vectors
-passed and failed.
+passed and failed. `all` runs every suite whose vectors are there.
 """
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -36,22 +37,49 @@ SUITES = {
 def main(arguments: list[str]) -> int:
     """0 when nothing failed, 1 when something did, 2 when there is no such suite or path."""
     name, *words = arguments or [""]
+    if name == "all" and not words:
+        return _run_all()
     if name not in SUITES:
-        print(f"there is no suite {name!r}; there are {', '.join(SUITES)}", file=sys.stderr)
+        names = ", ".join([*SUITES, "all"])
+        print(f"there is no suite {name!r}; there are {names}", file=sys.stderr)
         return 2
     suite = SUITES[name]
     paths = [Path(word) for word in words]
     if absent := [path for path in paths or [SHARED / suite.folder] if not path.exists()]:
         print(f"there is no file or folder {absent[0]}", file=sys.stderr)
         return 2
+    return 0 if _report(suite, paths) else 1
+
+
+def _run_all() -> int:
+    """Every suite; those without vectors are named, and fail nothing."""
+    failing = []
+    for name, suite in SUITES.items():
+        if not (SHARED / suite.folder).exists():
+            print(f"{name}: there are no vectors, so nothing was compared")
+        elif not _report(suite, (), f"{name}: "):
+            failing.append(name)
+    return 1 if failing else 0
+
+
+def _report(suite: Suite, paths: Sequence[Path], title: str = "") -> bool:
+    """Print the failures and the counts; whether nothing failed, and there was something."""
     passed = failed = 0
-    for vector, failures in import_module(suite.module).run(paths):
+    for vector, failures in _vectors(suite, paths):
         for failure in failures:
             print(_placed(failure, vector))
         failed += bool(failures)
         passed += not failures
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(f"{title}{passed} passed, {failed} failed", flush=True)
+    return passed > 0 and not failed
+
+
+def _vectors(suite: Suite, paths: Sequence[Path]) -> Iterator[tuple[str, list[str]]]:
+    """What a suite yields; what ends it early is a failure too."""
+    try:
+        yield from import_module(suite.module).run(list(paths))
+    except Exception as error:
+        yield suite.folder, [f"{SHARED / suite.folder}:1: the suite ended early: {error!r}"]
 
 
 def _placed(failure: str, vector: str) -> str:

@@ -8,6 +8,7 @@ not said.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from cpuplan.model.inventory import HardwareSpec, Layout
 from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 from cpuplan.quantity import to_bytes
 from tests.conformance import corpus_hwloc, corpus_kubelet, corpus_lscpu, corpus_objects
-from tests.conformance.comparing import differ, grouped, texts
+from tests.conformance.comparing import differ, grouped, judged, texts
 from tests.conformance.round_trip import read_machine
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
@@ -39,11 +40,16 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
     for.
     """
     for folder in sorted(paths) or sorted(path.parent for path in CORPUS.glob("*/expected.json")):
-        expected = json.loads((folder / "expected.json").read_text())
         for pattern, check_file in CHECKS:
             for path in sorted(folder.glob(pattern)):
-                failures = [f"{path.name}: {failure}" for failure in check_file(path, expected)]
+                failures = judged(path.name, partial(_failures, path, check_file))
                 yield f"{folder.name}/{path.name}", failures
+
+
+def _failures(path: Path, check_file: Callable[[Path, Facts], Iterable[str]]) -> Iterator[str]:
+    expected = json.loads(path.with_name("expected.json").read_text())
+    for failure in check_file(path, expected):
+        yield f"{path.name}: {failure}"
 
 
 def check(archive: Path, expected: Facts, *, whole: bool = True) -> Iterator[str]:

@@ -64,6 +64,10 @@ _LIMITS = (
     (re.compile(r"missing required flags: --rt-kernel$"), "the usual kernel is the default"),
 )
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_NUMBERS = ("reserved-cpu-count", "offlined-cpu-count")
+#: strconv.ParseBool.
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
 class Asked(NamedTuple):
@@ -72,8 +76,8 @@ class Asked(NamedTuple):
     words: tuple[tuple[str, str], ...]
 
     def get(self, name: str) -> str:
-        """The value of a word; empty where it is not said."""
-        return next((value for word, value in self.words if word == name), "")
+        """The value of a word, the last one that is said; empty where it is not said."""
+        return dict(self.words).get(name, "")
 
     @property
     def numbers(self) -> tuple[int, int]:
@@ -109,29 +113,52 @@ class Layout(NamedTuple):
 
 
 def asked(arguments: Sequence[str]) -> Asked:
-    """The call as pairs; a switch without a value is true."""
+    """The call as pairs; a switch without a value is true, and numbers are decimal."""
     pairs = (argument.removeprefix("--").partition("=") for argument in arguments)
-    return Asked(tuple((name, value if sign else "true") for name, sign, value in pairs))
+    return Asked(
+        tuple((name, _value(name, text if sign else "true")) for name, sign, text in pairs)
+    )
 
 
-def translate(arguments: Sequence[str]) -> list[str] | None:
-    """The arguments of `cpuplan propose`; None for a call that it has no words for (two pools at
-    once).
+def _value(name: str, text: str) -> str:
+    """A value as the creator reads it (Go's strconv); one that it refuses stays as it is."""
+    if name in SWITCHES:
+        words = {**dict.fromkeys(_TRUE, "true"), **dict.fromkeys(_FALSE, "false")}
+        return words.get(text, text)
+    if name in _NUMBERS:
+        # Go takes a leading zero for octal, which Python wants to be written out.
+        try:
+            return str(int(re.sub(r"^([+-]?)0(?=[0-7_])", r"\g<1>0o", text), 0))
+        except ValueError:
+            return text
+    return text
+
+
+def translate(arguments: Sequence[str], *, hosted: bool) -> list[str] | None:
+    """The arguments of `cpuplan propose`; None for a call that it has no words for.
+
+    That is one of two pools, or of a node pool where the cluster is not `hosted`: the creator finds
+    no such pool (`listNodesForPool`), and takes the pool of a hosted cluster by either name.
     """
     call = asked(arguments)
-    names = [name for name, _ in call.words]
-    if "mcp-name" in names and "node-pool-name" in names:
+    if call.get("node-pool-name") and (call.get("mcp-name") or not hosted):
         return None
-    found = [] if "profile-name" in names else ["--name", "performance"]
+    names = [name for name, _ in call.words]
+    translated = [] if "profile-name" in names else ["--name", "performance"]
     for argument, (name, value) in zip(arguments, call.words, strict=True):
         if name in FLAGS:
-            found += [FLAGS[name], value]
-        elif name in SWITCHES:
+            translated += [FLAGS[name], value]
+        elif name in SWITCHES and value in ("true", "false"):
             switch = SWITCHES[name]
-            found += [switch] if switch and value == "true" else []
+            translated += [switch] if switch and call.get(name) == "true" else []
         else:
-            found.append(argument)
-    return found
+            translated.append(argument)
+    return translated
+
+
+def is_name(name: str | None) -> bool:
+    """Whether an API server takes the name. The creator does not ask, not even whether it is empty."""
+    return bool(name and _NAME.fullmatch(name))
 
 
 def profile_of(manifest: dict[str, Any]) -> dict[str, Any]:

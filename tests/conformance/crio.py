@@ -5,7 +5,6 @@ Interrupt masks, irqbalance and the files of power settings are not simulated, s
 compared; error texts are compared as to whether there is one, as the vectors' README says.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from cpuplan.kubelet.pods.pod import read_pod
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.runtime import crio, handlers, mixedcpus
 from cpuplan.runtime.cgroups import Cgroups, Layout
+from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ
 
 Json = dict[str, Any]
@@ -32,15 +32,13 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
         for file in (
             [path / name for name in _FILES if (path / name).exists()] if path.is_dir() else [path]
         ):
-            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-                case = json.loads(line)
-                if check := KINDS.get(case["kind"]):
-                    difference = check(case["in"], case["out"])
-                    if difference is not None:
-                        yield (
-                            f"{file.name}/{case['id']}",
-                            [f"{file}:{number}: {difference}"] if difference else [],
-                        )
+            yield from judge_lines(file, _check)
+
+
+def _check(case: Json) -> list[str] | None:
+    compare = KINDS.get(case["kind"])
+    difference = compare(case["in"], case["out"]) if compare else None
+    return None if difference is None else [difference] * bool(difference)
 
 
 def _mixed(given: Json, expected: Json) -> str | None:

@@ -3,8 +3,6 @@
 A tree is imported, written as documents and read back, as a machine of the corpus is.
 """
 
-import gzip
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.kubelet.machine import Machine, MachineNode
 from cpuplan.kubelet.machineinfo import cpu_topology, number_of_cpus
 from cpuplan.simulate.planned import machine_of
+from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ
 from tests.conformance.kubelet.shapes import topology_json
 from tests.conformance.round_trip import read_back
@@ -30,11 +29,12 @@ _LEFT_OUT = ("hugepages", "nodeCaches")
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
     """(vector, what differs) for the vectors in the files `paths`."""
     for path in paths or (VECTORS,):
-        text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        for line in text.splitlines():
-            vector = json.loads(line)
-            with tempfile.TemporaryDirectory() as folder:
-                yield vector["id"], list(check(vector, Path(folder)))
+        yield from judge_lines(path, _check)
+
+
+def _check(vector: Json) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield from check(vector, Path(folder))
 
 
 def check(vector: Json, root: Path) -> Iterator[str]:

@@ -2,65 +2,48 @@
 treats them alike.
 
 The rules are those of `vectors/nto/README.md`, "Comparing rendered manifests": absent, null and
-empty are one; files are compared by their format, CPU lists as sets, amounts of memory by bytes;
-texts of scripts and comments are not compared. Nothing here uses the parsers of
-`cpuplan.components`, which belong to what is judged.
+empty are one in an object; files are compared by their format (`contents`). A field that is not
+named here is compared as it is. Nothing here uses the parsers of `cpuplan.components`, which belong
+to what is judged.
 """
 
-import base64
-import gzip
 import json
 import re
-import shlex
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.quantity import to_bytes
+from tests.conformance import contents
+from tests.conformance.contents import SCRIPTS, Exact, cpu_list, tuned_sections
 
-#: Where units find their scripts: texts of the operator's own, which are not compared.
-SCRIPTS = "/usr/local/bin/"
+Json = dict[str, Any]
 OWNER_LABEL = "performance.openshift.io/weak-owner-reference-name"
-_RELATIONS = frozenset(
-    {
-        "Before",
-        "After",
-        "Requires",
-        "Wants",
-        "WantedBy",
-        "RequiredBy",
-        "BindsTo",
-        "PartOf",
-        "Conflicts",
-    }
-)
-_OWN_TEXT = frozenset({"Description", "Documentation", "ExecStartPre"})
-_MASK = re.compile(r"[0-9a-f]{1,8}(,[0-9a-f]{8})+")
-_CPU_KEY = re.compile(r"(cpuset|CPUs|CPUS|cpu_affinity)$")
-_MEMORY_KEY = re.compile(r"(^memory(\.|$)|storage$|^hugepages-)")
-#: Kernel arguments of which every occurrence counts.
-_CUMULATIVE = frozenset({"console", "earlycon", "isolcpus", "module_blacklist"})
+#: What says only how an object is delivered, not what it does.
+_DELIVERY = "argocd.argoproj.io/"
+#: Parents of a TuneD profile that hold more than boot arguments.
+_PARENTS = ("openshift-node", "cpu-partitioning")
+#: A variable that only boot arguments use.
+_FOR_BOOT_ARGUMENTS = "not_isolated_cores_expanded"
 _NOTHING: tuple[Any, ...] = (None, "", [], {}, ())
 _MISSING = object()
 
 
-def canonical(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The meaning of a MachineConfig, KubeletConfig or RuntimeClass, as nested dicts without empty
-    values.
-    """
-    metadata = manifest.get("metadata") or {}
-    labels = {
-        name: text or "(empty)"
-        for name, text in (metadata.get("labels") or {}).items()
-        if name != OWNER_LABEL
+def canonical(manifest: Json, *, real_time: bool = False) -> Json:
+    """The meaning of an object, as nested dicts; `real_time` tells under which kernel TuneD runs."""
+    given = manifest["metadata"]
+    labels, annotations = given.get("labels") or {}, given.get("annotations") or {}
+    metadata = {
+        **given,
+        "creationTimestamp": None,
+        # Only a flag of the command `render` writes them.
+        "ownerReferences": None,
+        "labels": _present({key: labels[key] for key in labels if key != OWNER_LABEL}),
+        "annotations": {
+            key: text for key, text in annotations.items() if not key.startswith(_DELIVERY)
+        },
     }
-    body = _BODIES[manifest["kind"]](manifest)
-    meant: dict[str, Any] = _pruned(
-        {"metadata": {"name": metadata.get("name"), "labels": labels}, **body}
-    )
+    body = {**manifest, "status": None, **_BODIES[manifest["kind"]](manifest, real_time)}
+    meant: Json = _pruned({**body, "metadata": metadata})
     return meant
 
 
@@ -73,12 +56,23 @@ def differences(
             yield from differences(
                 expected.get(key, _MISSING), found.get(key, _MISSING), (*path, key)
             )
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for one, other in zip(expected, found, strict=True):
+            yield from differences(one, other, path)
     elif expected is _MISSING:
         yield path, f"is {_short(found)}, and should not be there"
     elif found is _MISSING:
         yield path, f"is missing; it should be {_short(expected)}"
-    elif expected != found:
+    elif not _is_as_good(expected, found):
         yield path, f"is {_short(found)}; it should be {_short(expected)}"
+
+
+def _is_as_good(expected: Any, found: Any) -> bool:
+    """Whether values are equal, as JSON has it. A script may be given more arguments."""
+    if expected == found:
+        return isinstance(expected, bool) == isinstance(found, bool)
+    texts = isinstance(expected, str) and isinstance(found, str)
+    return texts and expected.startswith(SCRIPTS) and found.startswith(f"{expected} ")
 
 
 def line_of(path: Path, words: tuple[str, ...]) -> int:
@@ -92,202 +86,91 @@ def line_of(path: Path, words: tuple[str, ...]) -> int:
     return max(at, 0) + 1
 
 
-def missing_scripts(manifest: dict[str, Any]) -> list[str]:
+def missing_scripts(manifest: Json) -> list[str]:
     """Scripts that a MachineConfig's units start and that it does not bring, or not as executable
     files.
     """
     config = manifest["spec"]["config"]
-    modes = {
-        file["path"]: file.get("mode", 0o644)
-        for file in (config.get("storage") or {}).get("files") or ()
-    }
+    files = (config.get("storage") or {}).get("files") or ()
+    modes = {file["path"]: file.get("mode", 0o644) for file in files}
     units = (config.get("systemd") or {}).get("units") or ()
-    started = {
-        word
-        for each in units
-        for line in (each.get("contents") or "").splitlines()
-        if line.startswith("Exec")
-        for word in re.findall(rf"{SCRIPTS}\S+", line)
-    }
+    texts = ((entry.get("contents") or "").splitlines() for entry in units)
+    lines = [line for text in texts for line in text if line.startswith("Exec")]
+    started = {word for line in lines for word in re.findall(rf"{SCRIPTS}\S+", line)}
     return sorted(path for path in started if not modes.get(path, 0) & 0o100)
 
 
-def cpu_list(text: str) -> str:
-    """A CPU list in one form; other texts as they are."""
-    try:
-        return str(CpuSet.parse_kernel(text))
-    except CpuSetError:
-        return text
-
-
-def argument_differences(
-    expected: list[str], found: list[str]
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    """(name, what differs) of two lists of kernel arguments, as the set of values of each name.
-
-    Of a name with several values the last one alone is as good where the last one holds in the
-    kernel.
-    """
-    wanted, given = _arguments(expected), _arguments(found)
-    for name in wanted.keys() & given.keys() - _CUMULATIVE:
-        if given[name] == wanted[name][-1:]:
-            wanted[name] = given[name]
-    yield from differences(_sorted(wanted), _sorted(given))
-
-
-def _sorted(arguments: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {name: sorted(values) for name, values in arguments.items()}
-
-
-def _arguments(words: list[str]) -> dict[str, list[str]]:
-    """Values by name, each value at its last place; counts of huge pages by their size."""
-    found: dict[str, dict[str, None]] = {}
-    size = ""
-    for word in words:
-        name, equals, value = word.partition("=")
-        if name == "hugepagesz":
-            size = value
-            continue
-        if name == "hugepages":
-            name = f"hugepages of {size or 'the default size'}"
-        text = _argument(name, value) if equals else "(given)"
-        values = found.setdefault(name, {})
-        values.pop(text, None)
-        values[text] = None
-    return {name: list(values) for name, values in found.items()}
-
-
-def _argument(name: str, value: str) -> str:
-    if name == "tuned.non_isolcpus":
-        return str(CpuSet.parse_mask(value))
-    flags = [flag for flag in ("domain", "managed_irq", "nohz") if flag in value.split(",")]
-    rest = ",".join(item for item in value.split(",") if item not in flags)
-    return ",".join([*flags, cpu_list(rest)]) if re.fullmatch(r"[\d,-]+", rest) else value
-
-
-def _machine_config(manifest: dict[str, Any]) -> dict[str, Any]:
+def _machine_config(manifest: Json, _real_time: bool) -> Json:
     """Boot arguments are left out: the operator writes them into another MachineConfig, from what
     nodes tell it.
     """
     spec = manifest["spec"]
     config = spec["config"]
-    files = (config.get("storage") or {}).get("files") or ()
-    units = (config.get("systemd") or {}).get("units") or ()
-    return {
-        "ignition": config["ignition"]["version"].partition(".")[0],
-        "kernelType": spec.get("kernelType") or "default",
-        "fips": spec.get("fips") or None,
-        "extensions": spec.get("extensions"),
-        "osImageURL": spec.get("osImageURL"),
-        "files": {
-            file["path"]: _file(file) for file in files if not file["path"].startswith(SCRIPTS)
+    storage, systemd = config.get("storage") or {}, config.get("systemd") or {}
+    ignition = {**config["ignition"], "version": config["ignition"]["version"].partition(".")[0]}
+    files = [file for file in storage.get("files") or () if not file["path"].startswith(SCRIPTS)]
+    meant = {
+        **config,
+        "ignition": ignition,
+        "storage": {**storage, "files": {file["path"]: _file(file) for file in files}},
+        "systemd": {
+            **systemd,
+            "units": {entry["name"]: _unit_entry(entry) for entry in systemd.get("units") or ()},
         },
-        "units": {each["name"]: _unit_entry(each) for each in units},
     }
-
-
-def _file(file: dict[str, Any]) -> dict[str, Any]:
-    text = _decoded(file.get("contents") or {})
+    kernel_type, fips = spec.get("kernelType") or "default", spec.get("fips") or None
     return {
-        "mode": oct(file.get("mode", 0o644)),
-        "user": file.get("user"),
-        "group": file.get("group"),
-        "contents": _contents(file["path"], text),
-    }
-
-
-def _decoded(contents: dict[str, Any]) -> str:
-    """The text behind a `data:` URL (RFC 2397)."""
-    header, _, payload = (contents.get("source") or "data:,").partition(",")
-    data = base64.b64decode(payload) if header.endswith(";base64") else unquote_to_bytes(payload)
-    return (gzip.decompress(data) if contents.get("compression") == "gzip" else data).decode()
-
-
-def _contents(path: str, text: str) -> Any:
-    if "/crio.conf.d/" in path:
-        return _plain(tomllib.loads(text))
-    if "/openshift-workload-" in path:
-        return _plain(json.loads(text))
-    if path.startswith("/etc/systemd/system/"):
-        return _unit(text)
-    lines = [
-        line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")
-    ]
-    if not lines:
-        return "(comments)" if text.strip() else "(empty)"
-    if path.endswith(".rules"):
-        return [sorted(token.strip() for token in line.split(",")) for line in lines]
-    if "/sysctl.d/" in path:
-        return {
-            key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)
+        "spec": {
+            **spec,
+            "config": meant,
+            "kernelArguments": None,
+            "kernelType": kernel_type,
+            "fips": fips,
         }
-    return lines
+    }
 
 
-def _unit_entry(unit: dict[str, Any]) -> dict[str, Any]:
+def _file(file: Json) -> Json:
+    given = file.get("contents") or {}
+    text = contents.decoded(given)
+    verification = given.get("verification")
     return {
+        **file,
+        "overwrite": None,
+        "mode": oct(file.get("mode", 0o644)),
+        "contents": contents.meaning_of(file["path"], text),
+        "verification": verification,
+    }
+
+
+def _unit_entry(unit: Json) -> Json:
+    dropins = unit.get("dropins") or ()
+    return {
+        **unit,
         "enabled": str(bool(unit.get("enabled"))),
         "mask": unit.get("mask") or None,
-        "contents": _unit(unit.get("contents") or ""),
-        "dropins": {
-            each["name"]: _unit(each.get("contents") or "") for each in unit.get("dropins") or ()
-        },
+        "contents": contents.unit(unit.get("contents") or ""),
+        "dropins": {entry["name"]: contents.unit(entry.get("contents") or "") for entry in dropins},
     }
 
 
-def _unit(text: str) -> dict[str, Any]:
-    """systemd.syntax(7): sections of keys with ordered values; relations to other units as sets,
-    programs by path.
-    """
-    sections: dict[str, dict[str, Any]] = {}
-    section: dict[str, Any] = {}
-    kept = [line for line in text.splitlines() if line.strip() and line.strip()[0] not in "#;"]
-    for line in re.sub(r"\\\n\s*", " ", "\n".join(kept)).splitlines():
-        if line.startswith("["):
-            section = sections.setdefault(line.strip("[] "), {})
-            continue
-        key, _, value = line.partition("=")
-        key, value = key.strip(), value.strip()
-        if key in _OWN_TEXT:
-            continue
-        section.setdefault(key, []).extend(_unit_values(key, value))
-    for section in sections.values():
-        section.update(
-            {key: sorted(set(values)) for key, values in section.items() if key in _RELATIONS}
-        )
-    return sections
-
-
-def _unit_values(key: str, value: str) -> list[str]:
-    if key in _RELATIONS:
-        return value.split()
-    if key == "Environment":
-        return [_environment(word) for word in shlex.split(value)]
-    if key.startswith("Exec"):
-        words = value.lstrip("-@:+!").split()
-        script = next((word for word in words if word.startswith(SCRIPTS)), None)
-        return [script or words[0]]
-    return [value]
-
-
-def _environment(word: str) -> str:
-    """A list of CPUs as a set; a mask without the commas between its words of 32 bits."""
-    name, _, value = word.partition("=")
-    if _MASK.fullmatch(value):
-        value = value.replace(",", "").lstrip("0")
-    return f"{name}={cpu_list(value) if _CPU_KEY.search(name) else value}"
-
-
-def _kubelet_config(manifest: dict[str, Any]) -> dict[str, Any]:
+def _kubelet_config(manifest: Json, _real_time: bool) -> Json:
     spec = manifest["spec"]
     kubelet = dict(spec.get("kubeletConfig") or {})
     kubelet["logging"] = _without_zeros(kubelet.get("logging") or {})
     # The kubelet's default; the operator leaves an empty policy empty
     # (kubelet/apis/config/v1beta1/defaults.go).
     kubelet["topologyManagerPolicy"] = kubelet.get("topologyManagerPolicy") or "none"
-    labels = (spec.get("machineConfigPoolSelector") or {}).get("matchLabels") or {}
-    selector = {name: text or "(empty)" for name, text in labels.items()}
-    return {"spec": {"machineConfigPoolSelector": selector, "kubeletConfig": _plain(kubelet)}}
+    selector = spec.get("machineConfigPoolSelector") or {}
+    labels = _present(selector.get("matchLabels") or {})
+    settings = _without_durations(_pruned(_loose(contents.plain(kubelet))))
+    return {
+        "spec": {
+            **spec,
+            "machineConfigPoolSelector": {**selector, "matchLabels": labels},
+            "kubeletConfig": settings,
+        }
+    }
 
 
 def _without_zeros(value: Any) -> Any:
@@ -297,71 +180,63 @@ def _without_zeros(value: Any) -> Any:
     return None if value in (0, "0") else value
 
 
-def _runtime_class(manifest: dict[str, Any]) -> dict[str, Any]:
-    nodes = (manifest.get("scheduling") or {}).get("nodeSelector") or {}
-    selector = {name: text or "(empty)" for name, text in nodes.items()}
-    return {
-        "handler": manifest["handler"],
-        "scheduling": {"nodeSelector": selector},
-        "overhead": manifest.get("overhead"),
-    }
+def _without_durations(value: Any) -> Any:
+    """Without durations of 0s, which Go prints for those that nobody set."""
+    if isinstance(value, dict):
+        return {key: _without_durations(item) for key, item in value.items()}
+    return None if value == "0s" else value
 
 
-def _tuned(manifest: dict[str, Any]) -> dict[str, Any]:
+def _runtime_class(manifest: Json, _real_time: bool) -> Json:
+    scheduling = manifest.get("scheduling") or {}
+    selector = _present(scheduling.get("nodeSelector") or {})
+    return {"scheduling": {**scheduling, "nodeSelector": selector}}
+
+
+def _tuned(manifest: Json, real_time: bool) -> Json:
     """The options that hold on nodes of the pool, and who gets them.
 
     Left out are boot arguments and the profiles that hold nothing else (they are compared as a
-    command line), summaries, what is dropped under a real-time kernel (a profile of its own there),
-    and parents other than two.
+    command line), summaries, and parents other than two. Under a real-time kernel, the operator's
+    profile includes another one.
     """
     spec = manifest["spec"]
     name = manifest["metadata"]["name"]
-    profiles = {profile["name"]: _sections(profile["data"]) for profile in spec["profile"]}
+    profiles = {profile["name"]: tuned_sections(profile["data"]) for profile in spec["profile"]}
     sections = profiles[name]
-    include = sections.pop("main", {}).get("include", "")
+    include = sections.pop("main", Exact()).get("include", "")
+    if real_time:
+        included = (profiles[other] for other in profiles if re.search(rf"{other}\b", include))
+        for other in included:
+            _add(sections, other)
     sections.pop("bootloader", None)
-    sections["variables"] = {
-        "isolated_cores": cpu_list(sections.get("variables", {}).get("isolated_cores", ""))
-    }
-    sections["sysctl"].pop("drop", None)
+    variables = sections.setdefault("variables", Exact())
+    variables.pop(_FOR_BOOT_ARGUMENTS, None)
+    variables["isolated_cores"] = cpu_list(variables.get("isolated_cores", ""))
+    words = re.split("[,$]", include)
     return {
-        "namespace": manifest["metadata"].get("namespace"),
-        "parents": [
-            parent
-            for parent in ("openshift-node", "cpu-partitioning")
-            if parent in re.split("[,$]", include)
-        ],
-        "profile": sections,
-        "recommend": list(map(_recommended, spec["recommend"])),
+        "spec": {
+            **spec,
+            "parents": [parent for parent in _PARENTS if parent in words],
+            "profile": sections,
+            "recommend": list(map(_recommended, spec["recommend"])),
+        }
     }
 
 
-def _recommended(each: dict[str, Any]) -> dict[str, Any]:
-    labels = {
-        key: text or "(empty)" for key, text in (each.get("machineConfigLabels") or {}).items()
-    }
-    labels.pop(OWNER_LABEL, None)
-    return {
-        "labels": labels,
-        "priority": each["priority"],
-        "profile": each["profile"],
-        "match": each.get("match"),
-    }
+def _add(sections: dict[str, Exact], other: Mapping[str, Exact]) -> None:
+    """Options of an included profile, which the including one may set too and then prevails."""
+    for name in other.keys() - {"main"}:
+        sections[name] = Exact({**other[name], **sections.get(name, {})})
 
 
-def _sections(text: str) -> dict[str, dict[str, str]]:
-    """tuned.conf(5) without comments. A section without options switches its plugin on."""
-    sections: dict[str, dict[str, str]] = {}
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            section = sections.setdefault(line.strip("[] "), {})
-        elif "=" in line and not line.startswith(("#", ";")):
-            key, _, value = line.partition("=")
-            section[key.strip()] = value.strip()
-    return {name: options or {"enabled": "true"} for name, options in sections.items()}
+def _recommended(entry: Json) -> Json:
+    given = entry.get("machineConfigLabels") or {}
+    labels = _present({key: given[key] for key in given if key != OWNER_LABEL})
+    return {**entry, "machineConfigLabels": labels}
 
 
-_BODIES = {
+_BODIES: dict[str, Callable[[Json, bool], Json]] = {
     "MachineConfig": _machine_config,
     "KubeletConfig": _kubelet_config,
     "RuntimeClass": _runtime_class,
@@ -369,30 +244,24 @@ _BODIES = {
 }
 
 
-def _plain(value: Any, key: str = "") -> Any:
-    """CPU lists, amounts and durations in one form; lists, whose order says nothing in these
-    formats, sorted.
-    """
+def _present(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels, of which an empty one is there all the same."""
+    return {name: text or "(empty)" for name, text in labels.items()}
+
+
+def _loose(value: Any) -> Any:
+    """The same value, whose empty values do not count."""
     if isinstance(value, dict):
-        return {name: _plain(item, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return sorted((_plain(item) for item in value), key=repr)
-    if not isinstance(value, str):
-        return value
-    if _CPU_KEY.search(key):
-        return cpu_list(value)
-    if _MEMORY_KEY.search(key):
-        try:
-            return to_bytes(value)
-        except ValueError:
-            return value
-    return None if value == "0s" else value
+        return {key: _loose(item) for key, item in value.items()}
+    return list(map(_loose, value)) if isinstance(value, list) else value
 
 
 def _pruned(value: Any) -> Any:
     """Without null and empty values, from the inside out."""
-    if not isinstance(value, dict):
-        return [_pruned(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return list(map(_pruned, value))
+    if not isinstance(value, dict) or isinstance(value, Exact):
+        return value
     kept = {name: _pruned(item) for name, item in value.items()}
     return {name: item for name, item in kept.items() if item not in _NOTHING}
 

@@ -8,7 +8,7 @@ only from the creator (`creator.limit`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -31,6 +31,7 @@ from cpuplan.profiles.propose.proposal import propose
 from cpuplan.read import documents
 from cpuplan.read.yaml import parse
 from tests.conformance import creator
+from tests.conformance.comparing import judged
 from tests.conformance.meaning import line_of
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto"
@@ -52,23 +53,32 @@ Compile: TypeAlias = Callable[[str], Answer]
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
     """(case, failures) of every call, and of every listing, below `paths`."""
     for path in paths or [FOLDER / name for name in ANSWERS]:
-        for found in sorted(path.rglob("cases.yaml")):
-            dump = Dump(_must_gather(found.parent))
-            compile_intent = cache(_Inventory(dump.path).compile)
-            for case in yaml.load(found.read_text(encoding="utf-8"), yaml.CSafeLoader):
-                place = (
-                    f"{found}:{line_of(found, ('id: ' + case['id'],))}: {' '.join(case['args'])}"
-                )
-                yield (
-                    case["id"],
-                    [f"{place}: {what}" for what in _judged(case, dump, compile_intent)],
-                )
-            info = found.with_name("info.yaml")
-            if info.exists():
-                yield (
-                    f"{found.parent.name}-info",
-                    [f"{info}:1: {what}" for what in _listed(info, dump)],
-                )
+        for answers in sorted(path.rglob("cases.yaml")):
+            yield from _run_folder(answers)
+
+
+def _run_folder(answers: Path) -> Iterator[tuple[str, list[str]]]:
+    """The calls of a must-gather, and its listing."""
+    name = answers.parent.name
+    try:
+        dump = Dump(_must_gather(answers.parent))
+        cases = yaml.load(answers.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    except (OSError, yaml.YAMLError, CpuplanError) as error:
+        yield name, [f"{answers}:1: the file or its must-gather cannot be read: {error}"]
+        return
+    compile_intent = cache(_Inventory(dump.path).compile)
+    for case in cases:
+        place = f"{answers}:{line_of(answers, ('id: ' + case['id'],))}: {' '.join(case['args'])}"
+        problems = judged(place, partial(_failures, case, dump, compile_intent))
+        yield case["id"], [_placed(place, problem) for problem in problems]
+    info = answers.with_name("info.yaml")
+    if info.exists():
+        problems = judged(f"{info}:1", partial(_judge_list, info, dump))
+        yield f"{name}-info", [_placed(f"{info}:1", problem) for problem in problems]
+
+
+def _placed(place: str, problem: str) -> str:
+    return problem if problem.startswith(place) else f"{place}: {problem}"
 
 
 def _must_gather(answers: Path) -> Path:
@@ -77,20 +87,6 @@ def _must_gather(answers: Path) -> Path:
     """
     own = answers.parents[1] / "must-gather" / answers.name
     return own if own.is_dir() else FOLDER / "must-gather" / answers.name
-
-
-def _listed(info: Path, dump: Dump) -> list[str]:
-    try:
-        return list(_judge_list(info, dump))
-    except Exception as error:  # as in _judged
-        return [f"cpuplan or its comparison failed: {error!r}"]
-
-
-def _judged(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> list[str]:
-    try:
-        return list(_failures(case, dump, compile_intent))
-    except Exception as error:  # a bug that one case shows must not hide the results of the others
-        return [f"cpuplan or its comparison failed: {error!r}"]
 
 
 def _failures(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> Iterator[str]:
@@ -140,12 +136,11 @@ def _compare(
         mine.pop("nodeSelector", None)
     if mine != expected:
         yield f"has {mine}; the creator's is {expected}"
-    for key in ("kind", "namespace", "name"):
-        if _named(answer.manifest, key) != _named(case["profile"], key):
-            yield (
-                f"{key} is {_named(answer.manifest, key)}; "
-                f"the creator's is {_named(case['profile'], key)}"
-            )
+    for key in ("apiVersion", "kind", "namespace", "name"):
+        own, creators = _named(answer.manifest, key), _named(case["profile"], key)
+        is_wrong = key == "name" and not creator.is_name(creators) and creator.is_name(own)
+        if own != creators and not is_wrong:
+            yield f"{key} is {own}; the creator's is {creators}"
     annotations = creator.profile_of(answer.manifest)["metadata"].get("annotations") or {}
     needed = ["kubeletconfig.experimental"] if creator.needs_snippet(machine) else []
     if own := [
@@ -165,9 +160,9 @@ def _named(manifest: Mapping[str, Any], key: str) -> Any:
 
 def _answer(arguments: list[str], dump: Dump, compile_intent: Compile) -> Answer:
     """What the command does with the call: options by its own parser, then the public functions."""
-    translated = creator.translate(arguments)
+    translated = creator.translate(arguments, hosted=dump.hosted)
     if translated is None:
-        return Answer(None, refusal="there is no way to ask for two pools")
+        return Answer(None, refusal="there is no such call: two pools, or a node pool elsewhere")
     try:
         context = command.command.make_context("propose", [str(dump.path), *translated])
         request = command.request_of(**context.params)

@@ -1,12 +1,15 @@
 """PerformanceProfiles, and the objects that OpenShift's node tuning operator made of them
 (vectors/nto/render).
 
-A profile becomes an Intent (`profiles.reader`), its CPU lists the pools of a plan on a regular
-machine, and the plan what `backends.openshift` writes. That is compared in meaning with what the
+A profile becomes an Intent (`profiles.reader`), its CPU lists the pools of a plan on regular
+machines, and the plan what `backends.openshift` writes. That is compared in meaning with what the
 operator's controller made, and the boot arguments with those that TuneD computed on each platform.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +21,13 @@ from cpuplan.components import hugepages
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed, cluster
 from cpuplan.model.intent import IntentSpec
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.model.topology import NumaNodeFacts, Topology
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles import project
 from cpuplan.read.documents import Document
 from cpuplan.solve import statements
-from tests.conformance import meaning
+from tests.conformance import boot_arguments, meaning
+from tests.conformance.comparing import judged
 from tests.conformance.nto_validate import OPERATORS
 
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "render"
@@ -33,6 +38,8 @@ PLATFORMS: dict[str, tuple[str, str, int | None]] = {
     "amd": ("x86_64", "AuthenticAMD", 17),
     "arm": ("aarch64", "", None),
 }
+#: NUMA nodes of the machines for which each case is compiled.
+NUMA_NODES = (1, 2, 8)
 #: What is the operator's input.
 _NOT_COMPARED = ("MachineConfigPool",)
 
@@ -125,26 +132,18 @@ class Compiled(NamedTuple):
 def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
     """(case, failures) of every case below `paths`.
 
-    Cases that try a flag of the operator's own command (`--owner-ref`) say nothing of profiles and
-    are left out.
+    Cases that try a flag of the operator's own command (`--owner-ref`) say nothing of profiles, and
+    pass.
     """
     for path in paths or [VECTORS]:
         for found in sorted(path.rglob("case.yaml")):
-            about = _load(found)[0]
-            flags = "owner" in about.get("error", "").lower() or "UID" in about.get("error", "")
-            if not flags:
-                yield found.parent.name, _judged(found.parent)
-
-
-def _judged(case: Path) -> list[str]:
-    try:
-        return list(_failures(case))
-    except Exception as error:  # a bug that one case shows must not hide the results of the others
-        return [f"{case / 'case.yaml'}:1: cpuplan or its comparison failed: {error!r}"]
+            yield found.parent.name, judged(f"{found}:1", partial(_failures, found.parent))
 
 
 def _failures(case: Path) -> Iterator[str]:
     about = _load(case / "case.yaml")[0]
+    if re.search("owner|UID", about.get("error", ""), re.IGNORECASE):
+        return
     profile = _profile_path(case)
     try:
         compiled = _compile_all(case)
@@ -162,7 +161,11 @@ def _failures(case: Path) -> Iterator[str]:
         return
     for each in compiled:
         yield from _compare_arguments(case, each)
-    yield from _compare_objects(case, _manifests(case, compiled))
+    for numa_nodes in NUMA_NODES:
+        # The operator asks no machine, so that its objects are the same for all of them.
+        spread = _compile_all(case, numa_nodes)
+        for failure in _compare_objects(case, _manifests(case, spread)):
+            yield f"{failure} (on {numa_nodes} NUMA nodes)"
 
 
 def _writes_pool(compiled: list[Compiled], error: str) -> bool:
@@ -189,16 +192,17 @@ def _load(path: Path) -> list[Any]:
     ]
 
 
-def _compile_all(case: Path) -> list[Compiled]:
-    """The plans of all profiles; RefusedError with the diagnostics of cpuplan where it refuses the
-    input.
+def _compile_all(case: Path, numa_nodes: int = 1) -> list[Compiled]:
+    """The plans of all profiles, on machines of at least so many NUMA nodes with CPUs.
+
+    Raises RefusedError with the diagnostics of cpuplan where it refuses the input.
     """
     files = [path for path in sorted((case / "input").rglob("*")) if path.is_file()]
     documents, found = project.read(case / "input", files)
     _stop_at(found)
-    return [
-        compiled for document in documents.of_kind("Intent") if (compiled := _compile(document))
-    ]
+    intents = documents.of_kind("Intent")
+    active = [document for document in intents if not document.spec.paused]
+    return [_compile(document, numa_nodes) for document in active]
 
 
 def _stop_at(diagnostics: list[Diagnostic]) -> None:
@@ -206,16 +210,11 @@ def _stop_at(diagnostics: list[Diagnostic]) -> None:
         raise RefusedError(refused)
 
 
-def _compile(document: Document) -> Compiled | None:
-    """A profile's plan on each platform; None where nothing is to be written."""
-    spec: IntentSpec = document.spec
-    if spec.paused:
-        return None
+def _compile(document: Document, numa_nodes: int) -> Compiled:
+    """A profile's plan on each platform."""
     plans = {
-        platform: configure(
-            assumed.plan(document.name, spec, architecture=architecture, vendor=vendor, model=model)
-        )
-        for platform, (architecture, vendor, model) in PLATFORMS.items()
+        platform: configure(_spread(_assumed(document, *facts), numa_nodes))
+        for platform, facts in PLATFORMS.items()
     }
     compiled = Compiled(document.name, plans)
     _stop_at(
@@ -225,6 +224,27 @@ def _compile(document: Document) -> Compiled | None:
         ]
     )
     return compiled
+
+
+def _assumed(document: Document, architecture: str, vendor: str, model: int | None) -> NodePlan:
+    spec: IntentSpec = document.spec
+    return assumed.plan(document.name, spec, architecture=architecture, vendor=vendor, model=model)
+
+
+def _spread(plan: NodePlan, numa_nodes: int) -> NodePlan:
+    """The same layout on a machine whose CPUs are in so many sockets of a NUMA node each."""
+    if numa_nodes == 1:
+        return plan
+    node_class, old = copy(plan.node_class), plan.topology
+    share = -(-len(old.cpus) // numa_nodes) or 1
+    cpus = [
+        cpu._replace(socket=cpu.cpu // share, numa_node=cpu.cpu // share, uncore_cache=cpu.cpu)
+        for cpu in old.cpus
+    ]
+    memory = max(facts.memory or 0 for facts in old.numa_facts.values())
+    named = {*old.numa_facts, *range(numa_nodes)}
+    node_class.topology = Topology(cpus, [NumaNodeFacts(node, memory) for node in sorted(named)])
+    return NodePlan(node_class, plan.pools, plan.sets)
 
 
 def _nowhere(_origin: str) -> None:
@@ -266,6 +286,7 @@ def _compare_objects(case: Path, found: dict[tuple[str, str], dict[str, Any]]) -
         for item in _load(path)
         if item["kind"] not in _NOT_COMPARED
     }
+    real_time = _real_time(item for _, item in expected.values())
     for kind, name in sorted(found.keys() - expected.keys()):
         yield f"{folder}:1: {kind} {name} is written, and the operator does not write it"
     for (kind, name), (path, item) in sorted(expected.items()):
@@ -273,13 +294,30 @@ def _compare_objects(case: Path, found: dict[tuple[str, str], dict[str, Any]]) -
             yield f"{path}:1: {kind} {name} is not written"
             continue
         data = found[kind, name]
-        for where, what in meaning.differences(meaning.canonical(item), meaning.canonical(data)):
+        wanted, given = (
+            meaning.canonical(manifest, real_time=name in real_time) for manifest in (item, data)
+        )
+        for where, what in meaning.differences(wanted, given):
             yield f"{path}:{meaning.line_of(path, where)}: {kind} {'.'.join(where)} {what}"
         if kind == "MachineConfig":
             yield from (
                 f"{path}:1: {script} is started and not shipped"
                 for script in meaning.missing_scripts(data)
             )
+
+
+def _real_time(objects: Iterable[dict[str, Any]]) -> set[str]:
+    """The names of the TuneD profiles for nodes with a real-time kernel."""
+    kernels = {
+        item["metadata"]["name"]: item["spec"].get("kernelType")
+        for item in objects
+        if item["kind"] == "MachineConfig"
+    }
+    return {
+        name.replace("50-performance-", "openshift-node-performance-")
+        for name, kernel in kernels.items()
+        if kernel == "realtime"
+    }
 
 
 def _compare_arguments(case: Path, compiled: Compiled) -> Iterator[str]:
@@ -290,7 +328,7 @@ def _compare_arguments(case: Path, compiled: Compiled) -> Iterator[str]:
     recorded = _load(path)[0]["by_output"].get(output, {})
     for platform in (platform for platform in PLATFORMS if platform in recorded):
         found = openshift.machine_config(compiled.plans[platform])["spec"]["kernelArguments"]
-        for where, what in meaning.argument_differences(
+        for where, what in boot_arguments.argument_differences(
             recorded[platform]["kernelArguments"], found
         ):
             line = meaning.line_of(path, (output, f"{platform}:", "kernelArguments", *where))

@@ -7,6 +7,7 @@ accepted, unless the refusal is by a rule that the operator does not have.
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.profiles import project
 from cpuplan.read import yaml as reader
 from cpuplan.source import Position
+from tests.conformance.comparing import judged
 
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "validate"
 #: Rules that the operator does not have, among those for profiles.
@@ -35,7 +37,7 @@ def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
     """(case, failures) of every case below `paths`."""
     for path in paths or [VECTORS]:
         for found in sorted(path.rglob("expected.yaml")):
-            yield found.parent.name, list(_failures(found.parent))
+            yield found.parent.name, judged(f"{found}:1", partial(_failures, found.parent))
 
 
 def _failures(case: Path) -> Iterator[str]:

@@ -1,12 +1,12 @@
 """The kubelet's own answers (vectors/kubelet) against those of `cpuplan.simulate`, op by op."""
 
-import gzip
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
+from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import (
     basics,
     checkpoints,
@@ -40,16 +40,9 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
     """
     for path in sorted(paths) or [VECTORS]:
         for file in sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]:
-            content = file.read_bytes()
-            lines = (gzip.decompress(content) if file.suffix == ".gz" else content).splitlines()
-            for number, line in enumerate(lines, 1):
-                case = json.loads(line)
-                if case["op"] == _OWN_SUITE:
-                    continue
-                yield (
-                    f"{file.name}/{case['id']}",
-                    [f"{file}:{number}: {text}" for text in check(case)],
-                )
+            yield from judge_lines(
+                file, lambda case: None if case["op"] == _OWN_SUITE else check(case)
+            )
 
 
 def check(case: Json) -> Iterator[str]:
