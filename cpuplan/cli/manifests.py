@@ -11,7 +11,7 @@ from cpuplan.files import Unreadable, read_regular
 from cpuplan.kubelet.node import Node
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
-from cpuplan.read.files import refusal, yaml_files
+from cpuplan.read.files import object_files, refusal
 from cpuplan.simulate import admission, manifests
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.workloads import pods_of
@@ -30,7 +30,7 @@ def read_pods(paths: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
             raise click.UsageError(
                 f"no such file or folder: {path}; a node or class must be the first name"
             )
-        files, refused = yaml_files(path)
+        files, refused = object_files(path)
         problems += refused
         for file in files:
             read, wrong = yaml.read(file, shown_path(file))

@@ -59,7 +59,8 @@ def shared() -> list[click.Option]:
             ["-C", "given_root"],
             metavar="DIR",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="Project folder, with inventories/, intents/ and out/.  "
+            help="Project folder, with inventories/, intents/ and out/. Paths on the command line "
+            "are relative to the current folder all the same.  "
             "[default: the current folder, or the nearest one above it in the same repository]",
             expose_value=False,
             callback=_keep,

@@ -2,20 +2,30 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name, Quantity
 
-#: One word of the kernel command line. No blanks, quotes, or what means something to a shell or to
-#: GRUB: these words go into boot loader files. None begins with a dash: what comes after `--` is
-#: for init.
+_VALUE = r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*"
+
+
+def _without_quotes(word: str) -> str:
+    """The word as the kernel takes it: it removes quotes around a value (lib/cmdline.c)."""
+    return word.replace('"', "")
+
+
+#: One word of the kernel command line. No blanks, or what means something to a shell or to GRUB:
+#: these words go into boot loader files. None begins with a dash: what comes after `--` is for
+#: init. Quotes around a value mean nothing without blanks.
 KernelArgument = Annotated[
     str,
     matching(
-        r"^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(=[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*)?$",
-        "one word of the kernel command line, such as audit=0, without blanks, quotes and what shells read",
+        rf'^[A-Za-z0-9_.][A-Za-z0-9_.\-]*(={_VALUE}|="{_VALUE}")?$',
+        "one word of the kernel command line, such as audit=0, without blanks and what shells read",
+        "audit=0",
     ),
+    AfterValidator(_without_quotes),
 ]
 HugePageSize = Annotated[
     str,

@@ -33,11 +33,12 @@ def input_files(root: Path) -> Inputs:
     return Inputs(paths, [refusal(shown(root, path), error) for path, error in listing.problems])
 
 
-def yaml_files(path: Path) -> Inputs:
-    """The YAML files at or under a path that a user named; a hidden one only if it is `path`."""
+def object_files(path: Path, *, json: bool = True) -> Inputs:
+    """The file `path`, or the YAML and JSON files below it; hidden ones only if `path` is one."""
     if not os.path.isdir(path):
         return Inputs([path], [])
-    listing = list_files(path, within=path)
+    suffixes = (".yaml", ".yml", ".json") if json else (".yaml", ".yml")
+    listing = list_files(path, within=path, suffixes=suffixes)
     refusals = [refusal(str(refused), error) for refused, error in listing.problems]
     return Inputs(listing.files, refusals)
 

@@ -65,7 +65,8 @@ def parse(path: str, text: str) -> tuple[list[Source], list[Diagnostic]]:
         for document in compose(LOADER(builder.text), builder, LIMITS):
             source = builder.source(document)
             sources += [source] if source else []
-        builder.report(*yaml_text.tabs(builder.text))
+        if not path.endswith(".json"):  # no reader of JSON refuses tabs
+            builder.report(*yaml_text.tabs(builder.text))
     except ExcessError as error:
         builder.refuse_excess(error)
     except yaml.YAMLError as error:

@@ -23,9 +23,9 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
     _check_release(release)
     from cpuplan.emit import to_yaml
     from cpuplan.profiles import project
-    from cpuplan.read.files import yaml_files
+    from cpuplan.read.files import object_files
 
-    given = [yaml_files(path) for path in paths]
+    given = [object_files(path) for path in paths]
     documents, wrong = project.read(
         Path(),
         [path for listed in given for path in listed.files],

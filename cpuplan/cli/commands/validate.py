@@ -40,7 +40,8 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
 
     FILES (or folders) are read in addition to those of the project: intents, or unmodified
     PerformanceProfiles of OpenShift's node tuning operator, with the MachineConfigPool and Node
-    objects of their cluster. KubeletConfigurations are checked as the kubelet does at startup,
+    objects of their cluster. All YAML
+    and JSON files of a folder are read. KubeletConfigurations are checked as the kubelet does at startup,
     also without a project.
 
     Exit code 0: nothing is wrong; 1: something is.
@@ -54,10 +55,10 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     from cpuplan import pipeline
     from cpuplan.cli.commands.kubelet_files import check_files, split
     from cpuplan.diagnostics import errors
-    from cpuplan.read.files import input_files, yaml_files
+    from cpuplan.read.files import input_files, object_files
     from cpuplan.write.files import check_tree
 
-    given = [yaml_files(path) for path in files]
+    given = [object_files(path) for path in files]
     refused = [problem for listed in given for problem in listed.diagnostics]
     configurations, others = split([path for listed in given for path in listed.files])
     if configurations and not others and not any(input_files(root)):

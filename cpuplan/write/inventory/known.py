@@ -10,7 +10,7 @@ from cpuplan.importers.base import Node
 from cpuplan.importers.documents.nodes import cluster_of
 from cpuplan.read import yaml
 from cpuplan.read.documents import from_sources
-from cpuplan.read.files import yaml_files
+from cpuplan.read.files import object_files
 from cpuplan.source import Source
 from cpuplan.write.inventory.groups import groups_of, hardware_of
 
@@ -47,7 +47,7 @@ def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
     """The Hardware and Nodes documents below `folder`, by path, and what is wrong with them."""
     if not os.path.lexists(folder):
         return [], []
-    paths, refused = yaml_files(folder)
+    paths, refused = object_files(folder, json=False)
     if not paths:
         return [], refused
     diagnostics: list[Diagnostic] = [*refused]

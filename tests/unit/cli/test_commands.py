@@ -463,6 +463,24 @@ def test_a_folder_without_profiles(project: Path, capsys: Capture) -> None:
     assert "CP109" not in err
 
 
+def test_profiles_in_json(project: Path, capsys: Capture) -> None:
+    """`oc get -o json` indents with blanks, other tools with tabs; a folder has either."""
+    profile = {
+        "apiVersion": "performance.openshift.io/v2",
+        "kind": "PerformanceProfile",
+        "metadata": {"name": "low-latency"},
+        "spec": {
+            "cpu": {"reserved": "0-1", "isolated": "2-7"},
+            "nodeSelector": {"node-role.kubernetes.io/worker": ""},
+        },
+    }
+    (project / "profiles").mkdir()
+    (project / "profiles/worker.json").write_text(json.dumps(profile, indent="\t"))
+    arguments = ["import", "performanceprofile", "profiles", "--release", "4.20", "--stdout"]
+    code, out, err = run_in(project, arguments, capsys)
+    assert (code, "name: low-latency" in out) == (0, True), err
+
+
 def test_a_kubeletconfig_of_openshift_is_no_kubelets_file(project: Path, capsys: Capture) -> None:
     (project / "kc.yaml").write_text(
         "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\n"

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 from cpuplan.model import jsonschema
 from cpuplan.model.base import PATTERNS, Model, attributes, is_written, matching, problem
 from cpuplan.model.document import Listed
+from cpuplan.model.tuning import Kernel
 
 Name = Annotated[str, matching("^[A-Z]", "a name such as Ada", "Ada")]
 
@@ -47,6 +48,15 @@ def test_what_is_wrong_is_named(
     with pytest.raises(ValidationError) as error:
         Club.model_validate(given)
     assert [(each["type"], each["loc"]) for each in error.value.errors()] == [(kind, place)]
+
+
+def test_quotes_around_the_value_of_a_boot_argument() -> None:
+    """The kernel removes them (lib/cmdline.c), and `cgroup_no_v1="all"` is how many write it."""
+    read = Kernel.model_validate({"extraArguments": ['cgroup_no_v1="all"', "audit=0"]})
+    assert read.extra_arguments == ("cgroup_no_v1=all", "audit=0")
+    for word in ('foo="a b"', 'foo="a', 'fo"o'):
+        with pytest.raises(ValueError, match="extraArguments"):
+            Kernel.model_validate({"extraArguments": [word]})
 
 
 def test_values_are_read() -> None:

@@ -42,10 +42,7 @@ NAMES = (
     "use lower-case letters, digits and dashes; "
     "in names of documents, nodes and pools, also dots between them"
 )
-WORD = (
-    "one word of the kernel command line, such as audit=0, "
-    "without blanks, quotes and what shells read"
-)
+WORD = "one word of the kernel command line, such as audit=0, without blanks and what shells read"
 NEAR = "the name of a device, or a mapping with device, class or driver"
 SET = "the name of a pool, of a QoS set, or of a partition such as isolated.dpdk"
 FOLDERS = (
