@@ -30,6 +30,7 @@ SUITES = {
     "kubelet": Suite("tests.conformance.kubelet", "vectors/kubelet"),
     "nto-ppc": Suite("tests.conformance.nto_ppc", "vectors/nto/ppc"),
     "crio": Suite("tests.conformance.crio", "vectors/crio"),
+    "mco": Suite("tests.conformance.mco", "vectors/mco"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
 }
 

@@ -1,0 +1,1 @@
+"""Ignition configs as the machine config operator reads, checks and merges them."""

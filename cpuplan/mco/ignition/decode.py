@@ -1,0 +1,72 @@
+"""JSON to the fields of a spec, as Go's encoding/json fills Ignition's types."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuplan.mco.errors import IgnitionError, Problem
+from cpuplan.mco.ignition.schema import CONFIG, Config, Field, Many, Scalar, Struct, Version
+
+Place = tuple[str | int, ...]
+
+
+def decode(value: Any, version: Version) -> Config:
+    """The config with the fields of `version` alone; IgnitionError for a value of a wrong type.
+
+    Absent and empty sections are equal, so empty ones are left out.
+    """
+    return _struct(value, CONFIG, version, ())
+
+
+def _struct(value: Any, struct: Struct, version: Version, place: Place) -> Config:
+    if value is not None and not isinstance(value, Mapping):
+        raise _wrong_type(place)
+    fields: Config = {}
+    for name, field in struct.fields.items():
+        if field.since <= version:
+            decoded = _field(get_field(value or {}, name), field, version, (*place, name))
+            if decoded is not None and decoded != {}:
+                fields[name] = decoded
+    return fields
+
+
+def get_field(value: Mapping[str, Any], name: str) -> Any:
+    """Go takes keys whatever their case, the exact one first."""
+    if name in value:
+        return value[name]
+    folded = name.casefold()
+    return next((value[key] for key in value if str(key).casefold() == folded), None)
+
+
+def _field(value: Any, field: Field, version: Version, place: Place) -> Any:
+    kind = field.kind
+    if isinstance(kind, Struct):
+        return None if value is None else _struct(value, kind, version, place)
+    if isinstance(kind, Many):
+        return _list(value, kind, version, place)
+    if value is None:
+        is_plain = kind.plain or version < field.plain_before
+        return kind.type() if is_plain else None
+    return _scalar(value, kind, place)
+
+
+def _list(value: Any, kind: Many, version: Version, place: Place) -> list[Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise _wrong_type(place)
+    item = kind.item
+    if isinstance(item, Struct):
+        return [_struct(entry, item, version, (*place, index)) for index, entry in enumerate(value)]
+    return [_scalar(entry, item, (*place, index)) for index, entry in enumerate(value)]
+
+
+def _scalar(value: Any, kind: Scalar, place: Place) -> Any:
+    if value is None:
+        return kind.type()
+    if type(value) is not kind.type:
+        raise _wrong_type(place)
+    return value
+
+
+def _wrong_type(place: Place) -> IgnitionError:
+    return IgnitionError("config is not valid", (Problem(place, "wrong type"),))

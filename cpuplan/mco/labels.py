@@ -1,0 +1,86 @@
+"""Label selectors (apimachinery, pkg/apis/meta/v1/helpers.go and pkg/labels/selector.go)."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cpuplan.mco.errors import McoError
+
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+class Requirement(NamedTuple):
+    """One condition: Equals is In with one value."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels fulfils it."""
+        if self.operator == "In":
+            return self.key in labels and labels[self.key] in self.values
+        if self.operator == "NotIn":
+            return self.key not in labels or labels[self.key] not in self.values
+        return (self.key in labels) == (self.operator == "Exists")
+
+
+class Selector(NamedTuple):
+    """All requirements must be met; `selects_nothing` is that of a selector that is absent."""
+
+    requirements: tuple[Requirement, ...] = ()
+    selects_nothing: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is required: in Kubernetes this selects everything."""
+        return not self.requirements and not self.selects_nothing
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels is selected."""
+        if self.selects_nothing:
+            return False
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+def read_selector(selector: Mapping[str, Any] | None) -> Selector:
+    """The selector of a field; McoError for one that Kubernetes cannot evaluate."""
+    if selector is None:
+        return Selector(selects_nothing=True)
+    requirements = []
+    for key, value in (selector.get("matchLabels") or {}).items():
+        requirements.append(_requirement(key, "In", (value,)))
+    for expression in selector.get("matchExpressions") or ():
+        values = tuple(expression.get("values") or ())
+        requirements.append(
+            _requirement(expression.get("key", ""), expression.get("operator"), values)
+        )
+    return Selector(tuple(requirements))
+
+
+def _requirement(key: str, operator: Any, values: tuple[str, ...]) -> Requirement:
+    if operator not in _OPERATORS:
+        raise McoError("not a label selector operator", key=key, operator=operator)
+    if operator in ("In", "NotIn") and not values:
+        raise McoError("a selector with In or NotIn needs values", key=key, operator=operator)
+    if operator in ("Exists", "DoesNotExist") and values:
+        raise McoError("a selector with Exists takes no values", key=key, operator=operator)
+    if not _is_key(key):
+        raise McoError("not a label key", key=key)
+    for value in values:
+        if value and not _is_name(value):
+            raise McoError("not a label value", key=key, value=value)
+    return Requirement(key, operator, values)
+
+
+def _is_key(key: str) -> bool:
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > 253 or not _DOMAIN.fullmatch(prefix)):
+        return False
+    return _is_name(name)
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= 63 and _NAME.fullmatch(name) is not None

@@ -1,0 +1,125 @@
+"""Reading Ignition configs of every spec."""
+
+import pytest
+
+from cpuplan.mco.errors import IgnitionError
+from cpuplan.mco.ignition.encode import encode
+from cpuplan.mco.ignition.parse import parse
+from tests.unit.mco.objects import Json, file, files, ignition, units
+
+
+def parsed(config: object, release: tuple[int, int] = (5, 1)) -> Json:
+    return encode(parse(config, release))
+
+
+def rejected(config: object, release: tuple[int, int] = (5, 1)) -> IgnitionError:
+    with pytest.raises(IgnitionError) as caught:
+        parse(config, release)
+    return caught.value
+
+
+@pytest.mark.parametrize("version", ["3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0"])
+def test_every_spec_becomes_the_newest(version: str) -> None:
+    assert parsed(ignition(version)) == ignition("3.5.0")
+
+
+@pytest.mark.parametrize(
+    "version", ["3.6.0", "1.0.0", "2.3.0", "3.2.1", "3.5.0-experimental", "3.2", "abc", "", None]
+)
+def test_unknown_versions(version: object) -> None:
+    assert rejected({"ignition": {"version": version}})
+
+
+@pytest.mark.parametrize("config", [{}, [], "x", {"ignition": "3.2.0"}, {"ignition": None}])
+def test_no_version(config: object) -> None:
+    assert rejected(config)
+
+
+def test_unknown_fields_are_dropped() -> None:
+    config = files({"path": "/a", "contents": {"inline": "x"}})
+    assert parsed(config)["storage"]["files"] == [{"path": "/a"}]
+
+
+def test_fields_of_a_newer_spec_are_dropped() -> None:
+    arguments = {"shouldExist": ["a"]}
+    assert "kernelArguments" in parsed(ignition("3.3.0", kernelArguments=arguments))
+    assert "kernelArguments" not in parsed(ignition("3.2.0", kernelArguments=arguments))
+
+
+def test_keys_are_taken_whatever_their_case() -> None:
+    assert parsed({"ignition": {"Version": "3.2.0"}}) == ignition("3.5.0")
+    assert parsed(ignition(Storage={"FILES": [file()]}))["storage"]["files"] == [file()]
+
+
+def test_null_is_absent() -> None:
+    assert parsed(ignition(storage=None)) == ignition("3.5.0")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [{"files": {}}, {"files": [{"path": 1}]}, {"files": [{"path": "/a", "mode": "0644"}]}, []],
+)
+def test_wrong_types(section: object) -> None:
+    assert rejected(ignition(storage=section)).problems[0].cause == "wrong type"
+
+
+def test_a_link_of_an_older_spec_may_lack_its_target() -> None:
+    link: Json = {"path": "/a"}
+    storage = parsed(ignition("3.2.0", storage={"links": [link]}))["storage"]
+    assert storage["links"] == [{"path": "/a", "target": ""}]
+    assert rejected(ignition("3.3.0", storage={"links": [link]}))
+
+
+def spec2(**sections: object) -> Json:
+    return {"ignition": {"version": "2.2.0"}, **sections}
+
+
+def node(path: str, **fields: object) -> Json:
+    return {"filesystem": "root", "path": path, **fields}
+
+
+def test_the_last_file_of_spec_2_counts() -> None:
+    entries = [node("/a", mode=1), node("/b"), node("/a", mode=2, contents={"source": "data:,x"})]
+    assert parsed(spec2(storage={"files": entries}))["storage"]["files"] == [
+        {"path": "/a", "mode": 2, "overwrite": True, "contents": {"source": "data:,x"}},
+        {"path": "/b", "overwrite": True, "contents": {"source": ""}},
+    ]
+
+
+def test_units_of_spec_2_unite_their_drop_ins() -> None:
+    first = {"name": "a.service", "enable": True, "dropins": [{"name": "a.conf"}]}
+    last = {"name": "a.service", "mask": False, "dropins": [{"name": "b.conf", "contents": "[A]"}]}
+    assert parsed(spec2(systemd={"units": [first, last]}))["systemd"]["units"] == [
+        {
+            "name": "a.service",
+            "dropins": [{"name": "b.conf", "contents": "[A]"}, {"name": "a.conf"}],
+        }
+    ]
+
+
+def test_enable_of_spec_2_is_enabled() -> None:
+    (unit,) = parsed(spec2(systemd={"units": [{"name": "a.service", "enable": True}]}))["systemd"][
+        "units"
+    ]
+    assert unit == {"name": "a.service", "enabled": True}
+
+
+def test_users_of_spec_2_unite_their_keys() -> None:
+    entries = [
+        {"name": "core", "sshAuthorizedKeys": ["a", "b"]},
+        {"name": "core", "sshAuthorizedKeys": ["b"], "passwordHash": "x"},
+    ]
+    assert parsed(spec2(passwd={"users": entries}))["passwd"]["users"] == [
+        {"name": "core", "passwordHash": "x", "sshAuthorizedKeys": ["b", "a"]}
+    ]
+    assert rejected(spec2(passwd={"users": [{"name": "admin"}]}))
+
+
+def test_files_of_spec_2_are_on_the_root_filesystem() -> None:
+    assert rejected(spec2(storage={"files": [node("/a", filesystem="var")]}))
+
+
+def test_problems_name_their_places() -> None:
+    error = rejected(units({"name": "a.txt"}))
+    assert error.problems == ((("systemd", "units", 0, "name"), "not the name of a unit"),)
+    assert "systemd.units.0.name" in str(error)
