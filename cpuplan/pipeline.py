@@ -184,7 +184,8 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
 
 def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """The same of one class, the simulated kubelet included."""
-    from cpuplan import backends, components
+    from cpuplan import backends
+    from cpuplan.components import checks
     from cpuplan.model.rulebook import EXPERT_RULES
 
     off = {
@@ -193,7 +194,7 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
         if switch.disable
         for code in EXPERT_RULES[switch.disable].codes
     }
-    problems = [*components.check(node, locate), *backends.check(node, locate)]
+    problems = [*checks.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
     if not errors(problems):
         from cpuplan.simulate import traps
@@ -274,7 +275,8 @@ def judge(
 
 def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets say of classes without a layout, as far as it does not depend on one."""
-    from cpuplan import backends, components
+    from cpuplan import backends
+    from cpuplan.components import checks
     from cpuplan.read import places
     from cpuplan.solve import smallest
 
@@ -285,7 +287,7 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
         if smaller:
             node = backends.configure(smaller)
             found += [
-                *components.check(node, project.locate),
+                *checks.check(node, project.locate),
                 *backends.check(node, project.locate),
             ]
     fields = places.named(dict.fromkeys(found), places.Places(project.documents))

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from cpuplan.backends import openshift
 from cpuplan.backends.kubernetes import node_files
-from cpuplan.components import kernel, kubelet, units
+from cpuplan.backends.openshift import objects
+from cpuplan.components import kernel, kubelet
+from cpuplan.components.openshift import units
+from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.cpuset import EMPTY
 from cpuplan.plan import ConfiguredPlan
 
@@ -31,10 +33,10 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
         files[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = f"{siblings}\n"
     if plan.node_class.target.platform == "openshift":
         files["etc/kubernetes/kubelet.conf"] = kubelet.render(settings.of(kubelet.NAME))
-        files |= {path.lstrip("/"): text for path, (_mode, text) in openshift.files(plan).items()}
+        files |= {path.lstrip("/"): text for path, (_mode, text) in objects.files(plan).items()}
         files |= {
-            f"{units.UNIT_FOLDER}/{name}".lstrip("/"): text
-            for name, text in units.units(plan).items()
+            f"{UNIT_FOLDER}/{name}".lstrip("/"): text
+            for name, text in units.units(settings.of(units.NAME)).items()
         }
     else:
         files["var/lib/kubelet/config.yaml"] = (

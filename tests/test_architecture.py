@@ -45,4 +45,4 @@ def test_no_room_has_too_many_modules(room: object) -> None:
     modules = [
         path for path in PACKAGE.rglob("*.py") if path.parent == room and path.stem != "__init__"
     ]
-    assert len(modules) <= 22, sorted(path.stem for path in modules)
+    assert len(modules) <= 20, sorted(path.stem for path in modules)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan import components
 from cpuplan.backends import configure
+from cpuplan.components import checks
 from cpuplan.diagnostics import errors
 from cpuplan.model.inventory import Device
 from cpuplan.model.pools import GoalName, RuleName
@@ -43,7 +43,7 @@ def test_example(block: str) -> None:
     assert not statements.check(node, locate)
     plan = solver.solve(node, locate)
     assert solver.verify(node, {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)})
-    assert not errors(components.check(configure(plan), locate))
+    assert not errors(checks.check(configure(plan), locate))
 
 
 def test_all_rules_and_goals_are_documented() -> None:

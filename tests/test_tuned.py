@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cpuplan.backends import openshift
+from cpuplan.backends.openshift import objects
 from cpuplan.plan import ConfiguredPlan
 from tests import emitted
 from tests.conformance import nto_render
@@ -74,7 +74,7 @@ def request(plan: ConfiguredPlan, texts: dict[str, str]) -> dict[str, Any]:
 
 def ours(plan: ConfiguredPlan) -> dict[str, str]:
     """The texts of the profiles of a plan's Tuned object, by name."""
-    return _texts(openshift.tuned_object(plan))
+    return _texts(objects.tuned_object(plan))
 
 
 def _texts(tuned: dict[str, Any]) -> dict[str, str]:

@@ -5,34 +5,39 @@ delivers.
 from collections.abc import Mapping
 from itertools import chain, groupby
 
-from cpuplan.backends import admission, kubernetes, openshift, planfile, predicted
+from cpuplan.backends import admission, kubernetes, openshift, planfile
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
-from cpuplan.components import COMPONENTS, nrt
+from cpuplan.components import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.fleet import targets
 from cpuplan.fleet.before import Key
 from cpuplan.fleet.paused import Kept
 from cpuplan.model.delivery import DeliverySpec
-from cpuplan.plan import ConfiguredPlan, NodePlan, Plan
-from cpuplan.profiles import writer
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.setting import Settings
 from cpuplan.source import Locate
 
-BACKENDS: dict[str, Backend] = {"kubernetes": kubernetes, "openshift": openshift}
+BACKENDS: dict[str, Backend] = {kubernetes.NAME: kubernetes, openshift.NAME: openshift}
 _NOTHING: Mapping[Key, Kept] = {}
 
 
+def of(node_class: NodeClass) -> Backend:
+    """The backend of a class."""
+    return BACKENDS[node_class.platform.name]
+
+
 def configure(plan: NodePlan) -> ConfiguredPlan:
-    """The plan with the settings of all components, in their order."""
-    made = (component.settings(plan) for component in COMPONENTS.values())
+    """The plan with the settings of the components that its backend writes, in their order."""
+    components = of(plan.node_class).COMPONENTS
+    made = (component.settings(plan) for component in components)
     return ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
-    """What the plan's target cannot say."""
-    return list(writer.check(plan, locate))
+    """What the plan's backend cannot say."""
+    return list(of(plan.node_class).check(plan, locate))
 
 
 def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
@@ -76,10 +81,8 @@ def _unlike_files(first: ConfiguredPlan, second: ConfiguredPlan, locate: Locate)
 
 
 def _objects(plan: ConfiguredPlan) -> Files:
-    return {
-        each.file: to_file(each.data)
-        for each in BACKENDS[plan.node_class.target.platform].manifests(plan)
-    }
+    manifests = of(plan.node_class).manifests(plan)
+    return {manifest.file: to_file(manifest.data) for manifest in manifests}
 
 
 def tree(
@@ -96,11 +99,7 @@ def tree(
             for path, data in each.files.items()
         }
         going = [node for node in plans if not node.spec.paused]
-        manifests = [
-            manifest
-            for node in going
-            for manifest in BACKENDS[node.node_class.target.platform].manifests(node)
-        ]
+        manifests = [manifest for node in going for manifest in of(node.node_class).manifests(node)]
         # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
         manifests += admission.manifests(
             [node for node in plans if not node.spec.paused or _has_files(node, kept)]
@@ -129,7 +128,7 @@ def _node_files(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """
     files: Files = {}
     for plan in plans:
-        found = BACKENDS[plan.node_class.target.platform].node_files(plan)
+        found = of(plan.node_class).node_files(plan)
         place = f"nodes/{cluster}/{plan.node_class.name}"
         files |= {f"{place}/{path}": data for path, data in found.items()}
         if found:
@@ -144,10 +143,7 @@ def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     files: Files = {}
     for plan in plans:
         node_class = plan.node_class
-        if (
-            node_class.target.mixed_hardware == "split"
-            and node_class.target.platform == openshift.NAME
-        ):
+        if node_class.mixed_hardware == "split":
             labels = dict.fromkeys(node_class.nodes, targets.node_selector(node_class.target))
             files[f"clusters/{cluster}/node-labels/{node_class.name}.json"] = to_json(
                 labels
@@ -163,13 +159,12 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     published = {
         f"{folder}/nrt/{node}.yaml": to_file(nrt.node_resource_topology(plan, node))
         for plan in plans
+        if plan.settings.of(nrt.NAME)
         for node in plan.node_class.nodes
     }
     rendered = {
-        f"{folder}/operator/{manifest.file}": to_yaml(
-            manifest.data, predicted.HEADER.format(name=plan.node_class.profile)
-        ).encode()
+        f"{folder}/operator/{manifest.file}": to_yaml(manifest.data, manifest.comment).encode()
         for plan in plans
-        for manifest in predicted.manifests(plan)
+        for manifest in of(plan.node_class).expected(plan)
     }
     return published | rendered

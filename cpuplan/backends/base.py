@@ -3,8 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from cpuplan.components.base import Component
+from cpuplan.diagnostics import Diagnostic
 from cpuplan.emit import to_yaml
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.source import Locate
 
 #: Files by path below `out/`.
 Files = dict[str, bytes]
@@ -19,20 +22,30 @@ class Manifest(NamedTuple):
 
     file: str
     data: dict[str, Any]
+    #: The comment at the beginning of its file.
+    comment: str = ""
 
 
 class Backend(Protocol):
     """A module of this package: what one platform needs of one class of nodes."""
 
     NAME: str
+    #: The components whose settings it writes, in the order in which they are printed.
+    COMPONENTS: tuple[Component, ...]
+    #: Absolute paths of files that lie elsewhere on other platforms, by component.
+    PATHS: Mapping[str, str]
+
+    def check(self, plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+        """What its objects and files cannot say."""
 
     def manifests(self, plan: ConfiguredPlan) -> Iterator[Manifest]:
         """Objects for the cluster's API."""
 
     def node_files(self, plan: ConfiguredPlan) -> Mapping[str, bytes]:
-        """Files for the root file system of each node of the class; empty where objects bring
-        them.
-        """
+        """Files for the root file system of each node, by path; empty where objects bring them."""
+
+    def expected(self, plan: ConfiguredPlan) -> Iterator[Manifest]:
+        """What operators will make of the manifests: for reviews and checkers, never synced."""
 
 
 def to_file(data: dict[str, Any]) -> bytes:

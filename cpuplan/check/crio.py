@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from cpuplan import backends
 from cpuplan.check.compare import compare, line_of, merged, unreadable
 from cpuplan.check.subject import Subject
-from cpuplan.components import crio, mixedcpus
+from cpuplan.components import crio
+from cpuplan.components.openshift import mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 
 MAIN = "etc/crio/crio.conf"
@@ -13,6 +15,9 @@ DROP_INS = "etc/crio/crio.conf.d"
 
 def configuration(subject: Subject) -> Iterator[Diagnostic]:
     """Every planned key has its value after the last file that names it."""
+    compiled = backends.of(subject.plan.node_class).PATHS.get(crio.NAME)
+    if compiled is None:
+        return
     # CRI-O does not start with a file that it cannot read, whatever its name ends in.
     drop_ins = subject.root.files(DROP_INS)
     paths = [path for path in (MAIN, *drop_ins) if path in drop_ins or subject.root.is_file(path)]
@@ -21,8 +26,8 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
             yield diagnose("CP830", path=subject.root.shown(DROP_INS))
         return
     actual = yield from merged(subject, paths, "CP831", crio.parse, crio.merge)
-    compiled = crio.path(subject.plan).lstrip("/")
-    nearest = compiled if compiled in paths else DROP_INS
+    own = compiled.lstrip("/")
+    nearest = own if own in paths else DROP_INS
     yield from compare(subject, crio.NAME, actual, nearest, ("CP832", "CP833"))
 
 

@@ -14,12 +14,6 @@ from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
 
 NAME = "crio"
-#: The node tuning operator's own path, so that a pool can move from one to the other; elsewhere a
-#: name that sorts after the vendor's, since handlers replace each other whole.
-PATHS = {
-    "openshift": "/etc/crio/crio.conf.d/99-runtimes.conf",
-    "kubernetes": "/etc/crio/crio.conf.d/99-zz-cpuplan.conf",
-}
 CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset")
 QUOTA_HOOK = "cpu-quota.crio.io"
 #: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know
@@ -42,11 +36,6 @@ _MAPS = (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads"))
 
 #: tomllib takes minutes for a key of 100,000 parts. Possessive, so that looking for one is quick.
 _LONG_KEY = re.compile(r"""(?:["'A-Za-z0-9_-]{1,64}+[ \t]{0,8}+\.[ \t]{0,8}+){32}""")
-
-
-def path(plan: NodePlan) -> str:
-    """Where the drop-in lies."""
-    return PATHS[plan.node_class.target.platform]
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:

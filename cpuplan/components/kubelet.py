@@ -42,7 +42,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def _further(plan: NodePlan) -> Iterator[Setting]:
-    """Fields that no other field of the intent gives; `kubelet_checks` refuses the rest."""
+    """Fields that no other field of the intent gives; `checks.kubelet` refuses the rest."""
     for field, value in sorted(plan.spec.kubelet.configuration.items()):
         because = (plan.node_class.reason("asked for", f"kubelet.configuration.{field}"),)
         if isinstance(value, dict):

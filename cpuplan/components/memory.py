@@ -24,7 +24,7 @@ def reservation(plan: NodePlan) -> int:
     """Bytes that Node Allocatable takes off: the kubelet wants `reservedMemory` to add up to
     exactly this.
 
-    Values that are no quantity count for nothing; `kubelet_checks` reports them.
+    Values that are no quantity count for nothing; `checks.kubelet` reports them.
     """
     amounts = (chosen.kube_reserved(plan).get("memory"), chosen.system_reserved(plan).get("memory"))
     return sum(_size_of(text or "") for text in (*amounts, threshold(plan)))

@@ -1,23 +1,10 @@
-"""Mixed CPUs: containers with exclusive CPUs may use the shared pool beside them. Who uses it, and
-the kubelet's file.
-
-OpenShift's kubelet reads the file once, at its start, and advertises
-workload.openshift.io/enable-shared-cpus (openshift/kubernetes, pkg/kubelet/sharedcpus).
-"""
-
-from collections.abc import Iterator, Sequence
+"""Mixed CPUs: whether containers with exclusive CPUs may use the shared pool beside them."""
 
 from cpuplan import versions
 from cpuplan.components.reasons import stated_or, unasked
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
-from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
 from cpuplan.source import Locate
-
-NAME = "mixedcpus"
-PATH = "/etc/kubernetes/openshift-workload-mixed-cpus"
-_LIMIT = "shared_cpus.containers_limit"
 
 
 def are_used(plan: NodePlan) -> bool:
@@ -33,38 +20,6 @@ def reason(plan: NodePlan) -> Reason:
     text = "containers may use shared CPUs beside exclusive ones"
     return stated_or(
         plan, text, "runtime.mixedCpus", unasked(plan, "mixed-cpus", "crio", "shared_cpuset")
-    )
-
-
-def settings(plan: NodePlan) -> Iterator[Setting]:
-    """How many containers of the node may share; other platforms than OpenShift have no such
-    file.
-    """
-    if are_used(plan) and plan.node_class.target.platform == "openshift":
-        limit = plan.spec.runtime.containers_limit
-        default = unasked(plan, "containers-limit", NAME, _LIMIT)
-        because = stated_or(
-            plan, f"up to {limit} containers may share", "runtime.containersLimit", default
-        )
-        yield Setting(NAME, _LIMIT, limit, (reason(plan), because))
-
-
-def render(settings: Sequence[Setting]) -> str:
-    """The file's JSON."""
-    limits = {setting.key.partition(".")[2]: setting.value for setting in settings}
-    return to_json({"shared_cpus": limits})
-
-
-def parse(text: str) -> dict[str, Value]:
-    """The keys below `shared_cpus`; a file without them allows no container, so nothing is said."""
-    import json
-
-    data = json.loads(text)
-    limits = data.get("shared_cpus") if isinstance(data, dict) else None
-    return (
-        {f"shared_cpus.{key}": value for key, value in limits.items()}
-        if isinstance(limits, dict)
-        else {}
     )
 
 

@@ -1,6 +1,6 @@
 """RuntimeClass: the name by which pods ask for the CRI-O handler, and the nodes that have it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cpuplan import yaml11
@@ -33,30 +33,17 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def node_selector(plan: NodePlan) -> dict[str, str]:
-    """The labels of the nodes: on OpenShift of the pool, elsewhere those by which the intent
-    selects nodes.
-    """
-    target = plan.node_class.target
-    if target.platform == "openshift":
-        return targets.node_selector(target)
+    """The labels of the nodes: of their pool, or those by which the intent selects nodes."""
+    if plan.node_class.platform.has_pools:
+        return targets.node_selector(plan.node_class.target)
     return plan.spec.selector.match_labels
 
 
 def _selector_field(plan: NodePlan) -> str:
-    target = plan.node_class.target
-    if target.platform != "openshift":
+    node_class = plan.node_class
+    if not node_class.platform.has_pools:
         return "selector.matchLabels"
-    return plan.node_class.target_field("nodeSelector" if target.node_selector else "pool")
-
-
-def runtime_class(plan: NodePlan, node_selector: Mapping[str, str]) -> dict[str, Any]:
-    """The object with another selector than its own; none where it is empty and the plan has none
-    either.
-    """
-    made = document(list(settings(plan)))
-    if node_selector:
-        made["scheduling"] = {"nodeSelector": dict(node_selector)}
-    return made
+    return node_class.target_field("nodeSelector" if node_class.target.node_selector else "pool")
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from cpuplan.source import Position
 
 _HEAD = ("apiVersion", "kind")
 #: Go types of the fields that an Intent has itself; the operator decodes also those that it
-#: overwrites then. `components.kubelet_checks` looks at all others.
+#: overwrites then. `components.checks.kubelet` looks at all others.
 _TEXTS = (
     "cpuManagerPolicy",
     "cpuManagerReconcilePeriod",

@@ -17,6 +17,7 @@ import yaml
 
 from cpuplan import pipeline
 from cpuplan.backends import configure, openshift
+from cpuplan.backends.openshift import objects as of_openshift
 from cpuplan.components import hugepages
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed, cluster
@@ -172,7 +173,7 @@ def _writes_pool(compiled: list[Compiled], error: str) -> bool:
     """Whether the operator only misses the pool, which cpuplan writes itself."""
     missing = error.startswith("no MCP found")
     return missing and all(
-        each.plan.node_class.target.pool not in openshift.BUILT_IN_POOLS for each in compiled
+        each.plan.node_class.target.pool not in of_openshift.BUILT_IN_POOLS for each in compiled
     )
 
 
@@ -270,7 +271,7 @@ def _manifests(case: Path, compiled: list[Compiled]) -> dict[tuple[str, str], di
     if not compiled and facts.partitioned:
         arbiter = ["arbiter"] if facts.control_plane_topology == "HighlyAvailableArbiter" else []
         pools = {*arbiter, *(pool.name for pool in cluster.pools(objects))}
-        written += [openshift.pinning_machine_config(pool) for pool in sorted(pools)]
+        written += [of_openshift.pinning_machine_config(pool) for pool in sorted(pools)]
     return {
         (data["kind"], data["metadata"]["name"]): data
         for data in written
@@ -327,7 +328,7 @@ def _compare_arguments(case: Path, compiled: Compiled) -> Iterator[str]:
     output = f"{_expected_folder(case).name}/{compiled.name}_tuned.yaml"
     recorded = _load(path)[0]["by_output"].get(output, {})
     for platform in (platform for platform in PLATFORMS if platform in recorded):
-        found = openshift.machine_config(compiled.plans[platform])["spec"]["kernelArguments"]
+        found = of_openshift.machine_config(compiled.plans[platform])["spec"]["kernelArguments"]
         for where, what in boot_arguments.argument_differences(
             recorded[platform]["kernelArguments"], found
         ):

@@ -7,9 +7,10 @@ from typing import Any, get_args
 
 import pytest
 
-from cpuplan import components, defaults, platforms
+from cpuplan import defaults, platforms
 from cpuplan.backends import kubernetes, openshift
-from cpuplan.components import crio, kernel, kubelet, kubelet_checks, memory
+from cpuplan.components import checks, crio, kernel, kubelet, memory
+from cpuplan.components.checks import kubelet as kubelet_checks
 from cpuplan.model.pools import DefaultName
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.render.explain.defaults import rows_of
@@ -77,7 +78,7 @@ def test_a_node_without_wishes_has_no_objects_and_no_empty_files() -> None:
     )
     assert list(kubernetes.manifests(node)) == []
     assert all(kubernetes.node_files(node).values())
-    assert crio.path(node).lstrip("/") not in kubernetes.node_files(node)
+    assert kubernetes.PATHS[crio.NAME].lstrip("/") not in kubernetes.node_files(node)
 
 
 def test_real_time_workloads_get_all_they_need() -> None:
@@ -129,7 +130,7 @@ def test_a_memory_manager_reserves_what_is_known(given: dict[str, Any], total: i
     node = plan(spec={"kubelet": {"memoryManagerPolicy": "Static", **given}}, **KUBERNETES)
     assert memory.reservation(node) == total * 1024**2
     assert kubelet_checks.check(node, no_position) == []
-    warned = [one.code for one in components.check(node, no_position)]
+    warned = [one.code for one in checks.check(node, no_position)]
     assert warned == ([] if len(given) == 3 else ["CP562"])
 
 
@@ -215,7 +216,7 @@ def test_no_can_be_said_of_each(name: str) -> None:
     kinds = [manifest.data["kind"] for manifest in openshift.manifests(without)]
     assert ("Tuned" in kinds) is (name != "tuned")
     assert ("RuntimeClass" in kinds) is (name != "handler")
-    assert [one.code for one in components.check(without, no_position)] == []
+    assert [one.code for one in checks.check(without, no_position)] == []
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ def test_yes_can_be_said_on_kubernetes(name: str) -> None:
     node = plan(spec=spec, **KUBERNETES)
     found = [one for one in node.settings if name in {row.name for row in _rows(one)}]
     assert found
-    assert [one.code for one in components.check(node, no_position)] == []
+    assert [one.code for one in checks.check(node, no_position)] == []
     if not defaults.SWITCHES[name].on.includes(platforms.KUBERNETES):
         assert any(
             reason.origin == "Intent/ran:spec.defaults.0" for one in found for reason in one.reasons

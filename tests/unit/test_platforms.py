@@ -1,5 +1,6 @@
 """The table of platforms: what it must agree with."""
 
+import re
 from typing import get_args
 
 import pytest
@@ -7,6 +8,9 @@ import pytest
 from cpuplan import platforms
 from cpuplan.backends import BACKENDS
 from cpuplan.platforms import PLATFORMS, Platform
+from tests.projects import REPOSITORY
+
+PACKAGE = REPOSITORY / "cpuplan"
 
 EACH_PLATFORM = pytest.mark.parametrize("platform", PLATFORMS.values(), ids=PLATFORMS)
 
@@ -25,3 +29,14 @@ def test_releases_ascend_and_features_name_one(platform: Platform) -> None:
 def test_every_feature_is_one_of_a_platform() -> None:
     known = {feature for platform in PLATFORMS.values() for feature in platform.features}
     assert known == set(get_args(platforms.Feature))
+
+
+def test_no_stage_compares_names_of_platforms() -> None:
+    """What differs is asked of `Platform`; only the command that reads profiles knows one by name."""
+    compared = re.compile(r"\bplatform (?:==|!=) |\.platform (?:in|not in) ")
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if compared.search(path.read_text())
+    }
+    assert found == {"cli/commands/import_profiles.py"}

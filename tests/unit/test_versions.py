@@ -4,8 +4,9 @@ import pytest
 
 from cpuplan import platforms
 from cpuplan.backends import openshift
-from cpuplan.components import kernel, units
-from cpuplan.components.openshift import tuned
+from cpuplan.backends.openshift import objects
+from cpuplan.components import kernel
+from cpuplan.components.openshift import tuned, units
 from tests.machines.plans import plan
 
 STALLD = "/etc/sysconfig/stalld-backend"
@@ -29,11 +30,10 @@ def test_files_units_and_options_of_openshift(
     version: str, one_shot: bool, stalld: bool, firmware: bool
 ) -> None:
     node = plan(version=version)
-    assert ("ocp-tuned-one-shot.service" in units.units(node)) == one_shot
-    assert (STALLD in units.files(node)) == stalld
-    assert (
-        "/etc/systemd/system/stalld.service.d/stalld-backend.conf" in units.files(node)
-    ) == stalld
+    systemd = node.settings.values(units.NAME)
+    assert ("ocp-tuned-one-shot.service" in systemd) == one_shot
+    assert (STALLD in systemd) == stalld
+    assert ("/etc/systemd/system/stalld.service.d/stalld-backend.conf" in systemd) == stalld
     assert (FIRMWARE in node.settings.values(tuned.NAME)) == firmware
     assert (DELAY in node.settings.values(kernel.NAME)) == firmware
 
@@ -58,7 +58,7 @@ def test_receive_packet_steering_in_a_profile(
     """Up to 4.19, the operator steers packets of real-time workloads unless it is told not to."""
     mode = {"mode": "performanceProfile"}
     node = plan(version=version, target=mode, spec={"net": {"receivePacketSteering": wanted}})
-    found = openshift.performance_profile(node)["metadata"]["annotations"]
+    found = objects.performance_profile(node)["metadata"]["annotations"]
     assert found.get("performance.openshift.io/enable-rps") == annotation
 
 

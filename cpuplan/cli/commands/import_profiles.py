@@ -60,7 +60,7 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
 
 def _check_release(release: str) -> None:
     from cpuplan import platforms
-    from cpuplan.components import releases
+    from cpuplan.components.checks import releases
 
     if release and release not in platforms.OPENSHIFT.releases:
         raise CpuplanError([releases.unknown(platforms.OPENSHIFT, release)])

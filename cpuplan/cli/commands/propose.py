@@ -143,7 +143,7 @@ def request_of(**options: Any) -> asked.Request:
         )
     if wanted.release:
         from cpuplan import platforms
-        from cpuplan.components import releases
+        from cpuplan.components.checks import releases
 
         if wanted.release not in platforms.OPENSHIFT.releases:
             raise CpuplanError([releases.unknown(platforms.OPENSHIFT, wanted.release)])

@@ -6,6 +6,7 @@ them the CPUs (openshift/enhancements, workload-partitioning; openshift/kubernet
 pkg/kubelet/managed).
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.cpuset import CpuSet
@@ -25,7 +26,7 @@ _CPUS = "management.cpuset"
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The CPUs of platform pods: the reserved ones."""
     target, reserved = plan.node_class.target, plan.pool("reserved")
-    if target.platform == "openshift" and target.cpu_partitioning and reserved.cpus:
+    if target.cpu_partitioning and reserved.cpus:
         field = plan.node_class.target_field("cpuPartitioning")
         reason = plan.node_class.reason("the platform's own pods are pinned", field)
         yield Setting(NAME, _CPUS, reserved.cpus, (*reserved.because, reason))
@@ -39,8 +40,6 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> Mapping[str, Value]:
     """The CPUs of the kubelet's JSON."""
-    import json
-
     data = json.loads(text)
     workload = data.get("management") if isinstance(data, dict) else None
     cpus = workload.get("cpuset") if isinstance(workload, dict) else None

@@ -27,7 +27,7 @@ _LINE = re.compile(rf"^\s*-?{re.escape(_MASK)}\s*=\s*(\S+)\s*$", re.MULTILINE)
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The default mask, and the unit for physical devices."""
     net, reserved = plan.spec.net, plan.pool("reserved")
-    if plan.node_class.target.platform != "openshift" or not net.receive_packet_steering:
+    if not net.receive_packet_steering:
         return
     reason = stated(
         plan, "received packets are worked on by the reserved CPUs", "net.receivePacketSteering"

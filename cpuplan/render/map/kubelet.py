@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.components import kubelet_view
+from cpuplan.components.checks import kubelet_view
 from cpuplan.cpuset import cpus_text
 from cpuplan.kubelet.view import deviations, unseen_cpus
 from cpuplan.model.topology import Topology

@@ -1,6 +1,6 @@
 """Objects of OpenShift, where the recorded ones say nothing of them."""
 
-from cpuplan.backends import openshift
+from cpuplan.backends.openshift import objects
 from cpuplan.model.intent import Target
 
 
@@ -10,17 +10,17 @@ def test_a_pool_takes_the_machine_configs_of_its_profile() -> None:
         platform="openshift",
         version="4.20",
         pool="cnf.v2",
-        machine_config_label={openshift.ROLE: "worker-cnf"},
+        machine_config_label={objects.ROLE: "worker-cnf"},
     )
-    (selected,) = openshift.machine_config_pool(target)["spec"]["machineConfigSelector"][
+    (selected,) = objects.machine_config_pool(target)["spec"]["machineConfigSelector"][
         "matchExpressions"
     ]
     assert selected == {
-        "key": openshift.ROLE,
+        "key": objects.ROLE,
         "operator": "In",
         "values": ["worker", "cnf.v2", "worker-cnf"],
     }
-    plain = openshift.machine_config_pool(Target(platform="openshift", version="4.20", pool="cnf"))
+    plain = objects.machine_config_pool(Target(platform="openshift", version="4.20", pool="cnf"))
     assert plain["spec"]["machineConfigSelector"]["matchExpressions"][0]["values"] == [
         "worker",
         "cnf",

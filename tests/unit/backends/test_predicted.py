@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends import openshift, predicted
+from cpuplan.backends import openshift
+from cpuplan.backends.openshift import predicted
 from tests.machines.plans import plan, regular
 
 PROFILE = {"mode": "performanceProfile"}

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan import components, platforms
+from cpuplan import platforms
+from cpuplan.components import checks
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Severity
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
@@ -338,7 +339,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
 
 def found(given: dict[str, Any]) -> list[Diagnostic]:
     arguments = dict(given)
-    return components.check(plan(arguments.pop("topology", None), **arguments), no_position)
+    return checks.check(plan(arguments.pop("topology", None), **arguments), no_position)
 
 
 @pytest.mark.parametrize(
@@ -424,14 +425,14 @@ def test_findings_stand_where_the_statement_is() -> None:
         return Position("intents/ran.yaml", 1, 1)
 
     node = plan(spec={"kernel": {"extraArguments": ["quiet", "nohz_full=0"]}})
-    (only,) = components.check(node, locate)
+    (only,) = checks.check(node, locate)
     assert only.position == Position("intents/ran.yaml", 1, 1)
     assert "Intent/ran:spec.kernel.extraArguments.1" in asked
 
 
 def test_nothing_else_is_said_of_an_unknown_release() -> None:
     node = plan(version="9.9", spec={"runtime": {"mixedCpus": True}})
-    assert [each.code for each in components.check(node, no_position)] == ["CP501"]
+    assert [each.code for each in checks.check(node, no_position)] == ["CP501"]
 
 
 def test_offline_cpus_do_not_need_to_come_up() -> None:

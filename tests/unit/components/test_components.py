@@ -2,8 +2,10 @@
 
 import pytest
 
-from cpuplan import components
+from cpuplan import backends
 from cpuplan.backends import configure
+from cpuplan.components import checks, kubelet
+from cpuplan.components.base import Component
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import no_position, plan, regular
 
@@ -83,25 +85,35 @@ PLANS: dict[str, ConfiguredPlan] = {
         }
     ),
 }
-EACH_COMPONENT = pytest.mark.parametrize("component", components.COMPONENTS)
 EACH_PLAN = pytest.mark.parametrize("node", PLANS.values(), ids=PLANS)
 
 
-@EACH_PLAN
-@EACH_COMPONENT
-def test_rendered_text_gives_the_settings_back(component: str, node: ConfiguredPlan) -> None:
-    settings = node.settings.of(component)
-    text = components.COMPONENTS[component].render(settings)
-    if settings:
-        assert components.COMPONENTS[component].parse(text) == node.settings.values(component)
+def components_of(node: ConfiguredPlan) -> list[Component]:
+    """The components of the plan's backend that have settings."""
+    written = backends.of(node.node_class).COMPONENTS
+    return [component for component in written if node.settings.of(component.NAME)]
 
 
 @EACH_PLAN
-@EACH_COMPONENT
-def test_same_settings_same_text(component: str, node: ConfiguredPlan) -> None:
-    module = components.COMPONENTS[component]
-    again = configure(node)
-    assert module.render(again.settings.of(component)) == module.render(node.settings.of(component))
+def test_rendered_text_gives_the_settings_back(node: ConfiguredPlan) -> None:
+    for component in components_of(node):
+        text = component.render(node.settings.of(component.NAME))
+        assert component.parse(text) == node.settings.values(component.NAME)
+
+
+@EACH_PLAN
+def test_same_settings_same_text(node: ConfiguredPlan) -> None:
+    again = configure(node).settings
+    for component in components_of(node):
+        text = component.render(node.settings.of(component.NAME))
+        assert component.render(again.of(component.NAME)) == text
+
+
+def test_a_plan_has_settings_of_its_backends_components_only() -> None:
+    for node in PLANS.values():
+        names = [component.NAME for component in backends.of(node.node_class).COMPONENTS]
+        found = list(dict.fromkeys(setting.component for setting in node.settings))
+        assert found == [name for name in names if name in found]
 
 
 @EACH_PLAN
@@ -119,14 +131,12 @@ def test_keys_are_unique_in_a_component(node: ConfiguredPlan) -> None:
 
 @EACH_PLAN
 def test_plans_of_this_file_pass_the_checks(node: ConfiguredPlan) -> None:
-    assert [found.message for found in components.check(node, no_position)] == []
+    assert [found.message for found in checks.check(node, no_position)] == []
 
 
 def test_reasons_name_the_field_of_the_intent_or_a_default() -> None:
     node = plan(spec={"kubelet": {"topologyManagerPolicy": "restricted"}})
-    found = {
-        setting.key: setting.reasons for setting in components.COMPONENTS["kubelet"].settings(node)
-    }
+    found = {setting.key: setting.reasons for setting in kubelet.settings(node)}
     assert (
         found["topologyManagerPolicy"][0].origin == "Intent/ran:spec.kubelet.topologyManagerPolicy"
     )

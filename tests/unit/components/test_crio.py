@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from cpuplan.backends import kubernetes, openshift
 from cpuplan.components import crio
 from cpuplan.cpuset import CpuSet
 from tests.machines.plans import plan
@@ -70,11 +71,8 @@ def test_no_hook_for_shared_cpus_that_nobody_may_use(node: Any) -> None:
 
 
 def test_our_drop_in_comes_after_the_vendors() -> None:
-    assert crio.path(plan()) == "/etc/crio/crio.conf.d/99-runtimes.conf"
-    assert (
-        crio.path(plan(platform="kubernetes", version="1.33"))
-        > "/etc/crio/crio.conf.d/99-runtimes.conf"
-    )
+    assert openshift.PATHS[crio.NAME] == "/etc/crio/crio.conf.d/99-runtimes.conf"
+    assert kubernetes.PATHS[crio.NAME] > "/etc/crio/crio.conf.d/99-runtimes.conf"
 
 
 FIRST = """

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from cpuplan import platforms
-from cpuplan.backends import kubernetes, openshift
+from cpuplan.backends import kubernetes
+from cpuplan.backends.openshift import objects
 from cpuplan.components.openshift import pinning
 from tests.machines.plans import plan
 
@@ -92,7 +93,7 @@ def test_openshift(release: str, shared: str) -> None:
     node = plan(shared=shared, version=release, target={"cpuPartitioning": True})
     texts = {
         path: text
-        for path, (_, text) in openshift.files(node).items()
+        for path, (_, text) in objects.files(node).items()
         if path.startswith("/etc/crio/")
     }
     texts |= {

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.components import crio, kernel, kubelet, mixedcpus, runtimeclass, units
+from cpuplan.backends.openshift import PATHS
+from cpuplan.components import crio, kernel, kubelet, runtimeclass
+from cpuplan.components.openshift import mixedcpus, units
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import plan, regular
@@ -196,7 +198,7 @@ def test_crio_and_mixed_cpus(case: str) -> None:
     wanted, _ = machine_config(case)
     settings = node.settings
     assert tomllib.loads(crio.render(settings.of(crio.NAME))) == tomllib.loads(
-        wanted[crio.path(node)][1]
+        wanted[PATHS[crio.NAME]][1]
     )
     mixed = settings.of(mixedcpus.NAME)
     assert bool(mixed) == (mixedcpus.PATH in wanted)
@@ -208,8 +210,8 @@ def test_crio_and_mixed_cpus(case: str) -> None:
 def test_files_and_modes(case: str) -> None:
     node = planned(case)
     wanted, _ = machine_config(case)
-    others = {crio.path(node), mixedcpus.PATH}
-    found = {path: mode for path, (mode, _) in units.files(node).items()}
+    others = {PATHS[crio.NAME], mixedcpus.PATH}
+    found = {path: mode for path, (mode, _) in units.files(node.settings.of(units.NAME)).items()}
     assert found == {path: mode for path, (mode, _) in wanted.items() if path not in others}
 
 
@@ -230,7 +232,7 @@ def sections(text: str) -> dict[str, list[str]]:
 @EACH_CASE
 def test_units(case: str) -> None:
     _, wanted = machine_config(case)
-    found = units.units(planned(case))
+    found = units.units(planned(case).settings.of(units.NAME))
     assert sorted(found) == sorted(wanted)
     for name, text in found.items():
         assert sections(text) == sections(wanted[name]), name
@@ -238,16 +240,16 @@ def test_units(case: str) -> None:
 
 def test_drop_ins_of_open_vswitch_and_stalld() -> None:
     wanted, _ = machine_config("cpu-minimal")
-    for path, (_, text) in units.files(planned("cpu-minimal")).items():
+    found = units.files(planned("cpu-minimal").settings.of(units.NAME))
+    for path, (_, text) in found.items():
         if path.endswith((".conf", ".slice")):
             assert sections(text) == sections(wanted[path][1])
-    assert (
-        units.files(planned("cpu-minimal"))["/etc/sysconfig/stalld-backend"]
-        == wanted["/etc/sysconfig/stalld-backend"]
-    )
+    backend = "/etc/sysconfig/stalld-backend"
+    assert found[backend] == wanted[backend]
 
 
 @EACH_CASE
 def test_runtime_class(case: str) -> None:
-    found, wanted = runtimeclass.runtime_class(planned(case), {}), expected(case, "runtimeclass")
+    found = runtimeclass.document(planned(case).settings.of(runtimeclass.NAME))
+    wanted = expected(case, "runtimeclass")
     assert (found["handler"], found["scheduling"]) == (wanted["handler"], wanted["scheduling"])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.components import kernel, kubelet, units
-from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
+from cpuplan.components import kernel, kubelet
+from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned, units
 from cpuplan.cpuset import CpuSet
 from cpuplan.setting import Value
 from tests.machines.plans import plan, regular
@@ -126,8 +126,9 @@ def test_dpdk_threads_have_their_cpus_to_themselves() -> None:
     assert everything["irqaffinity"] == CpuSet.parse("0-1,4-7")
     assert node.settings.values(kubelet.NAME)["reservedSystemCPUs"] == CpuSet.parse("0-3")
     assert node.settings.values(tuned.NAME)["variables.isolated_cores"] == CpuSet.parse("2-7")
-    assert "Environment=OVS_DPDK_CPUS=c\n" in units.units(node)[units.IRQBALANCE_UNIT]
-    assert "Delegate=cpuset cpu pids\n" in units.files(node)[units.OVS_VSWITCHD][1]
+    systemd = node.settings.of(units.NAME)
+    assert "Environment=OVS_DPDK_CPUS=c\n" in units.units(systemd)[units.IRQBALANCE_UNIT]
+    assert "Delegate=cpuset cpu pids\n" in units.files(systemd)[units.OVS_VSWITCHD][1]
 
 
 def test_cpus_in_no_pool_get_no_interrupts_beside_dpdk() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.components import units
+from cpuplan.components.openshift import units as of_openshift
 from cpuplan.cpuset import CpuSet
 from cpuplan.resources import resource
 from tests.machines.plans import plan, regular
@@ -31,16 +32,17 @@ def run(script: str, *arguments: Path, **environment: str) -> subprocess.Complet
 
 
 def test_nothing_to_prepare_on_kubernetes() -> None:
-    assert units.units(plan(platform="kubernetes", version="1.33")) == {}
-    assert units.files(plan(platform="kubernetes", version="1.33")) == {}
+    node = plan(platform="kubernetes", version="1.33")
+    assert not node.settings.of(units.NAME)
 
 
 def test_kubernetes_gets_what_is_used_and_a_kubelet_that_wants_it() -> None:
     node = plan(
         regular(sockets=2), offlined="6-7", platform="kubernetes", version="1.33", spec=PAGES
     )
-    assert sorted(units.units(node)) == [HUGE_UNIT, units.OFFLINE_UNIT]
-    files = units.files(node)
+    settings = node.settings.of(units.NAME)
+    assert sorted(units.units(settings)) == [HUGE_UNIT, units.OFFLINE_UNIT]
+    files = units.files(settings)
     assert sorted(files) == [
         units.KUBELET_DROP_IN,
         "/usr/local/bin/hugepages-allocation.sh",
@@ -48,7 +50,7 @@ def test_kubernetes_gets_what_is_used_and_a_kubelet_that_wants_it() -> None:
     ]
     assert (
         f"Wants={units.OFFLINE_UNIT} {HUGE_UNIT}\nAfter={units.OFFLINE_UNIT} {HUGE_UNIT}\n"
-        in files[units.KUBELET_DROP_IN][1]
+        in files[units.KUBELET_DROP_IN]
     )
 
 
@@ -56,7 +58,7 @@ def test_scripts_need_no_mode_on_kubernetes() -> None:
     node = plan(offlined="7", platform="kubernetes", version="1.33")
     assert (
         "ExecStart=/bin/bash /usr/local/bin/set-cpus-offline.sh\n"
-        in units.units(node)[units.OFFLINE_UNIT]
+        in units.units(node.settings.of(units.NAME))[units.OFFLINE_UNIT]
     )
 
 
@@ -65,14 +67,15 @@ def test_units_carry_their_environment() -> None:
     found = node.settings.values(units.NAME)
     assert found[units.OFFLINE_UNIT] == {"OFFLINE_CPUS": CpuSet.parse("5-7")}
     assert found[HUGE_UNIT] == {"HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048", "NUMA_NODE": "1"}
-    assert "Environment=OFFLINE_CPUS=5,6,7\n" in units.units(node)[units.OFFLINE_UNIT]
+    texts = of_openshift.units(node.settings.of(units.NAME))
+    assert "Environment=OFFLINE_CPUS=5,6,7\n" in texts[units.OFFLINE_UNIT]
 
 
 def test_an_edited_file_is_seen() -> None:
-    text = units.render(list(units.settings(plan())))
-    edited = units.parse(text.replace('BE="-b sched_debug"', 'BE="-b queue_track"'))
+    text = of_openshift.render(list(of_openshift.settings(plan())))
+    edited = of_openshift.parse(text.replace('BE="-b sched_debug"', 'BE="-b queue_track"'))
     assert edited["/etc/sysconfig/stalld-backend"] == 'BE="-b queue_track"\n'
-    assert units.parse(text)["/etc/sysconfig/stalld-backend"] is True
+    assert of_openshift.parse(text)["/etc/sysconfig/stalld-backend"] is True
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")

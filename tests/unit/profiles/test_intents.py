@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends import configure, openshift
+from cpuplan.backends import configure
+from cpuplan.backends.openshift import objects
 from cpuplan.diagnostics import errors
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import assumed
@@ -174,7 +175,7 @@ def test_there_and_back(policy: str, drivers: bool) -> None:
         annotations["kubeletconfig.experimental"] = snippet
         spec["workloadHints"] = {"realTime": True}
     first = read(profile(spec, annotations=annotations))
-    written = openshift.performance_profile(configure(assumed.plan(first.name, first.spec)))
+    written = objects.performance_profile(configure(assumed.plan(first.name, first.spec)))
     again = read(written)
     plans = [configure(assumed.plan(each.name, each.spec)) for each in (first, again)]
     assert _outputs(plans[1]) == _outputs(plans[0])

@@ -7,6 +7,7 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends import openshift
+from cpuplan.backends.openshift import objects
 from cpuplan.plan import Plan
 from cpuplan.profiles import writer
 from cpuplan.profiles.api import SNIPPET
@@ -20,7 +21,7 @@ TARGET: dict[str, Any] = {
 
 
 def spec_of(**given: Any) -> dict[str, Any]:
-    found: dict[str, Any] = openshift.performance_profile(
+    found: dict[str, Any] = objects.performance_profile(
         plan(regular(cores=8), spec=given, **TARGET)
     )["spec"]
     return found
@@ -38,12 +39,13 @@ def test_a_hosted_cluster_gets_the_profile_in_a_config_map() -> None:
         "target": {"mode": "performanceProfile", "controlPlaneTopology": "External"},
     }
     node = plan(regular(cores=8), **target)
-    ((file, data),) = openshift.manifests(node)
-    assert (file, data["kind"]) == ("10-configmap-ran.yaml", "ConfigMap")
+    (manifest,) = openshift.manifests(node)
+    data = manifest.data
+    assert (manifest.file, data["kind"]) == ("10-configmap-ran.yaml", "ConfigMap")
     assert (data["metadata"]["name"], data["metadata"]["namespace"]) == ("ran", "clusters")
     held = yaml.safe_load(data["data"]["tuning"])
     assert held["metadata"] == {"name": "ran"}
-    assert held["spec"] == openshift.performance_profile(node)["spec"]
+    assert held["spec"] == objects.performance_profile(node)["spec"]
 
 
 def test_nothing_is_written_for_paused_nodes() -> None:
@@ -71,7 +73,7 @@ def test_reserved_memory_is_the_snippets_unless_it_is_all_on_node_0() -> None:
     for reserved, has_snippet in (("0-1", False), ("4-5", True)):
         spec = {"kubelet": {"topologyManagerPolicy": "restricted"}}
         node = plan(regular(sockets=2, cores=4), reserved=reserved, spec=spec, **TARGET)
-        annotations = openshift.performance_profile(node)["metadata"]["annotations"]
+        annotations = objects.performance_profile(node)["metadata"]["annotations"]
         assert (SNIPPET in annotations) is has_snippet
 
 
@@ -80,7 +82,7 @@ def test_interrupts_are_an_argument() -> None:
         spec={"isolation": {"irqAffinity": True}, "kernel": {"extraArguments": ["quiet"]}}, **TARGET
     )
     assert list(writer.check(node, no_position)) == []
-    arguments = openshift.performance_profile(node)["spec"]["additionalKernelArgs"]
+    arguments = objects.performance_profile(node)["spec"]["additionalKernelArgs"]
     assert arguments == ["quiet", f"irqaffinity={node.pool('reserved').cpus}"]
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from cpuplan import versions
-from cpuplan.components import chosen, eviction, hugepages, kubelet, memory
+from cpuplan.components import chosen, hugepages, kubelet, memory
+from cpuplan.components.checks import eviction
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import fields

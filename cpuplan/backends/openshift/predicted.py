@@ -9,11 +9,10 @@ TuneD has computed them on the nodes; and TuneD's section of them.
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.backends import openshift
 from cpuplan.backends.base import Manifest
+from cpuplan.backends.openshift import objects
 from cpuplan.components.units import BIN
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.profiles import writer
 
 HEADER = "What the node tuning operator will make of PerformanceProfile {name}. Its scripts and comments are left out."
 #: What the operator says in other words: a summary, and boot arguments for TuneD to compute.
@@ -25,18 +24,20 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     where they differ.
     """
     target, name = plan.node_class.target, plan.node_class.profile
-    hosted = target.control_plane_topology == writer.HOSTED
-    if target.platform != openshift.NAME or target.mode != writer.MODE or hosted:
+    if target.is_hosted or not target.is_profile:
         return
     machine_config, arguments = _machine_configs(plan)
-    yield Manifest(f"kubeletconfig-{name}.yaml", _bare(openshift.kubelet_config(plan)))
-    yield Manifest(f"machineconfig-50-nto-{target.pool}.yaml", arguments)
-    yield Manifest(f"machineconfig-50-performance-{name}.yaml", machine_config)
-    yield Manifest(f"runtimeclass-{name}.yaml", _bare(openshift.runtime_class(plan)))
+    made = {
+        f"kubeletconfig-{name}": _bare(objects.kubelet_config(plan)),
+        f"machineconfig-50-nto-{target.pool}": arguments,
+        f"machineconfig-50-performance-{name}": machine_config,
+        f"runtimeclass-{name}": _bare(objects.runtime_class(plan)),
+    }
     if plan.pool("isolated").cpus:
-        yield Manifest(
-            f"tuned-{name}.yaml", _bare(openshift.tuned_object(plan, without=_OWN_WORDS))
-        )
+        made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=_OWN_WORDS))
+    comment = HEADER.format(name=name)
+    for file, data in made.items():
+        yield Manifest(f"{file}.yaml", data, comment)
 
 
 def _bare(data: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, An
     """Files and units, which the operator writes at once; and boot arguments, which it writes by
     pool.
     """
-    made = _bare(openshift.machine_config(plan))
+    made = _bare(objects.machine_config(plan))
     spec, config = made["spec"], made["spec"]["config"]
     files = [file for file in config["storage"]["files"] if not file["path"].startswith(f"{BIN}/")]
     first = {**config, "storage": {"files": files}}

@@ -1,4 +1,4 @@
-"""OpenShift, mode `mco`: objects that the machine config operator rolls out.
+"""Objects of OpenShift, which the machine config operator or the node tuning operator rolls out.
 
 Names and contents are those of the node tuning operator's controller for the same CPU sets (in its
 repository, pkg/performanceprofile/controller/performanceprofile/components), so that a pool can
@@ -7,19 +7,20 @@ line, is in the MachineConfig from the start.
 """
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, metadata
-from cpuplan.components import crio, kernel, kubelet, mixedcpus, runtimeclass, units
-from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned
+from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata
+from cpuplan.components import crio, kernel, kubelet, runtimeclass
+from cpuplan.components.openshift import mixedcpus, ovsdpdk, pinning, rps, tuned, units
 from cpuplan.emit import Noted, to_yaml
 from cpuplan.fleet import targets
 from cpuplan.model.intent import Target
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import writer
 
-NAME = "openshift"
+#: The node tuning operator's own path, so that a pool can move from one to the other.
+CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-runtimes.conf"
 MCO_API = "machineconfiguration.openshift.io/v1"
 ROLE = "machineconfiguration.openshift.io/role"
 #: Pools that every cluster has; cpuplan does not write them.
@@ -32,34 +33,6 @@ TUNED_PRIORITY = 20
 #: how-to/automated-machine-management/node-tuning).
 HOSTED_NAMESPACE = "clusters"
 KERNEL_TYPES = {"64k": "64k-pages"}
-
-
-def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """The pool (unless every cluster has it), its KubeletConfig, MachineConfig and Tuned, and the
-    RuntimeClass.
-    """
-    node_class = plan.node_class
-    pool = node_class.target.pool or ""
-    if node_class.target.control_plane_topology == writer.HOSTED:
-        yield Manifest(f"10-configmap-{node_class.profile}.yaml", config_map(plan))
-        return
-    if pool not in BUILT_IN_POOLS:
-        yield Manifest(f"00-machineconfigpool-{pool}.yaml", machine_config_pool(node_class.target))
-    if node_class.target.mode == writer.MODE:
-        yield Manifest(
-            f"10-performanceprofile-{node_class.profile}.yaml", performance_profile(plan)
-        )
-        return
-    for name in pinned_pools(node_class.target):
-        yield Manifest(
-            f"01-machineconfig-{name}-cpu-partitioning.yaml", pinning_machine_config(name)
-        )
-    yield Manifest(f"10-kubeletconfig-{node_class.profile}.yaml", kubelet_config(plan))
-    yield Manifest(f"10-machineconfig-{node_class.profile}.yaml", machine_config(plan))
-    if crio.has_handler(plan):
-        yield Manifest(f"10-runtimeclass-{node_class.profile}.yaml", runtime_class(plan))
-    if tuned.is_used(plan):
-        yield Manifest(f"10-tuned-{node_class.profile}.yaml", tuned_object(plan))
 
 
 def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
@@ -75,11 +48,6 @@ def config_map(plan: ConfiguredPlan) -> dict[str, Any]:
     made = metadata(name, NODE_WAVE) | {"namespace": HOSTED_NAMESPACE}
     tuning = to_yaml(writer.profile(plan, {"name": name}))
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": tuning}}
-
-
-def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
-    """None: the machine config operator writes the nodes' files."""
-    return {}
 
 
 def machine_config_pool(target: Target) -> dict[str, Any]:
@@ -164,12 +132,14 @@ def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
 def files(plan: ConfiguredPlan) -> dict[str, tuple[int, str]]:
     """(mode, text) of each file of a node, by absolute path."""
     settings = plan.settings
-    found = {crio.path(plan): (0o644, crio.render(settings.of(crio.NAME)))}
-    if mixed := settings.of(mixedcpus.NAME):
-        found[mixedcpus.PATH] = (0o644, mixedcpus.render(mixed))
-    found |= pinning.files(settings.of(pinning.NAME))
-    found |= rps.files(settings.of(rps.NAME)) | ovsdpdk.files(settings.of(ovsdpdk.NAME))
-    return found | units.files(plan)
+    return {
+        CRIO_DROP_IN: (0o644, crio.render(settings.of(crio.NAME))),
+        **mixedcpus.files(settings.of(mixedcpus.NAME)),
+        **pinning.files(settings.of(pinning.NAME)),
+        **rps.files(settings.of(rps.NAME)),
+        **ovsdpdk.files(settings.of(ovsdpdk.NAME)),
+        **units.files(settings.of(units.NAME)),
+    }
 
 
 def _units(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
@@ -177,7 +147,7 @@ def _units(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     udev.
     """
     settings = plan.settings
-    enabled = units.units(plan) | ovsdpdk.units(settings.of(ovsdpdk.NAME))
+    enabled = units.units(settings.of(units.NAME)) | ovsdpdk.units(settings.of(ovsdpdk.NAME))
     started = rps.units(settings.of(rps.NAME))
     for name, text in sorted((enabled | started).items()):
         unit = {"name": name, "enabled": True, "contents": text}
@@ -199,7 +169,7 @@ def runtime_class(plan: ConfiguredPlan) -> dict[str, Any]:
     """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's
     nodes.
     """
-    return runtimeclass.runtime_class(plan, targets.node_selector(plan.node_class.target)) | {
+    return runtimeclass.document(plan.settings.of(runtimeclass.NAME)) | {
         "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE)
     }
 

@@ -34,7 +34,7 @@ def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 
 def _texts(given: Any) -> Mapping[str, str]:
-    """The entries of a map as text; what is not a map, `kubelet_checks` refuses."""
+    """The entries of a map as text; what is not a map, `checks.kubelet` refuses."""
     if not isinstance(given, dict):
         return {}
     return {key: str(value) for key, value in sorted(given.items())}

@@ -1,0 +1,74 @@
+"""OpenShift: objects for the machine config operator, or a profile for the node tuning operator."""
+
+from collections.abc import Iterator, Mapping
+
+from cpuplan.backends.base import Manifest
+from cpuplan.backends.openshift import objects, predicted
+from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass
+from cpuplan.components.base import Component
+from cpuplan.components.openshift import mixedcpus, ovsdpdk, pinning, rps, tuned, units
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.profiles import writer
+from cpuplan.source import Locate
+
+NAME = "openshift"
+#: In the order in which they are printed.
+COMPONENTS: tuple[Component, ...] = (
+    kubelet,
+    mixedcpus,
+    crio,
+    pinning,
+    runtimeclass,
+    kernel,
+    tuned,
+    ovsdpdk,
+    rps,
+    units,
+    nrt,
+)
+PATHS: Mapping[str, str] = {crio.NAME: objects.CRIO_DROP_IN}
+
+
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """What no PerformanceProfile can say, where one is written."""
+    return writer.check(plan, locate)
+
+
+def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """The objects of the target's mode."""
+    target, name = plan.node_class.target, plan.node_class.profile
+    if target.is_hosted:
+        yield Manifest(f"10-configmap-{name}.yaml", objects.config_map(plan))
+        return
+    if target.pool not in objects.BUILT_IN_POOLS:
+        pool = objects.machine_config_pool(target)
+        yield Manifest(f"00-machineconfigpool-{target.pool}.yaml", pool)
+    if target.is_profile:
+        yield Manifest(f"10-performanceprofile-{name}.yaml", objects.performance_profile(plan))
+        return
+    yield from _for_machine_config_operator(plan)
+
+
+def _for_machine_config_operator(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """Mode `mco`: KubeletConfig, MachineConfigs, RuntimeClass and Tuned."""
+    name = plan.node_class.profile
+    for pool in objects.pinned_pools(plan.node_class.target):
+        pinning_config = objects.pinning_machine_config(pool)
+        yield Manifest(f"01-machineconfig-{pool}-cpu-partitioning.yaml", pinning_config)
+    yield Manifest(f"10-kubeletconfig-{name}.yaml", objects.kubelet_config(plan))
+    yield Manifest(f"10-machineconfig-{name}.yaml", objects.machine_config(plan))
+    if plan.settings.of(runtimeclass.NAME):
+        yield Manifest(f"10-runtimeclass-{name}.yaml", objects.runtime_class(plan))
+    if plan.settings.of(tuned.NAME):
+        yield Manifest(f"10-tuned-{name}.yaml", objects.tuned_object(plan))
+
+
+def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    """None: the machine config operator writes the nodes' files."""
+    return {}
+
+
+def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """What the node tuning operator will make of a PerformanceProfile."""
+    return predicted.manifests(plan)

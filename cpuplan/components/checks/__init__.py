@@ -1,0 +1,29 @@
+"""What is wrong with a plan before anything is written, by the component that would read it."""
+
+from cpuplan.components import admission, hugepages, mixedcpus, nrt
+from cpuplan.components.checks import defaults, kernel, kubelet, kubelet_view, releases
+from cpuplan.components.openshift import ovsdpdk
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.source import Locate
+
+#: Each takes a plan and the function that finds the lines of its statements.
+CHECKS = (
+    releases.lacking,
+    kubelet.check,
+    kubelet_view.check,
+    mixedcpus.check,
+    admission.check,
+    hugepages.check,
+    kernel.check,
+    nrt.check,
+    ovsdpdk.check,
+    defaults.check,
+)
+
+
+def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
+    """What a target's release lacks, and settings that contradict the machine or each other."""
+    if unknown := releases.check(plan, locate):
+        return unknown
+    return [diagnostic for check_one in CHECKS for diagnostic in check_one(plan, locate)]

@@ -1,0 +1,49 @@
+"""Mixed CPUs: the file that says how many containers may use the shared pool.
+
+OpenShift's kubelet reads it once, at its start, and advertises
+workload.openshift.io/enable-shared-cpus (openshift/kubernetes, pkg/kubelet/sharedcpus).
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from cpuplan.components import mixedcpus
+from cpuplan.components.reasons import stated_or, unasked
+from cpuplan.emit import to_json
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
+
+NAME = "mixedcpus"
+PATH = "/etc/kubernetes/openshift-workload-mixed-cpus"
+_LIMIT = "shared_cpus.containers_limit"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """How many containers of the node may share."""
+    if mixedcpus.are_used(plan):
+        limit = plan.spec.runtime.containers_limit
+        default = unasked(plan, "containers-limit", NAME, _LIMIT)
+        because = stated_or(
+            plan, f"up to {limit} containers may share", "runtime.containersLimit", default
+        )
+        yield Setting(NAME, _LIMIT, limit, (mixedcpus.reason(plan), because))
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The file's JSON."""
+    limits = {setting.key.partition(".")[2]: setting.value for setting in settings}
+    return to_json({"shared_cpus": limits})
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The keys below `shared_cpus`; none where the file has no such object."""
+    data = json.loads(text)
+    limits = data.get("shared_cpus") if isinstance(data, dict) else None
+    if not isinstance(limits, dict):
+        return {}
+    return {f"shared_cpus.{key}": value for key, value in limits.items()}
+
+
+def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
+    """(mode, text) by absolute path; none without settings."""
+    return {PATH: (0o644, render(settings))} if settings else {}
