@@ -6,7 +6,7 @@ CODES = {
     "CP801": Code(
         "no CPUs to compare",
         "{path} cannot be read",
-        "give the root of a Linux system, or a copy that holds sys/ and proc/, with --root",
+        "give the root of a Linux system, or a copy that contains sys/ and proc/, with --root",
         "Without the list of online CPUs, the node cannot be checked.",
     ),
     "CP802": Code(
@@ -38,14 +38,14 @@ CODES = {
     "CP806": Code(
         "kernel without the file",
         "{path} does not exist; it should contain {wanted}",
-        "give the root of a node, or a copy with all of /sys/devices/system/cpu; otherwise the kernel was built without this file",
+        "give the root of a node, or a copy with all of /sys/devices/system/cpu; if it is complete, the kernel was built without this file",
         "A kernel without CONFIG_NO_HZ_FULL silently accepts nohz_full= and has no such file, so the effect of the "
         "argument cannot be verified.",
     ),
     "CP810": Code(
         "no command line",
         "{path} cannot be read",
-        "give the root of a Linux system, or a copy that holds proc/cmdline, with --root",
+        "give the root of a Linux system, or a copy that contains proc/cmdline, with --root",
         "Boot arguments are read from /proc/cmdline, as the kernel received them.",
     ),
     "CP811": Code(
@@ -63,7 +63,7 @@ CODES = {
     "CP813": Code(
         "boot argument repeated",
         "{key} is on the command line {count} times with different values: {values}",
-        "take the argument out of the other tool that sets it; the compiled ones are those of the plan",
+        "remove the argument from the other tool that sets it, and keep the compiled one",
         "The kernel uses the last of most repeated arguments, but ignores the second isolcpus= (kernel 6.12, "
         "housekeeping.c).",
     ),

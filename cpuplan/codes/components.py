@@ -1,4 +1,4 @@
-"""Settings and targets: the CP5xx, but for those of the kubelet."""
+"""Settings and targets: the CP5xx except those of the kubelet."""
 
 from cpuplan.codes.code import Code
 
@@ -22,7 +22,7 @@ CODES = {
         "boot argument replaced",
         "the argument {argument} replaces {planned}",
         "leave it if this is intended",
-        "The kernel uses the last of a repeated argument, so cpuplan writes only the given one. This is a warning.",
+        "The kernel uses the last of a repeated argument, so cpuplan writes only the given one. This is a warning because the intent may mean it.",
         "warning",
     ),
     "CP522": Code(
@@ -121,11 +121,11 @@ CODES = {
     "CP551": Code(
         "mutating policy behind a gate",
         "the API server of Kubernetes {version} has MutatingAdmissionPolicy {api} only if its feature gate is on",
-        "start it with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/{api}=true and set runtime.annotatePods to true; otherwise set it to false",
+        "start it with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/{api}=true and set runtime.annotatePods to true, or set it to false",
         "MutatingAdmissionPolicy is on by default from Kubernetes 1.36 (KEP-3962). If the API is not served, an Argo "
         "CD sync fails at this object. With runtime.annotatePods false, it is not written, and pods bring the "
         "annotation `cpu-shared.crio.io/<container>: enable` themselves. The validating policy reports those that do "
-        "not. This is a warning.",
+        "not. This is a warning because the gate may be on.",
         "warning",
     ),
     "CP552": Code(
@@ -133,7 +133,7 @@ CODES = {
         "Kubernetes {version} does not have ValidatingAdmissionPolicy on by default, so pods that request shared CPUs are not checked",
         "use {since} or later, or check pods in another way",
         "CRI-O gives shared CPUs to every container with the annotation. From 1.30 on, a policy refuses pods that "
-        "request them in vain or without permission. This is a warning.",
+        "request them in vain or without permission. This is a warning because shared CPUs work without the policy.",
         "warning",
     ),
     "CP553": Code(
@@ -181,7 +181,7 @@ CODES = {
         "set these fields to the values on the nodes, or to `{{}}` for nothing",
         "With the policy Static, a kubelet starts only if reservedMemory is exactly the sum of kubeReserved, "
         "systemReserved and evictionHard. The drop-in is merged into the nodes' own configuration, whose amounts "
-        "cpuplan does not know: it assumes the kubelet's defaults for what is not written. This is a warning.",
+        "cpuplan does not know: it assumes the kubelet's defaults for what is not written. This is a warning because the assumption may be right.",
         "warning",
     ),
     "CP563": Code(
@@ -201,7 +201,7 @@ CODES = {
         "changed file of a paused intent",
         "{path} has changed since {intent} was paused",
         "restore the file from the commit before (`git log --oneline -- {path}`), or remove `paused: true` and compile",
-        "The compiled files of a paused intent stay as they are, byte for byte. There is no other source for them, "
+        "The compiled files of a paused intent stay unchanged, byte for byte. There is no other source for them, "
         "because the inputs may have changed since. An edit, a deleted file or one side of a merge could reach the "
         "nodes without a review.",
     ),

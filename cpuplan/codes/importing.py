@@ -15,14 +15,14 @@ CODES = {
         "unreadable or damaged file",
         "{path} cannot be read: {problem}",
         "collect it again, or correct its permissions; the other files were read",
-        "Half of an archive describes half of a machine, so nothing is imported from a damaged one. The same holds for "
+        "Half of an archive describes half of a machine, so nothing is imported from a damaged one. The same applies to "
         "a file that is neither YAML nor JSON where one of them is expected, and for one that nests deeper than 100 "
         "levels.",
     ),
     "CP122": Code(
         "part of an archive skipped",
         "{path} contains {problem}",
-        "if nothing is missing, ignore this warning; otherwise pack the archive again, without -P of tar (this part was skipped)",
+        "if something is missing, pack the archive again, without -P of tar; this part was skipped",
         "Devices, absolute names, and names and links that lead out of the archive or folder are never followed: a "
         "copy of /sys and /proc does not need them, and they let an archive read or write elsewhere (CVE-2007-4559). "
         "Files without read permission and numbers beyond the kernel's own limits are skipped too. docs/importing.md "
@@ -49,7 +49,7 @@ CODES = {
         "{path} contains {text!r}: {problem}",
         "compare the result with the machine; this value was treated as missing",
         "The kernel writes such files in one documented form (Documentation/ABI), and so does the tool that wrote a "
-        "file of another format. This value has a different form, so it was damaged or invented.",
+        "file of another format. This value has a different form, so it was damaged or edited.",
         "warning",
     ),
     "CP126": Code(

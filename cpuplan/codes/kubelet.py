@@ -6,7 +6,7 @@ CODES = {
     "CP502": Code(
         "kubelet without a drop-in folder",
         "the kubelet of Kubernetes {version} does not read {path} by default",
-        "use 1.30 or later; on 1.28 and 1.29 set KUBELET_CONFIG_DROPIN_DIR_ALPHA and --config-dir; otherwise merge the file",
+        "use 1.30 or later; on 1.28 and 1.29 set KUBELET_CONFIG_DROPIN_DIR_ALPHA and --config-dir; or merge the file into the main configuration",
         "The folder of `--config-dir` was added in 1.28 as alpha and in 1.30 as beta (KEP-3983). This is a warning "
         "because the file can also be merged into the main configuration in another way.",
         "warning",
@@ -29,7 +29,7 @@ CODES = {
         "remove the option, or make sure that the gate is on before the nodes get these files",
         "Alpha options need a feature gate that is off by default. cpuplan does not set feature gates: on OpenShift "
         "they belong to the cluster's FeatureGate object, elsewhere to the kubelet's main configuration. This is a "
-        "warning.",
+        "warning because the gate may be on.",
         "warning",
     ),
     "CP506": Code(
@@ -62,7 +62,7 @@ CODES = {
         "with strict-cpu-reservation, OpenShift's kubelet refuses its own state at every restart unless workload partitioning is on",
         "remove the option, or make sure that the cluster was installed with cpuPartitioningMode AllNodes",
         "OpenShift's changes to the kubelet compare the state with all CPUs, even if the option excludes the reserved "
-        "ones. Workload partitioning, which is chosen at installation, has the effect of the option. This is a warning.",
+        "ones. Workload partitioning, which is chosen at installation, has the effect of the option. This is a warning because it may be on.",
         "warning",
     ),
     "CP512": Code(
@@ -122,17 +122,17 @@ CODES = {
         "hidden CPUs that pods still use",
         "{cpus} {are} kept from pods, but pods without exclusive CPUs still run there",
         'add strict-cpu-reservation: "true" to kubelet.cpuManagerPolicyOptions',
-        "reservedSystemCPUs only keeps exclusive pods away: its CPUs stay in the default cpuset of all others. The "
-        "policy option strict-cpu-reservation excludes them (KEP-4540). This is a warning, which the rule "
-        "strict-cpu-reservation controls.",
+        "The kubelet does not give CPUs of reservedSystemCPUs exclusively to a container, but they stay in the default "
+        "cpuset of all other containers. The policy option strict-cpu-reservation excludes them (KEP-4540). To switch "
+        "this warning off, disable the rule strict-cpu-reservation.",
         "warning",
     ),
     "CP544": Code(
         "kubelet field that is set elsewhere",
         "kubelet.configuration has {field}, which follows from {place}",
         "set it there",
-        "`kubelet.configuration` is for fields of KubeletConfiguration that have no field of their own in an intent: a "
-        "value in two places could be two values.",
+        "`kubelet.configuration` is for fields of KubeletConfiguration for which an intent has no field: a value in two "
+        "places could be two values.",
     ),
     "CP545": Code(
         "unknown kubelet field",

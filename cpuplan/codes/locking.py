@@ -7,7 +7,7 @@ CODES = {
         "invalid locked layout",
         "the locked layout of class {name} in cluster {cluster} breaks a rule: {problem}",
         "undo the edit: restore the entry from Git, and state in the intent what should be different",
-        "`intents/plan.lock.yaml` holds the solved layouts, so that a compilation without changes moves no CPU and "
+        "`intents/plan.lock.yaml` contains the solved layouts, so that a compilation without changes moves no CPU and "
         "needs no solver. It was edited by hand into something that the intent does not allow, or that is not a "
         "layout. If the intent or the machine changes and a layout no longer fits, it is solved again with the fewest "
         "CPUs moved, without an error.",

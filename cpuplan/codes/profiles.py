@@ -1,8 +1,8 @@
 """PerformanceProfiles of OpenShift's node tuning operator (CP26x, CP27x) and proposals of intents
 (CP28x).
 
-Most of the rules for profiles are the operator's own (its validating webhook, which sees no profile
-before it is in a cluster).
+Most of the rules for profiles are those of the operator's validating webhook, which checks a profile
+only when it reaches a cluster.
 """
 
 from cpuplan.codes.code import Code
@@ -28,7 +28,7 @@ CODES = {
         "several labels where one is allowed",
         "{field} has {count} labels; the node tuning operator accepts one",
         "keep only one of them",
-        _PROFILE + "It derives the names of pools and objects from this label.",
+        _PROFILE + "The operator derives the names of pools and objects from this label.",
     ),
     "CP263": Code(
         "node selector without a role",
@@ -46,7 +46,7 @@ CODES = {
     "CP265": Code(
         "different nodes in one profile",
         "{field} selects {node} with {found}, but {first} with {wanted}",
-        "give different nodes pools and profiles of their own, or write an Intent, which creates a class for each",
+        "give each kind of node its own pool and profile, or write an Intent, which creates a class for each kind",
         _PROFILE + "The CPU lists of one server are rarely right for another.",
     ),
     "CP266": Code(
@@ -60,7 +60,7 @@ CODES = {
         "huge pages without a default size",
         "{field} is missing, but there are huge pages",
         "set it to the size that most of them have",
-        _PROFILE,
+        _PROFILE + "The operator derives the boot argument default_hugepagesz from it.",
     ),
     "CP268": Code(
         "huge pages requested twice",
@@ -79,7 +79,7 @@ CODES = {
         "profile setting that is not allowed",
         "{field} is {value}, which {problem}",
         "{remedy}",
-        _PROFILE,
+        _PROFILE + "The message states the rule.",
     ),
     "CP271": Code(
         "profile without a pool",
@@ -93,7 +93,7 @@ CODES = {
         "invalid kubelet snippet",
         "{field}: {problem}",
         "{remedy}",
-        "The annotation kubeletconfig.experimental holds a KubeletConfiguration as JSON. The operator cannot decode "
+        "The annotation kubeletconfig.experimental contains a KubeletConfiguration as JSON. The operator cannot decode "
         "what is refused here, or the kubelet does not start with it.",
     ),
     "CP273": Code(
@@ -122,7 +122,7 @@ CODES = {
         "profile value without a meaning",
         "{field} is {value}, not {expected}",
         "write {expected}, or remove the field",
-        "The node tuning operator accepts it, but writes units that fail, or none at all.",
+        "The node tuning operator accepts such a value, but writes units that fail, or none at all.",
     ),
     "CP277": Code(
         "unsupported profile value",
@@ -139,7 +139,7 @@ CODES = {
         "The kubelet's Static memory manager does not start unless reservedMemory equals what Node Allocatable "
         "subtracts (pkg/kubelet/cm/memorymanager, validateReservedMemory). The node tuning operator writes "
         "reservedMemory only with its topology policies restricted and single-numa-node, and only if the snippet has "
-        "none, not even an empty one. An Intent of your own may omit it: cpuplan computes it.",
+        "none, not even an empty one. An Intent may omit it: cpuplan computes it.",
     ),
     "CP279": Code(
         "label or annotation that is not text",
@@ -164,7 +164,7 @@ CODES = {
     "CP282": Code(
         "different nodes in one pool",
         "the nodes of pool {pool} differ: {nodes} has {found}, {first} has {wanted}",
-        "give each kind of node a pool of its own; an Intent that states numbers of CPUs creates a class for each kind",
+        "give each kind of node its own pool; an Intent that states numbers of CPUs creates a class for each kind",
         "A MachineConfigPool has one list of CPU numbers for all of its nodes. Nodes that differ only in the kernel's "
         "core ids, memory or devices count as equal here.",
     ),
@@ -176,8 +176,8 @@ CODES = {
         "system and the pods. With nosmt, only the first thread of each core counts.",
     ),
     "CP284": Code(
-        "pool without a label of its own",
-        "pool {pool} has no label that is only its own",
+        "pool without a unique label",
+        "pool {pool} has no label that no other pool has",
         "label it: `oc label machineconfigpool {pool} machineconfiguration.openshift.io/role={pool}`",
         "A KubeletConfig finds its pool by labels. With a label that two pools have, it would change both.",
     ),
@@ -189,7 +189,7 @@ CODES = {
     ),
     "CP286": Code(
         "must-gathers of different clusters or times",
-        "{path} and an image before it disagree about {kind} {name}",
+        "{path} and an earlier image disagree about {kind} {name}",
         "give the must-gather of one cluster, collected at one time",
         "A must-gather may contain several images, each with some objects of the cluster. Objects that two of them "
         "contain must be equal.",
@@ -213,7 +213,7 @@ CODES = {
         "in the inventory, {nodes} no label {key}, which selects the nodes of pool {pool} of cluster {cluster}",
         "`kubectl label node {node} {key}=` (out/clusters/{cluster}/node-labels/ lists all), and the same in inventories/",
         "A pool of `mixedHardware: split` has the nodes that carry its label. cpuplan does not set the label: until "
-        "somebody does, the nodes stay in their present pool, with its settings. A node must not be in two custom "
+        "you set it, the nodes stay in their present pool, with its settings. A node must not be in two custom "
         "pools, so remove the label of the earlier one. Nodes reboot when they change their pool.",
         "warning",
     ),

@@ -18,7 +18,7 @@ CODES = {
     "CP103": Code(
         "ambiguous scalar",
         "{text} is {first} in YAML 1.1 and {second} in YAML 1.2",
-        "if text is meant, quote it: {quoted}{otherwise}",
+        "if text is meant, quote it: {quoted}{alternative}",
         "Readers of YAML 1.1 (PyYAML, Go's yaml.v2) and 1.2 (ruamel, yaml.v3) interpret this scalar differently: `on`, "
         "`yes`, `017`, `1_000`, `12:30`, dates. cpuplan accepts true, false, null, decimal integers and text.",
     ),

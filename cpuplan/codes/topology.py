@@ -32,7 +32,7 @@ CODES = {
     "CP305": Code(
         "thread lists of different length",
         "the lists of `threads` have different lengths: {lengths} CPUs",
-        "give each list one CPU of every core; put cores with fewer threads into an entry of their own",
+        "give each list one CPU of every core; put cores with fewer threads into a separate entry",
         "The n-th CPUs of the lists in `threads` are the siblings of the n-th core, so all lists must have the same "
         "length.",
     ),
@@ -51,7 +51,7 @@ CODES = {
     "CP308": Code(
         "caches without exactly one scope",
         "the caches of level {level} have {given}",
-        "write `per` if each core, cluster, die, socket or NUMA node has one; otherwise list the CPUs that share each cache",
+        "write `per` if each core, cluster, die, socket or NUMA node has one, or list the CPUs that share each cache",
         "A cache is identified by the CPUs that share it.",
     ),
     "CP309": Code(

@@ -7,8 +7,8 @@ CODES = {
         "invalid output path",
         "{path} is {kind}, but cpuplan writes {wanted} there",
         "move it elsewhere, or choose another path",
-        "The output is a folder of its own. It cannot be a file, a symbolic link, the current folder or a folder above "
-        "it, because the folder is replaced as a whole. A single file is not written through a symbolic link.",
+        "The output folder is replaced as a whole, so it cannot be a file, a symbolic link, the current folder or a "
+        "folder above it. A single file is not written through a symbolic link.",
     ),
     "CP602": Code(
         "foreign file in the way",
@@ -16,7 +16,7 @@ CODES = {
         "move it elsewhere, then compile again",
         "The output folder may contain other files. cpuplan changes and deletes only what `.cpuplan/manifest` lists, "
         "so a foreign file in the place of a new one stops the compilation, even with `--force`. A file that Git has "
-        "in this state does not stop it: nothing is lost, and a merge leaves such files.",
+        "in this state does not stop it, because nothing is lost: a merge leaves such files.",
     ),
     "CP603": Code(
         "edited by hand",

@@ -25,35 +25,33 @@ DEFAULTS: tuple[Default, ...] = (
             "the memory manager starts only with kubeReserved, "
             "systemReserved and evictionHard together"
         ),
-        off=(
-            "kubelet: {memoryManagerPolicy: None}, or entries of your own in kubelet.reservedMemory"
-        ),
+        off=("kubelet: {memoryManagerPolicy: None}, or kubelet: {reservedMemory: [...]}"),
     ),
     with_operator(
         "reconcile-period",
         "kubelet cpuManagerReconcilePeriod = 5s",
-        "how often cpusets are compared, as under the node tuning operator",
+        "cpusets are compared as often as under the node tuning operator",
         off="kubelet: {cpuManagerReconcilePeriod: 10s}",
         on="kubelet: {cpuManagerReconcilePeriod: 5s}",
     ),
     with_operator(
         "topology-policy",
         "kubelet topologyManagerPolicy = best-effort",
-        "resources are aligned where that is possible, as under the node tuning operator",
+        "resources are aligned to NUMA nodes if possible, as under the node tuning operator",
         off="kubelet: {topologyManagerPolicy: none}",
         on="kubelet: {topologyManagerPolicy: best-effort}",
     ),
     with_operator(
         "whole-cores",
         "kubelet cpuManagerPolicyOptions.full-pcpus-only = true",
-        "single-numa-node comes with whole cores, as under the node tuning operator",
+        "containers get whole cores with single-numa-node, as under the node tuning operator",
         off='kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "false"}}',
         on='kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "true"}}',
     ),
     with_operator(
         "memory-manager",
         "kubelet memoryManagerPolicy = Static; kubelet reservedMemory",
-        "memory is aligned with CPUs where CPUs must be, as under the node tuning operator",
+        "memory is aligned to NUMA nodes like the CPUs, as under the node tuning operator",
         off="kubelet: {memoryManagerPolicy: None}",
         on="kubelet: {memoryManagerPolicy: Static}",
     ),
@@ -81,13 +79,13 @@ DEFAULTS: tuple[Default, ...] = (
     everywhere(
         "mixed-cpus",
         "kubelet reservedSystemCPUs; mixedcpus *; crio shared_cpuset; crio runtimes.*",
-        "containers may use shared CPUs beside exclusive ones",
+        "containers may use shared CPUs in addition to exclusive ones",
         off="runtime: {mixedCpus: false}",
     ),
     with_operator(
         "containers-limit",
         "mixedcpus shared_cpus.containers_limit = 256",
-        "up to 256 containers may share, as under the node tuning operator",
+        "up to 256 containers may use shared CPUs, as under the node tuning operator",
         off="runtime: {containersLimit: 100}",
     ),
     everywhere(
@@ -111,7 +109,7 @@ DEFAULTS: tuple[Default, ...] = (
     without_operator(
         "sharing-handler",
         "crio runtimes.*; runtimeclass *",
-        "CRI-O gives shared CPUs to pods of such a handler only",
+        "CRI-O gives shared CPUs only to pods of such a handler",
         off="runtime: {mixedCpus: false}",
     ),
     with_operator(
@@ -171,14 +169,14 @@ DEFAULTS: tuple[Default, ...] = (
     everywhere(
         "managed-irq",
         "kernel isolcpus = managed_irq and the isolated CPUs",
-        "isolated from the kernel's own work: interrupts of multi-queue devices stay off",
+        "isolated from the kernel's own work: interrupts of multi-queue devices go to other CPUs",
         off="isolation: {managedIrq: false}",
     ),
     everywhere(
         "scheduler",
         "kernel isolcpus = domain and the pool isolcpus",
-        "the scheduler leaves the pool isolcpus alone",
-        off="CPUs in another pool than isolcpus",
+        "the scheduler moves no tasks to or from the pool isolcpus",
+        off="pools: without isolcpus",
     ),
     without_operator(
         "irq-affinity",

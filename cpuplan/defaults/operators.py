@@ -36,17 +36,17 @@ DEFAULTS: tuple[Default, ...] = (
     operator_only(
         "dirty-pages",
         "tuned sysctl.vm.dirty_ratio",
-        "writers wait before many pages are dirty, as in latency-performance",
+        "few pages are dirty before writers wait, as in latency-performance",
     ),
     operator_only(
         "dirty-pages",
         "tuned sysctl.vm.dirty_background_ratio",
-        "writing back begins early, as in latency-performance",
+        "dirty pages are written back early, as in latency-performance",
     ),
     operator_only(
         "swappiness",
         "tuned sysctl.vm.swappiness",
-        "memory of processes stays in memory, as in latency-performance",
+        "the kernel rarely swaps memory of processes, as in latency-performance",
     ),
     operator_only(
         "timer-migration",
@@ -81,7 +81,7 @@ DEFAULTS: tuple[Default, ...] = (
     with_operator(
         "real-time",
         "tuned sysctl.kernel.hung_task_timeout_secs",
-        "a task may have to wait long for a busy CPU",
+        "a task may wait a long time for a busy CPU",
         off=_REAL_TIME,
     ),
     with_operator(
@@ -116,36 +116,40 @@ DEFAULTS: tuple[Default, ...] = (
     operator_only(
         "tuned",
         "tuned bootloader.replace",
-        "the parents' boot arguments give way to those of the MachineConfig",
+        "boot arguments of the MachineConfig replace those of the parent profiles",
     ),
     operator_only(
         "tuned",
         "tuned bootloader.skip_grub_config",
-        "TuneD notes down that it has no boot arguments, whatever an earlier profile had",
+        "TuneD records that it has no boot arguments, even if an earlier profile had some",
     ),
     with_operator(
         "dpdk-balancing",
         "ovsdpdk partition",
-        "the scheduler may move the threads",
+        "the scheduler may move the threads of Open vSwitch",
         off="openVSwitch: {loadBalancing: false}",
     ),
     with_operator(
         "physical-rps",
         "rps update-rps@.service",
-        "physical devices have queues of their own",
+        "physical devices have hardware queues",
         off="net: {physicalDeviceRps: true}",
     ),
-    operator_only("irqbalance-start", f"{_BIN}clear-irqbalance-banned-cpus.sh", "its unit runs it"),
+    operator_only(
+        "irqbalance-start",
+        f"{_BIN}clear-irqbalance-banned-cpus.sh",
+        "clear-irqbalance-banned-cpus.service runs it",
+    ),
     operator_only(
         "irqbalance-start",
         "units clear-irqbalance-banned-cpus.service",
         "irqbalance starts with no CPU banned: CRI-O bans those of pinned pods",
     ),
-    operator_only("cgroup-v1", f"{_BIN}cpuset-configure.sh", "its unit runs it"),
+    operator_only("cgroup-v1", f"{_BIN}cpuset-configure.sh", "cpuset-configure.service runs it"),
     operator_only(
         "cgroup-v1",
         "units cpuset-configure.service",
-        "load balancing can only be switched off below a root cgroup without it (cgroup v1)",
+        "with cgroup v1, load balancing can be switched off only if the root cgroup has none",
     ),
     operator_only("scripts", f"{_BIN}hugepages-allocation.sh", "units of huge pages run it"),
     operator_only("scripts", f"{_BIN}set-cpus-offline.sh", "set-cpus-offline.service runs it"),

@@ -142,13 +142,13 @@ def clip(text: str) -> str:
 
 def _ambiguous(text: str, first: str, second: str, plain: str) -> Refusal:
     shown = clip(text)
-    otherwise = f"; otherwise write {plain}" if plain else ""
+    alternative = f"; otherwise write {plain}" if plain else ""
     values = {
         "text": shown,
         "first": first,
         "second": second,
         "quoted": f'"{shown}"',
-        "otherwise": otherwise,
+        "alternative": alternative,
     }
     return Refusal("CP103", values)
 

@@ -47,7 +47,10 @@ def oddities(text: str) -> Iterator[Problem]:
             yield Problem("CP101", place, {"problem": problem})
             continue
         if code > 0x7F:
-            meant = {"quoted": f'"\\u{code:04x}"', "otherwise": "; otherwise end the line as usual"}
+            meant = {
+                "quoted": f'"\\u{code:04x}"',
+                "alternative": "; otherwise end the line as usual",
+            }
             yield Problem(
                 "CP103",
                 place,
