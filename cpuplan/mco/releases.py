@@ -31,6 +31,10 @@ FEATURES: dict[str, Release] = {
     "merge.ignition_3_5": (4, 19),
     "merge.compression_reset": (4, 20),
     "merge.generated_os_image_ignored": (4, 21),
+    "kubelet.defaults_for_every_pool": (4, 16),  # before: only with feature gates
+    "kubelet.swap_refused": (4, 21),
+    "kubelet.system_reserved_enforced": (4, 22),
+    "kubelet.static_pods_by_pool": (4, 23),  # before: no pool takes a staticPodPath
     "merge.special_mode_bits_kept": (4, 23),  # of Ignition configs before 3.4
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cpuplan.mco.releases import NEWEST, Release, newest_ignition
-from tests.conformance.mco import merging
+from tests.conformance.mco import generating, merging
 
 Json: TypeAlias = dict[str, Any]
 Operation: TypeAlias = Callable[[Json, Json, Release], Iterator[str]]
@@ -19,6 +19,11 @@ OPERATIONS: dict[str, Operation] = {
     "merge": merging.merge,
     "pools_for_node": merging.pools_for_node,
     "effective": merging.effective,
+    "kubeletconfigs": generating.kubeletconfigs,
+    "kubeletconfigs_install": generating.kubeletconfigs_install,
+    "containerruntimeconfigs": generating.containerruntimeconfigs,
+    "validate_kubeletconfig": generating.validate_kubeletconfig,
+    "validate_containerruntimeconfig": generating.validate_containerruntimeconfig,
 }
 #: A listed release gives its whole answer, without what was recorded for the newest one alone.
 _WHOLE_ANSWERS = ("merge",)

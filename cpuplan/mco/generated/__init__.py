@@ -1,0 +1,1 @@
+"""The MachineConfigs that the operator writes of KubeletConfigs and ContainerRuntimeConfigs."""
