@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from cpuplan.kubelet import nodeallocatable
 from cpuplan.kubelet.config.decoding import convert
-from cpuplan.kubelet.config.defaults import set_defaults
+from cpuplan.kubelet.config.defaults import set_defaults, set_eviction_defaults
 from cpuplan.kubelet.config.validation import validate
 from cpuplan.kubelet.cpu import cpu_manager
 from cpuplan.kubelet.cpu.policy_static import Fork
@@ -17,6 +17,7 @@ from cpuplan.kubelet.pods.nodefit import check_fit
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.releases import behaviour
 from cpuplan.kubelet.releases.features import LATEST, set_gates
+from cpuplan.kubelet.sysctls import check_allowlist
 from cpuplan.kubelet.topology.hints import TopologyHint
 from cpuplan.kubelet.topology.policy import NUMAInfo, new_policy
 from cpuplan.kubelet.topology.scope import TopologyManager
@@ -81,12 +82,14 @@ class Kubelet:
         given = decoded.get("featureGates", {})
         self.gates = _stage(
             "featureGates",
-            lambda: set_gates(given, version, unknown_only_warns=fork.is_openshift),
+            lambda: set_gates(given, version, is_openshift=fork.is_openshift),
         )
-        self.config = set_defaults(decoded, self.gates)
+        self.config = set_eviction_defaults(set_defaults(decoded, self.gates), self.gates)
         _stage("validate", self._validate)
         self._reserve()
         self._create_managers()
+        allowed = self.config.get("allowedUnsafeSysctls", ())
+        _stage("allowedUnsafeSysctls", lambda: check_allowlist(allowed))
         _stage("cpuManagerStart", lambda: self.cpus.start(node.cpu_state, folder))
         _stage("memoryManagerStart", lambda: self.memory.start(node.memory_state, folder))
         _stage("nodeAllocatable", self._validate_node_allocatable)

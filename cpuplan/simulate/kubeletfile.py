@@ -65,7 +65,7 @@ def check(path: str, text: str, version: Version, *, openshift: bool = False) ->
 def findings(text: str, version: Version, *, openshift: bool = False) -> Iterator[Finding]:
     """The same without places."""
     try:
-        loaded = files.load(text, version=version, unknown_gates_only_warn=openshift)
+        loaded = files.load(text, version=version, is_openshift=openshift)
     except files.StageError as error:
         cause = error.__cause__
         yield from map(_dropped, cause.strict_errors if isinstance(cause, DecodeError) else ())
@@ -93,12 +93,9 @@ def findings(text: str, version: Version, *, openshift: bool = False) -> Iterato
 
 def _raw(text: str) -> dict[str, Any]:
     """The fields as they are written, by the kubelet's spelling."""
-    from cpuplan.kubelet.config.decoding import decode_drop_in
+    from cpuplan.kubelet.config.decoding import raw_fields
 
-    try:
-        return decode_drop_in(text)
-    except KubeletError:
-        return {}
+    return raw_fields(text)
 
 
 def _dropped(text: str) -> Finding:

@@ -28,6 +28,7 @@ _KINDS = {
     **dict.fromkeys(_INTEGERS, "number"),
 }
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_DUPLICATES = "yaml: unmarshal errors:\n  "
 
 Config = dict[str, Any]
 
@@ -47,10 +48,17 @@ class DecodeError(KubeletError):
         self.strict_errors = list(strict_errors)
 
 
-def decode(text: str) -> Decoded:
-    """The configuration file; DecodeError with the kubelet's text."""
-    data, duplicates = _load(text)
-    api_version, kind = _type_of(data, text)
+def decode(text: str, path: str) -> Decoded:
+    """The configuration file at `path`; DecodeError with the kubelet's text."""
+    if not text:
+        raise DecodeError(f"kubelet config file {quote(path)} was empty")
+    try:
+        data, duplicates = _load(text)
+        api_version, kind = _type_of(data, text)
+        if not api_version:
+            raise KubeletError(f"Object 'apiVersion' is missing in '{text}'")
+    except KubeletError as error:
+        raise DecodeError(f"failed to decode: {error}") from None
     if api_version != API_VERSION or kind not in (KIND, "CredentialProviderConfig"):
         scheme = 'in scheme "pkg/kubelet/apis/config/scheme/scheme.go:33"'
         what = f"no kind {quote(kind)} is registered for version {quote(api_version)}"
@@ -70,17 +78,31 @@ def decode(text: str) -> Decoded:
         raise DecodeError(f"failed to decode: {error}") from None
 
 
-def decode_drop_in(text: str) -> Config:
-    """A drop-in, still to be merged: only its version and kind are checked."""
-    data: Config = _load(text)[0]
+def raw_fields(text: str) -> Config:
+    """The fields of a file as they are written; none where it cannot be read."""
     try:
-        api_version, kind = _type_of(data, text)
-    except KubeletError as error:
-        raise KubeletError(str(error).removeprefix("failed to decode: ")) from None
+        data, _ = _load(text)
+    except KubeletError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def decode_drop_in(text: str, path: str) -> Config:
+    """A drop-in at `path`, still to be merged; only its version and kind are checked.
+
+    Keys that are there twice stop the kubelet here, unlike in the configuration file.
+    """
+    if not text:
+        raise KubeletError(f"kubelet config file {quote(path)} was empty")
+    data, duplicates = _load(text)
+    api_version, kind = _type_of(data, text)
+    if duplicates:
+        raise KubeletError(f"strict decoding error: {', '.join(duplicates)}")
     if (api_version, kind) != (API_VERSION, KIND):
         group, _, version = api_version.rpartition("/")
         raise KubeletError(f"unknown apiVersion/kind: {group}/{version}, Kind={kind}")
-    return data
+    fields: Config = data
+    return fields
 
 
 def merge(config: Any, patch: Any) -> Any:
@@ -97,7 +119,7 @@ def merge(config: Any, patch: Any) -> Any:
 
 
 def _load(text: str) -> tuple[Any, list[str]]:
-    """The first document, and the keys that are there twice."""
+    """The first document, and the strict reader's text for keys that are there twice, if any."""
     duplicates: list[str] = []
 
     class Loader(yaml.SafeLoader):
@@ -110,7 +132,8 @@ def _load(text: str) -> tuple[Any, list[str]]:
             name = key if isinstance(key, str) else json.dumps(key, default=str)
             if name in fields:
                 line = key_node.start_mark.line + 1
-                duplicates.append(f"line {line}: key {quote(name)} already set in map")
+                shown = quote(name) if isinstance(key, str) else name
+                duplicates.append(f"line {line}: key {shown} already set in map")
             fields[name] = loader.construct_object(value_node, deep=True)
         return fields
 
@@ -120,16 +143,17 @@ def _load(text: str) -> tuple[Any, list[str]]:
     }
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
     try:
-        return next(yaml11.load(text, Loader), None), duplicates
+        document = next(yaml11.load(text, Loader), None)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         if "'\\t' that cannot start any token" in problem:
             problem = "found a tab character that violates indentation"
         line = f"line {mark.line + 1}: " if mark else ""
-        raise DecodeError(f"failed to decode: yaml: {line}{problem}") from None
+        raise KubeletError(f"yaml: {line}{problem}") from None
     except ValueError as error:
-        raise DecodeError(f"failed to decode: yaml: {error}") from None
+        raise KubeletError(f"yaml: {error}") from None
+    return document, [_DUPLICATES + "\n  ".join(duplicates)] if duplicates else []
 
 
 def _is_resolved(resolver: tuple[str, Any]) -> bool:
@@ -138,16 +162,18 @@ def _is_resolved(resolver: tuple[str, Any]) -> bool:
 
 
 def _type_of(data: Any, text: str) -> tuple[str, str]:
-    """(apiVersion, kind)."""
+    """(apiVersion, kind); KubeletError without a kind."""
+    unread = "couldn't get version/kind; json parse error: json: cannot unmarshal"
     if data is not None and not isinstance(data, dict):
-        problem = f"json: cannot unmarshal {kind_of(data)} into Go value of type {_META}"
-        parse_error = f"couldn't get version/kind; json parse error: {problem}"
-        raise DecodeError(f"failed to decode: {parse_error}")
+        raise KubeletError(f"{unread} {kind_of(data)} into Go value of type {_META}")
     fields = data or {}
-    for name, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-        if not fields.get(name):
-            raise DecodeError(f"failed to decode: Object '{shown}' is missing in '{text}'")
-    return str(fields["apiVersion"]), str(fields["kind"])
+    for name in ("apiVersion", "kind"):
+        if not isinstance(fields.get(name) or "", str):
+            where = f"Go struct field .{name} of type string"
+            raise KubeletError(f"{unread} {kind_of(fields[name])} into {where}")
+    if not fields.get("kind"):
+        raise KubeletError(f"Object 'Kind' is missing in '{text}'")
+    return fields.get("apiVersion") or "", fields["kind"]
 
 
 def convert(data: Any, *, any_case: bool) -> Config:

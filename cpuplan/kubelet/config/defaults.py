@@ -41,7 +41,6 @@ EMPTY: dict[str, Any] = {
     "eventBurst": 100,
     "hairpinMode": "promiscuous-bridge",
     "imageMinimumGCAge": 2 * MINUTE,
-    "imagePullCredentialsVerificationPolicy": "NeverVerifyPreloadedImages",
     "kubeAPIBurst": 100,
     "maxOpenFiles": 1_000_000,
     "maxPods": MAX_PODS,
@@ -56,7 +55,7 @@ EMPTY: dict[str, Any] = {
 
 
 def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
-    """The effective fields."""
+    """The effective fields but evictionHard, which `set_eviction_defaults` completes."""
     full = {
         **ABSENT,
         "failCgroupV1": behaviour.has(gates.version, "config.fail_cgroup_v1"),
@@ -66,8 +65,33 @@ def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
     pulls = config.get("maxParallelImagePulls")
     if "serializeImagePulls" not in config and pulls is not None and pulls > 1:
         full["serializeImagePulls"] = False
-    if "evictionHard" not in config:
-        full["evictionHard"] = eviction.DEFAULT_HARD
-    elif config.get("mergeDefaultEvictionSettings"):
-        full["evictionHard"] = {**eviction.DEFAULT_HARD, **config["evictionHard"]}
-    return full
+    if behaviour.has(gates.version, "config.memory_reservation"):
+        full["memoryReservationPolicy"] = config.get("memoryReservationPolicy") or "None"
+    return {**full, **_behind_gates(config, gates)}
+
+
+def _behind_gates(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
+    """Fields that have a default while their gate is on, and that may not be set without it."""
+    defaults: dict[str, Any] = {}
+    if gates.enabled("KubeletCrashLoopBackOffMax"):
+        given = config.get("crashLoopBackOff", {})
+        defaults["crashLoopBackOff"] = {"maxContainerRestartPeriod": 300 * SECOND, **given}
+    if gates.enabled("KubeletEnsureSecretPulledImages"):
+        field = "imagePullCredentialsVerificationPolicy"
+        defaults[field] = config.get(field) or "NeverVerifyPreloadedImages"
+    return defaults
+
+
+def set_eviction_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
+    """The fields of the configuration file with thresholds for hard eviction.
+
+    The kubelet does this before it reads drop-ins (cmd/kubelet/app/server.go, loadConfigFile): a
+    map in a drop-in joins the defaults, and null there removes them.
+    """
+    given = config.get("evictionHard")
+    if given is None:
+        return {**config, "evictionHard": eviction.DEFAULT_HARD}
+    is_merged = behaviour.has(gates.version, "config.merge_eviction")
+    if is_merged and config.get("mergeDefaultEvictionSettings"):
+        given = {**eviction.DEFAULT_HARD, **given}
+    return {**config, "evictionHard": given}

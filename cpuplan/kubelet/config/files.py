@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.kubelet.config.decoding import convert, decode, decode_drop_in, encode, merge
-from cpuplan.kubelet.config.defaults import set_defaults
+from cpuplan.kubelet.config.defaults import set_defaults, set_eviction_defaults
 from cpuplan.kubelet.config.validation import validate
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.releases.features import LATEST, Gates, set_gates
 from cpuplan.versions import Version
+
+#: The folder of the drop-ins, which only stands in texts.
+_DROP_INS = "/etc/kubernetes/kubelet.conf.d"
 
 
 class Loaded(NamedTuple):
@@ -32,33 +35,32 @@ def load(
     drop_ins: Sequence[str] = (),
     version: Version = LATEST,
     *,
-    unknown_gates_only_warn: bool = False,
+    is_openshift: bool = False,
     cgroup_v1: bool = False,
+    path: str = "/etc/kubernetes/kubelet.conf",
 ) -> Loaded:
-    """Decode, merge, default and validate.
+    """Decode, merge, default and validate; `path` is the file's, for the kubelet's texts.
 
     StageError for files that cannot be read. PanicError for feature gates that are unknown, locked
     or lack another: the kubelet crashes while defaulting. OpenShift's kubelet only warns of unknown
     ones.
     """
     try:
-        decoded = decode(text)
+        decoded = decode(text, path)
     except KubeletError as error:
         raise StageError("decode", error) from error
-    config = decoded.config
-    gates = _gates(config, version, unknown_gates_only_warn)
+    gates = _gates(decoded.config, version, is_openshift)
+    config = set_eviction_defaults(set_defaults(decoded.config, gates), gates)
     if drop_ins:
-        config = _merge(set_defaults(config, gates), drop_ins)
-        gates = _gates(config, version, unknown_gates_only_warn)
-    config = set_defaults(config, gates)
+        config = _merge(config, drop_ins)
+        gates = _gates(config, version, is_openshift)
+        config = set_defaults(config, gates)
     return Loaded(config, decoded.strict_errors, validate(config, gates, cgroup_v1=cgroup_v1))
 
 
-def _gates(config: dict[str, Any], version: Version, unknown_only_warns: bool) -> Gates:
+def _gates(config: dict[str, Any], version: Version, is_openshift: bool) -> Gates:
     try:
-        return set_gates(
-            config.get("featureGates", {}), version, unknown_only_warns=unknown_only_warns
-        )
+        return set_gates(config.get("featureGates", {}), version, is_openshift=is_openshift)
     except KubeletError as error:
         text = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error"
         raise PanicError(f"{text}: {error}") from None
@@ -71,8 +73,8 @@ def _merge(config: dict[str, Any], drop_ins: Sequence[str]) -> dict[str, Any]:
     """
     merged = encode(config)
     try:
-        for text in drop_ins:
-            merged = merge(merged, decode_drop_in(text))
+        for number, text in enumerate(drop_ins, 1):
+            merged = merge(merged, decode_drop_in(text, f"{_DROP_INS}/{number:02}.conf"))
         return convert(merged, any_case=True)
     except KubeletError as error:
         raise StageError("dropin", error) from error

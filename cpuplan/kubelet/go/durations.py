@@ -15,7 +15,8 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-MILLISECOND, SECOND, MINUTE = _UNITS["ms"], _UNITS["s"], _UNITS["m"]
+MICROSECOND, MILLISECOND = _UNITS["us"], _UNITS["ms"]
+SECOND, MINUTE = _UNITS["s"], _UNITS["m"]
 _INT64_DIGITS = 19
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 

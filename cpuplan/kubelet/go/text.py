@@ -17,6 +17,7 @@ _ESCAPES = {
 }
 _ESCAPES |= {"\\": r"\\", '"': r"\""}
 _INT64_DIGITS = 19
+_EXPONENT_FROM = 1e21
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -32,6 +33,12 @@ def _printable(char: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def float_text(number: float) -> str:
+    """A float64 as `%v` prints it: the shortest digits, an exponent from 1e21 on."""
+    text = repr(float(number)).removesuffix(".0")
+    return f"{number:.0f}" if "e+" in text and abs(number) < _EXPONENT_FROM else text
 
 
 def parse_bool(text: str) -> bool:

@@ -21,6 +21,10 @@ SINCE: dict[str, Version] = {
     "cpu.odd_uncore_remainders": (1, 34),
     # By default the kubelet does not start on cgroup v1 (KubeletConfiguration failCgroupV1).
     "config.fail_cgroup_v1": (1, 35),
+    # mergeDefaultEvictionSettings in the configuration file.
+    "config.merge_eviction": (1, 33),
+    # memoryReservationPolicy, which is None by default.
+    "config.memory_reservation": (1, 36),
     # Gates that need another which is off keep the kubelet from starting
     # (component-base/featuregate).
     "gates.dependencies": (1, 35),

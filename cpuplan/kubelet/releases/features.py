@@ -44,6 +44,7 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "DisableCPUQuotaWithExclusiveCPUs": (_beta(33), Spec((1, 36), DEPRECATED, default=True)),
     "GracefulNodeShutdown": (_alpha(20), _beta(21)),
     "GracefulNodeShutdownBasedOnPodPriority": (_alpha(23), _beta(24)),
+    "ImageMaximumGCAge": (_alpha(29), _beta(30), _ga(35)),
     "InPlacePodLevelResourcesVerticalScaling": (_alpha(35), _beta(36)),
     "InPlacePodVerticalScaling": (_alpha(27), _beta(33), _ga(35)),
     "InPlacePodVerticalScalingExclusiveCPUs": (_alpha(32),),
@@ -51,6 +52,7 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "KubeletCrashLoopBackOffMax": (_alpha(32), _beta(35)),
     "KubeletEnsureSecretPulledImages": (_alpha(33), _beta(35)),
     "KubeletSeparateDiskGC": (_alpha(29), _beta(31)),
+    "KubeletTracing": (_alpha(25), _beta(27), _ga(34)),
     "MemoryManager": (_alpha(21), _beta(22), _ga(32)),
     "MemoryQoS": (_alpha(22),),
     "NodeDeclaredFeatures": (_alpha(35), _beta(36)),
@@ -66,6 +68,8 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "TopologyManagerPolicyOptions": (_alpha(26), _beta(28), _ga(32)),
     "WindowsGracefulNodeShutdown": (_alpha(32), _beta(34)),
 }
+#: Gates that OpenShift's kubelet has on, whatever their stage.
+OPENSHIFT_ON = ("NodeLogQuery",)
 #: The first version without the gate: its name alone keeps a kubelet of that version from starting.
 REMOVED: dict[str, Version] = {
     "CPUManager": (1, 33),
@@ -133,18 +137,18 @@ class Gates:
 
 
 def set_gates(
-    given: Mapping[str, bool], version: Version = LATEST, *, unknown_only_warns: bool = False
+    given: Mapping[str, bool], version: Version = LATEST, *, is_openshift: bool = False
 ) -> Gates:
     """SetFromMap: KubeletError for unknown and locked gates, and for missing dependencies.
 
-    OpenShift's kubelet only warns of unknown gates.
+    OpenShift's kubelet only warns of unknown gates, and has others on by default.
     """
     for name, value in sorted(given.items()):
         if name in ALL or name in othergates.NAMES:
             continue
         history = specs(name, version)
         if not history:
-            if unknown_only_warns:
+            if is_openshift:
                 continue
             raise KubeletError(f"unrecognized feature gate: {name}")
         if history[-1].locked and value != history[-1].default:
@@ -152,10 +156,10 @@ def set_gates(
                 f"{str(value).lower()}, feature is locked to {str(history[-1].default).lower()}"
             )
             raise KubeletError(f"cannot set feature gate {name} to {values}")
-    gates = Gates(
-        {name: value for name, value in given.items() if name in ALL or specs(name, version)},
-        version,
-    )
+    known = {name: value for name, value in given.items() if name in ALL or specs(name, version)}
+    if is_openshift:
+        known = {name: True for name in OPENSHIFT_ON if specs(name, version)} | known
+    gates = Gates(known, version)
     if behaviour.has(version, "gates.dependencies"):
         _check_dependencies(gates, given)
     return gates

@@ -44,7 +44,7 @@ def answer_config(given: Json) -> Json:
         loaded = load(
             given["yaml"],
             given.get("dropins", ()),
-            unknown_gates_only_warn=openshift,
+            is_openshift=openshift,
             cgroup_v1=bool(given.get("cgroupV1")),
         )
     except StageError as error:

@@ -85,7 +85,7 @@ def test_bug_a_gate_of_a_former_version_crashes_the_kubelet() -> None:
     with pytest.raises(PanicError, match="unrecognized feature gate: MemoryManager"):
         load(HEAD + "featureGates: {MemoryManager: true}\n")
     load(HEAD + "featureGates: {MemoryManager: true}\n", version=(1, 35))
-    load(HEAD + "featureGates: {MemoryManager: true}\n", unknown_gates_only_warn=True)
+    load(HEAD + "featureGates: {MemoryManager: true}\n", is_openshift=True)
 
 
 @pytest.mark.parametrize(

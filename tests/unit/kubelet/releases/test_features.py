@@ -40,7 +40,7 @@ def test_a_gate_s_name_is_known_as_long_as_it_exists() -> None:
 
 
 def test_openshift_only_warns_of_unknown_gates() -> None:
-    assert not set_gates({"Nope": True}, unknown_only_warns=True).enabled("Nope")
+    assert not set_gates({"Nope": True}, is_openshift=True).enabled("Nope")
 
 
 def test_all_gates_of_a_stage() -> None:

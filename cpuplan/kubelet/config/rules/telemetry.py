@@ -1,0 +1,115 @@
+"""Logs, metrics and traces."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from cpuplan.kubelet.config.rules.base import Given
+from cpuplan.kubelet.go.text import quote
+
+_MAX_INT32 = (1 << 31) - 1
+_MILLION = 1_000_000
+_SCHEMES = ("dns", "unix", "unix-abstract")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_PORT = re.compile(r":[0-9]*")
+_NAMING = "https://github.com/grpc/grpc/blob/master/doc/naming.md"
+
+
+def hidden_metrics(given: Given) -> Iterator[str]:
+    """Only the previous minor version may be named."""
+    named = given.config.get("showHiddenMetricsForVersion", "")
+    major, minor = given.gates.version
+    previous = f"{major}.{minor - 1}"
+    if named in ("", previous):
+        return
+    if given.is_since(36):
+        field = "showHiddenMetricsForVersion"
+        rule = f"must be omitted or have the value '{previous}'"
+        only = "only the previous minor version is allowed"
+        yield f"invalid {field}: {field}: Invalid value: {quote(named)}: {rule}; {only}"
+    else:
+        rule = f"must be omitted or have the value '{previous}'"
+        only = "Only the previous minor version is allowed"
+        yield f"--show-hidden-metrics-for-version {rule}. {only}"
+
+
+def logging(given: Given) -> Iterator[str]:
+    config = given.config.get("logging", {})
+    form, verbosity = config.get("format", ""), config.get("verbosity", 0)
+    if form not in ("", "text", "json"):
+        yield f"logging.format: Invalid value: {quote(form)}: Unsupported log format"
+    if verbosity > _MAX_INT32:
+        yield f"logging.verbosity: Invalid value: {verbosity}: Must be <= {_MAX_INT32}"
+    if config.get("vmodule") and form not in ("", "text"):
+        yield "logging.vmodule: Forbidden: Only supported for text log format"
+
+
+def log_query(given: Given) -> Iterator[str]:
+    config = given.config
+    if not config["enableSystemLogQuery"]:
+        return
+    if not given.gates.enabled("NodeLogQuery"):
+        field = "enableSystemLogQuery" if given.is_since(35) else "enableSystemLogHandler"
+        yield f"NodeLogQuery feature gate is required for {field}"
+    if not config["enableSystemLogHandler"]:
+        yield "enableSystemLogHandler is required for enableSystemLogQuery"
+
+
+def pod_logs(given: Given) -> Iterator[str]:
+    path = given.config["podLogsDir"]
+    if not path.startswith("/"):
+        yield f"pod logs path {quote(path)} must be absolute path"
+    # Two slashes at the start, which POSIX keeps, are one to Go.
+    if path.startswith("//") or posixpath.normpath(path) != path:
+        yield f"pod logs path {quote(path)} must be normalized"
+    if not path.isascii():
+        yield f"pod logs path {quote(path)} mut contains ASCII characters only"
+
+
+def tracing_gate(given: Given) -> Iterator[str]:
+    if "tracing" in given.config and not given.gates.enabled("KubeletTracing"):
+        yield "tracing should not be configured if KubeletTracing feature flag is disabled."
+
+
+def tracing(given: Given) -> Iterator[str]:
+    if not given.gates.enabled("KubeletTracing"):
+        return
+    config = given.config.get("tracing", {})
+    rate = config.get("samplingRatePerMillion") or 0
+    shown = f"tracing.samplingRatePerMillion: Invalid value: {rate}"
+    if rate < 0:
+        yield f"{shown}: sampling rate must be positive"
+    if rate > _MILLION:
+        yield f"{shown}: sampling rate per million must be less than or equal to one million"
+    if "endpoint" in config:
+        yield from _endpoint(config["endpoint"])
+
+
+def _endpoint(endpoint: str) -> Iterator[str]:
+    address = endpoint if "//" in endpoint else f"dns://{endpoint}"
+    shown = f"tracing.endpoint: Invalid value: {quote(address)}"
+    scheme = _SCHEME.fullmatch(address)
+    problem = _url_problem(address, scheme[2] if scheme else "")
+    if problem:
+        yield f"{shown}: parse {quote(address)}: {problem}"
+        return
+    name = scheme[1].lower() if scheme else ""
+    if name not in _SCHEMES:
+        options = "Options are none, dns, unix, or unix-abstract"
+        yield f"{shown}: unsupported scheme: {name}.  {options}.  See {_NAMING}"
+
+
+def _url_problem(address: str, rest: str) -> str:
+    """What Go's url.Parse says of an address; empty without a problem that is known here."""
+    if address.startswith(":"):
+        return "missing protocol scheme"
+    if not rest:
+        is_colon_first = ":" in address.partition("/")[0]
+        return "first path segment in URL cannot contain colon" if is_colon_first else ""
+    host = re.split(r"[/?#]", rest.removeprefix("//"), maxsplit=1)[0].rpartition("@")[2]
+    after = host.rpartition("]")[2] if host.startswith("[") else host
+    colon = after.find(":") if host.startswith("[") else after.rfind(":")
+    port = after[colon:] if colon >= 0 else ""
+    if rest.startswith("//") and not _PORT.fullmatch(port or ":"):
+        return f"invalid port {quote(port)} after host"
+    return ""
