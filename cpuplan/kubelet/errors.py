@@ -1,5 +1,7 @@
 """How a kubelet refuses, and how it fails without meaning to."""
 
+from collections.abc import Sequence
+
 
 class KubeletError(Exception):
     """An error that the kubelet returns; the message is its exact text."""
@@ -11,6 +13,14 @@ class AdmissionError(KubeletError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class AggregateError(KubeletError):
+    """Several errors at once, printed as Go's aggregates are."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        self.texts = tuple(texts)
 
 
 class PanicError(Exception):

@@ -10,7 +10,7 @@ from cpuplan.kubelet.config.validation import validate
 from cpuplan.kubelet.cpu import cpu_manager
 from cpuplan.kubelet.cpu.policy_static import Fork
 from cpuplan.kubelet.devices import Devices
-from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.errors import AggregateError, KubeletError
 from cpuplan.kubelet.machine import Machine
 from cpuplan.kubelet.memory import memory_manager
 from cpuplan.kubelet.pods.nodefit import check_fit
@@ -27,11 +27,12 @@ Result = TypeVar("Result")
 
 
 class StartError(KubeletError):
-    """A kubelet that does not start, and how far it came."""
+    """A kubelet that does not start: the stage that failed, and the texts of its errors."""
 
     def __init__(self, stage: str, error: KubeletError) -> None:
         super().__init__(str(error))
         self.stage = stage
+        self.texts = error.texts if isinstance(error, AggregateError) else (str(error),)
 
 
 class Node(NamedTuple):
@@ -97,7 +98,7 @@ class Kubelet:
     def _validate(self) -> None:
         errors = validate(self.config, self.gates)
         if errors:
-            raise KubeletError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+            raise AggregateError(errors)
 
     def _reserve(self) -> None:
         """Capacity, and what of it is not for pods."""

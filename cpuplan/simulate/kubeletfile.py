@@ -1,19 +1,20 @@
 """What a kubelet makes of a KubeletConfiguration file, without a machine; findings by line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.config import files
-from cpuplan.kubelet.config.decoding import DecodeError
+from cpuplan.kubelet.config.decoding import DUPLICATES, DecodeError, raw_fields
 from cpuplan.kubelet.config.fields import API_VERSION, KIND
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.go.text import quote
 from cpuplan.kubelet.pods.pod import HUGEPAGES
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.releases.policy_options import static_policy_options, topology_options
+from cpuplan.kubelet.sysctls import check_allowlist
 from cpuplan.simulate.traps import field_of
 from cpuplan.source import Field, Position, Source
 from cpuplan.versions import Version
@@ -68,7 +69,7 @@ def findings(text: str, version: Version, *, openshift: bool = False) -> Iterato
         loaded = files.load(text, version=version, is_openshift=openshift)
     except files.StageError as error:
         cause = error.__cause__
-        yield from map(_dropped, cause.strict_errors if isinstance(cause, DecodeError) else ())
+        yield from _dropped(cause.strict_errors if isinstance(cause, DecodeError) else ())
         line = _LINE.search(str(error))
         field = _STRUCT_FIELD.search(str(error))
         yield Finding(
@@ -76,7 +77,7 @@ def findings(text: str, version: Version, *, openshift: bool = False) -> Iterato
         )
         return
     except PanicError as error:
-        raw = _raw(text)
+        raw = raw_fields(text)
         yield Finding(
             "CP702",
             str(error),
@@ -84,30 +85,20 @@ def findings(text: str, version: Version, *, openshift: bool = False) -> Iterato
             is_key=True,
         )
         return
-    yield from map(_dropped, loaded.strict_errors)
-    raw = _raw(text)
+    yield from _dropped(loaded.strict_errors)
+    raw = raw_fields(text)
     for problem in loaded.errors:
         yield Finding("CP703", problem, field_of(problem, raw))
     yield from _check_managers(loaded.config, version)
 
 
-def _raw(text: str) -> dict[str, Any]:
-    """The fields as they are written, by the kubelet's spelling."""
-    from cpuplan.kubelet.config.decoding import raw_fields
-
-    return raw_fields(text)
-
-
-def _dropped(text: str) -> Finding:
-    line = _LINE.search(text)
-    field = _UNKNOWN.search(text)
-    return Finding(
-        "CP709",
-        text,
-        _parts(field[1]) if field else (),
-        is_key=True,
-        line=int(line[1]) if line else 0,
-    )
+def _dropped(strict_errors: Iterable[str]) -> Iterator[Finding]:
+    """What the strict decoder refuses; all keys that are there twice are one text of the kubelet."""
+    for error in strict_errors:
+        for text in error.removeprefix(DUPLICATES).split("\n"):
+            line, field = _LINE.search(text), _UNKNOWN.search(text)
+            parts = _parts(field[1]) if field else ()
+            yield Finding("CP709", text.strip(), parts, True, int(line[1]) if line else 0)
 
 
 def _parts(path: str) -> Field:
@@ -141,6 +132,10 @@ def _check_managers(config: dict[str, Any], version: Version) -> Iterator[Findin
         yield from _options(
             "topologyManagerPolicyOptions", given, lambda: topology_options(given, gates)
         )
+    try:
+        check_allowlist(config.get("allowedUnsafeSysctls") or ())
+    except KubeletError as error:
+        yield Finding("CP703", str(error), ("allowedUnsafeSysctls",))
     memory = config["memoryManagerPolicy"]
     if memory not in ("None", "Static"):
         yield Finding("CP703", f"unknown policy: {quote(memory)}", ("memoryManagerPolicy",))

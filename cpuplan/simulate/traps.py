@@ -23,7 +23,7 @@ from cpuplan.simulate.planned import planned
 from cpuplan.source import Locate, Position
 
 #: Stages of a start that look at the configuration alone.
-_CONFIGURATION = ("decode", "featureGates", "validate")
+_CONFIGURATION = ("decode", "featureGates", "validate", "allowedUnsafeSysctls")
 #: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of
 #: 1, 2, 4, 8).
 _SHARED_FROM = 5
@@ -35,6 +35,10 @@ _CALLED = {
     "pod logs path": "podLogsDir",
     "taint": "registerWithTaints",
     "CrashLoopBackOff.": "crashLoopBackOff",
+    "ImageMaximumGCAge feature gate": "imageMaximumGCAge",
+    "NodeLogQuery feature gate": "enableSystemLogQuery",
+    "--show-hidden-metrics": "showHiddenMetricsForVersion",
+    "sysctl": "allowedUnsafeSysctls",
 }
 
 
@@ -44,7 +48,7 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     try:
         allocator = KubeletAllocator(facts)
     except StartError as error:
-        return [_refused(plan, locate, error, facts.config)]
+        return [_refused(plan, locate, error.stage, text, facts.config) for text in error.texts]
     except (PanicError, HangError) as error:
         return [_not_started(plan, f"it crashes: {error}")]
     policy = allocator.kubelet.cpus.policy
@@ -58,14 +62,14 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
 
 
 def _refused(
-    plan: ConfiguredPlan, locate: Locate, error: StartError, config: dict[str, Any]
+    plan: ConfiguredPlan, locate: Locate, stage: str, problem: str, config: dict[str, Any]
 ) -> Diagnostic:
-    if error.stage not in _CONFIGURATION:
-        return _not_started(plan, str(error))
-    field = field_of(str(error), config)
-    code = "CP702" if error.stage == "featureGates" else "CP703"
+    if stage not in _CONFIGURATION:
+        return _not_started(plan, problem)
+    field = field_of(problem, config)
+    code = "CP702" if stage == "featureGates" else "CP703"
     where = f"class {plan.node_class.name} in cluster {plan.node_class.cluster}"
-    return diagnose(code, _origin(plan, locate, field), where=where, problem=error)
+    return diagnose(code, _origin(plan, locate, field), where=where, problem=problem)
 
 
 def _not_started(plan: NodePlan, problem: str) -> Diagnostic:

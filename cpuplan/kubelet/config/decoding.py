@@ -28,7 +28,7 @@ _KINDS = {
     **dict.fromkeys(_INTEGERS, "number"),
 }
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-_DUPLICATES = "yaml: unmarshal errors:\n  "
+DUPLICATES = "yaml: unmarshal errors:\n  "
 
 Config = dict[str, Any]
 
@@ -153,7 +153,7 @@ def _load(text: str) -> tuple[Any, list[str]]:
         raise KubeletError(f"yaml: {line}{problem}") from None
     except ValueError as error:
         raise KubeletError(f"yaml: {error}") from None
-    return document, [_DUPLICATES + "\n  ".join(duplicates)] if duplicates else []
+    return document, [DUPLICATES + "\n  ".join(duplicates)] if duplicates else []
 
 
 def _is_resolved(resolver: tuple[str, Any]) -> bool:

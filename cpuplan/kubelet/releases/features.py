@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.errors import AggregateError, KubeletError
 from cpuplan.kubelet.releases import behaviour, othergates
 from cpuplan.versions import Version
 
@@ -168,7 +168,7 @@ def set_gates(
 def _check_dependencies(gates: Gates, given: Mapping[str, bool]) -> None:
     missing = list(_missing_dependencies(gates, given))
     if missing:
-        raise KubeletError(missing[0] if len(missing) == 1 else f"[{', '.join(missing)}]")
+        raise AggregateError(missing)
 
 
 def _missing_dependencies(gates: Gates, given: Mapping[str, bool]) -> Iterator[str]:

@@ -43,6 +43,12 @@ ROWS: list[tuple[str, str, int, int, str]] = [
         58,
         "should not be less than 8",
     ),
+    ("allowedUnsafeSysctls: [kernel.core]", "CP703", 3, 1, "not known to be namespaced"),
+    ("runOnce: true", "CP703", 3, 10, "Runonce mode has been deprecated"),
+    ("showHiddenMetricsForVersion: '1.2'", "CP703", 3, 30, "must be omitted or have the value"),
+    ("userNamespaces: {idsPerPod: 65537}", "CP703", 3, 29, "must be a multiple of 65536"),
+    ("registerWithTaints: [{key: a b}]", "CP703", 3, 1, "invalid taint: {a b"),
+    ("memoryReservationPolicy: Some", "CP703", 3, 26, 'Valid options are "None" or'),
     ("memoryManagerPolicy: static", "CP703", 3, 22, 'unknown policy: "static"'),
     ("reservedMemory:\n- numaNode: 0\n  limits: {cpu: 1}", "CP703", 3, 1, 'the limit type "cpu"'),
     (

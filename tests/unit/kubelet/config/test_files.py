@@ -150,6 +150,74 @@ def test_drop_ins_merge_maps_replace_lists_and_delete_with_null() -> None:
     assert config["maxPods"] == 110
 
 
+MERGE = "mergeDefaultEvictionSettings: true\nevictionHard: {memory.available: 5%}\n"
+
+
+def test_default_thresholds_are_merged_in_the_configuration_file_only() -> None:
+    """Before drop-ins are read: what these say of the default thresholds comes too late."""
+    assert len(load(HEAD + MERGE).config["evictionHard"]) == 5
+    assert len(load(HEAD + MERGE, version=(1, 32)).config["evictionHard"]) == 1
+    drop_in = HEAD + "mergeDefaultEvictionSettings: true\n"
+    given = HEAD + "evictionHard: {memory.available: 5%}\n"
+    assert load(given, [drop_in]).config["evictionHard"] == {"memory.available": "5%"}
+
+
+@pytest.mark.parametrize("body", ["evictionHard: null\n", "evictionHard: {}\n"])
+def test_default_thresholds_do_not_come_back_after_drop_ins(body: str) -> None:
+    is_removed = "null" in body
+    config = load(HEAD, [HEAD + body]).config
+    assert len(config.get("evictionHard", {})) == (0 if is_removed else 5)
+    assert not load(HEAD + "evictionHard: {}\n", [HEAD]).config.get("evictionHard")
+
+
+def test_a_gate_that_a_drop_in_switches_off_forbids_what_it_had_defaulted() -> None:
+    drop_in = HEAD + "featureGates: {KubeletCrashLoopBackOffMax: false}\n"
+    (error,) = load(HEAD, [drop_in]).errors
+    assert error.endswith("CrashLoopBackOff.MaxContainerRestartPeriod must not be set")
+    main = HEAD + "featureGates: {KubeletCrashLoopBackOffMax: false}\n"
+    assert load(main).errors == []
+
+
+def test_openshift_has_the_log_query_on() -> None:
+    text = HEAD + "enableSystemLogQuery: true\n"
+    assert load(text, version=(1, 34), is_openshift=True).errors == []
+    assert len(load(text, version=(1, 34)).errors) == 1
+
+
+def test_keys_that_are_there_twice_are_one_warning() -> None:
+    body = "maxPods: 3\nmaxPods: 4\nport: 1\nport: 2\n"
+    loaded = load(HEAD + body)
+    assert loaded.strict_errors == [
+        (
+            "yaml: unmarshal errors:\n"
+            '  line 4: key "maxPods" already set in map\n  line 6: key "port" already set in map'
+        )
+    ]
+    assert loaded.config["maxPods"] == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", 'kubelet config file "/k.yaml" was empty'),
+        ("\n", "failed to decode: Object 'Kind' is missing in '\n'"),
+        ("kind: X\n", "failed to decode: Object 'apiVersion' is missing in 'kind: X\n'"),
+        (
+            "kind: 5\n",
+            (
+                "failed to decode: couldn't get version/kind; json parse error: json: cannot unmarshal "
+                "number into Go struct field .kind of type string"
+            ),
+        ),
+        ("a: [\n", "failed to decode: yaml: line 2: "),
+    ],
+)
+def test_files_that_cannot_be_decoded(text: str, message: str) -> None:
+    with pytest.raises(StageError) as caught:
+        load(text, path="/k.yaml")
+    assert str(caught.value).startswith(message)
+
+
 def test_an_eviction_threshold_in_a_drop_in_joins_the_defaults() -> None:
     """The file is defaulted before drop-ins are merged, so that a map there does not replace
     all.
@@ -166,6 +234,15 @@ def test_an_eviction_threshold_in_a_drop_in_joins_the_defaults() -> None:
         (
             HEAD.replace("v1beta1", "v1"),
             "unknown apiVersion/kind: kubelet.config.k8s.io/v1, Kind=KubeletConfiguration",
+        ),
+        ("", 'kubelet config file "/etc/kubernetes/kubelet.conf.d/01.conf" was empty'),
+        ("kind: KubeletConfiguration\n", "unknown apiVersion/kind: /, Kind=KubeletConfiguration"),
+        (
+            HEAD + "maxPods: 3\nmaxPods: 4\n",
+            (
+                "strict decoding error: yaml: unmarshal errors:\n"
+                '  line 4: key "maxPods" already set in map'
+            ),
         ),
         (
             HEAD + "kubeReserved: {cpu: 1}\n",
