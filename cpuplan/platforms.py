@@ -55,6 +55,8 @@ class Platform(NamedTuple):
     removes_state_files: bool = False
     #: All of the kubelet's configuration is known, and not only a drop-in.
     owns_kubelet_configuration: bool = False
+    #: The kubelet's maxPods where nobody sets it.
+    max_pods: int = 110
     #: Fields of KubeletConfiguration that are refused.
     refused_kubelet_fields: frozenset[str] = frozenset()
 
@@ -109,6 +111,8 @@ OPENSHIFT = Platform(
     forks_kubelet=True,
     removes_state_files=True,
     owns_kubelet_configuration=True,
+    # The machine config operator's templates of kubelet.conf.
+    max_pods=250,
     # The machine config operator takes no KubeletConfig with them (its
     # pkg/controller/kubelet-config).
     refused_kubelet_fields=frozenset(

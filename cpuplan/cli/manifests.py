@@ -1,6 +1,6 @@
-"""What `simulate` starts from: pods of files or of intents, and state files."""
+"""What `simulate` starts from: pods of files or of intents, state files, amounts of resources."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -8,7 +8,10 @@ import click
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
 from cpuplan.files import Unreadable, read_regular
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.node import Node
+from cpuplan.kubelet.quantity import Quantity
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
 from cpuplan.read.files import object_files, refusal
@@ -63,3 +66,18 @@ def read_state(paths: Sequence[Path]) -> Node:
         except Unreadable as error:
             raise CpuplanError([refusal(shown_path(path), error)]) from None
     return admission.read_state(texts)
+
+
+def read_resources(texts: Iterable[str]) -> dict[str, Quantity]:
+    """Amounts of the form `NAME=AMOUNT`. Raises UsageError for what is not one."""
+    amounts = {}
+    for text in texts:
+        name, _, amount = text.partition("=")
+        try:
+            if not name:
+                raise KubeletError("no name")
+            amounts[name] = quantity.parse(amount)
+        except KubeletError:
+            problem = f"--resource is {text!r}; use NAME=AMOUNT, such as ephemeral-storage=100Gi"
+            raise click.UsageError(problem) from None
+    return amounts

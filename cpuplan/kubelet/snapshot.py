@@ -37,6 +37,7 @@ def restore(kubelet: Kubelet, moment: Snapshot) -> None:
         kubelet.memory.policy.reusable = {}
     kubelet.cpus.state, kubelet.memory.state = _copy_cpus(moment.cpus), _copy_memory(moment.memory)
     kubelet.active = list(moment.active)
+    kubelet.topology_manager.forget_all()
 
 
 def key(kubelet: Kubelet) -> Hashable:

@@ -2,12 +2,15 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
 from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.pods.nodefit import pod_requests
+from cpuplan.kubelet.pods.pod import CPU, Pod, Resources
+from cpuplan.kubelet.quantity import ZERO
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import admission, apiserver
 from cpuplan.simulate.admission import NodeOutcome, Outcome
@@ -15,6 +18,7 @@ from cpuplan.simulate.allocators.base import ENDS, Admission, Allocator, Move, R
 from cpuplan.simulate.allocators.registry import Start
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
+from cpuplan.simulate.scheduling import Load
 
 
 class Simulated(NamedTuple):
@@ -43,15 +47,16 @@ Chosen = Iterable[tuple[ConfiguredPlan, Sequence[str]]]
 
 
 class Starter(NamedTuple):
-    """How nodes start: with which allocator, and with which state files."""
+    """How nodes start: with which allocator, state files and amounts of further resources."""
 
     start: Start
     state: Node = Node()
+    resources: Resources = MappingProxyType({})
 
     def __call__(self, plan: ConfiguredPlan) -> Allocator:
         """A node of a class; CpuplanError where the kubelet does not start."""
         try:
-            return self.start(planned(plan), self.state)
+            return self.start(planned(plan)._replace(resources=self.resources), self.state)
         except (KubeletError, HangError, PanicError) as error:
             of = plan.node_class
             problem = diagnose("CP701", name=of.name, cluster=of.cluster, problem=error)
@@ -79,19 +84,36 @@ def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
         nodes += [_Node(of, name) for name in names]
     nowhere = []
     for item in items:
-        kind = admission.kind_of(item.pod)
+        offer = _Offer(item.pod)
         if item.on_each_node:
             for node in nodes:
-                node.keep(node.offer(item.pod, kind))
-            continue
-        refused = None
-        for node in nodes:
-            refused = node.offer(item.pod, kind)
-            if not refused:
-                break
-        if refused:
-            nowhere.append((refused, nodes[-1].name))
+                node.keep(node.admit(offer))
+        elif all(node.refuses(offer) for node in nodes):
+            nowhere.append((nodes[-1].refusal(offer), nodes[-1].name))
     return Result(tuple(node.finish() for node in nodes), tuple(nowhere))
+
+
+class _Offer:
+    """A pod that is offered to nodes, and what is computed once for all of them."""
+
+    def __init__(self, pod: Pod) -> None:
+        self.pod, self.kind = pod, admission.kind_of(pod)
+        self._requests: dict[_Class, _Requests] = {}
+
+    def requests(self, of: "_Class") -> "_Requests":
+        """The requests of the pod as a class of nodes sees them."""
+        if of not in self._requests:
+            gates = of.allocator.gates
+            requests = pod_requests(apiserver.store(self.pod, gates), gates)
+            self._requests[of] = _Requests(requests.get(CPU, ZERO).milli, requests)
+        return self._requests[of]
+
+
+class _Requests(NamedTuple):
+    """The requests of a pod, and that of CPU in thousandths."""
+
+    cpu: int
+    resources: Resources
 
 
 class _Class:
@@ -112,16 +134,16 @@ class _Moment:
         self.of, self.state, self.outcomes = of, state, outcomes
         self._next: dict[Hashable, tuple[Admission, _Moment]] = {}
 
-    def offer(self, pod: Pod, kind: Hashable) -> tuple[Admission, "_Moment"]:
+    def offer(self, offer: _Offer) -> tuple[Admission, "_Moment"]:
         """What becomes of one more pod, and the moment after it."""
-        known = self._next.get(kind)
+        known = self._next.get(offer.kind)
         if known is None:
             allocator = self.of.allocator
             allocator.restore(self.state)
-            stored = apiserver.store(pod, allocator.gates)
+            stored = apiserver.store(offer.pod, allocator.gates)
             admitted = allocator.admit(stored)
             after = self if admitted.refused else self._after(stored, admitted)
-            known = self._next[kind] = (admitted, after)
+            known = self._next[offer.kind] = (admitted, after)
         return known
 
     def _after(self, pod: Pod, admitted: Admission) -> "_Moment":
@@ -144,19 +166,41 @@ class _Node:
     def __init__(self, of: _Class, name: str) -> None:
         self.name, self.moment = name, of.start
         self.pods: list[Pod] = []
+        self.load = Load()
+        self.free_cpu = of.allocator.kubelet.allocatable[CPU].milli
         self.refused: list[Outcome] = []
         self.end: Admission | None = None
 
-    def offer(self, pod: Pod, kind: Hashable) -> Outcome | None:
+    def refuses(self, offer: _Offer) -> bool:
+        """Whether the node does not take the pod, which the scheduler filters first.
+
+        The kubelet repeats the filter, but only after it has allocated CPUs and memory.
+        """
+        requests = offer.requests(self.moment.of)
+        if requests.cpu > self.free_cpu:  # of what follows too, but most nodes end here
+            return True
+        if not self.load.fits(requests.resources, self.moment.of.allocator.kubelet.allocatable):
+            return True
+        return self.admit(offer) is not None
+
+    def admit(self, offer: _Offer) -> Outcome | None:
         """Admit the pod, or say why not."""
-        admitted, after = (self.end, self.moment) if self.end else self.moment.offer(pod, kind)
+        admitted, after = (self.end, self.moment) if self.end else self.moment.offer(offer)
         if not admitted.refused:
             self.moment = after
-            self.pods.append(pod)
+            self.pods.append(offer.pod)
+            requests = offer.requests(self.moment.of)
+            self.load = self.load.plus(requests.resources)
+            self.free_cpu -= requests.cpu
             return None
         if admitted.refused.reason in ENDS:
             self.end = admitted
-        return admission.outcome(self.moment.of.allocator, pod, admitted)
+        return admission.outcome(self.moment.of.allocator, offer.pod, admitted)
+
+    def refusal(self, offer: _Offer) -> Outcome:
+        """The kubelet's words for a pod that the node does not take."""
+        admitted = self.end or self.moment.offer(offer)[0]
+        return admission.outcome(self.moment.of.allocator, offer.pod, admitted)
 
     def keep(self, refused: Outcome | None) -> None:
         """Remember a refusal."""

@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 from cpuplan import versions
 from cpuplan.components import hugepages, kubelet
 from cpuplan.cpuset import CpuSet
+from cpuplan.kubelet import quantity
 from cpuplan.kubelet.cpu.policy_static import Fork
 from cpuplan.kubelet.machine import Machine, NodeMemory
 from cpuplan.kubelet.machineinfo import machine_nodes, number_of_sockets
 from cpuplan.kubelet.node import Kubelet, Node
+from cpuplan.kubelet.pods.nodefit import EPHEMERAL_STORAGE
+from cpuplan.kubelet.pods.pod import Resources
 from cpuplan.kubelet.releases import policy_options
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
@@ -18,6 +21,8 @@ from cpuplan.plan import ConfiguredPlan
 
 #: The memory of each NUMA node where the inventory tells none: it then stops no pod.
 ASSUMED_MEMORY = 1 << 40
+#: Resources that every kubelet checks and no inventory contains: they stop no pod.
+_NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 #: Distances where the inventory tells none.
 _NEAR, _FAR = 10, 20
 
@@ -29,24 +34,37 @@ class Planned(NamedTuple):
     machine: Machine
     version: versions.Version
     fork: Fork
+    #: Allocatable amounts that the inventory does not contain.
+    resources: Resources = MappingProxyType({})
 
     def start(self, node: Node = Node()) -> Kubelet:  # noqa: B008 - a constant
         """A run of the kubelet; StartError, PanicError or HangError if it does not come up."""
-        return Kubelet(self.config, self.machine, node, fork=self.fork, version=self.version)
+        kubelet = Kubelet(self.config, self.machine, node, fork=self.fork, version=self.version)
+        kubelet.allocatable |= {**_NOT_CHECKED, **self.resources}
+        return kubelet
 
 
 def planned(plan: ConfiguredPlan) -> Planned:
     """The node of a plan after its first boot: offlined CPUs are off, huge pages are set aside."""
     target = plan.node_class.target
     version = versions.kubernetes_version(target) or LATEST
+    platform = plan.node_class.platform
     config = with_gates(kubelet.configuration(plan.settings.of(kubelet.NAME)), version)
-    is_fork = plan.node_class.platform.forks_kubelet
+    config = {"maxPods": platform.max_pods, **config}
+    is_fork = platform.forks_kubelet
     fork = Fork(is_fork, is_fork and target.cpu_partitioning)
-    pages = {
-        node: tuple(sorted(counts.items())) for node, counts in hugepages.per_node(plan).items()
-    }
     topology = without(plan.topology, plan.pool("offlined").cpus)
-    return Planned(config, machine_of(topology, pages), version, fork)
+    return Planned(config, machine_of(topology, _pages(plan)), version, fork)
+
+
+def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:
+    """(size in KiB, count) by NUMA node: sysfs has all sizes on all nodes, with a count of 0."""
+    planned_pages = hugepages.per_node(plan)
+    sizes = sorted({size for counts in planned_pages.values() for size in counts})
+    return {
+        node: tuple((size, counts.get(size, 0)) for size in sizes)
+        for node, counts in planned_pages.items()
+    }
 
 
 def with_gates(config: dict[str, Any], version: versions.Version) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from cpuplan.cli.output import (
     filter_options,
     note,
     print_diagnostics,
+    print_remarks,
     result_options,
     screen_width,
     settings,
@@ -21,7 +22,7 @@ from cpuplan.cli.output import (
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import findings, fleet, orders
+from cpuplan.simulate import findings, fleet, notes, orders
 from cpuplan.simulate.alike import alike
 from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
@@ -56,6 +57,14 @@ Answers = Sequence[tuple[str, Answer]]
     "Needs a single node.",
 )
 @click.option(
+    "--resource",
+    "amounts",
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="What each node can allocate of a resource that the inventory does not contain, such as "
+    "ephemeral-storage=100Gi or example.com/nic=4; may be repeated. Others are not checked.",
+)
+@click.option(
     "--policy",
     type=click.Choice(list(ALLOCATORS)),
     default=KUBELET,
@@ -72,12 +81,12 @@ Answers = Sequence[tuple[str, Answer]]
 @filter_options
 def command(
     names: tuple[str, ...],
-    on_each_node: bool,
-    any_order: bool,
     states: tuple[Path, ...],
+    amounts: tuple[str, ...],
     policy: str,
     svg: Path | None,
     output_format: str,
+    **flags: bool,
 ) -> int:
     """Admit the pods of FILES, in their order, as the kubelets of the planned nodes would.
 
@@ -94,6 +103,7 @@ def command(
     Exit code 0: all pods are admitted (with --any-order, in every order); 1: a pod is refused, or
     the proof failed.
     """
+    any_order = flags["any_order"]
     loaded = load_plan(settings().root)
     if loaded is None:
         return 1
@@ -101,7 +111,8 @@ def command(
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first, project)
     items, diagnostics = _items(chosen, [Path(name) for name in files])
-    traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
+    plans = [plan for plan, _ in chosen]
+    traps = findings.of_plans(plans, project.locate)
     diagnostics += [trap for trap in traps if trap.code in findings.NOT_STARTED]
     if errors(diagnostics):
         print_diagnostics(diagnostics)
@@ -109,8 +120,12 @@ def command(
     single = sum(len(nodes) for _, nodes in chosen) == 1
     if states and not single:
         raise click.UsageError("--state needs a single node; give its name")
-    start = _starter(policy, states)
-    result = _simulate(chosen, items, start, on_each_node=on_each_node or single or any_order)
+    resources = manifests.read_resources(amounts)
+    start = Starter(ALLOCATORS[policy].start, manifests.read_state(states), resources)
+    remarks = list(notes.notes(plans, [item.pod for item in items], resources))
+    result = _simulate(
+        chosen, items, start, on_each_node=flags["on_each_node"] or single or any_order
+    )
     answers = _orders(chosen, items, start) if any_order else []
     kubelets = traps if policy == KUBELET else []
     diagnostics = _diagnostics(project, result, diagnostics, kubelets)
@@ -124,8 +139,7 @@ def command(
         print_diagnostics(diagnostics)
     if rest := _count(result) - _count(shown):
         note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
-    if said := ALLOCATORS[policy].note:
-        note(f"note: {said}")
+    print_remarks(filter(None, [*remarks, ALLOCATORS[policy].note]))
     fine = all(answer.is_proven for _, answer in answers) if any_order else result.is_fine
     return 0 if fine and not errors(diagnostics) else 1
 
@@ -135,10 +149,6 @@ def _items(chosen: Chosen, files: Sequence[Path]) -> tuple[list[Item], list[Diag
     if files:
         return manifests.read_pods(files)
     return manifests.pods_of_workloads([plan for plan, _ in chosen]), []
-
-
-def _starter(policy: str, states: Sequence[Path]) -> Starter:
-    return Starter(ALLOCATORS[policy].start, manifests.read_state(states))
 
 
 def _simulate(

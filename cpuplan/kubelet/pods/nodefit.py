@@ -6,7 +6,16 @@ From pkg/kubelet/lifecycle/predicate.go and pkg/scheduler/framework/plugins/node
 from collections.abc import Iterable, Mapping
 
 from cpuplan.kubelet.errors import AdmissionError
-from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, aggregate, is_pod_level, sum_of
+from cpuplan.kubelet.pods.pod import (
+    CPU,
+    HUGEPAGES,
+    MEMORY,
+    Pod,
+    Resources,
+    aggregate,
+    is_pod_level,
+    sum_of,
+)
 from cpuplan.kubelet.quantity import ZERO, Quantity
 from cpuplan.kubelet.releases.features import Gates
 
@@ -36,11 +45,17 @@ def check_fit(
     CPUs are compared in thousandths, other resources in units.
     """
     running = list(others)
-    pods = allocatable.get("pods", ZERO).value
-    if len(running) + 1 > pods:
-        raise _out_of("pods", 1, len(running), pods)
-    requested = pod_requests(pod, gates)
     used = sum_of(pod_requests(other, gates) for other in running)
+    check_requests(pod_requests(pod, gates), used, len(running), allocatable)
+
+
+def check_requests(
+    requested: Resources, used: Resources, pods: int, allocatable: Mapping[str, Quantity]
+) -> None:
+    """The same for sums of requests: `used` by as many `pods` as run already."""
+    most = allocatable.get("pods", ZERO).value
+    if pods + 1 > most:
+        raise _out_of("pods", 1, pods, most)
     for name in [*_FIRST, *sorted(name for name in requested if name not in _FIRST)]:
         amount, taken = _count(name, requested), _count(name, used)
         is_known = name in _FIRST or name in allocatable or name.startswith(HUGEPAGES)

@@ -41,6 +41,10 @@ class TopologyManager:
     def forget(self, pod: str) -> None:
         self._affinities = {key: hint for key, hint in self._affinities.items() if key[0] != pod}
 
+    def forget_all(self) -> None:
+        """Drops the affinities of all pods: only the admission of a pod reads its own."""
+        self._affinities = {}
+
     def admit(self, pod: Pod) -> None:
         """Allocates for a pod; KubeletError refuses it.
 

@@ -70,6 +70,7 @@ def _left_data(left: Left) -> dict[str, Any]:
     return {
         "cpus": to_text(left.cpus),
         "largest": left.largest,
+        "because": left.because,
         "numaNodes": [
             {"numaNode": number, "cpus": to_text(cpus), "largest": largest}
             for number, (cpus, largest) in left.by_numa_node.items()

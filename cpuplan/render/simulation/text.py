@@ -132,6 +132,8 @@ def _left(left: Left) -> Iterator[str]:
     """The CPUs that are free for containers of their own, and the largest request."""
     free = f"CPUs {to_text(left.cpus)}" if left.cpus else "no CPU"
     yield f"left for exclusive use: {free}; the largest request that would be admitted is {left.largest}"
+    if left.because:
+        yield f"  a larger request is refused: {left.because}"
     for node, (cpus, largest) in left.by_numa_node.items():
         free = f"{counted(cpus.bit_count(), 'CPU')} ({to_text(cpus)})" if cpus else "no CPU"
         text = (

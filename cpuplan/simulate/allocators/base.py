@@ -3,9 +3,12 @@
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol
 
+from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.releases.features import Gates
 
+#: The reason of a refusal by the scheduler, not the kubelet.
+UNSCHEDULABLE = "Unschedulable"
 #: Reasons of refusals that are not the kubelet's: it does not survive the pod.
 HANG, PANIC = "HangError", "PanicError"
 ENDS = (HANG, PANIC)
@@ -62,6 +65,7 @@ class Left(NamedTuple):
     cpus: int
     largest: int
     by_numa_node: dict[int, tuple[int, int | None]]  # free CPUs, as a set, and the largest request
+    because: str = ""  # what refuses larger requests, if more CPUs are free
 
 
 class Overlap(NamedTuple):
@@ -86,6 +90,7 @@ class Allocator(Protocol):
     """One node: pods are admitted one after the other."""
 
     gates: Gates
+    kubelet: Kubelet
 
     def admit(self, pod: Pod) -> Admission:
         """Admit a pod as the API server stores it."""

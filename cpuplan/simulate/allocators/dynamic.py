@@ -93,7 +93,8 @@ class DynamicAllocator:
         if self.policy.alignment.name == SINGLE:
             nodes = static.topology.numa_nodes.values()
             most = min(most, max((static.allocatable & node).bit_count() for node in nodes))
-        return Left(free, probes.largest(self, most, static.allocatable), {})
+        size = probes.largest(self, most, static.allocatable)
+        return Left(free, size, {}, probes.because(self, self.kubelet, size, free))
 
     def take(self) -> _Moment:
         return _Moment(_copy(self.policy.state), tuple(self.policy.active), dict(self._given))

@@ -8,10 +8,12 @@ from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
 from cpuplan.kubelet.node import Kubelet, Node, StartError
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
 from cpuplan.kubelet.pods.qos import GUARANTEED
+from cpuplan.simulate import scheduling
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
     HANG,
     PANIC,
+    UNSCHEDULABLE,
     Admission,
     Left,
     Overlap,
@@ -32,7 +34,10 @@ class KubeletAllocator:
         self.gates = self.kubelet.gates
 
     def admit(self, pod: Pod) -> Admission:
-        """Admit one pod."""
+        """Admit one pod that the scheduler binds to the node."""
+        unbound = scheduling.lacks_pages(pod, self.kubelet.allocatable, self.gates)
+        if unbound:
+            return Admission(Refusal(UNSCHEDULABLE, unbound))
         return Admission(_refused(self.kubelet, pod))
 
     def place(self, pod: Pod) -> tuple[Placed, ...]:

@@ -5,9 +5,14 @@ from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
 from cpuplan.kubelet.topology.policy import NONE, SINGLE
-from cpuplan.simulate.allocators.base import Allocator, Left
+from cpuplan.kubelet.topology.scope import AFFINITY_ERROR
+from cpuplan.simulate.allocators.base import Allocator, Left, Refusal
 
 _PROBE = "probe"
+#: Requests above the largest one that are tried to explain it: more than the threads of a core.
+_SIZES = 8
+#: How the kubelet's text about a part of a core begins, for which a whole one may be admitted.
+_PART_OF_CORE = "SMT Alignment Error: requested"
 #: Next to no memory.
 _MEMORY = quantity.of(1)
 
@@ -36,6 +41,38 @@ def _fits(allocator: Allocator, pod: Pod, within: int) -> bool:
     return not (placed.is_exclusive and placed.cpus & ~within)
 
 
+def because(allocator: Allocator, kubelet: Kubelet, size: int, free: int) -> str:
+    """What refuses a request above `size`, the largest; empty if no more CPUs are free.
+
+    Requests of a part of a core are only looked at if no larger one is refused otherwise.
+    """
+    moment = allocator.take()
+    reason = ""
+    for count in range(size + 1, min(size + _SIZES, free.bit_count()) + 1):
+        refused = allocator.admit(probe(count)).refused
+        allocator.restore(moment)
+        if refused:
+            reason = _reason(kubelet, refused, count)
+        if refused and not refused.message.startswith(_PART_OF_CORE):
+            return reason
+    return reason
+
+
+def _reason(kubelet: Kubelet, refused: Refusal, count: int) -> str:
+    """A refusal in words of the configuration."""
+    policy = kubelet.topology_manager.policy.name
+    if refused.message.startswith(_PART_OF_CORE):
+        return f"full-pcpus-only admits whole cores only, not {count} CPUs"
+    if refused.reason == AFFINITY_ERROR and policy == SINGLE:
+        return f"no NUMA node has {count} free CPUs, which topologyManagerPolicy {SINGLE} requires"
+    if refused.reason == AFFINITY_ERROR:
+        nodes = "as few NUMA nodes as on an empty machine"
+        return f"topologyManagerPolicy {policy} requires {count} free CPUs on {nodes}"
+    if refused.reason == f"OutOf{CPU}":
+        return f"the requests of all pods leave fewer CPUs: {refused.message}"
+    return f"{refused.reason}: {refused.message}"
+
+
 def left(allocator: Allocator, kubelet: Kubelet, free: int) -> Left:
     """What further containers could have of the CPUs `free`."""
     policy = kubelet.cpus.policy
@@ -50,7 +87,8 @@ def left(allocator: Allocator, kubelet: Kubelet, free: int) -> Left:
         )
         for node, cpus in nodes.items()
     }
-    return Left(free, largest(allocator, most, free), by_node)
+    size = largest(allocator, most, free)
+    return Left(free, size, by_node, because(allocator, kubelet, size, free))
 
 
 def _largest_on(allocator: Allocator, kubelet: Kubelet, most: int, within: int, node: int) -> int:

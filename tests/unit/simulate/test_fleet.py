@@ -1,7 +1,9 @@
 """Manifests on several nodes."""
 
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
+from cpuplan.simulate.allocators.base import Admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.fleet import Result, Starter
 from cpuplan.simulate.manifests import Item
@@ -62,3 +64,25 @@ def test_all_pods_on_each_are_run_once_a_class() -> None:
         (("a", "b"), [False, True]),
         (("c",), [False, False]),
     ]
+
+
+class Counting(KubeletAllocator):
+    """Counts the admissions of all nodes of a class."""
+
+    asked = 0
+
+    def admit(self, pod: Pod) -> Admission:
+        type(self).asked += 1
+        return super().admit(pod)
+
+
+def test_distinct_pods_do_not_ask_the_kubelets_of_full_nodes() -> None:
+    """Each pod fills a node: without the scheduler's filter there would be 820 admissions."""
+    nodes = tuple(f"node-{number}" for number in range(40))
+    items = [Item(guaranteed(f"pod-{number}", 7)._replace(priority=number)) for number in range(40)]
+    Counting.asked = 0
+    plans: list[tuple[ConfiguredPlan, tuple[str, ...]]] = [(SMALL, nodes)]
+    result = fleet.spread(plans, items, Starter(Counting))
+    assert all(len(uids) == 1 for uids in placed(result).values())
+    probes_of_a_node = 2
+    assert Counting.asked <= 40 + 40 * probes_of_a_node

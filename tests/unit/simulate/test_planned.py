@@ -91,3 +91,19 @@ def test_openshift_has_its_own_kubelet() -> None:
     assert planned(plan(target={"cpuPartitioning": True})).fork == (True, True)
     assert planned(plan()).fork == (True, False)
     assert planned(plan(platform="kubernetes", version="1.33")).fork == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("platform", "version", "pods"), [("openshift", "4.20", 250), ("kubernetes", "1.33", 110)]
+)
+def test_nodes_take_as_many_pods_as_the_platform_says(
+    platform: str, version: str, pods: int
+) -> None:
+    node = plan(SMT, reserved="0,8", platform=platform, version=version)
+    assert planned(node).start().allocatable["pods"].value == pods
+
+
+def test_an_intent_can_say_how_many_pods_a_node_takes() -> None:
+    spec = {"kubelet": {"configuration": {"maxPods": 300}}}
+    node = plan(SMT, reserved="0,8", platform="openshift", version="4.20", spec=spec)
+    assert planned(node).start().allocatable["pods"].value == 300

@@ -348,3 +348,57 @@ def test_equal_nodes_of_two_clusters_are_told_once(project: Path, capsys: Captur
     assert out.startswith(
         "far/worker-0, far/worker-1, lab/worker-0, lab/worker-1: 3 pods admitted each\n"
     )
+
+
+STORAGE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: cache}
+spec:
+  containers:
+  - name: main
+    resources: {limits: {cpu: 2, memory: 1Gi, ephemeral-storage: 5Gi, example.com/nic: 1}}
+"""
+
+
+def test_resources_that_the_inventory_lacks_are_not_checked(project: Path, capsys: Capture) -> None:
+    (project / "pods.yaml").write_text(STORAGE)
+    arguments = ["simulate", "worker-0", "pods.yaml"]
+    code, _, err = run_in(project, arguments, capsys)
+    assert code == 0
+    assert err.startswith(
+        "note: requests for ephemeral-storage, example.com/nic are not checked, because"
+    )
+    given = ["--resource", "ephemeral-storage=4Gi", "--resource", "example.com/nic=1"]
+    code, out, err = run_in(project, [*arguments, *given], capsys)
+    assert (code, err) == (1, "")
+    assert "refused: default/cache: OutOfephemeral-storage: Node didn't have enough" in out
+    given[1] = "ephemeral-storage=5Gi"
+    assert run_in(project, [*arguments, *given], capsys)[0] == 0
+    code, _, err = run_in(project, [*arguments, "--resource", "nic"], capsys)
+    assert code == 2
+    assert "--resource is 'nic'; use NAME=AMOUNT" in err
+
+
+def test_pod_level_resources_without_their_gate_are_ignored_with_a_note(
+    project: Path, capsys: Capture
+) -> None:
+    own = STORAGE.replace("spec:\n", "spec:\n  resources: {limits: {cpu: 4, memory: 2Gi}}\n")
+    (project / "pods.yaml").write_text(
+        own.replace(", ephemeral-storage: 5Gi, example.com/nic: 1", "")
+    )
+    code, _, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert code == 0
+    assert err == (
+        "note: spec.resources of default/cache is ignored: the feature gate PodLevelResources is "
+        "off in Kubernetes 1.33\n"
+    )
+
+
+def test_the_largest_request_is_explained(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    intent.write_text(intent.read_text().replace("best-effort", "single-numa-node"))
+    (project / "pods.yaml").write_text(PODS.replace("replicas: 2", "replicas: 0"))
+    _, out, _ = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert "the largest request that would be admitted is 6\n  a larger request is refused: " in out
+    assert "no NUMA node has 7 free CPUs, which topologyManagerPolicy single-numa-node" in out

@@ -6,11 +6,13 @@ import pytest
 
 from cpuplan.kubelet.bits import to_text
 from cpuplan.kubelet.node import StartError
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import admission
+from cpuplan.simulate.allocators.base import Refusal
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned, planned
 from tests.machines.plans import plan, regular
-from tests.machines.pods import guaranteed
+from tests.machines.pods import container, guaranteed, named, pod
 
 SMT = regular(sockets=2, cores=4, threads=2)
 FULL: dict[str, Any] = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
@@ -118,3 +120,67 @@ def test_an_overlap_names_both() -> None:
     assert allocator.overlap() == ("two", 2, "one")
     state.set_cpus("one", "c", 1)
     assert allocator.overlap() == ("one", 0, "")
+
+
+def with_pages(uid: str, kind: str, cpus: int = 2) -> Pod:
+    resources = {"memory": "1Gi", "cpu": str(cpus), kind: "1Gi"}
+    return named(uid, pod({"name": "c", "resources": {"limits": resources, "requests": resources}}))
+
+
+STATIC: dict[str, Any] = {
+    "topologyManagerPolicy": "restricted",
+    "memoryManagerPolicy": "Static",
+}
+
+
+def test_pods_with_pages_that_a_node_lacks_do_not_end_the_simulation() -> None:
+    allocator = KubeletAllocator(facts(**STATIC))
+    pods = [with_pages("huge", "hugepages-1Gi"), guaranteed("next", 2)]
+    huge, after = admission.run(allocator, pods).outcomes
+    assert huge.refused == Refusal(
+        "Unschedulable",
+        "the node has no hugepages-1Gi, so the scheduler never binds the pod to it",
+    )
+    assert not after.refused
+
+
+def test_pages_of_one_numa_node_have_a_count_of_none_on_the_other() -> None:
+    spec = {
+        "kubelet": STATIC,
+        "hugePages": {"pages": [{"size": "1G", "count": 2, "numaNode": 1}]},
+    }
+    chosen = plan(SMT, reserved="0,8", platform="kubernetes", version="1.36", spec=spec)
+    allocator = KubeletAllocator(planned(chosen))
+    (outcome,) = admission.run(allocator, [with_pages("huge", "hugepages-1Gi")]).outcomes
+    assert [placed.numa_nodes for placed in outcome.containers] == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("kubelet", "taken", "because"),
+    [
+        ({}, [], ""),
+        ({"reserved": "0", **FULL}, [], "full-pcpus-only admits whole cores only"),
+        (
+            {"topologyManagerPolicy": "single-numa-node"},
+            [],
+            "no NUMA node has 9 free CPUs, which topologyManagerPolicy single-numa-node requires",
+        ),
+    ],
+)
+def test_the_largest_request_has_a_reason(
+    kubelet: dict[str, Any], taken: list[int], because: str
+) -> None:
+    left = with_pods(*taken, **kubelet).left()
+    assert left is not None
+    assert left.because.startswith(because)
+    assert bool(left.because) == bool(because)
+
+
+def test_requests_of_shared_containers_count_too() -> None:
+    allocator = KubeletAllocator(facts())
+    shared = named("shared", pod(container("5500m", "1Gi", limits={})))
+    assert not allocator.admit(shared).refused
+    left = allocator.left()
+    assert left is not None
+    assert left.largest == 8
+    assert left.because.startswith("the requests of all pods leave fewer CPUs: ")

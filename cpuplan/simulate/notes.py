@@ -1,0 +1,63 @@
+"""What a simulation does not check or ignores, as sentences for its reader."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cpuplan.kubelet.pods.nodefit import pod_requests
+from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
+from cpuplan.kubelet.releases.features import Gates
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate.names import full_name, listed
+from cpuplan.simulate.planned import assumes_memory, planned
+
+POD_LEVEL = "PodLevelResources"
+
+
+def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources) -> Iterator[str]:
+    """Resources of unknown amount, memory that is assumed, fields that a release ignores."""
+    yield from _ignored(plans, pods)
+    requested = _requested(pods)
+    unknown = [name for name in sorted(requested) if _is_unknown(name, given)]
+    if unknown:
+        yield (
+            f"requests for {listed(unknown)} are not checked, because the inventory does not "
+            "contain how much a node has; give it with --resource NAME=AMOUNT"
+        )
+    assumed = sorted({plan.node_class.hardware for plan in plans if assumes_memory(plan.topology)})
+    if assumed and MEMORY in requested:
+        yield f"requests for memory are not checked: hardware {listed(assumed)} contains no memory"
+
+
+def _requested(pods: Iterable[Pod]) -> set[str]:
+    """The resources that the containers request."""
+    names: set[str] = set()
+    for pod in pods:
+        requests = pod_requests(pod._replace(requests=None, limits=None), Gates())
+        names |= {name for name, amount in requests.items() if amount.nano}
+        for container in pod.all_containers:
+            names |= {name for name, amount in container.limits.items() if amount.nano}
+    return names
+
+
+def _is_unknown(name: str, given: Resources) -> bool:
+    return name not in (CPU, MEMORY, *given) and not name.startswith(HUGEPAGES)
+
+
+def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[str]:
+    """Resources of whole pods where the release or the configuration has them off."""
+    names = [full_name(pod) for pod in pods if _has_pod_level(pod)]
+    if not names:
+        return
+    releases = set()
+    for plan in plans:
+        facts = planned(plan)
+        if not Gates(facts.config.get("featureGates") or {}, facts.version).enabled(POD_LEVEL):
+            releases.add(".".join(map(str, facts.version)))
+    if releases:
+        yield (
+            f"spec.resources of {listed(names)} is ignored: the feature gate {POD_LEVEL} is off "
+            f"in Kubernetes {listed(sorted(releases))}"
+        )
+
+
+def _has_pod_level(pod: Pod) -> bool:
+    return any(map(is_pod_level, {**(pod.requests or {}), **(pod.limits or {})}))
