@@ -6,10 +6,10 @@ from cpuplan.check.machine import SYSTEM, cpu_file
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.cmdline import Occurrence, canonical, effective, lists
-from cpuplan.cpuset import EMPTY
+from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.files import Unreadable
-from cpuplan.setting import Setting
+from cpuplan.setting import Setting, Value, cpu_sets
 from cpuplan.source import Position
 from cpuplan.text import joined
 
@@ -74,15 +74,18 @@ def _is_as_planned(subject: Subject, key: str) -> bool:
     return True
 
 
+def _without_balancing(value: Value) -> CpuSet:
+    """The CPUs of the lists of `isolcpus=` that have the flag `domain`."""
+    flagged = (part for part in lists(value) if isinstance(part, tuple) and "domain" in part)
+    return union(cpu_sets(tuple(flagged)))
+
+
 def effects(subject: Subject) -> Iterator[Diagnostic]:
     """The effect of the arguments: the kernel drops a whole list for one CPU that it lacks."""
-    plan = subject.plan
-    without_tick = EMPTY
-    if plan.spec.isolation.nohz_full:
-        without_tick = plan.pool("isolated").cpus | plan.pool("isolcpus").cpus
+    planned = subject.plan.settings.values(kernel.NAME)
     effects = (
-        ("isolated", "isolcpus", kernel.without_balancing(plan)),
-        ("nohz_full", "nohz_full", without_tick),
+        ("isolated", "isolcpus", _without_balancing(planned.get("isolcpus", ()))),
+        ("nohz_full", "nohz_full", union(cpu_sets(planned.get("nohz_full", ())))),
     )
     for name, key, wanted in effects:
         path = f"{SYSTEM}/{name}"

@@ -215,7 +215,7 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
         flags.append(("managed_irq", reason))
     reasons = tuple(reason for _, reason in flags)
     both: list[tuple[Value, ...]] = [(*(flag for flag, _ in flags), isolated.cpus)] if flags else []
-    if (apart := without_balancing(plan)) and not switches.domain:
+    if (apart := _without_balancing(plan)) and not switches.domain:
         both.append(("domain", apart))
         reasons = (*reasons, unasked(plan, "scheduler", NAME, "isolcpus"))
     if both:
@@ -224,7 +224,7 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
         yield "isolcpus", both[0] if len(both) == 1 else tuple(both), (*isolated.because, *reasons)
 
 
-def without_balancing(plan: NodePlan) -> CpuSet:
+def _without_balancing(plan: NodePlan) -> CpuSet:
     """The CPUs that the scheduler leaves alone by `isolcpus=domain`; a cgroup of its own does it
     for Open vSwitch.
     """

@@ -7,6 +7,12 @@ _BIN = "units /usr/local/bin/"
 _REAL_TIME = "workloadHints: {realTime: false}"
 
 DEFAULTS: tuple[Default, ...] = (
+    with_operator(
+        "kernel-type",
+        "machineconfig kernelType = default",
+        "nodes boot the usual kernel of the release",
+        off="kernel: {realTime: true}",
+    ),
     operator_only(
         "tuned", "tuned main.*", "OpenShift's own profile, and TuneD's for isolated CPUs"
     ),

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan import versions
-from cpuplan.components import chosen, kubelet, memory, mixedcpus
-from cpuplan.components.openshift import ovsdpdk
+from cpuplan.components import chosen, kernel, kubelet, memory, mixedcpus
+from cpuplan.components.openshift import machineconfig, ovsdpdk, pool
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json
-from cpuplan.fleet import targets
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.tuning import ALIGNING, Kubelet
 from cpuplan.plan import ConfiguredPlan, NodePlan
@@ -40,13 +39,14 @@ def profile(plan: ConfiguredPlan, metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spec(plan: ConfiguredPlan) -> dict[str, Any]:
-    target, spec = plan.node_class.target, plan.spec
+    target, spec, settings = plan.node_class.target, plan.spec, plan.settings
+    kernel_type = settings.values(machineconfig.NAME)[machineconfig.KERNEL_TYPE]
     pool_labels = target.machine_config_pool_selector
     body = {
         "cpu": _cpu(plan),
         "hardwareTuning": spec.hardware_tuning and spec.hardware_tuning.model_dump(by_alias=True),
         "hugepages": _huge_pages(spec),
-        "realTimeKernel": {"enabled": True} if spec.kernel.real_time else None,
+        "realTimeKernel": {"enabled": True} if kernel_type == machineconfig.REAL_TIME else None,
         "kernelPageSize": spec.kernel.page_size,
         "additionalKernelArgs": _arguments(plan),
         "numa": {"topologyPolicy": chosen.topology_policy(plan)},
@@ -56,7 +56,7 @@ def _spec(plan: ConfiguredPlan) -> dict[str, Any]:
         "machineConfigLabel": target.machine_config_label,
         # The operator refuses several labels here, and takes all those of the pool by itself.
         "machineConfigPoolSelector": pool_labels if len(pool_labels) == 1 else {},
-        "nodeSelector": targets.node_selector(target),
+        "nodeSelector": settings.values(pool.NAME)[pool.NODE_SELECTOR],
     }
     return {key: value for key, value in body.items() if value not in (None, False, [], {})}
 
@@ -71,11 +71,12 @@ def _cpu(plan: NodePlan) -> dict[str, Any]:
     return cpu | ({"balanceIsolated": False} if plan.spec.isolation.domain else {})
 
 
-def _arguments(plan: NodePlan) -> list[str]:
+def _arguments(plan: ConfiguredPlan) -> list[str]:
     """Those of the intent, and what no other field of a profile says."""
     given = list(plan.spec.kernel.extra_arguments)
-    if plan.spec.isolation.irq_affinity and not ovsdpdk.cpus(plan):
-        given.append(f"irqaffinity={plan.pool('reserved').cpus}")
+    cpus = plan.settings.values(kernel.NAME).get("irqaffinity")
+    if plan.spec.isolation.irq_affinity and cpus and not ovsdpdk.cpus(plan):
+        given.append(f"irqaffinity={cpus}")
     return given
 
 
@@ -158,9 +159,9 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """What the intent says and no profile can."""
     if plan.node_class.target.mode != MODE:
         return
-    for pool in ("reserved", "isolated"):
-        if not plan.pool(pool).cpus:
-            yield diagnose("CP564", locate(plan.node_class.place(f"pools.{pool}")), pool=pool)
+    for name in ("reserved", "isolated"):
+        if not plan.pool(name).cpus:
+            yield diagnose("CP564", locate(plan.node_class.place(f"pools.{name}")), pool=name)
     spec = plan.spec
     drivers = spec.kubelet.dynamic_resource_allocation
     rows = (

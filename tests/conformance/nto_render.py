@@ -19,6 +19,7 @@ from cpuplan import pipeline
 from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import objects as of_openshift
 from cpuplan.components import hugepages
+from cpuplan.components.openshift import pool
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed, cluster
 from cpuplan.model.intent import IntentSpec
@@ -173,7 +174,7 @@ def _writes_pool(compiled: list[Compiled], error: str) -> bool:
     """Whether the operator only misses the pool, which cpuplan writes itself."""
     missing = error.startswith("no MCP found")
     return missing and all(
-        each.plan.node_class.target.pool not in of_openshift.BUILT_IN_POOLS for each in compiled
+        each.plan.node_class.target.pool not in pool.BUILT_IN for each in compiled
     )
 
 

@@ -6,7 +6,16 @@ from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects, predicted
 from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass
 from cpuplan.components.base import Component
-from cpuplan.components.openshift import mixedcpus, ovsdpdk, pinning, rps, tuned, units
+from cpuplan.components.openshift import (
+    machineconfig,
+    mixedcpus,
+    ovsdpdk,
+    pinning,
+    pool,
+    rps,
+    tuned,
+    units,
+)
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles import writer
@@ -26,6 +35,8 @@ COMPONENTS: tuple[Component, ...] = (
     rps,
     units,
     nrt,
+    pool,
+    machineconfig,
 )
 PATHS: Mapping[str, str] = {crio.NAME: objects.CRIO_DROP_IN}
 
@@ -41,9 +52,10 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     if target.is_hosted:
         yield Manifest(f"10-configmap-{name}.yaml", objects.config_map(plan))
         return
-    if target.pool not in objects.BUILT_IN_POOLS:
-        pool = objects.machine_config_pool(target)
-        yield Manifest(f"00-machineconfigpool-{target.pool}.yaml", pool)
+    if target.pool not in pool.BUILT_IN:
+        yield Manifest(
+            f"00-machineconfigpool-{target.pool}.yaml", objects.machine_config_pool(plan)
+        )
     if target.is_profile:
         yield Manifest(f"10-performanceprofile-{name}.yaml", objects.performance_profile(plan))
         return
@@ -53,9 +65,11 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
 def _for_machine_config_operator(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """Mode `mco`: KubeletConfig, MachineConfigs, RuntimeClass and Tuned."""
     name = plan.node_class.profile
-    for pool in objects.pinned_pools(plan.node_class.target):
-        pinning_config = objects.pinning_machine_config(pool)
-        yield Manifest(f"01-machineconfig-{pool}-cpu-partitioning.yaml", pinning_config)
+    for pinned in pinning.pools(plan.settings.of(pinning.NAME)):
+        yield Manifest(
+            f"01-machineconfig-{pinned}-cpu-partitioning.yaml",
+            objects.pinning_machine_config(pinned),
+        )
     yield Manifest(f"10-kubeletconfig-{name}.yaml", objects.kubelet_config(plan))
     yield Manifest(f"10-machineconfig-{name}.yaml", objects.machine_config(plan))
     if plan.settings.of(runtimeclass.NAME):

@@ -12,19 +12,23 @@ from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata
 from cpuplan.components import crio, kernel, kubelet, runtimeclass
-from cpuplan.components.openshift import mixedcpus, ovsdpdk, pinning, rps, tuned, units
+from cpuplan.components.openshift import (
+    machineconfig,
+    mixedcpus,
+    ovsdpdk,
+    pinning,
+    pool,
+    rps,
+    tuned,
+    units,
+)
+from cpuplan.components.openshift.machineconfig import API_VERSION, ROLE
 from cpuplan.emit import Noted, to_yaml
-from cpuplan.fleet import targets
-from cpuplan.model.intent import Target
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import writer
 
 #: The node tuning operator's own path, so that a pool can move from one to the other.
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-runtimes.conf"
-MCO_API = "machineconfiguration.openshift.io/v1"
-ROLE = "machineconfiguration.openshift.io/role"
-#: Pools that every cluster has; cpuplan does not write them.
-BUILT_IN_POOLS = ("master", "worker", "arbiter")
 #: MachineConfig takes Ignition 3.2 since OpenShift 4.7.
 IGNITION = "3.2.0"
 #: Lower numbers win; the operator's own profiles have 30 and 40.
@@ -32,7 +36,6 @@ TUNED_PRIORITY = 20
 #: That of HostedCluster and NodePool objects (openshift/hypershift,
 #: how-to/automated-machine-management/node-tuning).
 HOSTED_NAMESPACE = "clusters"
-KERNEL_TYPES = {"64k": "64k-pages"}
 
 
 def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
@@ -50,70 +53,40 @@ def config_map(plan: ConfiguredPlan) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": tuning}}
 
 
-def machine_config_pool(target: Target) -> dict[str, Any]:
-    """A custom pool on top of `worker`. `paused` and `configuration` belong to people and to the
-    operator.
-    """
-    pool = target.pool or ""
-    roles = ["worker", pool, target.machine_config_label.get(ROLE, pool)]
-    return {
-        "apiVersion": MCO_API,
-        "kind": "MachineConfigPool",
-        "metadata": metadata(pool, POOL_WAVE, labels=pool_labels(target)),
-        "spec": {
-            "machineConfigSelector": {
-                "matchExpressions": [
-                    {"key": ROLE, "operator": "In", "values": list(dict.fromkeys(roles))}
-                ],
-            },
-            "nodeSelector": {"matchLabels": targets.node_selector(target)},
-        },
-    }
-
-
-def pool_labels(target: Target) -> dict[str, str]:
-    """The labels by which a KubeletConfig finds its pool; built-in pools have one of the operator's
-    own.
-    """
-    if target.machine_config_pool_selector:
-        return target.machine_config_pool_selector
-    if target.pool in BUILT_IN_POOLS:
-        return {f"pools.operator.machineconfiguration.openshift.io/{target.pool}": ""}
-    return {ROLE: target.pool or ""}
+def machine_config_pool(plan: ConfiguredPlan) -> dict[str, Any]:
+    """A custom pool on top of `worker`."""
+    name, made = plan.node_class.target.pool or "", pool.document(plan.settings.of(pool.NAME))
+    return made | {"metadata": metadata(name, POOL_WAVE, labels=made["metadata"]["labels"])}
 
 
 def kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:
     """KubeletConfig: the operator merges it over its defaults and writes
     /etc/kubernetes/kubelet.conf.
     """
-    target = plan.node_class.target
+    settings = plan.settings
+    labels = settings.values(pool.NAME)[pool.LABELS]
     return {
-        "apiVersion": MCO_API,
+        "apiVersion": API_VERSION,
         "kind": "KubeletConfig",
         "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE),
         "spec": {
-            "machineConfigPoolSelector": {"matchLabels": pool_labels(target)},
-            "kubeletConfig": kubelet.configuration(plan.settings.of(kubelet.NAME)),
+            "machineConfigPoolSelector": {"matchLabels": labels},
+            "kubeletConfig": kubelet.configuration(settings.of(kubelet.NAME)),
         },
     }
 
 
 def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
     """MachineConfig: boot arguments, kernel, files and units."""
-    target, spec = plan.node_class.target, plan.spec
     settings = plan.settings
-    kernel_type = (
-        "realtime"
-        if spec.kernel.real_time
-        else KERNEL_TYPES.get(spec.kernel.page_size or "", "default")
-    )
+    own = settings.of(machineconfig.NAME)
     return {
-        "apiVersion": MCO_API,
+        "apiVersion": API_VERSION,
         "kind": "MachineConfig",
         "metadata": metadata(
             f"50-performance-{plan.node_class.profile}",
             NODE_WAVE,
-            labels=target.machine_config_label or {ROLE: target.pool or ""},
+            labels=machineconfig.labels(own),
         ),
         "spec": {
             "config": {
@@ -124,7 +97,7 @@ def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
                 "systemd": {"units": list(_units(plan))},
             },
             "kernelArguments": kernel.arguments(settings.of(kernel.NAME)),
-            "kernelType": kernel_type,
+            **machineconfig.document(own)["spec"],
         },
     }
 
@@ -174,23 +147,11 @@ def runtime_class(plan: ConfiguredPlan) -> dict[str, Any]:
     }
 
 
-def pinned_pools(target: Target) -> list[str]:
-    """The pools of a cluster with workload partitioning: a pool without the default files would not
-    take the pods.
-    """
-    if not target.cpu_partitioning:
-        return []
-    arbiter = ["arbiter"] if target.control_plane_topology == "HighlyAvailableArbiter" else []
-    return list(
-        dict.fromkeys(["master", *arbiter, "worker", target.pool or "worker", *target.pinned_pools])
-    )
-
-
 def pinning_machine_config(pool: str) -> dict[str, Any]:
     """The defaults of workload partitioning for a pool, as the installer lays them down."""
     files = [_ignition_file(*file) for file in sorted(pinning.default_files().items())]
     return {
-        "apiVersion": MCO_API,
+        "apiVersion": API_VERSION,
         "kind": "MachineConfig",
         "metadata": metadata(f"01-{pool}-cpu-partitioning", POOL_WAVE, labels={ROLE: pool}),
         "spec": {"config": {"ignition": {"version": IGNITION}, "storage": {"files": files}}},
@@ -202,11 +163,11 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
 
     Options whose keys begin like one of `without` are left out.
     """
-    target, name = plan.node_class.target, f"openshift-node-performance-{plan.node_class.profile}"
+    name = f"openshift-node-performance-{plan.node_class.profile}"
     settings = plan.settings.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
-        "machineConfigLabels": target.machine_config_label or {ROLE: target.pool or ""},
+        "machineConfigLabels": machineconfig.labels(plan.settings.of(machineconfig.NAME)),
         "priority": TUNED_PRIORITY,
         "profile": name,
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects
+from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.plan import ConfiguredPlan
 
@@ -33,7 +34,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         f"machineconfig-50-performance-{name}": machine_config,
         f"runtimeclass-{name}": _bare(objects.runtime_class(plan)),
     }
-    if plan.pool("isolated").cpus:
+    if plan.settings.of(tuned.NAME):
         made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=_OWN_WORDS))
     comment = HEADER.format(name=name)
     for file, data in made.items():

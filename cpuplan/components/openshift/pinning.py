@@ -8,9 +8,11 @@ pkg/kubelet/managed).
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_json, to_toml
+from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value
 
@@ -21,15 +23,31 @@ CRIO_PATH = "/etc/crio/crio.conf.d/99-workload-pinning.conf"
 #: its workload.
 DEFAULT_CRIO_PATH = "/etc/crio/crio.conf.d/01-workload-pinning-default.conf"
 _CPUS = "management.cpuset"
+#: A setting for MachineConfigs of other pools; no file of the node has it.
+_POOLS = "pools"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """The CPUs of platform pods: the reserved ones."""
-    target, reserved = plan.node_class.target, plan.pool("reserved")
-    if target.cpu_partitioning and reserved.cpus:
-        field = plan.node_class.target_field("cpuPartitioning")
-        reason = plan.node_class.reason("the platform's own pods are pinned", field)
+    """The CPUs of platform pods: the reserved ones; and the pools that must know of pinning."""
+    node_class, target, reserved = plan.node_class, plan.node_class.target, plan.pool("reserved")
+    if not target.cpu_partitioning:
+        return
+    field = node_class.target_field("cpuPartitioning")
+    reason = node_class.reason("the platform's own pods are pinned", field)
+    if reserved.cpus:
         yield Setting(NAME, _CPUS, reserved.cpus, (*reserved.because, reason))
+    if target.pinned_pools:
+        further = node_class.reason("further pools", node_class.target_field("pinnedPools"))
+        yield Setting(NAME, _POOLS, _pools(target), (reason, further))
+    else:
+        yield Setting(NAME, _POOLS, _pools(target), (reason,))
+
+
+def _pools(target: Target) -> tuple[str, ...]:
+    """A pool without the default files would not take the platform's pods."""
+    arbiter = ["arbiter"] if target.control_plane_topology == "HighlyAvailableArbiter" else []
+    own = target.pool or "worker"
+    return tuple(dict.fromkeys(["master", *arbiter, "worker", own, *target.pinned_pools]))
 
 
 def render(settings: Sequence[Setting]) -> str:
@@ -59,13 +77,22 @@ def render_crio(cpus: str) -> str:
 
 
 def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
-    """(mode, text) of both files, by absolute path; none without settings."""
-    if not settings:
+    """(mode, text) of both files, by absolute path; none without CPUs."""
+    cpus = [setting.value for setting in settings if setting.key == _CPUS]
+    if not cpus:
         return {}
     return {
         PATH: (0o644, render(settings)),
-        CRIO_PATH: (0o644, render_crio(str(settings[0].value))),
+        CRIO_PATH: (0o644, render_crio(str(cpus[0]))),
     }
+
+
+def pools(settings: Sequence[Setting]) -> tuple[str, ...]:
+    """The pools that get `default_files`."""
+    values = [setting.value for setting in settings if setting.key == _POOLS]
+    return tuple(
+        map(str, chain.from_iterable(value for value in values if isinstance(value, tuple)))
+    )
 
 
 def default_files() -> dict[str, tuple[int, str]]:

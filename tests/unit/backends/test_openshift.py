@@ -1,27 +1,64 @@
 """Objects of OpenShift, where the recorded ones say nothing of them."""
 
+from typing import Any
+
+import pytest
+
 from cpuplan.backends.openshift import objects
-from cpuplan.model.intent import Target
+from cpuplan.components.openshift import machineconfig, pinning, pool
+from cpuplan.components.openshift.machineconfig import ROLE
+from tests.machines.plans import plan
 
 
-def test_a_pool_takes_the_machine_configs_of_its_profile() -> None:
+def settings(component: str, **target: Any) -> dict[str, Any]:
+    return plan(target=target).settings.values(component)
+
+
+@pytest.mark.parametrize(
+    ("label", "roles"),
+    [({}, ["worker", "cnf.v2"]), ({ROLE: "worker-cnf"}, ["worker", "cnf.v2", "worker-cnf"])],
+)
+def test_a_pool_takes_the_machine_configs_of_its_profile(
+    label: dict[str, str], roles: list[str]
+) -> None:
     """Those of the role in machineConfigLabel too, where that is not the pool's name."""
-    target = Target(
-        platform="openshift",
-        version="4.20",
-        pool="cnf.v2",
-        machine_config_label={objects.ROLE: "worker-cnf"},
-    )
-    (selected,) = objects.machine_config_pool(target)["spec"]["machineConfigSelector"][
-        "matchExpressions"
-    ]
-    assert selected == {
-        "key": objects.ROLE,
-        "operator": "In",
-        "values": ["worker", "cnf.v2", "worker-cnf"],
-    }
-    plain = objects.machine_config_pool(Target(platform="openshift", version="4.20", pool="cnf"))
-    assert plain["spec"]["machineConfigSelector"]["matchExpressions"][0]["values"] == [
-        "worker",
-        "cnf",
-    ]
+    node = plan(target={"pool": "cnf.v2", "machineConfigLabel": label})
+    spec = objects.machine_config_pool(node)["spec"]
+    (selected,) = spec["machineConfigSelector"]["matchExpressions"]
+    assert selected == {"key": ROLE, "operator": "In", "values": roles}
+
+
+def test_a_built_in_pool_has_the_operators_label_and_its_own_selector() -> None:
+    found = settings(pool.NAME, pool="worker")
+    assert found[pool.LABELS] == {"pools.operator.machineconfiguration.openshift.io/worker": ""}
+    assert pool.SELECTOR not in found
+
+
+def test_a_hosted_cluster_has_labels_of_nodes_only() -> None:
+    target = {"mode": "performanceProfile", "controlPlaneTopology": "External"}
+    assert list(settings(pool.NAME, **target)) == [pool.NODE_SELECTOR]
+    assert list(settings(machineconfig.NAME, **target)) == [machineconfig.KERNEL_TYPE]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kernel_type", "origin"),
+    [
+        ({}, "default", "default"),
+        ({"realTime": False}, "default", "Intent/ran:spec.kernel.realTime"),
+        ({"realTime": True}, "realtime", "Intent/ran:spec.kernel.realTime"),
+        ({"pageSize": "64k"}, "64k-pages", "Intent/ran:spec.kernel.pageSize"),
+    ],
+)
+def test_the_kernel_and_why(kernel: dict[str, Any], kernel_type: str, origin: str) -> None:
+    node = plan(spec={"kernel": kernel})
+    (setting,) = (each for each in node.settings if each.key == machineconfig.KERNEL_TYPE)
+    assert (setting.value, setting.reasons[0].origin) == (kernel_type, origin)
+    assert objects.machine_config(node)["spec"]["kernelType"] == kernel_type
+
+
+def test_pools_that_get_the_defaults_of_workload_partitioning() -> None:
+    target = {"cpuPartitioning": True, "pool": "ran", "pinnedPools": ["infra", "worker"]}
+    node = plan(target=target)
+    pools = pinning.pools(node.settings.of(pinning.NAME))
+    assert pools == ("master", "worker", "ran", "infra")
+    assert pinning.pools(()) == ()

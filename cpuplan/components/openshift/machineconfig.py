@@ -1,0 +1,71 @@
+"""The MachineConfig's own fields: the kernel, and the labels by which pools and TuneD find it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan import yaml11
+from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.emit import to_yaml
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
+
+NAME = "machineconfig"
+API_VERSION = "machineconfiguration.openshift.io/v1"
+ROLE = "machineconfiguration.openshift.io/role"
+LABELS, KERNEL_TYPE = "metadata.labels", "kernelType"
+REAL_TIME = "realtime"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The kernel that nodes boot; the labels, except where a hosted cluster's NodePool has none."""
+    yield _kernel_type(plan)
+    node_class, target = plan.node_class, plan.node_class.target
+    if target.is_hosted:
+        return
+    if given := target.machine_config_label:
+        field, text = "machineConfigLabel", "the pool takes MachineConfigs with this label"
+    else:
+        given = {ROLE: target.pool or ""}
+        field, text = "pool", f"the pool is {target.pool}"
+    reason = node_class.reason(text, node_class.target_field(field))
+    yield Setting(NAME, LABELS, {**given}, (reason,))
+
+
+def _kernel_type(plan: NodePlan) -> Setting:
+    kernel = plan.spec.kernel
+    if kernel.real_time:
+        reason = stated(plan, "the kernel is the real-time one", "kernel.realTime")
+        return Setting(NAME, KERNEL_TYPE, REAL_TIME, (reason,))
+    if kernel.page_size == "64k":
+        reason = stated(plan, "the kernel has pages of 64 KiB", "kernel.pageSize")
+        return Setting(NAME, KERNEL_TYPE, "64k-pages", (reason,))
+    default = unasked(plan, "kernel-type", NAME, KERNEL_TYPE)
+    reason = stated_or(plan, "the kernel is not the real-time one", "kernel.realTime", default)
+    return Setting(NAME, KERNEL_TYPE, "default", (reason,))
+
+
+def document(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The fields as they stand in the object."""
+    values = {setting.key: setting.value for setting in settings}
+    metadata = {"labels": values[LABELS]} if LABELS in values else {}
+    return {"metadata": metadata, "spec": {"kernelType": values[KERNEL_TYPE]}}
+
+
+def labels(settings: Sequence[Setting]) -> Mapping[str, str]:
+    """The labels of the object."""
+    found: Mapping[str, str] = document(settings)["metadata"].get("labels", {})
+    return found
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The fields as YAML; empty without settings."""
+    return to_yaml(document(settings)) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same fields of an object's YAML."""
+    data = next(yaml11.load(text))
+    found: dict[str, Value] = {KERNEL_TYPE: data["spec"].get("kernelType", "default")}
+    if labels := data["metadata"].get("labels"):
+        found[LABELS] = labels
+    return found

@@ -1,0 +1,94 @@
+"""The pool of the nodes: its labels, which MachineConfigs it takes, and which nodes are in it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan import yaml11
+from cpuplan.components.openshift.machineconfig import API_VERSION, ROLE
+from cpuplan.emit import to_yaml
+from cpuplan.fleet import targets
+from cpuplan.model.intent import Target
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting, Value
+
+NAME = "pool"
+#: Pools that every cluster has; cpuplan does not write them.
+BUILT_IN = ("master", "worker", "arbiter")
+LABELS, SELECTOR, NODE_SELECTOR = "metadata.labels", "machineConfigSelector", "nodeSelector"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Labels of objects and nodes; of a hosted cluster, whose nodes are in a NodePool, the nodes'."""
+    node_class, target = plan.node_class, plan.node_class.target
+    pool = node_class.reason(f"the pool is {target.pool}", node_class.target_field("pool"))
+    if not target.is_hosted:
+        given = target.machine_config_pool_selector
+        field = node_class.target_field("machineConfigPoolSelector")
+        reason = node_class.reason("a KubeletConfig finds the pool by them", field)
+        yield Setting(NAME, LABELS, dict(_labels(target)), (reason if given else pool,))
+        if target.pool not in BUILT_IN:
+            yield Setting(NAME, SELECTOR, _roles(target), (pool,))
+    field = node_class.target_field("nodeSelector")
+    reason = node_class.reason("the nodes of the pool have them", field)
+    labels: Value = {**targets.node_selector(target)}
+    yield Setting(NAME, NODE_SELECTOR, labels, (reason if target.node_selector else pool,))
+
+
+def _labels(target: Target) -> Mapping[str, str]:
+    """The labels by which a KubeletConfig finds the pool; the operator labels built-in pools."""
+    if target.machine_config_pool_selector:
+        return target.machine_config_pool_selector
+    if target.pool in BUILT_IN:
+        return {f"pools.operator.machineconfiguration.openshift.io/{target.pool}": ""}
+    return {ROLE: target.pool or ""}
+
+
+def _roles(target: Target) -> tuple[str, ...]:
+    """The roles of the MachineConfigs that a custom pool takes: those of `worker`, and its own."""
+    pool = target.pool or ""
+    return tuple(dict.fromkeys(["worker", pool, target.machine_config_label.get(ROLE, pool)]))
+
+
+def document(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The MachineConfigPool without a name.
+
+    `paused` and `configuration` belong to people and to the operator.
+    """
+    values = {setting.key: setting.value for setting in settings}
+    spec: dict[str, Any] = {}
+    if roles := values.get(SELECTOR):
+        expression = {"key": ROLE, "operator": "In", "values": _plain(roles)}
+        spec["machineConfigSelector"] = {"matchExpressions": [expression]}
+    if labels := values.get(NODE_SELECTOR):
+        spec["nodeSelector"] = {"matchLabels": labels}
+    metadata = {"labels": values[LABELS]} if LABELS in values else {}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "MachineConfigPool",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def _plain(value: Value) -> list[Value]:
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The object's YAML, without a name."""
+    return to_yaml(document(settings))
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same fields of an object's YAML."""
+    data = next(yaml11.load(text))
+    spec = data["spec"]
+    found: dict[str, Value] = {}
+    if labels := data["metadata"].get("labels"):
+        found[LABELS] = labels
+    for expression in spec.get("machineConfigSelector", {}).get("matchExpressions", ()):
+        if expression["key"] == ROLE:
+            found[SELECTOR] = tuple(expression["values"])
+    if labels := spec.get("nodeSelector", {}).get("matchLabels"):
+        found[NODE_SELECTOR] = labels
+    return found
