@@ -33,20 +33,30 @@ _PCI_IGNORED = frozenset(
 )
 
 Facts = dict[str, Any]
+#: What is wrong with a file, given the machine's facts.
+Check = Callable[[Path, Facts], Iterable[str]]
 
 
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
-    """(case, what differs) for every file of the machines in the folders `paths` that a check is
-    for.
+    """(case, what differs) for every file that a check is for, of the machines at `paths`.
+
+    A path is the folder of a machine, or a folder of such folders.
     """
-    for folder in sorted(paths) or sorted(path.parent for path in CORPUS.glob("*/expected.json")):
+    for folder in _machines(sorted(paths) or [CORPUS]):
         for pattern, check_file in CHECKS:
             for path in sorted(folder.glob(pattern)):
                 failures = judged(path.name, partial(_failures, path, check_file))
                 yield f"{folder.name}/{path.name}", failures
 
 
-def _failures(path: Path, check_file: Callable[[Path, Facts], Iterable[str]]) -> Iterator[str]:
+def _machines(folders: Iterable[Path]) -> Iterator[Path]:
+    """The folders that have an expected.json, and those that have no such folder in them."""
+    for folder in folders:
+        below = sorted(path.parent for path in folder.glob("*/expected.json"))
+        yield from [folder] if (folder / "expected.json").exists() or not below else below
+
+
+def _failures(path: Path, check_file: Check) -> Iterator[str]:
     expected = json.loads(path.with_name("expected.json").read_text())
     for failure in check_file(path, expected):
         yield f"{path.name}: {failure}"
@@ -71,8 +81,8 @@ def _check_snapshot(archive: Path, expected: Facts) -> Iterator[str]:
     return check(archive, expected, whole=False)
 
 
-#: What checks the files of a name: given the path and the machine's facts, what is wrong.
-CHECKS: tuple[tuple[str, Callable[[Path, Facts], Iterator[str]]], ...] = (
+#: What checks the files of a name.
+CHECKS: tuple[tuple[str, Check], ...] = (
     ("sysroot.tar.*", check),
     ("sysinfo.tgz", _check_snapshot),
     ("ghw-snapshot.tar.gz", _check_snapshot),
