@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.importers.hwloc.objects import Document, Object, Reader, cache_type
-from cpuplan.importers.machine import CacheFacts
-from cpuplan.importers.sysroot import sysfs
+from cpuplan.importers.machine import CacheFacts, cache_order, distinct
 
 #: `CoreType` of the CPU kinds of Intel's hybrids, and what their cores are called here.
 _CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficient", "IntelLowPower": "lowPower"}
@@ -101,8 +100,7 @@ def caches(document: Document, reader: Reader, online: CpuSet) -> tuple[CacheFac
         for cache in document.of_type("Cache")
         if cache.level >= 2 and cache.cpus & online
     ]
-    facts.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
-    return tuple(sysfs.distinct(facts))
+    return tuple(distinct(sorted(facts, key=cache_order)))
 
 
 def kinds(document: Document, reader: Reader, online: CpuSet) -> list[Kind]:

@@ -6,10 +6,10 @@ Documentation/admin-guide/cputopology.rst. Lists are preferred to masks, old nam
 the new ones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
-from cpuplan.importers.machine import CacheFacts
+from cpuplan.importers.machine import CacheFacts, cache_order, distinct
 from cpuplan.importers.sysroot.values import Reader
 
 CPUS = "sys/devices/system/cpu"
@@ -139,15 +139,32 @@ def _kinds(kinds: dict[int, tuple[int, int]]) -> dict[int, str]:
     return {cpu: f"kind{min(ranks[kind_of(*facts)], 9)}" for cpu, facts in kinds.items()}
 
 
+#: The CPUs of a cache, by the names of their files.
+_SHARED = ("shared_cpu_list", "shared_cpu_map")
+
+
+class _BadListError(Exception):
+    """The list of a CPU's cache lacks the CPU: some dumps have the lists of one CPU everywhere."""
+
+
 def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[CacheFacts, ...]:
     """The caches of level 2 and up, by level, type and lowest CPU.
 
-    Only the files of one CPU of each sharing set are read.
-
-    Index 3 is not always level 3, so `level` decides. A first-level cache is one core's: siblings'
-    are skipped.
+    Only the files of one CPU of each sharing set are read. Index 3 is not always level 3, so
+    `level` decides. A first-level cache is one core's: siblings' are skipped.
     """
     core = {cpu: siblings for siblings in cores for cpu in siblings}
+    try:
+        facts = _caches(reader, cpus, core, _SHARED)
+    except _BadListError:
+        facts = _caches(reader, cpus, core, _SHARED[::-1])
+    return tuple(distinct(sorted(facts, key=cache_order)))
+
+
+def _caches(
+    reader: Reader, cpus: CpuSet, core: Mapping[int, CpuSet], names: Sequence[str]
+) -> list[CacheFacts]:
+    """The caches by the files `names`. Raises _BadListError where lists come first and one is bad."""
     known: dict[str, int] = {}  # bits of the CPUs whose cache of an index has been read
     facts = []
     for cpu in cpus:
@@ -159,28 +176,19 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
             if level is None or not 2 <= level <= 9:
                 known[index] = known.get(index, 0) | core.get(cpu, EMPTY).bits
                 continue
-            shared = (
-                reader.set(f"{folder}/{index}/shared_cpu_list", f"{folder}/{index}/shared_cpu_map")
-                or EMPTY
-            )
-            shared = (shared & cpus) | CpuSet((cpu,))
+            shared = reader.set(*(f"{folder}/{index}/{name}" for name in names)) or EMPTY
+            if shared and cpu not in shared:
+                if names == _SHARED:
+                    raise _BadListError
+                shared = EMPTY
+            shared = (shared & cpus) | CpuSet((cpu,))  # an empty map (Itanium): the CPU's own cache
             known[index] = known.get(index, 0) | shared.bits
-            kind = (reader.text(f"{folder}/{index}/type") or "").strip()
-            identity = reader.number(f"{folder}/{index}/id")
-            kind = kind if kind in ("Data", "Instruction") else "Unified"
-            facts.append(
-                CacheFacts(level, kind, reader.size(f"{folder}/{index}/size"), identity, shared)
-            )
-    facts.sort(key=lambda cache: (cache.level, cache.type, cache.cpus.first))
-    return tuple(distinct(facts))
+            facts.append(_cache(reader, f"{folder}/{index}", level, shared))
+    return facts
 
 
-def distinct(facts: Iterable[CacheFacts]) -> Iterable[CacheFacts]:
-    """Caches without repeats of other indexes, and without CPUs of an earlier one of the kind."""
-    seen: dict[tuple[int, str], CpuSet] = {}
-    for cache in facts:
-        key = (cache.level, cache.type)
-        cpus = cache.cpus - seen.get(key, EMPTY)
-        seen[key] = seen.get(key, EMPTY) | cache.cpus
-        if cpus:
-            yield cache._replace(cpus=cpus)
+def _cache(reader: Reader, folder: str, level: int, shared: CpuSet) -> CacheFacts:
+    kind = (reader.text(f"{folder}/type") or "").strip()
+    kind = kind if kind in ("Data", "Instruction") else "Unified"
+    size = reader.size(f"{folder}/size")
+    return CacheFacts(level, kind, size, reader.number(f"{folder}/id"), shared)
