@@ -289,7 +289,7 @@ def _check_devices(
             yield from differ(
                 f"pci {address} ids", (pci["vendor"], pci["device"]), (device.vendor, device.device)
             )
-        places = [node.id for node in machine.numa_nodes if local <= node.cpus]
+        places = [node.id for node in machine.numa_nodes if local and local <= node.cpus]
         several = sum(1 for node in machine.numa_nodes if node.cpus) > 1
         yield from differ(
             f"pci {address} numa", places[0] if places and several else None, device.numa_node
@@ -310,15 +310,19 @@ def _class(pci: Facts) -> int:
 
 
 def _functions(element: ElementTree.Element, near: CpuSet) -> Iterator[tuple[str, CpuSet]]:
-    """PCI functions and the CPUs of what they hang on."""
-    if text := element.get("cpuset"):
-        near = CpuSet.from_bits(
-            int("".join((word or "0").removeprefix("0x").zfill(8) for word in text.split(",")), 16)
-        )
+    """PCI functions and the CPUs of what they hang on; hidden ones where all of them are."""
+    if element.get("cpuset") is not None:
+        near = _bitmap(element.get("cpuset")) or _bitmap(element.get("complete_cpuset"))
     if element.get("type") == "PCIDev":
         yield element.get("pci_busid", ""), near
     for child in element:
         yield from _functions(child, near)
+
+
+def _bitmap(text: str | None) -> CpuSet:
+    words = (text or "0x0").split(",")
+    digits = "".join((word or "0").removeprefix("0x").zfill(8) for word in words)
+    return CpuSet.from_bits(int(digits, 16))
 
 
 def _groups(labels: Mapping[int, object]) -> list[CpuSet]:

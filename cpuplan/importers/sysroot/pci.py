@@ -8,6 +8,8 @@ from cpuplan.importers.trees.tree import Tree
 
 _DEVICES = "sys/bus/pci/devices"
 ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+#: The end of the link of a network interface.
+_INTERFACE = re.compile(rf"/({ADDRESS.pattern})(?:/virtio[0-9]+)?/net/[^/]+\Z")
 _ID = re.compile(r"0x[0-9a-fA-F]{4,8}")
 #: Base classes (pci.ids, "List of known device classes"): storage, network, display, processors,
 #: wireless, crypto, accelerators, coprocessors. Bridges, system peripherals and performance
@@ -43,7 +45,9 @@ def _device(
         device=_id(reader, f"{folder}/device"),
         numa_node=None if node is None or node < 0 else node,
         driver=_last(tree.link(f"{folder}/driver")),
-        interfaces=interfaces or tuple(tree.names(f"{folder}/net")),
+        interfaces=interfaces
+        or tuple(tree.names(f"{folder}/net"))
+        or _virtio_interfaces(tree, folder),
         total_functions=_count(reader, f"{folder}/sriov_totalvfs"),
         functions=_count(reader, f"{folder}/sriov_numvfs"),
         physical_function=_last(tree.link(f"{folder}/physfn")),
@@ -53,14 +57,25 @@ def _device(
 def _interfaces(tree: Tree) -> dict[str, tuple[str, ...]]:
     """Network interfaces by PCI address, from links `../../devices/pci.../0000:31:00.0/net/ens1f0`.
 
-    Snapshots have these links and not the folders that they lead to.
+    Snapshots have these links and not the folders that they lead to. A virtio device stands
+    between: `0000:00:03.0/virtio0/net/eth0`.
     """
-    names_by_address: dict[str, tuple[str, ...]] = {}
+    names: dict[str, tuple[str, ...]] = {}
     for name in tree.names("sys/class/net"):
-        parts = (tree.link(f"sys/class/net/{name}") or "").split("/")
-        if len(parts) > 2 and parts[-2] == "net" and ":" in parts[-3]:
-            names_by_address[parts[-3]] = (*names_by_address.get(parts[-3], ()), name)
-    return names_by_address
+        match = _INTERFACE.search(tree.link(f"sys/class/net/{name}") or "")
+        if match:
+            address = match[1]
+            names[address] = (*names.get(address, ()), name)
+    return names
+
+
+def _virtio_interfaces(tree: Tree, folder: str) -> tuple[str, ...]:
+    """The interfaces of the virtio devices of a PCI function."""
+    names: list[str] = []
+    for name in tree.names(folder):
+        if name.startswith("virtio"):
+            names += tree.names(f"{folder}/{name}/net")
+    return tuple(names)
 
 
 def _id(reader: Reader, path: str) -> str | None:
