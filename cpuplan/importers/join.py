@@ -5,13 +5,18 @@ from collections.abc import Iterable, Iterator
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Node, NodeObject, Zone
-from cpuplan.importers.machine import Machine, NumaFacts
+from cpuplan.importers.machine import ARCHITECTURES, Machine, NumaFacts
 from cpuplan.name_ranges import fold_names
 from cpuplan.quantity import to_text
 
 #: A Node object has the kernel's memory, which is also the sum of the NUMA nodes; a module that was
 #: added or removed since is more than this part of it.
 _MEMORY_TOLERANCE = 64
+_ASK_FOR_ARCHITECTURE = (
+    f"other is written: replace it with one of {', '.join(sorted(ARCHITECTURES))}"
+)
+#: The remark of a format that names the architecture of most machines.
+ARCHITECTURE_MISSING = f"the architecture is missing: {_ASK_FOR_ARCHITECTURE}"
 _NODE_OBJECT = "its Node object"
 _TOPOLOGY = "its NodeResourceTopology"
 
@@ -175,13 +180,13 @@ def _contradiction(node: str, source: str, what: str, found: object, claimed: ob
 
 def assume(machine: Machine) -> Machine:
     """The machine with what a document needs and no source had."""
-    return machine._replace(architecture=machine.architecture or "x86_64")
+    return machine._replace(architecture=machine.architecture or "other")
 
 
 def open_points(machine: Machine) -> tuple[str, ...]:
     """What no source had of a machine, in words; to be asked before `assume`."""
     points = (
-        (machine.architecture, "the architecture (x86_64 is assumed)"),
+        (machine.architecture, f"the architecture ({_ASK_FOR_ARCHITECTURE})"),
         (machine.model or machine.architecture not in ("", "x86_64"), "the CPU model"),
         (machine.sockets, "sockets (one is assumed)"),
         (machine.core_ids, "the kernel's core ids"),

@@ -33,7 +33,7 @@ class Object(NamedTuple):
     subtype: str
     number: int | None  # os_index: the kernel's number
     cpus: CpuSet
-    near: CpuSet  # its own CPUs, or those of the object that it hangs on (devices have none)
+    near: CpuSet  # its own CPUs, hidden ones if all are, or those of the object above (of a device)
     nodes: CpuSet  # numbers of NUMA nodes
     infos: dict[str, str]
     level: int  # of a cache, else 0
@@ -137,7 +137,9 @@ def _object(element: Element, reader: Reader, parent: int, near: CpuSet, version
         or (infos.get("Type", "") if version == 1 else ""),
         number=reader.number(element, "os_index"),
         cpus=cpus,
-        near=cpus if "cpuset" in element.attributes else near,
+        near=(cpus or reader.set(element, "complete_cpuset"))
+        if "cpuset" in element.attributes
+        else near,
         nodes=reader.set(element, "nodeset"),
         infos=infos,
         level=level,

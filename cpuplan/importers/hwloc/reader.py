@@ -30,7 +30,7 @@ _RELATED = {"i386": "x86_64", "i586": "x86_64", "i686": "x86_64", "amd64": "x86_
 #: Words of model names, where uname's is not there; the first that fits.
 _MODELS = (
     (re.compile(r"itanium|sparc", re.IGNORECASE), "other"),
-    (re.compile(r"\bpower[0-9]", re.IGNORECASE), "ppc64le"),
+    (re.compile(r"\bpower[0-9]|\bppc9|cell broadband", re.IGNORECASE), "ppc64le"),
     (re.compile(r"loongson", re.IGNORECASE), "loongarch64"),
     (re.compile(r"intel|amd|zhaoxin|hygon|centaur|qemu virtual", re.IGNORECASE), "x86_64"),
 )
@@ -110,10 +110,10 @@ def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[s
 
 
 def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
-    """The CPUs that are shown, and those that are known to be there and are offline.
+    """The CPUs that are shown, and those that are there (`complete_cpuset`) and are not shown.
 
-    A set of hwloc 1, `online_cpuset`, tells offline CPUs from those that a cgroup hid. hwloc 2 and
-    3 only tell that there are more CPUs (`complete_cpuset`) than they show.
+    These are offline, or a cgroup hid them, which only hwloc 1 tells apart (`online_cpuset`). In
+    each case their cores are unknown, so all count as offline.
     """
     numbers = []
     for unit in document.of_type("PU"):
@@ -128,9 +128,9 @@ def _cpus(document: Document, reader: Reader) -> tuple[CpuSet, CpuSet]:
     shown = CpuSet(numbers)
     machines = [machine.element for machine in document.of_type("Machine")]
     present = shown | union(reader.set(element, "complete_cpuset") for element in machines)
-    told = union(reader.set(element, "online_cpuset") for element in machines)
-    online = shown & told or shown
-    return online, present - online - (told - shown)
+    listed = union(reader.set(element, "online_cpuset") for element in machines)
+    online = shown & listed or shown
+    return online, present - online
 
 
 def _architecture(infos: dict[str, str]) -> str:
@@ -140,7 +140,7 @@ def _architecture(infos: dict[str, str]) -> str:
         name = _RELATED.get(told, told)
         return name if name in _ARCHITECTURES else "other"
     if "CPUImplementer" in infos:
-        return "aarch64"
+        return "aarch64" if infos.get("CPUArchitecture", "8") in cpuinfo.ARM_64 else "other"
     model = f"{infos.get('CPUVendor', '')} {infos.get('CPUModel', '')}"
     return next((name for words, name in _MODELS if words.search(model)), "")
 
@@ -165,8 +165,8 @@ def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tup
     """
     machines = [machine.element for machine in document.of_type("Machine")]
     allowed = union(reader.set(element, "allowed_cpuset") for element in machines)
-    told = union(reader.set(element, "online_cpuset") for element in machines)
-    hidden = told - machine.online - machine.offline
+    listed = union(reader.set(element, "online_cpuset") for element in machines)
+    hidden = listed & machine.offline
     confined = document.infos.get("LinuxCgroup", "/") != "/"
     unsure = (
         machine.offline
@@ -176,7 +176,7 @@ def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tup
     return (
         (
             not hidden,
-            "a cgroup hid CPUs {}: they are left out, lstopo --disallowed shows them",
+            "a cgroup hid CPUs {}: they count as offline, lstopo --disallowed shows them",
             hidden,
         ),
         (

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.importers import join
 from cpuplan.importers.lscpu import caches as lscpu_caches
 from cpuplan.importers.lscpu import numbering
 from cpuplan.importers.lscpu.summary import Summary
@@ -58,7 +59,7 @@ def from_table(table: Table, summary: Summary | None) -> Found:
     single = summary is not None and {kind.threads_per_core for kind in summary.kinds} == {1}
     siblings = tuple(CpuSet((cpu,)) for cpu in online) if single else _siblings(rows)
     known = _architecture(summary) or _architecture_of(rows)
-    architecture = known or "x86_64"
+    architecture = known or ""
     machine = Machine(
         architecture=architecture,
         vendor=summary.vendor if summary else None,
@@ -88,7 +89,7 @@ def from_table(table: Table, summary: Summary | None) -> Found:
 
 def from_summary(summary: Summary) -> Found:
     """The machine of a summary. Raises numbering.UntoldError without siblings or sockets."""
-    architecture = _architecture(summary) or "x86_64"
+    architecture = _architecture(summary) or ""
     present = summary.online | summary.offline
     numa_nodes = _numa_nodes(_listed_nodes(None, summary), present)
     groups = _numbered(summary, architecture, numa_nodes)
@@ -269,16 +270,13 @@ def _table_remarks(
 
 def _remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
     """What neither a table nor a summary told, and what was assumed for it."""
+    has_model = machine.model or machine.architecture not in ("", "x86_64")
     sized = all(cache.size is not None for cache in machine.caches)
     listed = summary.numa_nodes.values() if summary else ()
     claimed_twice = CpuSet(cpu for cpu in union(listed) if sum(cpu in cpus for cpus in listed) > 1)
     told = (
-        (
-            _architecture(summary),
-            "the architecture is missing: {} is assumed",
-            machine.architecture,
-        ),
-        (machine.model or machine.architecture != "x86_64", "the CPU model is missing", ""),
+        (machine.architecture, join.ARCHITECTURE_MISSING, ""),
+        (has_model, "the CPU model is missing", ""),
         (machine.sockets, "sockets are missing: one is assumed", ""),
         (machine.caches or (summary and summary.caches), "caches are missing", ""),
         (sized, "the sizes of caches are missing or incomplete", ""),

@@ -150,5 +150,10 @@ _Habits = dict[str, Callable[[Counts, list[CpuSet]], Iterator[CpuSet]]]
 _HABITS: dict[str, _Habits] = {
     "x86_64": {_SEPARATE: _separate, _ADJACENT: _adjacent},
     "aarch64": {_SEPARATE_BY_SOCKET: _separate_by_socket},
+    "": {  # unknown
+        _SEPARATE: _separate,
+        _ADJACENT: _adjacent,
+        _SEPARATE_BY_SOCKET: _separate_by_socket,
+    },
 }
 _OTHER_HABITS: _Habits = {_ADJACENT: _adjacent}

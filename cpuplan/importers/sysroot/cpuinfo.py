@@ -1,5 +1,6 @@
 """/proc/cpuinfo: model, architecture, and the CPUs where there is no sysfs (proc_cpuinfo(5))."""
 
+import re
 from typing import NamedTuple
 
 from cpuplan.cpuset import MAX_CPU
@@ -12,6 +13,10 @@ ARM_VENDORS = {
     0x41: "ARM", 0x42: "Broadcom", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon", 0x4E: "NVIDIA",
     0x50: "APM", 0x51: "Qualcomm", 0x61: "Apple", 0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
 }  # fmt: skip
+#: `CPU architecture` of 64-bit kernels; older ones print the words.
+ARM_64 = frozenset({"8", "AArch64"})
+#: `cpu` of 64-bit PowerPC (arch/powerpc/kernel/cpu_specs_book3s_64.h).
+POWER_64 = re.compile(r"POWER[0-9]|PPC9|Cell Broadband|PA6T|RS64|e[56]500")
 
 
 class CpuInfo(NamedTuple):
@@ -60,15 +65,25 @@ def processors(text: str) -> list[Processor]:
 
 
 def _architecture(fields: dict[str, str]) -> str | None:
-    """As uname(1) says it; `other` for what Kubernetes does not run on (Itanium, SPARC)."""
+    """As uname(1) says it; `other` for what Kubernetes does not run on.
+
+    That is Itanium, SPARC, 32-bit Arm and 32-bit PowerPC. Big-endian POWER counts as ppc64le.
+    """
+    arm = "CPU implementer" in fields
+    is_64_bit_arm = fields.get("CPU architecture", "8") in ARM_64
+    power = "(pvr " in fields.get("revision", "")
+    is_64_bit_power = POWER_64.match(fields.get("cpu", "")) is not None
     signs = {
         "x86_64": "flags" in fields and "vendor_id" in fields,
-        "other": fields.get("arch") == "IA-64" or "type" in fields,
-        "aarch64": "CPU implementer" in fields,
+        "other": fields.get("arch") == "IA-64"
+        or "type" in fields
+        or (arm and not is_64_bit_arm)
+        or (power and not is_64_bit_power),
+        "aarch64": arm,
         "s390x": fields.get("vendor_id") == "IBM/S390",
         "riscv64": fields.get("isa", "").startswith("rv64"),
         "loongarch64": "Loongson" in fields.get("CPU Family", ""),
-        "ppc64le": fields.get("cpu", "").startswith(("POWER", "PPC")),
+        "ppc64le": is_64_bit_power,
     }
     return next((name for name, is_there in signs.items() if is_there), None)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers import join
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.importers.sysroot import cpuinfo, kubelet_files, marks, pci, sysfs
@@ -121,7 +122,7 @@ def _with_machineinfo(tree: Tree, machine: Machine) -> Machine:
     text = tree.read("machineinfo.json")
     if text is None:
         return machine
-    from cpuplan.importers import data, join, machineinfo
+    from cpuplan.importers import data, machineinfo
 
     try:
         documents = data.parse(text)
@@ -144,7 +145,7 @@ def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine |
         return None
     core_ids, sockets = _ids(processors)
     return Machine(
-        architecture=info.architecture or "x86_64",
+        architecture=info.architecture or "",
         vendor=info.vendor,
         model=info.model,
         model_number=info.model_number,
@@ -211,17 +212,18 @@ def _boot_arguments(reader: Reader) -> str | None:
 def _guess_architecture(reader: Reader, online: CpuSet) -> str:
     if reader.text(f"{sysfs.CPUS}/cpu{online.first}/regs/identification/midr_el1") is not None:
         return "aarch64"
-    return "x86_64"
+    return ""
 
 
 def _remarks(reader: Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[str]:
     """What the tree does not tell, and what was assumed for it."""
     tree = reader.tree
+    has_model = info.model or machine.architecture not in ("", "x86_64")
     tells_online = reader.text(f"{sysfs.CPUS}/online") or reader.text(f"{sysfs.CPUS}/offline")
     twice = sysfs_numa.claimed_twice(reader)
     told = (
-        (info.architecture, "the architecture is missing: {} is assumed", machine.architecture),
-        (info.model or machine.architecture != "x86_64", "the CPU model is missing", ""),
+        (machine.architecture, join.ARCHITECTURE_MISSING, ""),
+        (has_model, "the CPU model is missing", ""),
         (
             tells_online is not None,
             "offline CPUs are not listed: only CPUs that are marked offline count as offline",

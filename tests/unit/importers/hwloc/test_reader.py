@@ -263,8 +263,8 @@ HIDDEN = (
     pytest.param(
         "/job",
         {"complete_cpuset": "0-3", "online_cpuset": "0-2"},
-        ("0-1", "3"),
-        "a cgroup hid CPUs 2: they are left out, lstopo --disallowed shows them",
+        ("0-1", "2-3"),
+        "a cgroup hid CPUs 2: they count as offline, lstopo --disallowed shows them",
         id="version 1 tells",
     ),
     pytest.param(
@@ -289,6 +289,22 @@ def test_offline_cpus(
     assert [text for text in imported.remarks if "cgroup" in text] == (
         [f"node machine: {remark}"] if remark else []
     )
+
+
+@pytest.mark.parametrize("version", ["1", "2.0", "3.0"])
+def test_hidden_cpus_keep_their_numa_node_and_its_devices(read: Any, version: str) -> None:
+    """Their objects have empty sets, except for `complete_cpuset`."""
+    hidden = {"cpuset": "0x0", "complete_cpuset": cpuset("2-3")}
+    attributes = {"pci_busid": "0000:81:00.0", "pci_type": "0200 [8086:1593] [0000:0000] 02"}
+    function = thing("PCIDev", None, **attributes)
+    nodes = node(0, "0-1") + thing("NUMANode", None, os_index=1, nodeset="0x2", **hidden)
+    inside = core(0, 0) + core(1, 1) + nodes + thing("Group", None, function, **hidden)
+    sets = {key: cpuset("0-3") for key in ("complete_cpuset", "online_cpuset")}
+    sets = sets if version == "1" else {"complete_cpuset": cpuset("0-3")}
+    text = topology(thing("Machine", None, inside, cpuset=cpuset("0-1"), **sets), version=version)
+    found = machine(read(text))
+    assert [str(each.cpus) for each in found.numa_nodes] == ["0-1", "2-3"]
+    assert [device.numa_node for device in found.devices] == [1]
 
 
 def kind(cpus: str, efficiency: int | None, **infos: object) -> str:
@@ -368,7 +384,9 @@ ARCHITECTURES = (
     (info("CPUModel", "POWER10 (architected), altivec supported"), "ppc64le"),
     (info("CPUModel", "Dual-Core Intel(R) Itanium(R) Processor 9040"), "other"),
     (info("CPUVendor", "AuthenticAMD"), "x86_64"),
-    ("", "x86_64"),
+    (info("CPUImplementer", "0x41") + info("CPUArchitecture", "7"), "other"),
+    (info("CPUModel", "Cell Broadband Engine, altivec supported"), "ppc64le"),
+    ("", "other"),
 )
 
 

@@ -91,7 +91,8 @@ def test_koordlet(tmp_path: Path) -> None:
         "clusters and kinds of cores; sockets are as in lscpu"
     )
     assert second == (
-        "w0: missing, and left open: the architecture (x86_64 is assumed), "
+        "w0: missing, and left open: the architecture (other is written: "
+        "replace it with one of aarch64, loongarch64, ppc64le, riscv64, s390x, x86_64), "
         "the CPU model, the kernel's core ids, "
         "caches, NUMA distances, huge page sizes, PCI devices, boot arguments"
     )

@@ -158,6 +158,16 @@ def test_caches_are_known_by_level() -> None:
     assert {(cache.id, cache.size) for cache in found} == {(None, 1 << 20)}
 
 
+def test_lists_of_caches_that_lack_their_own_cpu_give_way_to_maps() -> None:
+    """A dump with the lists of CPU 0 at every CPU; its maps are right."""
+    files = trees.server()
+    for cpu in range(8):
+        folder = f"{CPU}/cpu{cpu}/cache/index3"
+        files[f"{folder}/shared_cpu_list"] = "0,2\n"
+        files[f"{folder}/shared_cpu_map"] = "55\n" if cpu % 2 == 0 else "aa\n"
+    assert [str(cache.cpus) for cache in machine(files).caches] == ["0,2,4,6", "1,3,5,7"]
+
+
 @pytest.mark.parametrize("kept", ["cpulist", "cpumap", "links"])
 def test_numa_membership(kept: str) -> None:
     files = without(trees.server(), "cpulist")
@@ -258,6 +268,21 @@ def test_devices() -> None:
     assert (second.address, second.numa_node, second.physical_function) == (vf, 1, pf)
 
 
+@pytest.mark.parametrize("names", ["folders", "links"])
+def test_interfaces_of_virtio_functions(names: str) -> None:
+    """A virtio device stands between the function and its interface."""
+    function = "sys/devices/pci0000:00/0000:00:03.0"
+    files = {**trees.server(), f"{function}/class": "0x020000\n"}
+    links = [trees.link(f"{PCI}/0000:00:03.0", "../../../devices/pci0000:00/0000:00:03.0")]
+    if names == "folders":
+        files[f"{function}/virtio0/net/eth0/address"] = "00:00:5e:00:53:01\n"
+    else:
+        target = "../../devices/pci0000:00/0000:00:03.0/virtio0/net/eth0"
+        links.append(trees.link("sys/class/net/eth0", target))
+    (device,) = machine(files, extra=tuple(links)).devices
+    assert device.interfaces == ("eth0",)
+
+
 def test_cpuinfo_alone() -> None:
     block = "processor: {}\nphysical id: 1\ncore id: {}\nvendor_id: GenuineIntel\nflags: lm"
     text = "\n\n".join(block.format(cpu, cpu % 2) for cpu in range(4, 8))
@@ -279,7 +304,15 @@ def test_cpuinfo_alone() -> None:
             "Loongson-3A5000",
         ),
         ("arch : IA-64\nfamily : Itanium 2", "other", "Itanium 2"),
-        ("nothing : known", "x86_64", None),
+        (
+            "processor : 0\ncpu : Cell Broadband Engine\nrevision : 16.0 (pvr 0070 1000)",
+            "ppc64le",
+            "Cell Broadband Engine",
+        ),
+        ("processor : 0\ncpu : 740/750\nrevision : 3.1 (pvr 0008 0301)", "other", "740/750"),
+        ("CPU implementer : 0x41\nCPU architecture: 7", "other", None),
+        ("CPU implementer : 0x41\nCPU architecture: 8", "aarch64", None),
+        ("nothing : known", "", None),
     ],
 )
 def test_architectures(text: str, architecture: str, model: str | None) -> None:
@@ -311,7 +344,10 @@ def test_remarks_say_what_is_not_told() -> None:
     files = {f"{CPU}/cpu{cpu}/topology/physical_package_id": "0\n" for cpu in range(2)}
     _, remarks, _ = sysroot.read_machine(TarTree(trees.tar(files), "a"))
     assert remarks == [
-        "the architecture is missing: x86_64 is assumed",
+        (
+            "the architecture is missing: other is written: replace it with one of aarch64, "
+            "loongarch64, ppc64le, riscv64, s390x, x86_64"
+        ),
         "the CPU model is missing",
         "offline CPUs are not listed: only CPUs that are marked offline count as offline",
         "cores are missing: each CPU is treated as a core",
