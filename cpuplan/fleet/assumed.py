@@ -1,6 +1,4 @@
-"""Machines that nobody described: the CPUs that an intent lists, so that what needs no machine can
-be checked.
-"""
+"""Assumed machines for intents without an inventory, with just the CPUs that they list."""
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.model.intent import IntentSpec
@@ -16,9 +14,7 @@ _ORDINARY_NODES = 8
 
 
 def plans(documents: Documents) -> list[NodePlan]:
-    """Profiles of which no inventory tells the machines, on machines that have just the CPUs that
-    they list.
-    """
+    """Plans of profiles whose machines no inventory describes, on assumed machines."""
     profiles = [document for document in documents.of_kind("Intent") if document.written_as]
     if not profiles or documents.of_kind("Nodes") or documents.may_define("Nodes"):
         return []
@@ -33,17 +29,17 @@ def plan(
     vendor: str = "",
     model: int | None = None,
 ) -> NodePlan:
-    """The layout of an intent whose pools are lists: one socket without siblings, up to the highest
-    CPU that is listed.
+    """The layout of an intent whose pools are lists, on one socket without siblings.
 
-    NUMA node 0 has all CPUs; beside it there are the nodes for which huge pages or memory are
-    asked, each with more memory than anybody asks for, and those between them. An `architecture` of
-    no characters is not known.
+    The CPUs are those up to the highest one in a list, all on NUMA node 0. There are also the NUMA
+    nodes for which huge pages or memory are requested, and those between them, each with ample
+    memory. An empty `architecture` is unknown.
     """
+    written = {pool: getattr(spec.pools, pool) for pool in POOLS}
     lists: dict[str, CpuSet] = {
         pool: value.cpus
-        for pool in POOLS
-        if (value := getattr(spec.pools, pool)) is not None and value.cpus is not None
+        for pool, value in written.items()
+        if value is not None and value.cpus is not None
     }
     node_class = NodeClass(
         name=name,

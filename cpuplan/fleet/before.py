@@ -13,8 +13,8 @@ from cpuplan.files.listing import list_files
 from cpuplan.read.files import refusal
 from cpuplan.source import Position
 
-#: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of unlike classes
-#: touch unlike files.
+#: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of different classes
+#: change different files.
 CLASSES = ".cpuplan/classes"
 #: The files of `out/` that cpuplan owns, a path a line.
 MANIFEST = ".cpuplan/manifest"
@@ -22,7 +22,7 @@ MANIFEST = ".cpuplan/manifest"
 #: Of these files.
 VERSION = 2
 
-#: All classes in one file, as they were before.
+#: All classes in one file, in the old form.
 OLD_PLAN = ".cpuplan/plan.json"
 #: How `out/.gitattributes` begins.
 OURS = "# Written by cpuplan."
@@ -35,28 +35,27 @@ Before = dict[Key, dict[str, Any]]
 
 
 def read(out: Path) -> Before:
-    """The classes of the plan in `out`; what is damaged is empty, for the next compilation writes
-    it anew.
+    """The classes of the plan in `out`; empty for a damaged file, which is written again.
 
-    Raises CpuplanError for one that a later cpuplan wrote (CP139), and for what may not be read: it
-    may be a class that is about to vanish.
+    Raises CpuplanError for a class that a later cpuplan wrote (CP139), and for an unreadable file,
+    which may be a class that would be removed.
     """
-    found: Before = {}
+    classes: Before = {}
     listed = list_files(out / CLASSES, within=out, suffixes=(".json",))
     if listed.problems:
         raise CpuplanError(refusal(str(path), error) for path, error in listed.problems)
     for path in listed.files:
         if path.parents[1] == out / CLASSES:
-            found[path.parent.name, path.stem] = _class(path) or {}
-    return found or _of_old_form(out)
+            classes[path.parent.name, path.stem] = _class(path) or {}
+    return classes or _of_old_form(out)
 
 
 def _of_old_form(out: Path) -> Before:
-    """The classes as they were written to one file, by the first form; none where it is damaged."""
+    """The classes from the one file of the old form; none where it is damaged."""
     try:
         data = json.loads(read_regular(out / OLD_PLAN))
-        classes = [each for each in data["classes"] if isinstance(each, dict)]
-        return {(str(each["cluster"]), str(each["class"])): each for each in classes}
+        classes = [entry for entry in data["classes"] if isinstance(entry, dict)]
+        return {(str(entry["cluster"]), str(entry["class"])): entry for entry in classes}
     except (Unreadable, ValueError, KeyError, TypeError, RecursionError):
         return {}
 
@@ -79,9 +78,7 @@ def _class(path: Path) -> dict[str, Any] | None:
 
 
 def lost(out: Path, compiled: Before) -> frozenset[Key] | None:
-    """The classes that were compiled to `out` and that it tells nothing of any more; None for all
-    of them.
-    """
+    """The classes that were compiled to `out` and are no longer in it; None for all of them."""
     if not compiled and not os.path.isfile(out / MANIFEST):
         is_ours = os.path.lexists(out / ".cpuplan") or _text(out / ".gitattributes").startswith(
             OURS
@@ -103,7 +100,7 @@ def _text(path: Path) -> str:
 
 def members(before: Before) -> dict[Key, list[str]]:
     """The nodes of each class."""
-    return {key: nodes(each) for key, each in before.items()}
+    return {key: nodes(compiled) for key, compiled in before.items()}
 
 
 def nodes(compiled: dict[str, Any]) -> list[str]:

@@ -1,8 +1,7 @@
-"""The catalogue: Hardware documents of server models in use. They ship with cpuplan and are copied
-into a project.
+"""The catalogue: Hardware documents of common server models, which users copy into projects.
 
-A project never reads them: a release that corrects an entry must not change the plans of those who
-took it before.
+They ship with cpuplan. A project never reads them: a release that corrects an entry must not change
+the plans of projects that copied it before.
 """
 
 from pathlib import Path
@@ -17,8 +16,8 @@ def read() -> list[Document]:
     """All entries, ascending by name."""
     sources: list[Source] = []
     for path in sorted(_folder().glob("*.yaml")):
-        found, _ = yaml.decode(path.name, path.read_bytes())
-        sources += found
+        of_file, _ = yaml.decode(path.name, path.read_bytes())
+        sources += of_file
     return documents.from_sources(sources)[0].of_kind("Hardware")
 
 
@@ -28,9 +27,7 @@ def find(name: str) -> Document | None:
 
 
 def text(entry: Document) -> str:
-    """The entry as a file of its own: the comments of its family, which name the sources, then
-    itself as written.
-    """
+    """The entry as a file: the comments of its family, which name the sources, and its text."""
     chunks = (_folder() / entry.source.path).read_text().split("---\n")
     first = chunks[0].splitlines(keepends=True)
     comments = sum(1 for line in first if line.startswith("#"))

@@ -1,5 +1,6 @@
 """Which intent claims which nodes."""
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -20,29 +21,35 @@ class Claim(NamedTuple):
 
 
 def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnostic]) -> list[Claim]:
-    """What intents select; nodes of two intents, of none, and selectors of nothing are added to
-    `diagnostics`.
+    """What intents select; findings on nodes and selectors are added to `diagnostics`.
+
+    They are nodes that two intents or none select, and selectors without nodes.
     """
     claims = []
     owner: dict[tuple[str, str], Document] = {}
     for intent in documents.of_kind("Intent"):
         spec: IntentSpec = intent.spec
-        found = False
+        is_used = False
         for group in groups:
             names = _selected(intent, spec.selector, group, diagnostics)
-            found = found or bool(names)
+            is_used = is_used or bool(names)
             mine = tuple(
                 name for name in names if owner.setdefault((group.cluster, name), intent) is intent
             )
-            if clash := [name for name in names if name not in mine]:
+            clash = [name for name in names if name not in mine]
+            if clash:
                 first = owner[group.cluster, clash[0]]
                 diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
             if mine:
                 claims.append(Claim(intent, group, mine))
-        if found and spec.selector == Selector():
+        if is_used and spec.selector == Selector():
             diagnostics.append(_everything(intent, groups))
         # Names that could not be read (CP228) may be the ones that are selected.
-        if not found and all(group.names for group in groups) and not documents.may_define("Nodes"):
+        if (
+            not is_used
+            and all(group.names for group in groups)
+            and not documents.may_define("Nodes")
+        ):
             code = "CP225" if groups or not intent.written_as else "CP233"
             diagnostics.append(diagnose(code, intent.at("selector"), intent=intent.name))
     for group in groups if not documents.may_define("Intent") else ():
@@ -72,11 +79,11 @@ def selects(selector: Selector, group: Group) -> tuple[str, ...]:
         name for pattern in selector.nodes if "*" not in pattern for name in expand_names(pattern)
     }
     globs = [pattern for pattern in selector.nodes if "*" in pattern]
-    return tuple(
-        name
-        for name in group.names
-        if name in wanted or any(fnmatchcase(name, glob) for glob in globs)
-    )
+    return tuple(name for name in group.names if name in wanted or _matches(name, globs))
+
+
+def _matches(name: str, globs: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def _selected(

@@ -1,8 +1,7 @@
-"""What classes of nodes are called: after their intent and hardware, as are folders and objects of
-theirs.
-"""
+"""The names of classes of nodes, which are also those of their folders and objects."""
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 
 from cpuplan import naming
 from cpuplan.cpuset import CpuSet
@@ -15,12 +14,10 @@ LONGEST_LIST = 80
 
 
 def offline_part(offline: CpuSet) -> str:
-    """What the CPUs that are offline on some nodes only add to the name of their class."""
+    """The suffix of a class whose nodes have CPUs offline; empty without any."""
     listed = str(offline).replace(",", ".")
     if len(listed) > LONGEST_LIST:
-        import hashlib
-
-        listed = hashlib.sha256(listed.encode()).hexdigest()[:8]
+        listed = sha256(listed.encode()).hexdigest()[:8]
     return f"-offline-{listed}" if offline else ""
 
 
@@ -28,7 +25,9 @@ def too_long(name: str, intent: Document, machine: Document) -> Diagnostic | Non
     """CP234: a name that no folder can have."""
     if len(name) <= naming.LONGEST_NAME:
         return None
-    place, other = (each.source.value_at(("metadata", "name")) for each in (intent, machine))
+    place, other = (
+        document.source.value_at(("metadata", "name")) for document in (intent, machine)
+    )
     labels = [Label(other, "the hardware")]
     return diagnose(
         "CP234",
@@ -41,16 +40,19 @@ def too_long(name: str, intent: Document, machine: Document) -> Diagnostic | Non
 
 
 def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
-    """CP235: classes, or objects, of two origins that would be called alike: one would be written
-    over the other.
+    """CP235: classes, or objects, of different origins with the same name.
+
+    One would overwrite the other.
     """
     first: dict[tuple[str, str, str], NodeClass] = {}
-    for each in classes:
-        for what, name in ("classes", each.name), ("sets of objects", each.profile):
-            other = first.setdefault((what, each.cluster, name), each)
-            if other is each or (what == "sets of objects" and other.intent == each.intent):
+    for node_class in classes:
+        for what, name in ("classes", node_class.name), ("sets of objects", node_class.profile):
+            other = first.setdefault((what, node_class.cluster, name), node_class)
+            if other is node_class or (
+                what == "sets of objects" and other.intent == node_class.intent
+            ):
                 continue
-            documents_of = (documents.by_name["Intent", one.intent] for one in (each, other))
+            documents_of = (documents.by_name["Intent", one.intent] for one in (node_class, other))
             place, before = (one.source.value_at(("metadata", "name")) for one in documents_of)
             yield diagnose(
                 "CP235",
@@ -58,8 +60,8 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagno
                 labels=[Label(before, "the first one")],
                 what=what,
                 name=name,
-                cluster=each.cluster,
+                cluster=node_class.cluster,
                 first=f"intent {other.intent} on hardware {other.hardware}",
-                second=f"intent {each.intent} on hardware {each.hardware}",
+                second=f"intent {node_class.intent} on hardware {node_class.hardware}",
             )
             break

@@ -1,8 +1,7 @@
-"""Documents to classes: which nodes there are, which intent claims each, and which of them are the
-same.
-"""
+"""Documents to classes of nodes: which intent claims each node, and which nodes are the same."""
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
 from cpuplan import naming
@@ -27,18 +26,18 @@ class Fleet(NamedTuple):
 
 
 def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
-    """Expand names, check what documents say of each other, match selectors, group into classes."""
+    """Expand names, check references, match selectors, and group nodes into classes."""
     diagnostics: list[Diagnostic] = []
-    found = groups.build(documents, diagnostics)
+    node_groups = groups.build(documents, diagnostics)
     topologies = _Topologies(documents, diagnostics)
-    for group in found:
+    for group in node_groups:
         topologies.of(group)
-    claimed = claims.build(documents, found, diagnostics)
+    claimed = claims.build(documents, node_groups, diagnostics)
     classes = list(_classes(documents, claimed, topologies, diagnostics))
     diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
     diagnostics += class_names.check(documents, classes)
     diagnostics += cluster_facts.check(documents, classes)
-    return Fleet(tuple(sorted(classes, key=lambda each: each.key))), diagnostics
+    return Fleet(tuple(sorted(classes, key=lambda node_class: node_class.key))), diagnostics
 
 
 class _Topologies:
@@ -58,7 +57,8 @@ class _Topologies:
             return self._built.get((group.hardware, group.offline))
         base = self._built[group.hardware, EMPTY]
         present = base.online | base.offline if base else group.offline
-        if missing := group.offline - present:
+        missing = group.offline - present
+        if missing:
             place = group.document.at("nodes", group.number, "offline")
             shown, known = cpus_text(missing), cpus_text(present)
             self._diagnostics.append(
@@ -67,15 +67,13 @@ class _Topologies:
             self._built[group.hardware, group.offline] = None
             return None
         place = group.document.at("nodes", group.number, "offline")
-        # What is wrong with the hardware itself is said already, at the hardware.
+        # Problems of the hardware itself are reported already, at the hardware.
         return self._build(document, group.offline, place) if base else None
 
     def _build(
         self, document: Document, offline: CpuSet, place: Position | None = None
     ) -> Topology | None:
-        """Build the machine of `document`; problems are reported at `place`, or in the document
-        itself.
-        """
+        """Build the machine; problems are reported at `place`, else in the document."""
         key = (document.name, offline)
         if key not in self._built:
             spec: HardwareSpec = document.spec
@@ -86,38 +84,36 @@ class _Topologies:
         return self._built[key]
 
 
-#: What nodes of one class have in common: intent, cluster, hardware, offline CPUs, devices of their
-#: own.
+#: What nodes of one class have in common: intent, cluster, hardware, offline CPUs, their devices.
 _Key: TypeAlias = tuple[str, str, str, CpuSet, tuple[Device, ...]]
 
 
 def _devices_that_matter(spec: IntentSpec, group: Group) -> tuple[Device, ...]:
-    """The devices that only these nodes have, where a pool is to be near some device."""
-    said = [*_pools(spec), spec.qos.best_effort, spec.qos.other]
-    return group.devices if any(pool is not None and pool.near is not None for pool in said) else ()
+    """The devices that only these nodes have, if some pool or QoS set has `near`."""
+    sets = [*_pools(spec), spec.qos.best_effort, spec.qos.other]
+    has_near = any(one is not None and one.near is not None for one in sets)
+    return group.devices if has_near else ()
 
 
 def _pools(spec: IntentSpec) -> list[Pool]:
-    """The pools that are said, and the partitions of isolated."""
+    """The pools of the intent, and the partitions of isolated."""
     pools = spec.pools
-    said = (pools.reserved, pools.shared, pools.isolated, pools.isolcpus, pools.offlined)
+    own = (pools.reserved, pools.shared, pools.isolated, pools.isolcpus, pools.offlined)
     partitions = pools.isolated.partitions.values() if pools.isolated else ()
-    return [pool for pool in (*said, *partitions) if pool is not None]
+    return [pool for pool in (*own, *partitions) if pool is not None]
 
 
 def _digest(devices: tuple[Device, ...]) -> str:
-    import hashlib
-
     text = "".join(device.model_dump_json(exclude_none=True) for device in devices)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return sha256(text.encode()).hexdigest()[:8]
 
 
 def _never_up(spec: IntentSpec, topology: Topology) -> CpuSet:
-    """The threads that the argument nosmt keeps down, less those that a pool lists: the kernel
-    boots one of each core.
+    """The threads that the argument nosmt keeps offline, except those that a pool lists.
 
-    (kernel/cpu.c, cpu_bootable.) Of a list that has such CPUs the components say that they would
-    not come up.
+    The kernel boots the first thread of each core.
+
+    (kernel/cpu.c, cpu_bootable.) The components report CPU lists that contain such CPUs.
     """
     if not any(argument.partition("=")[0] == "nosmt" for argument in spec.kernel.extra_arguments):
         return EMPTY
@@ -128,9 +124,7 @@ def _never_up(spec: IntentSpec, topology: Topology) -> CpuSet:
 def _unlabelled(
     intent: Document, index: int, target: Target, alike: list[Claim]
 ) -> Iterator[Diagnostic]:
-    """Nodes that are not in the pool of their class yet, as far as the inventory tells; and a name
-    that is no label.
-    """
+    """Nodes that the inventory does not show in the pool of their class, and invalid labels."""
     pool = target.pool or ""
     place = intent.at("targets", index, "mixedHardware")
     if len(pool) > naming.LONGEST_LABEL:
@@ -138,9 +132,10 @@ def _unlabelled(
         yield diagnose("CP288", place, problem=problem)
         return
     label = targets.role(pool)
-    if names := sorted(
-        name for _, group, found in alike if label not in group.labels for name in found
-    ):
+    names = sorted(
+        name for claim in alike if label not in claim.group.labels for name in claim.names
+    )
+    if names:
         nodes = (
             f"node {names[0]} has"
             if len(names) == 1
@@ -172,23 +167,26 @@ def _classes(
     without_target: set[tuple[str, str]] = set()
     for key, alike in members.items():
         intent, group, _ = alike[0]
-        found = targets.target_for(intent.spec, group.cluster)
-        if found is None and (intent.name, group.cluster) not in without_target:
+        indexed_target = targets.target_for(intent.spec, group.cluster)
+        if indexed_target is None and (intent.name, group.cluster) not in without_target:
             without_target.add((intent.name, group.cluster))
             place = intent.at("targets")
             diagnostics.append(diagnose("CP226", place, intent=intent.name, cluster=group.cluster))
         topology = _topology(intent.spec, group, topologies)
-        if found and topology:
+        if indexed_target and topology:
             hardware = documents.by_name["Hardware", group.hardware]
-            made = _class(documents, alike, hardware, topology, found, key[-1], diagnostics)
-            if made:
-                yield made
+            node_class = _class(
+                documents, alike, hardware, topology, indexed_target, key[-1], diagnostics
+            )
+            if node_class:
+                yield node_class
 
 
 def _topology(spec: IntentSpec, group: Group, topologies: _Topologies) -> Topology | None:
     """The machine as the intent boots it."""
     topology = topologies.of(group)
-    if topology and (down := _never_up(spec, topology)):
+    down = _never_up(spec, topology) if topology else EMPTY
+    if down:
         return topologies.of(group._replace(offline=group.offline | down))
     return topology
 
@@ -198,13 +196,13 @@ def _class(
     alike: list[Claim],
     hardware: Document,
     topology: Topology,
-    found: tuple[int, Target],
+    indexed_target: tuple[int, Target],
     own: tuple[Device, ...],
     diagnostics: list[Diagnostic],
 ) -> NodeClass | None:
-    """The class of nodes that have the same; None where its name would be too long."""
+    """The class of equal nodes; None if its name would be too long."""
     intent, group, _ = alike[0]
-    index, target = found
+    index, target = indexed_target
     spec: IntentSpec = intent.spec
     facts: HardwareSpec = hardware.spec
     suffix = class_names.offline_part(group.offline) + (f"-devices-{_digest(own)}" if own else "")
@@ -213,7 +211,8 @@ def _class(
         target = spec.targets[index]
         diagnostics += _unlabelled(intent, index, target, alike)
     name = f"{intent.name}-{group.hardware}{suffix}"
-    if problem := class_names.too_long(name, intent, hardware):
+    problem = class_names.too_long(name, intent, hardware)
+    if problem:
         diagnostics.append(problem)
         return None
     return NodeClass(

@@ -1,12 +1,10 @@
-"""What the objects of an OpenShift cluster tell of it: pools, nodes, workload partitioning,
-release.
-"""
+"""Facts in the objects of an OpenShift cluster: pools, nodes, workload partitioning, release."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-#: The release whose operator is followed where nothing tells the cluster's: a profile does not.
+#: The release that is assumed if no object has the cluster's, which a profile does not contain.
 VERSION = "5.1"
 NODE_ROLE = "node-role.kubernetes.io/"
 #: The pools that every cluster has.
@@ -19,8 +17,9 @@ _PINNING = "/etc/kubernetes/openshift-workload-pinning"
 
 
 class Cluster(NamedTuple):
-    """What the cluster's objects tell of it. `pool` is the profile's MachineConfigPool, empty where
-    none is told.
+    """Facts about a cluster, from its objects.
+
+    `pool` is the MachineConfigPool of the profile, empty if no object shows it.
     """
 
     version: str = VERSION
@@ -33,14 +32,15 @@ class Cluster(NamedTuple):
 
 
 class ClusterNode(NamedTuple):
-    """A Node object of the cluster. `taints` are those with the effect NoSchedule: values by
-    key.
+    """A Node object of the cluster.
+
+    `taints` are those with the effect NoSchedule: values by key.
     """
 
     name: str
     labels: dict[str, str]
-    architecture: str  # GOARCH; empty where it is not told
-    cpus: int  # capacity; 0 where it is not told
+    architecture: str  # GOARCH; empty where it is unknown
+    cpus: int  # capacity; 0 where it is unknown
     taints: Mapping[str, str] = {}
 
 
@@ -89,12 +89,12 @@ def _built_in(name: str) -> MachineConfigPool:
 
 def pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
     """The pools among `objects`, and those that every cluster has."""
-    found = told_pools(objects)
-    names = {pool.name for pool in found}
-    return [*found, *(_built_in(name) for name in BUILT_IN if name not in names)]
+    known = listed_pools(objects)
+    names = {pool.name for pool in known}
+    return [*known, *(_built_in(name) for name in BUILT_IN if name not in names)]
 
 
-def told_pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
+def listed_pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool]:
     """The pools among `objects`, in their order."""
     return [_pool(item) for item in objects if item.get("kind") == "MachineConfigPool"]
 
@@ -113,10 +113,10 @@ def _pool(item: Mapping[str, Any]) -> MachineConfigPool:
 
 
 def matching(
-    found: Iterable[MachineConfigPool], labels: Mapping[str, str]
+    candidates: Iterable[MachineConfigPool], labels: Mapping[str, str]
 ) -> list[MachineConfigPool]:
     """The pools whose node selectors fit a profile's: the operator wants exactly one."""
-    return [pool for pool in found if pool.selects(labels)]
+    return [pool for pool in candidates if pool.selects(labels)]
 
 
 def newest() -> str:
@@ -127,7 +127,7 @@ def newest() -> str:
 def facts(objects: Iterable[Mapping[str, Any]], release: Callable[[], str] = newest) -> Cluster:
     """The cluster's release, topology, and whether it was installed with workload partitioning.
 
-    `release` is asked for where no object tells one.
+    `release` is called if no object has a release.
     """
     objects = list(objects)
     status: Mapping[str, Any] = {}
@@ -165,18 +165,16 @@ def nodes(objects: Iterable[Mapping[str, Any]]) -> Iterator[ClusterNode]:
 
 
 def _cpus(capacity: str) -> int:
-    """The CPUs of a capacity: a whole number, also of thousands or thousandths; 0 for anything
-    else.
-    """
+    """The CPUs of a capacity, such as `64`, `64000m` or `1k`; 0 for anything else."""
     match = re.fullmatch(r"([0-9]{1,9})(000m|k)?", capacity)
     return int(match[1]) * (1000 if match[2] == "k" else 1) if match else 0
 
 
 def _taints(value: Any) -> dict[str, str]:
-    found = map(_mapping, value) if isinstance(value, list) else ()
+    entries = map(_mapping, value) if isinstance(value, list) else ()
     return {
         str(one.get("key")): str(one.get("value") or "")
-        for one in found
+        for one in entries
         if one.get("effect") == "NoSchedule"
     }
 

@@ -23,8 +23,8 @@ def of(documents: Documents, cluster: str) -> ClusterSpec | None:
 def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
     """Documents of unknown clusters (CP236), and fields without effect on a platform (CP230)."""
     nodes = {document.spec.cluster for document in documents.of_kind("Nodes")}
-    with_pools = {each.cluster for each in classes if each.platform.has_pools}
-    planned = {each.cluster for each in classes}
+    with_pools = {node_class.cluster for node_class in classes if node_class.platform.has_pools}
+    planned = {node_class.cluster for node_class in classes}
     for document in documents.of_kind("Cluster"):
         if document.name not in nodes and not documents.may_define("Nodes"):
             place = document.source.value_at(("metadata", "name"))

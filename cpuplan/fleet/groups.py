@@ -6,6 +6,7 @@ from typing import NamedTuple
 from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.fleet import catalog
 from cpuplan.model.inventory import Device, NodeGroup, NodesSpec
 from cpuplan.name_ranges import expand_names
 from cpuplan.read.documents import Document, Documents
@@ -26,9 +27,7 @@ class Group(NamedTuple):
 
 
 def build(documents: Documents, diagnostics: list[Diagnostic]) -> list[Group]:
-    """The groups of all Nodes documents; what is wrong with their names and hardware is added to
-    `diagnostics`.
-    """
+    """The groups of all Nodes documents; what is wrong with them is added to `diagnostics`."""
     groups = list(_groups(documents, diagnostics))
     _check_unique(groups, diagnostics)
     return groups
@@ -68,15 +67,11 @@ def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Gro
 
 
 def _hardware_hint(name: str, known: set[str]) -> str:
-    from cpuplan.fleet import catalog
-
     if catalog.find(name):
         return f"`cpuplan catalog {name}` copies it from the catalogue into inventories/"
-    return (
-        did_you_mean(name, known)
-        if known
-        else "define it in a Hardware document under inventories/"
-    )
+    if known:
+        return did_you_mean(name, known)
+    return "define it in a Hardware document under inventories/"
 
 
 def _names(
@@ -89,7 +84,8 @@ def _names(
         diagnostics.append(diagnose("CP228", place, name=group.name, problem=error))
         return ()
     for name in names:
-        if problem := naming.problem_of(name, naming.LONGEST_NODE):
+        problem = naming.problem_of(name, naming.LONGEST_NODE)
+        if problem:
             diagnostics.append(
                 diagnose("CP228", place, name=group.name, problem=f"{name!r} {problem}")
             )

@@ -1,6 +1,4 @@
-"""A Hardware document's spec to the Topology that it describes, or to everything that is wrong with
-it.
-"""
+"""The Topology that a Hardware document describes, or everything that is wrong with it."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,9 +13,7 @@ from cpuplan.source import Field
 
 
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:
-    """The machine with the CPUs of `offline` (those that it has) offline too; or None, and what is
-    wrong with it.
-    """
+    """The machine, with its CPUs of `offline` offline too; or None, and what is wrong with it."""
     if (spec.regular is None) == (spec.topology is None):
         given = (
             "neither `regular` nor `topology`"
@@ -121,14 +117,14 @@ def _cache_problems(layout: Layout, present: CpuSet) -> Iterator[Problem]:
 
 def cores_of(layout: Layout) -> list[CpuSet]:
     """The siblings of each core, ascending by lowest CPU."""
-    found = [
+    all_siblings = [
         CpuSet(siblings) for cores in layout.cores for siblings in zip(*cores.threads, strict=False)
     ]
-    return sorted(found, key=lambda siblings: siblings.first)
+    return sorted(all_siblings, key=lambda siblings: siblings.first)
 
 
 def cache_domains(layout: Layout, cache: Cache) -> list[CpuSet]:
-    """The CPUs of each cache that `cache` stands for, ascending by lowest CPU."""
+    """The CPUs of each cache that `cache` describes, ascending by lowest CPU."""
     everything = union(cores_of(layout)) | (layout.offline or EMPTY)
     domains: Iterable[CpuSet]
     match cache.per:

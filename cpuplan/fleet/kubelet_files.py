@@ -1,5 +1,6 @@
-"""What a Hardware document tells of the files that the kubelet reads, as the facts that
-`kubelet.machineinfo` needs.
+"""The files that the kubelet reads, as a Hardware document describes them.
+
+They are the facts that `kubelet.machineinfo` needs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,11 +20,10 @@ Caches: TypeAlias = tuple[int, Sequence[CpuSet], Sequence[int] | None]
 def facts(
     architecture: str, online: CpuSet, caches: Iterable[Caches], files: KubeletFiles | None = None
 ) -> KubeletFacts:
-    """The facts of a machine. Where a document has no ids of caches, it is as usual on the
-    architecture.
+    """The facts of a machine. Cache ids that the document lacks are as usual on the architecture.
 
-    x86 kernels tell an id of every cache since Linux 4.11, from CPUID; other architectures seldom
-    have one to tell (drivers/base/cacheinfo.c). On s390x cAdvisor does not ask for it and takes 0.
+    x86 kernels have an id for every cache since Linux 4.11, from CPUID; other architectures rarely
+    have one (drivers/base/cacheinfo.c). On s390x cAdvisor does not read it and uses 0.
     """
     files = files or KubeletFiles()
     shared = []
@@ -62,15 +62,13 @@ def _usual_id(architecture: str, cpus: CpuSet) -> int | None:
 def groups(
     files: KubeletFiles | None,
 ) -> Iterator[tuple[str, str, list[tuple[int | None, CpuSet]]]]:
-    """(key, what they are called, label and CPUs of each) of the groups that must divide the
-    machine's CPUs.
-    """
+    """(key, noun, label and CPUs of each) of the groups that must divide the machine's CPUs."""
     if files is None:
         return
-    found: tuple[tuple[str, str, tuple[Group, ...]], ...] = (
+    kinds: tuple[tuple[str, str, tuple[Group, ...]], ...] = (
         ("numaNodes", "NUMA nodes", files.numa_nodes),
         ("books", "books", files.books),
         ("drawers", "drawers", files.drawers),
     )
-    for key, what, members in found:
+    for key, what, members in kinds:
         yield key, what, [(None if key == "books" else group.id, group.cpus) for group in members]

@@ -1,11 +1,11 @@
-"""Intents that are paused: what `out/` has of their classes stays, byte for byte, until they go on.
+"""Paused intents: the files of their classes in `out/` stay, byte for byte, until they resume.
 
-Taking the files away would ask Argo CD to remove the objects, and tools that lay down files to
-remove those; writing what the inputs give would roll it out. The class's file in
-`out/.cpuplan/classes/` then lists what is kept, with the SHA-256 of each, for nothing else could
-tell an edit.
+Without the files, Argo CD would remove the objects, and the users' tools the files on nodes; files
+from the present inputs would be rolled out. The class's file in `out/.cpuplan/classes/` lists the
+kept files with their SHA-256, because nothing else could show an edit.
 """
 
+import json
 import os
 from collections.abc import Callable
 from hashlib import sha256
@@ -46,8 +46,7 @@ class Kept(NamedTuple):
 def keep(out: Path, compiled: Before, lock: Lock, plan: Plan, locate: Locate) -> dict[Key, Kept]:
     """What stays of each paused class; an empty record where it was never compiled.
 
-    Raises CpuplanError: CP565 for files that are not as they were, CP566 where nothing tells what
-    they were.
+    Raises CpuplanError: CP565 for changed files, CP566 where nothing shows what they were.
     """
     kept: dict[Key, Kept] = {}
     problems: list[Diagnostic] = []
@@ -67,9 +66,11 @@ def keep(out: Path, compiled: Before, lock: Lock, plan: Plan, locate: Locate) ->
                 problems.append(diagnose("CP566", place, intent=node_class.intent, path=path))
             continue
         files = {path: _read(out, path) for path in _paths(out, record, node)}
-        told = record.get(FIELD)
-        if isinstance(told, dict):
-            changed = [path for path in sorted(told) if _digest(files.get(path)) != told[path]]
+        digests = record.get(FIELD)
+        if isinstance(digests, dict):
+            changed = [
+                path for path in sorted(digests) if _digest(files.get(path)) != digests[path]
+            ]
             problems += [
                 diagnose("CP565", place, path=f"out/{path}", intent=node_class.intent)
                 for path in changed
@@ -81,12 +82,8 @@ def keep(out: Path, compiled: Before, lock: Lock, plan: Plan, locate: Locate) ->
 
 
 def _is_whole(record: dict[str, Any]) -> bool:
-    """Whether a class's file is one that cpuplan wrote: what a merge left of it cannot be written
-    again.
-    """
-    import json
-
-    import jsonschema
+    """Whether the file of a class is valid: after a merge, it may be one that cannot be kept."""
+    import jsonschema  # heavy, and only paused intents need it
 
     schema = json.loads(
         resource("schemas", "emitted", "class.schema.json").read_text(encoding="utf-8")
@@ -95,29 +92,23 @@ def _is_whole(record: dict[str, Any]) -> bool:
 
 
 def noted(kept: Kept, current: dict[str, Any]) -> dict[str, Any]:
-    """The content of a class's file: as it was, or `current` where there was none, with what is
-    kept.
-    """
+    """The content of a class's file: as before, else `current`, with digests of kept files."""
     digests = {path: sha256(data).hexdigest() for path, data in kept.files.items()}
     return {**(kept.record or current), FIELD: digests}
 
 
 def _paths(out: Path, record: dict[str, Any], node: NodePlan) -> list[str]:
-    """The paths that were kept before; at first, those of the class that stand there and that
-    cpuplan wrote.
-    """
-    told = record.get(FIELD)
-    if isinstance(told, dict):
-        return sorted(path for path in told if is_plain(path) and path[0] != ".")
+    """The paths that were kept before; at first, the files of the class that cpuplan wrote."""
+    digests = record.get(FIELD)
+    if isinstance(digests, dict):
+        return sorted(path for path in digests if is_plain(path) and path[0] != ".")
     owned = (_read(out, before.MANIFEST) or b"").decode(errors="replace").splitlines()
     is_own = _own(record, node.node_class)
     return [path for path in owned if is_plain(path) and is_own(path)]
 
 
 def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]:
-    """Whether a path is one of a class: of its objects, its nodes' files, and what is expected of
-    them.
-    """
+    """Whether a path belongs to a class: its objects, files of its nodes, and expected objects."""
     cluster, node_files = (
         f"clusters/{node_class.cluster}",
         f"nodes/{node_class.cluster}/{node_class.name}",

@@ -7,9 +7,7 @@ from cpuplan.source import Field
 
 
 class Problem(NamedTuple):
-    """What is wrong at `field` (below `spec`): a code of `codes.TOPOLOGY` and the values of its
-    wording.
-    """
+    """What is wrong at `field` (below `spec`): a code of `codes.TOPOLOGY` and its values."""
 
     code: str
     field: Field

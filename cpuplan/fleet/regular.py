@@ -45,9 +45,7 @@ def check(regular: Regular) -> Iterator[Problem]:
 
 
 def number(regular: Regular, offline: CpuSet, architecture: str) -> Topology:
-    """Number the CPUs as the firmware of such a machine does (Linux takes the order of the ACPI
-    MADT).
-    """
+    """Number the CPUs as the firmware does, whose order Linux takes from the ACPI MADT."""
     per_socket, threads = regular.cores_per_socket, regular.threads_per_core
     total = regular.sockets * per_socket
     adjacent = regular.numbering.threads == "adjacent"
@@ -109,20 +107,14 @@ def _numa_nodes(regular: Regular) -> Iterator[NumaNodeFacts]:
 def _distances(regular: Regular, node: int, socket: int, sockets: Sequence[int]) -> tuple[int, ...]:
     """The row of `node`, given the socket of each node; empty unless all of it is known."""
     known = regular.distances or Distances()
-    row = [
-        10 if other == node else known.within_socket if there == socket else known.between_sockets
-        for other, there in enumerate(sockets)
-    ]
-    return (
-        tuple(distance for distance in row if distance is not None)
-        if None not in row and len(row) > 1
-        else ()
-    )
+    row = [known.within_socket if there == socket else known.between_sockets for there in sockets]
+    row[node] = 10
+    distances = tuple(distance for distance in row if distance is not None)
+    return distances if len(distances) == len(row) > 1 else ()
 
 
 def _core_order(regular: Regular) -> Iterator[tuple[int, int, int]]:
-    """(socket, index in the socket, NUMA node) of all cores in the order in which the kernel meets
-    them.
+    """(socket, index in the socket, NUMA node) of all cores, in the order of the kernel.
 
     In blocks, the nodes of a socket have neighbouring ids. Interleaved, socket after socket gets
     its first node, then its second, and CPU c is on node c modulo nodes (Dell with SNC2: even nodes

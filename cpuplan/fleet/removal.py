@@ -1,6 +1,4 @@
-"""What was compiled before and is gone now: it vanishes from nodes only when somebody says that
-this is meant.
-"""
+"""What was compiled before and is gone now: it is removed from nodes only on request."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -18,11 +16,11 @@ _MOST = 5
 def left(starts: Starts, classes: Iterable[NodeClass]) -> dict[Key, Locked]:
     """The locked layouts whose classes are gone: no other class took most of their nodes over.
 
-    Where nobody knows the nodes, one that starts from the layout has taken them.
+    Where the nodes are unknown, a class that starts from the layout has taken them.
     """
     classes = list(classes)
-    nodes = {(each.cluster, name) for each in classes for name in each.nodes}
-    taken = {start.key for each in classes for start in starts.of(each)}
+    nodes = {(node_class.cluster, name) for node_class in classes for name in node_class.nodes}
+    taken = {start.key for node_class in classes for start in starts.of(node_class)}
 
     def is_gone(key: Key) -> bool:
         names = starts.members.get(key, ())
@@ -45,22 +43,20 @@ def check(starts: Starts, classes: Iterable[NodeClass]) -> list[Diagnostic]:
         for key, entry in left(starts, classes).items()
         if not _is_meant(entry, key, starts)
     }
-    clusters = {each.cluster for each in classes}
-    found = []
+    clusters = {node_class.cluster for node_class in classes}
+    diagnostics = []
     for cluster, keys in groupby(sorted(gone), key=lambda key: key[0]):
-        told = {key: gone[key] for key in keys}
+        of_cluster = {key: gone[key] for key in keys}
         if cluster not in clusters:
-            found.append(_cluster(cluster, told, starts))
+            diagnostics.append(_cluster(cluster, of_cluster, starts))
         else:
-            found += [_class(key, entry, starts) for key, entry in told.items()]
-    return [*_pools(starts, classes, gone), *found]
+            diagnostics += [_class(key, entry, starts) for key, entry in of_cluster.items()]
+    return [*_pools(starts, classes, gone), *diagnostics]
 
 
 def _is_meant(entry: Locked, key: Key, starts: Starts) -> bool:
-    """Whether somebody said so: in the lock, or on a branch whose `out/` was merged, so that it
-    vanishes from there.
-    """
-    return any(each.gone for each in (entry, *entry.others)) or bool(
+    """Whether the removal is intended: the lock marks it, or a merge removed it from `out/`."""
+    return any(side.gone for side in (entry, *entry.others)) or bool(
         starts.members and key not in starts.members
     )
 
@@ -68,11 +64,9 @@ def _is_meant(entry: Locked, key: Key, starts: Starts) -> bool:
 def _pools(
     starts: Starts, classes: list[NodeClass], gone: dict[Key, Locked]
 ) -> Iterator[Diagnostic]:
-    """Pools whose nodes are in another one now; of a class that is gone its own diagnostic names
-    the pool.
-    """
-    now = {(each.cluster, each.target.pool) for each in classes}
-    clusters = {each.cluster for each in classes}
+    """Pools whose nodes are in another pool now. For a removed class, CP246 names the pool."""
+    now = {(node_class.cluster, node_class.target.pool) for node_class in classes}
+    clusters = {node_class.cluster for node_class in classes}
     lost: dict[Key, list[Key]] = {}
     for key, entry in starts.lock.items():
         where = key[0], entry.pool
@@ -99,13 +93,13 @@ def _pools(
 
 def _cluster(cluster: str, gone: dict[Key, Locked], starts: Starts) -> Diagnostic:
     first, *others = gone.values()
-    told = [(_place(entry), _layout(entry)) for entry in others[: _MOST - 1]]
+    named = [(_place(entry), _layout(entry)) for entry in others[: _MOST - 1]]
     names = [key[1] for key in gone]
     return diagnose(
         "CP244",
         _place(first),
         label=_layout(first),
-        labels=[Label(where, layout) for where, layout in told if where],
+        labels=[Label(where, layout) for where, layout in named if where],
         cluster=cluster,
         many=counted(len(names), "class"),
         nodes=_count(gone, starts),
@@ -136,6 +130,6 @@ def _place(entry: Locked) -> Position | None:
 
 
 def _count(keys: Iterable[Key], starts: Starts) -> str:
-    """How many nodes they had; nothing is known of them where `out/` is not there."""
+    """How many nodes they had, which is unknown without `out/`."""
     number = sum(len(starts.members.get(key, ())) for key in keys)
     return counted(number, "node") if number else "its nodes"

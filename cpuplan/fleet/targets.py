@@ -1,4 +1,4 @@
-"""Which target a cluster's nodes have, and whether it can carry what its intent says."""
+"""Which target a cluster's nodes have, and whether it supports the fields of its intent."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -13,7 +13,7 @@ from cpuplan.read.documents import Document, Documents
 from cpuplan.source import Locate
 from cpuplan.text import nearest
 
-#: Keys of a target that only mean something to the machine config operator.
+#: Keys of a target that only the machine config operator reads.
 _POOL_KEYS = (
     "pool",
     "mixedHardware",
@@ -22,7 +22,7 @@ _POOL_KEYS = (
     "machineConfigPoolSelector",
     "mode",
 )
-#: Keys of `kernel` that choose a kernel, which nobody but the machine config operator installs.
+#: Keys of `kernel` that choose a kernel, which only the machine config operator installs.
 _KERNEL_KEYS = ("realTime", "pageSize")
 
 
@@ -35,30 +35,29 @@ def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
 
 
 def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic]:
-    """Targets that lack something or cannot carry something, and pools of unlike nodes (CP227,
-    CP229, CP230).
+    """Incomplete targets, fields without effect, and pools of different nodes.
+
+    CP227, CP229 and CP230.
     """
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for intent in documents.of_kind("Intent"):
-        found += _check_targets(intent)
-    return found + list(_check_pools(documents, classes))
+        diagnostics += _check_targets(intent)
+    return diagnostics + list(_check_pools(documents, classes))
 
 
 def check_labels(claimed: Iterable[Claim]) -> Iterator[Diagnostic]:
-    """CP291: nodes whose labels, as the inventory has them, are not those by which their pool finds
-    its nodes.
-    """
+    """CP291: nodes whose labels in the inventory do not match the selector of their pool."""
     outside: dict[tuple[str, int, str], list[Claim]] = {}
     for claim in claimed:
-        found = target_for(claim.intent.spec, claim.group.cluster)
-        # Of nodes without a role the inventory tells nothing; split pools have CP289, and NodePools
-        # other labels.
+        indexed_target = target_for(claim.intent.spec, claim.group.cluster)
+        # The inventory of nodes without a role may lack labels; split pools have CP289, and
+        # NodePools other labels.
         if (
-            found
-            and _needs_labels(found[1])
+            indexed_target
+            and _needs_labels(indexed_target[1])
             and any(label.startswith(NODE_ROLE) for label in claim.group.labels)
         ):
-            index, target = found
+            index, target = indexed_target
             if not node_selector(target).items() <= claim.group.labels.items():
                 outside.setdefault((claim.intent.name, index, claim.group.cluster), []).append(
                     claim
@@ -109,7 +108,8 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
         if platforms.of(target).has_pools:
             if target.pool is None:
                 yield diagnose("CP229", intent.at("targets", index))
-            if target.mixed_hardware == "split" and (problem := _unsplittable(target)):
+            problem = _unsplittable(target) if target.mixed_hardware == "split" else ""
+            if problem:
                 yield diagnose(
                     "CP288", intent.at("targets", index, "mixedHardware"), problem=problem
                 )
@@ -155,7 +155,7 @@ def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:
 
 
 def is_split(target: Target) -> bool:
-    """Does each class of its nodes get a pool of its own?"""
+    """Whether each class of its nodes gets its own pool."""
     return target.mixed_hardware == "split" and bool(target.pool) and not _unsplittable(target)
 
 
@@ -166,42 +166,41 @@ def _no_effect(intent: Document, target: Target, field: tuple[str | int, ...]) -
     )
 
 
-def _layout_facts(each: NodeClass) -> tuple[object, ...]:
-    """What makes two classes of one pool want other CPU lists or boot arguments; core ids and
-    devices do not.
-    """
-    cores, nodes = tuple(each.topology.cores.values()), tuple(each.topology.numa_nodes.items())
-    return each.intent, each.architecture, each.cpu_vendor, each.cpu_model_number, cores, nodes
+def _layout_facts(node_class: NodeClass) -> tuple[object, ...]:
+    """Facts on which CPU lists and boot arguments depend; core ids and devices do not count."""
+    cores = tuple(node_class.topology.cores.values())
+    nodes = tuple(node_class.topology.numa_nodes.items())
+    models = node_class.cpu_vendor, node_class.cpu_model_number
+    return node_class.intent, node_class.architecture, models, cores, nodes
 
 
 def _check_pools(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
-    """A MachineConfigPool decides what a node gets, so its classes are alike; `backends` compares
-    what they get.
-    """
+    """Classes of one MachineConfigPool must be alike; `backends` compares their files."""
     pools: dict[tuple[str, str], list[NodeClass]] = {}
-    for each in classes:
-        if each.machine_config_pool:
-            pools.setdefault((each.cluster, each.machine_config_pool), []).append(each)
+    for node_class in classes:
+        if node_class.machine_config_pool:
+            pools.setdefault((node_class.cluster, node_class.machine_config_pool), []).append(
+                node_class
+            )
     for _, members in sorted(pools.items()):
-        if any(
-            each.target.mixed_hardware == "split" and not is_split(each.target) for each in members
-        ):
+        splits = [member.target for member in members if member.target.mixed_hardware == "split"]
+        if not all(map(is_split, splits)):
             continue  # CP288
         common = (
-            len({each.intent for each in members}) == 1
+            len({member.intent for member in members}) == 1
             and members[0].target.mixed_hardware == "common"
         )
-        if not common and len({_layout_facts(each) for each in members}) > 1:
+        if not common and len({_layout_facts(member) for member in members}) > 1:
             yield unlike(members, documents.locate)
 
 
 def unlike(classes: Iterable[NodeClass], locate: Locate) -> Diagnostic:
     """CP227 for classes of one cluster and pool."""
-    members = sorted(classes, key=lambda each: each.name)
+    members = sorted(classes, key=lambda node_class: node_class.name)
     first = members[0]
     index, _ = target_for(first.spec, first.cluster) or (0, None)
     shown = ", ".join(
-        f"{each.hardware} ({len(each.nodes)}, intent {each.intent})" for each in members
+        f"{member.hardware} ({len(member.nodes)}, intent {member.intent})" for member in members
     )
     place = locate(first.place(f"targets.{index}.pool"))
     return diagnose("CP227", place, pool=first.target.pool, cluster=first.cluster, classes=shown)

@@ -56,7 +56,7 @@ def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterato
     from cpuplan.read import yaml
 
     mark = source.mark_of(("data", TUNING))
-    found, problems = yaml.parse(source.path, text)
+    sources, problems = yaml.parse(source.path, text)
     line, column, end = mark.value
     is_block = "\n" in text and end - column < _BLOCK_HEADER
     indent = mark.key[1] + 2
@@ -74,10 +74,11 @@ def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterato
         row, start, stop = moved((at.line - 1, at.column - 1, max(at.end, at.column) - 1))
         place = at._replace(line=row + 1, column=start + 1, end=stop + 1)
         diagnostics.append(problem._replace(position=place, labels=()))
-    for one in found:
+    for one in sources:
         marks: Marks = {
             container: {
-                key: Mark(moved(each.key), moved(each.value)) for key, each in places.items()
+                key: Mark(moved(mark_of_key.key), moved(mark_of_key.value))
+                for key, mark_of_key in places.items()
             }
             for container, places in one.marks.items()
         }

@@ -46,17 +46,17 @@ def profile(source: Source) -> tuple[Read | None, list[Diagnostic]]:
         problems += name_problems(source, name)
     if "spec" not in data:
         return None, [*problems, diagnose("CP202", source.value_at(()), field="spec")]
-    spec, found = validate(PerformanceProfileSpec, source, ("spec",))
-    if found and all(problem.code == "CP208" for problem in found):
+    spec, findings = validate(PerformanceProfileSpec, source, ("spec",))
+    if findings and all(problem.code == "CP208" for problem in findings):
         spec = _without_bad_lists(source)
-        found = [_by_operator(problem, source) for problem in found]
+        findings = [_by_operator(problem, source) for problem in findings]
     if spec is None or problems:
-        return None, [*problems, *found]
+        return None, [*problems, *findings]
 
     def at(*field: str | int) -> Position:
         return source.value_at(("spec", *field))
 
-    return Read(Profile(str(name), spec, at), source, not found), found
+    return Read(Profile(str(name), spec, at), source, not findings), findings
 
 
 def _text_problems(source: Source) -> Iterator[Diagnostic]:

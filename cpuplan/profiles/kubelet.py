@@ -69,12 +69,12 @@ def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
 
 def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
     """Fields of a snippet that the operator writes over, and where it takes them from."""
-    found = {
+    reasons = {
         "cpuManagerPolicy": "it is always static",
         "cpuManagerReconcilePeriod": "it is always 5s",
         "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
         "reservedSystemCPUs": "it comes from spec.cpu.reserved",
     }
     if spec.numa and spec.numa.topology_policy in ALIGNING:
-        found["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
-    return found
+        reasons["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
+    return reasons

@@ -41,8 +41,8 @@ def from_texts(
     diagnostics = [*refused]
     sources: list[Source] = []
     for name, data in texts.items():
-        found, problems = yaml.decode(name, data)
-        sources += found
+        of_file, problems = yaml.decode(name, data)
+        sources += of_file
         diagnostics += problems
     read_documents, problems = _documents(sources, release)
     if diagnostics:
@@ -59,15 +59,15 @@ def _documents(
     sources: list[Source], release: Callable[[], str] | None
 ) -> tuple[Documents, list[Diagnostic]]:
     own = [source for source in sources if not _is_of_cluster(source)]
-    found, diagnostics = documents.from_sources(own)
+    read_documents, diagnostics = documents.from_sources(own)
     if len(own) == len(sources):
-        return found, diagnostics
+        return read_documents, diagnostics
     from cpuplan.profiles import reader as openshift
 
     of_cluster = [source for source in sources if _is_of_cluster(source)]
     profiles = openshift.read(of_cluster, release) if release else openshift.read(of_cluster)
-    together, problems = documents.by_name([*found.by_name.values(), *profiles.intents])
-    broken = found.broken | profiles.broken
+    together, problems = documents.by_name([*read_documents.by_name.values(), *profiles.intents])
+    broken = read_documents.broken | profiles.broken
     return together._replace(broken=broken), [*diagnostics, *profiles.diagnostics, *problems]
 
 

@@ -32,7 +32,7 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
     """
     diagnostics: list[Diagnostic] = []
     broken: set[tuple[str, str]] = set()
-    found: list[Read] = []
+    profiles: list[Read] = []
     objects: list[Any] = []
     for source, hosted in bundles.objects(sources, diagnostics):
         data: Any = source.data
@@ -49,10 +49,10 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
         if one is None:
             broken.add(("Intent", ""))
         else:
-            found.append(one._replace(hosted=hosted))
+            profiles.append(one._replace(hosted=hosted))
     made = []
-    for one in found:
-        document, problems = _intent(one, objects, found, release)
+    for one in profiles:
+        document, problems = _intent(one, objects, profiles, release)
         diagnostics += problems
         if document is None:
             broken.add(("Intent", one.profile.name))
@@ -62,12 +62,14 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
 
 
 def _intent(
-    one: Read, objects: list[Any], found: list[Read], release: Callable[[], str]
+    one: Read, objects: list[Any], all_read: list[Read], release: Callable[[], str]
 ) -> tuple[Document | None, list[Diagnostic]]:
     """The Intent of a profile that breaks no rule."""
     profile, source, whole, hosted = one
     # Each NodePool of a hosted cluster names its own profile, and all of these select the workers.
-    others = [other.profile for other in found if other is not one and not (hosted or other.hosted)]
+    others = [
+        other.profile for other in all_read if other is not one and not (hosted or other.hosted)
+    ]
     diagnostics = rules.check(profile, cluster.nodes(objects), others, whole=whole)
     pools = cluster.matching(cluster.pools(objects), profile.spec.node_selector)
     diagnostics += _check_pool(profile, pools, objects) if not hosted else ()

@@ -120,8 +120,10 @@ def _check_selectors(profile: Profile, others: Iterable[Profile]) -> Iterator[Di
                 remedy="write letters, digits, dashes, dots and underscores, up to 63",
             )
     if (label is None or pool is None) and not any(key.count("/") == 1 for key in nodes):
-        found = ", ".join(f"{key}={value}" for key, value in nodes.items()) or "no label"
-        yield diagnose("CP263", profile.at("nodeSelector"), field="spec.nodeSelector", found=found)
+        labels_text = ", ".join(f"{key}={value}" for key, value in nodes.items()) or "no label"
+        yield diagnose(
+            "CP263", profile.at("nodeSelector"), field="spec.nodeSelector", found=labels_text
+        )
     for other in others:
         if nodes and other.name != profile.name and other.spec.node_selector == nodes:
             selector = ", ".join(f"{key}={value}" for key, value in nodes.items())
@@ -147,17 +149,17 @@ def _check_nodes(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diag
         )
     for node in selected[1:]:
         first = selected[0]
-        for found, wanted in (
+        for actual, wanted in (
             (node.architecture or "no architecture", first.architecture or "no architecture"),
             (f"{node.cpus or 'no'} CPUs", f"{first.cpus or 'no'} CPUs"),
         ):
-            if found != wanted:
+            if actual != wanted:
                 yield diagnose(
                     "CP265",
                     profile.at("nodeSelector"),
                     field="spec.nodeSelector",
                     node=node.name,
-                    found=found,
+                    found=actual,
                     first=first.name,
                     wanted=wanted,
                 )

@@ -56,7 +56,7 @@ class Snippet(NamedTuple):
         if not isinstance(data, dict):
             return {}, [self._refused("it is not a JSON object", "write a JSON object")]
         known = attributes(Kubelet).keys() - {"configuration", "dynamicResourceAllocation"}
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         problems: list[Diagnostic] = []
         for name, value in data.items():
             if name in _HEAD or value is None:
@@ -74,11 +74,11 @@ class Snippet(NamedTuple):
                     )
                 )
             elif name not in known:
-                found.setdefault("configuration", {})[name] = _without_fractions(value)
+                fields.setdefault("configuration", {})[name] = _without_fractions(value)
             # the kubelet's default; fields that may be empty are left out when Go writes them
             elif value != "":
-                found[name] = self._entry(name, value)
-        return found, problems
+                fields[name] = self._entry(name, value)
+        return fields, problems
 
     def _entry(self, name: str, value: Any) -> Any:
         """A field of the Intent's own; a map keeps what the operator adds to it."""

@@ -114,19 +114,19 @@ def _annotations(plan: ConfiguredPlan) -> dict[str, str]:
         "enable-physical-dev-rps": spec.net.physical_device_rps,
         "dra-resource-management": spec.kubelet.dynamic_resource_allocation,
     }
-    found = {ANNOTATION_PREFIX + name: "true" for name, on in switches.items() if on}
+    annotations = {ANNOTATION_PREFIX + name: "true" for name, on in switches.items() if on}
     if not (
         spec.net.receive_packet_steering
         or versions.ships(plan.node_class.target, "profile.no_rps_by_default")
     ):
-        found[ANNOTATION_PREFIX + "enable-rps"] = "false"
+        annotations[ANNOTATION_PREFIX + "enable-rps"] = "false"
     if spec.runtime.exec_cpu_affinity == "none":
-        found[ANNOTATION_PREFIX + "exec-cpu-affinity"] = "disable"
+        annotations[ANNOTATION_PREFIX + "exec-cpu-affinity"] = "disable"
     if ovsdpdk.cpus(plan) and not spec.open_v_switch.load_balancing:
-        found[ANNOTATION_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
+        annotations[ANNOTATION_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
     if snippet := _snippet(plan):
-        found[SNIPPET] = to_json(snippet).strip()
-    return found
+        annotations[SNIPPET] = to_json(snippet).strip()
+    return annotations
 
 
 def _snippet(plan: ConfiguredPlan) -> dict[str, Any]:

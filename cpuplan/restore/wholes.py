@@ -133,7 +133,7 @@ def _is_smt_off(machine: Machine) -> bool:
 
 
 def _candidates(machine: Machine) -> Iterator[Regular]:
-    """Machines with as many CPUs and sockets, for each possible number of threads, nodes and caches."""
+    """Machines with as many CPUs and sockets, in all possible forms."""
     present = machine.online | machine.offline
     sockets = len(set(machine.sockets.values())) or 1
     if not present or present.last != len(present) - 1 or len(present) % sockets:

@@ -44,8 +44,8 @@ class Alternative(NamedTuple):
 
 def cpu_elsewhere(plan: NodePlan, cpu: int) -> Alternative | None:
     """The layout with `cpu` not in its partition, or its pool; None if it is in no pool."""
-    sets = (each for each in (*plan.pools, *plan.sets) if each.name not in QOS_SETS)
-    names = [each.name for each in sets if cpu in each.cpus]
+    sets = (pool for pool in (*plan.pools, *plan.sets) if pool.name not in QOS_SETS)
+    names = [pool.name for pool in sets if cpu in pool.cpus]
     if not names:
         return None
     allowed = Within(names[-1], plan.topology.online - CpuSet([cpu]))
@@ -89,7 +89,7 @@ def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alterna
     layout = model.layout(asked, aims)
     if layout is None:
         return Alternative(wish, conflict=tuple(_conflict(asked, forbidding)))
-    now = {each.name: each.cpus for each in (*plan.pools, *plan.sets)}
+    now = {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)}
     differences = tuple(_differences(problem, aims, now, layout))
     return Alternative(wish, differences, tuple(_moves(now, layout)))
 
@@ -97,12 +97,12 @@ def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alterna
 def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
     """Whether the rule lists CPUs that the wish excludes; a list is its own reason."""
     if isinstance(constraint, Within):
-        lists = (each for each in rule.constraints if isinstance(each, Has))
-        own = (each.cpus for each in lists if each.name == constraint.name)
+        lists = (listed for listed in rule.constraints if isinstance(listed, Has))
+        own = (listed.cpus for listed in lists if listed.name == constraint.name)
         return any(not cpus <= constraint.cpus for cpus in own)
     name, *others = constraint.names
     both: list[Constraint] = [Within(name, constraint.cpus), Has(name, constraint.cpus)]
-    return not others and all(each in rule.constraints for each in both)
+    return not others and all(part in rule.constraints for part in both)
 
 
 def _conflict(problem: Problem, forbidding: Rule) -> Iterator[Reason]:

@@ -102,10 +102,12 @@ def culprits(constraint: Constraint, view: View) -> CpuSet:
             return union(core for core in cores if not constraint.allows(view.slots_on(core)))
         case Apart(name=name, other=other, scopes=scopes):
             mine, others = view.cpus(name), view.cpus(other)
-            met = (each.cpus for each in scopes or () if mine & each.cpus and others & each.cpus)
+            met = (
+                scope.cpus for scope in scopes or () if mine & scope.cpus and others & scope.cpus
+            )
             return union(met) & (mine | others)
         case Together(name=name, others=others, scopes=scopes):
             there = union(view.cpus(other) for other in others)
-            alone = (each.cpus for each in scopes or () if not there & each.cpus)
+            alone = (scope.cpus for scope in scopes or () if not there & scope.cpus)
             return union(alone) & view.cpus(name)
     return EMPTY

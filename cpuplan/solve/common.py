@@ -41,7 +41,9 @@ def solve(classes: Sequence[NodeClass], locate: Locate, committed: Layout | None
             raise CpuplanError([_unlike_cpus(first, other, locate)])
     topology, divisions = joint(classes)
     rules = _rules(classes, divisions)
-    problem = Problem(topology, problem_of(first).names, tuple(each.rule for each in rules))
+    problem = Problem(
+        topology, problem_of(first).names, tuple(hardware_rule.rule for hardware_rule in rules)
+    )
     layout = model.layout(problem, goals.common_aims(classes, committed, divisions))
     if layout is not None:
         return layout
@@ -49,7 +51,7 @@ def solve(classes: Sequence[NodeClass], locate: Locate, committed: Layout | None
         solver.solve(node_class, locate)  # raises for what is wrong with this class by itself
 
     def feasible(some: Iterable[HardwareRule]) -> bool | None:
-        return model.feasible(problem.having(each.rule for each in some)) or None
+        return model.feasible(problem.having(hardware_rule.rule for hardware_rule in some)) or None
 
     tests = Oracle(feasible, lambda _rule, _example: False, feasibility.budget(problem))
     raise CpuplanError([_no_layout(classes, conflict.smallest(rules, tests), locate)])
@@ -62,7 +64,7 @@ def joint(classes: Sequence[NodeClass]) -> tuple[Topology, tuple[Cores, ...]]:
     machine is that of the first class.
     """
     topology = classes[0].topology
-    divisions = tuple(tuple(each.topology.cores.values()) for each in classes)
+    divisions = tuple(tuple(node_class.topology.cores.values()) for node_class in classes)
     if len(set(map(frozenset, divisions))) == 1:
         return topology, ()
     cores = dict.fromkeys(topology.cores.values())
@@ -83,7 +85,9 @@ def _rules(classes: Sequence[NodeClass], divisions: Sequence[Cores]) -> list[Har
         for rule in problem_of(node_class).rules:
             constraints = rule.constraints
             if divisions:
-                constraints = tuple(on_cores(each, divisions[index]) for each in constraints)
+                constraints = tuple(
+                    on_cores(constraint, divisions[index]) for constraint in constraints
+                )
             key = (rule.name, rule.field, constraints)
             known = rules.get(key, HardwareRule(rule._replace(constraints=constraints), ()))
             hardware = dict.fromkeys((*known.hardware, node_class.hardware))
@@ -92,11 +96,11 @@ def _rules(classes: Sequence[NodeClass], divisions: Sequence[Cores]) -> list[Har
 
 
 def _no_layout(
-    classes: Sequence[NodeClass], found: Conflict[HardwareRule], locate: Locate
+    classes: Sequence[NodeClass], smallest: Conflict[HardwareRule], locate: Locate
 ) -> Diagnostic:
     machines = {node_class.hardware for node_class in classes}
     labels, facts = [], ""
-    for rule, hardware in found.statements:
+    for rule, hardware in smallest.statements:
         text = rule.reason.text
         if set(hardware) != machines:
             text += f" (on {joined(hardware)})"
@@ -105,13 +109,16 @@ def _no_layout(
             labels.append(Label(place, text))
         else:
             facts += f"; {text}"
-    if not found.is_smallest:
+    if not smallest.is_smallest:
         facts += conflict.IN_ITSELF
     return _diagnostic(classes, labels, facts, locate)
 
 
 def _unlike_cpus(first: NodeClass, other: NodeClass, locate: Locate) -> Diagnostic:
-    online = [f"{each.hardware} has {cpus_text(each.topology.online)}" for each in (first, other)]
+    online = [
+        f"{node_class.hardware} has {cpus_text(node_class.topology.online)}"
+        for node_class in (first, other)
+    ]
     return _diagnostic([first, other], [], f": {joined(online)}", locate)
 
 
@@ -123,7 +130,9 @@ def _diagnostic(
         "CP403",
         locate(first.place(first.target_field("mixedHardware"))),
         labels=labels,
-        machines=joined([f"{each.hardware} ({len(each.nodes)})" for each in classes]),
+        machines=joined(
+            [f"{node_class.hardware} ({len(node_class.nodes)})" for node_class in classes]
+        ),
         pool=first.target.pool,
         cluster=first.cluster,
         facts=facts,

@@ -48,7 +48,9 @@ class Oracle(Generic[Statement]):
         example = self._example([statements[index] for index in sorted(chosen)])
         if example is None:
             return None
-        holding = {index for index, each in enumerate(statements) if self._holds(each, example)}
+        holding = {
+            index for index, statement in enumerate(statements) if self._holds(statement, example)
+        }
         return chosen | holding
 
 

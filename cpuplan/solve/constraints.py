@@ -8,7 +8,7 @@ layout for unlike machines (`common`), to the cores of the machine that the cons
 
 from collections.abc import Sequence
 from itertools import chain, product
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.solve.layout import Scope, Slot, View
@@ -171,7 +171,7 @@ Constraint: TypeAlias = Within | Has | OneOf | Amount | CoreConstraint | Differs
 PAIRWISE = (WholeCores, OneThread, Apart)
 
 
-def binds_cores(constraint: Constraint) -> bool:
+def binds_cores(constraint: Constraint) -> TypeGuard[CoreConstraint]:
     """Whether it is about the threads of one core."""
     if isinstance(constraint, Apart | Together):
         return constraint.scopes is None

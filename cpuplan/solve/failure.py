@@ -25,7 +25,7 @@ def diagnostics(
     """
     calls = feasibility.budget(problem)
     conflicts = list(conflict.disjoint(problem.rules, feasibility.oracle(problem, calls)))
-    statements = [found.statements for found in conflicts]
+    statements = [rules for rules, _ in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)
     result = []
     for (rules, is_smallest), change in zip(conflicts, changes, strict=True):
@@ -60,8 +60,8 @@ def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
 
 def _parts(rule: Rule) -> list[Rule]:
     """The rule once for each of its amounts, with the amount as its first constraint."""
-    others = [each for each in rule.constraints if not isinstance(each, Amount)]
-    return [rule._replace(constraints=(each, *others)) for each in rule.amounts] or [rule]
+    others = [constraint for constraint in rule.constraints if not isinstance(constraint, Amount)]
+    return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts] or [rule]
 
 
 def _diagnostic(

@@ -107,16 +107,20 @@ class Ways:
 
     def __init__(self, slots: Sequence[Slot], constraints: Sequence[Constraint]) -> None:
         self._slots = list(slots)
-        for one_of in (each for each in constraints if isinstance(each, OneOf)):
-            self._slots = list(filter(one_of.takes, self._slots))
-        self._places = [each for each in constraints if isinstance(each, Within | Has)]
-        on_core: list[CoreConstraint] = [each for each in constraints if binds_cores(each)]  # type: ignore[misc]
-        self._everywhere = [each for each in on_core if not each.cores]
-        self._divided = [each for each in on_core if each.cores]
-        pairwise = [each for each in self._everywhere if isinstance(each, PAIRWISE)]
+        self._places: list[Within | Has] = []
+        self._everywhere: list[CoreConstraint] = []
+        self._divided: list[CoreConstraint] = []
+        for constraint in constraints:
+            if isinstance(constraint, OneOf):
+                self._slots = list(filter(constraint.takes, self._slots))
+            elif isinstance(constraint, Within | Has):
+                self._places.append(constraint)
+            elif binds_cores(constraint):
+                (self._divided if constraint.cores else self._everywhere).append(constraint)
+        pairwise = [rule for rule in self._everywhere if isinstance(rule, PAIRWISE)]
         self._may_meet = {}
         for pair in product(self._slots, repeat=2):
-            self._may_meet[pair] = all(each.allows(pair) for each in pairwise)
+            self._may_meet[pair] = all(rule.allows(pair) for rule in pairwise)
         self._known: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
 
     def of(self, kind: Kind) -> list[Pattern]:
@@ -152,7 +156,7 @@ class Ways:
             """The patterns that begin with `chosen`; `latest` is the index of its last choice."""
             thread = len(chosen)
             if thread == len(choices):
-                if all(each.allows(chosen) for each in self._everywhere):
+                if all(constraint.allows(chosen) for constraint in self._everywhere):
                     yield chosen
                 return
             # Threads of one group are alike, so only ascending choices are different ways.

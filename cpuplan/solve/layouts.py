@@ -22,7 +22,11 @@ def layouts(
     if len(members) > 1:
         return _common_layout(members, known, locate)
     own = members[0]
-    kin = [each for each in classes if each.intent == own.intent and each is not own]
+    kin = [
+        node_class
+        for node_class in classes
+        if node_class.intent == own.intent and node_class is not own
+    ]
     return [_layout(own, known, locate, kin)]
 
 
@@ -42,16 +46,16 @@ def _common_layout(classes: Sequence[NodeClass], known: Starts, locate: Locate) 
 
     A new class in the pool starts from the layout of the others, and a renamed one from its own.
     """
-    own_starts = [known.of(each) for each in classes]
+    own_starts = [known.of(node_class) for node_class in classes]
     starts = sorted(chain.from_iterable(own_starts), key=lambda start: not start.is_own)
     before = [start.locked.pools for start in starts]
     for pools in before:
-        if not any(_breach(each, pools) for each in classes):
-            return [solver.explain(each, pools) for each in classes]
-    for each, candidates in zip(classes, own_starts, strict=True):
-        _refuse_edited(each, candidates, locate)
+        if not any(_breach(node_class, pools) for node_class in classes):
+            return [solver.explain(node_class, pools) for node_class in classes]
+    for node_class, candidates in zip(classes, own_starts, strict=True):
+        _refuse_edited(node_class, candidates, locate)
     layout = common.solve(classes, locate, before[0] if before else None)
-    return [solver.explain(each, layout) for each in classes]
+    return [solver.explain(node_class, layout) for node_class in classes]
 
 
 def _layout(

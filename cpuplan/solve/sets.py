@@ -51,7 +51,8 @@ def set_specs(node_class: NodeClass) -> dict[str, SetSpec]:
     spec = node_class.spec
     pools = _pools(spec.pools)
     partitions = _partitions(spec.pools.isolated)
-    idle = [each for each in (*pools.values(), *partitions.values()) if each.pool.sibling == IDLE]
+    written = (*pools.values(), *partitions.values())
+    idle = [set_spec for set_spec in written if set_spec.pool.sibling == IDLE]
     if idle and "offlined" not in pools:
         field = f"{idle[0].field}.sibling"
         pools["offlined"] = SetSpec("offlined", Pool(min=0), field, is_written=False)

@@ -237,7 +237,7 @@ def _foreign(before: Mapping[str, Entry], owned: frozenset[str]) -> frozenset[st
 def _states(
     out: Path, files: Mapping[str, bytes], before: Mapping[str, Entry], owned: frozenset[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The state of each wanted or owned path, sorted, and the SHA-256 of each own file that is lost."""
+    """The state of each wanted or owned path, sorted, and the SHA-256 of lost own files."""
     states: dict[str, str] = {}
     replaced: dict[str, str] = {}
     for path in sorted({*files, *owned}):

@@ -255,7 +255,7 @@ def _carry(stage: Stage, path: str, entry: Entry) -> None:
 
 
 def _clean(stage: Stage) -> None:
-    """Delete the stage: the journal first, because a tree without it is ignored, and the mark last."""
+    """Delete the stage: the journal first, as a tree without it is ignored; the mark last."""
     sync_folder(stage.folder.parent)
     _forget(stage.journal)
     mark = stage.mark

@@ -10,7 +10,7 @@ _COMMITTED = "HEAD^1", "HEAD^2"
 
 
 class Tracked(NamedTuple):
-    """Paths below the folder whose content Git has (in a commit or its index), and those changed."""
+    """Paths below the folder whose content Git has in a commit or its index, and changed ones."""
 
     has: frozenset[str]
     changed: frozenset[str]

@@ -1,9 +1,8 @@
-"""The plan's file form, `intents/plan.lock.yaml`: solved layouts, kept until what they were solved
-from changes.
+"""The lock, `intents/plan.lock.yaml`: solved layouts, kept until their inputs change.
 
-It holds CPU lists only: reasons follow from the intent and the layout (`solve.solver.explain`), so
-that a plan read back is equal to the plan that was written, and a comment added to an intent does
-not touch the file.
+It contains only CPU lists: reasons follow from the intent and the layout (`solve.solver.explain`).
+So a plan that is read back is equal to the plan that was written, and a comment added to an intent
+does not change the file.
 """
 
 from cpuplan.fleet.before import Key

@@ -1,6 +1,7 @@
 """One locked layout."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet, union
@@ -9,13 +10,12 @@ from cpuplan.model.pools import POOLS
 from cpuplan.plan import NodeClass
 from cpuplan.source import Position
 
-#: Raised with the built-in rules, so that a lock from before is not taken for one that was edited
-#: by hand.
+#: Incremented when built-in rules change, so that an older lock does not count as edited by hand.
 FORM = 2
 
 
 class Locked(NamedTuple):
-    """The layout of one class, what it was solved from and by, and where it stands in the file."""
+    """The layout of one class, what it was solved from and by, and its place in the file."""
 
     solved_from: str
     pools: dict[str, CpuSet]
@@ -23,12 +23,12 @@ class Locked(NamedTuple):
     places: dict[str, Position]  # of each pool's list
     pool: str = ""  # the MachineConfigPool or NodePool that had it
     solver: str = ""  # the version of OR-Tools
-    gone: bool = False  # the class was taken away, and somebody said that this was meant
+    gone: bool = False  # the class was removed on request
     others: "tuple[Locked, ...]" = ()  # of the same class, from the other side of a merge
 
     @property
     def overlaps(self) -> bool:
-        """Is some CPU in two pools, as no layout has it?"""
+        """Whether some CPU is in two pools, which no layout allows."""
         pools = [cpus for name, cpus in self.pools.items() if name in POOLS]
         return len(union(pools)) < sum(map(len, pools))
 
@@ -38,8 +38,8 @@ class Locked(NamedTuple):
         return union(cpus for name, cpus in self.pools.items() if name in POOLS)
 
     @property
-    def said(self) -> tuple[object, ...]:
-        """What the file says of it; two sides of a merge may say the same."""
+    def content(self) -> tuple[object, ...]:
+        """What the file contains of it; two sides of a merge may be equal."""
         return self.solved_from, tuple(self.pools.items()), self.pool, self.solver, self.gone
 
 
@@ -47,12 +47,10 @@ Lock: TypeAlias = Mapping[Key, Locked]
 
 
 def digest(node_class: NodeClass) -> str:
-    """What a layout depends on, in 16 hexadecimal digits: what is asked for and the machine."""
-    import hashlib
-
+    """A digest of what a layout depends on: the intent and the machine. 16 hexadecimal digits."""
     spec = node_class.spec
-    said = (spec.pools, spec.qos, *spec.workloads, *spec.rules)
-    pools = " ".join(each.model_dump_json(exclude_none=True) for each in said)
+    models = (spec.pools, spec.qos, *spec.workloads, *spec.rules)
+    pools = " ".join(model.model_dump_json(exclude_none=True) for model in models)
     policy = spec.kubelet.cpu_manager_policy
     near = [
         device.model_dump_json(exclude_none=True)
@@ -60,4 +58,4 @@ def digest(node_class: NodeClass) -> str:
         if '"near"' in pools
     ]
     text = f"{FORM} {pools} {spec.objective} {policy} {near} {node_class.topology.fingerprint()}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return sha256(text.encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
 """Layouts to the text of the lock file.
 
-An entry is one line: Git merges lines, and a layout must come from one side whole. The lines
-between entries do not change, so that changes of neighbours are no conflict. The last line ends the
-YAML document, so that a file that was cut short is told from a shorter one.
+An entry is one line: Git merges lines, and a whole layout must come from one side. The lines
+between entries do not change, so that changes of neighbours do not conflict. The last line ends the
+YAML document, to distinguish a truncated file from a shorter one.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,10 +23,10 @@ _NOWHERE = Position("", 0, 0)
 def render(
     plans: Iterable[NodePlan], before: Lock, left: Lock, *, solver: Callable[[], str]
 ) -> str:
-    """The text of the lock file: the layouts of `plans`, and those of classes that are gone and may
-    come back (`left`).
+    """The text of the lock file: the layouts of `plans`, and of removed classes (`left`).
 
-    `solver` tells the version that solved the layouts which are not those of `before`.
+    Removed classes may come back. `solver` returns the version that solved the layouts which are not
+    those of `before`.
     """
     entries = {key: entry._replace(gone=True, others=()) for key, entry in left.items()}
     for plan in plans:
@@ -36,13 +36,10 @@ def render(
 
 
 def _entry(plan: NodePlan, before: Locked | None, solver: Callable[[], str]) -> Locked:
-    """The entry of a plan; a layout that was kept keeps the name of what solved it."""
+    """The entry of a plan; a layout that was kept keeps the version of its solver."""
     pools = plan.layout
-    kept = (
-        next((each for each in (before, *before.others) if each.pools == pools), None)
-        if before
-        else None
-    )
+    known = (before, *before.others) if before else ()
+    kept = next((entry for entry in known if entry.pools == pools), None)
     by = kept.solver if kept else solver()
     pool = plan.node_class.target.pool or ""
     return Locked(digest(plan.node_class), pools, _NOWHERE, {}, pool=pool, solver=by)

@@ -10,11 +10,12 @@ from cpuplan.fleet.before import Key
 from cpuplan.fleet.lock.entry import Lock, Locked
 from cpuplan.fleet.lock.form import END
 from cpuplan.model.pools import PARTITION, POOLS, QOS_SETS
+from cpuplan.read import yaml
 from cpuplan.source import Data, Position, Source
 
 _WANTED = (("cluster", str), ("class", str), ("solvedFrom", str | int), ("pools", dict))
 _OPTIONAL = (("pool", str), ("solver", str), ("gone", bool))
-#: What is said of a lock with both sides of a merge, to those who do not settle it.
+#: The finding on a lock with both sides of a merge, where the merge is not resolved.
 UNSETTLED = "CP248"
 _RESTORE = "restore the file from Git, then compile"
 _MARKED = re.compile(r"^<{7} ", re.MULTILINE)
@@ -22,9 +23,7 @@ _MARKER = re.compile(r"(<{7}|\|{7}|={7}|>{7})( .*)?")
 
 
 def read(data: bytes | None, shown: str) -> tuple[Lock, list[Diagnostic]]:
-    """The layouts of the lock file's bytes, or of no file; a file that is empty was not always so
-    (CP243).
-    """
+    """The layouts of the lock file's bytes, or of no file. An empty file is an error (CP243)."""
     if data is None:
         return {}, []
     if not data.strip():
@@ -36,12 +35,11 @@ def read(data: bytes | None, shown: str) -> tuple[Lock, list[Diagnostic]]:
 
 
 def parse(text: str, shown: str) -> tuple[Lock, list[Diagnostic]]:
-    """The layouts of a lock's text. Of a class that both sides of a merge changed, the first one
-    has the `others`.
-    """
-    from cpuplan.read import yaml
+    """The layouts of a lock's text.
 
-    found: dict[Key, list[Locked]] = {}
+    Of a class that both sides of a merge changed, the first layout has the `others`.
+    """
+    by_class: dict[Key, list[Locked]] = {}
     diagnostics: list[Diagnostic] = []
     for side in _sides(text):
         sources, problems = yaml.parse(shown, _in_one(side))
@@ -49,26 +47,27 @@ def parse(text: str, shown: str) -> tuple[Lock, list[Diagnostic]]:
         diagnostics += [problem for problem in problems if problem not in diagnostics]
         for source in sources:
             for key, entry in _entries(source, diagnostics):
-                entries = found.setdefault(key, [])
-                if all(entry.said != other.said for other in entries):
+                entries = by_class.setdefault(key, [])
+                if all(entry.content != other.content for other in entries):
                     entries.append(entry)
         if not diagnostics and _is_new(side) and side.rstrip().rpartition("\n")[2] != END:
             line = side.rstrip().count("\n") + 1
             problem = f"is cut short: its last line, `{END}`, is missing"
             diagnostics.append(diagnose("CP241", Position(shown, line, 1), problem=problem))
-    lock = {key: first._replace(others=tuple(others)) for key, (first, *others) in found.items()}
+    lock = {key: first._replace(others=tuple(others)) for key, (first, *others) in by_class.items()}
     return lock, [*diagnostics, *_unsettled(text, shown, lock)]
 
 
 def _unsettled(text: str, shown: str, lock: Lock) -> Iterator[Diagnostic]:
-    """CP248: what only `compile` settles."""
-    if marked := _MARKED.search(text):
+    """CP248: conflicts that only `compile` resolves."""
+    marked = _MARKED.search(text)
+    if marked:
         line = text.count("\n", 0, marked.start()) + 1
         yield diagnose(UNSETTLED, Position(shown, line, 1), what="Git's conflict markers")
         return
     for (cluster, name), entry in lock.items():
         if entry.others:
-            labels = [Label(each.position, "the other one") for each in entry.others]
+            labels = [Label(other.position, "the other one") for other in entry.others]
             what = f"two layouts of class {name} of cluster {cluster}"
             yield diagnose(UNSETTLED, entry.position, labels=labels, what=what)
 
@@ -79,23 +78,23 @@ def _is_new(text: str) -> bool:
 
 
 def _in_one(text: str) -> str:
-    """The text without ends before its end: Git puts the entries of an older form, which has none,
-    behind it.
+    """The text with only its last end mark.
+
+    Git puts the entries of an older form, which has no end mark, behind it.
     """
     lines = text.rstrip().split("\n")
     return "\n".join(["" if line.rstrip() == END else line for line in lines[:-1]] + lines[-1:])
 
 
 def _sides(text: str) -> list[str]:
-    """The text; or where Git left both sides of a conflict in it, the text of each, its lines at
-    their places.
-    """
+    """The text, or both texts of a conflict that Git left in it, with their lines in place."""
     if not _MARKED.search(text):
         return [text]
     ours, theirs = [], []
     side = ""
     for line in text.split("\n"):
-        if marker := _MARKER.fullmatch(line.rstrip("\r")):
+        marker = _MARKER.fullmatch(line.rstrip("\r"))
+        if marker:
             side = "" if marker[1][0] == ">" else marker[1][0]
             ours.append("")
             theirs.append("")
@@ -113,13 +112,13 @@ def _entries(source: Source, diagnostics: list[Diagnostic]) -> Iterator[tuple[Ke
     )
     if form != f"{API_VERSION} Plan":
         place = source.value_at(("apiVersion",)) if form else source.value_at(())
-        found, expected = form or "without apiVersion and kind", f"{API_VERSION} Plan"
+        actual, expected = form or "without apiVersion and kind", f"{API_VERSION} Plan"
         if apiversion.is_later(form.partition(" ")[0]):
             diagnostics.append(
-                diagnose("CP139", place, what="the lock", found=found, expected=expected)
+                diagnose("CP139", place, what="the lock", found=actual, expected=expected)
             )
         else:
-            diagnostics.append(diagnose("CP242", place, found=found, expected=expected))
+            diagnostics.append(diagnose("CP242", place, found=actual, expected=expected))
         return
     classes = data.get("classes") if isinstance(data, dict) else None
     if not isinstance(classes, list):
@@ -183,9 +182,7 @@ def _entry(source: Source, index: int, entry: Data) -> tuple[Key, Locked]:
 
 
 def is_same(data: bytes | None, text: str) -> bool:
-    """Whether a lock file has the lines of `text`, a lock as it is written: a merge may put them in
-    another order.
-    """
+    """Whether a lock file has the lines of `text`, in any order: a merge may change the order."""
     return data is not None and _lines_of(data) == _lines_of(text.encode())
 
 

@@ -1,6 +1,4 @@
-"""Which locked layout a class starts from: a layout belongs to its nodes, whatever class they are
-in.
-"""
+"""Which locked layout a class starts from: layouts belong to nodes, in whatever class they are."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -23,16 +21,17 @@ class Start(NamedTuple):
 
 
 class Starts:
-    """The layouts that were locked, for the classes that there are now."""
+    """The locked layouts, and which of them the present classes start from."""
 
     def __init__(self, lock: Lock, compiled: Before, classes: Iterable[NodeClass]) -> None:
-        # After a merge the lock may lack an entry, and where it was deleted it lacks all: `out/`
-        # has the layouts too.
-        found = {key: _from_plan(key, each) for key, each in compiled.items() if key not in lock}
-        self.lock: dict[Key, Locked] = {key: entry for key, entry in found.items() if entry} | dict(
-            lock
-        )
-        self.current = {each.key for each in classes}
+        # After a merge the lock may lack an entry, and a deleted lock lacks all of them: `out/` has
+        # the layouts too.
+        in_out = {
+            key: _from_plan(key, record) for key, record in compiled.items() if key not in lock
+        }
+        self.lock: dict[Key, Locked] = {key: entry for key, entry in in_out.items() if entry}
+        self.lock |= lock
+        self.current = {node_class.key for node_class in classes}
         self._compiled = compiled
 
     @cached_property
@@ -42,41 +41,38 @@ class Starts:
 
     @cached_property
     def _classes_of(self) -> dict[Key, list[Key]]:
-        """The classes that a node was in, by cluster and name of the node; more than one after some
-        merges.
-        """
-        found: dict[Key, list[Key]] = {}
+        """The classes that a node was in, by cluster and node name; several after some merges."""
+        classes_of: dict[Key, list[Key]] = {}
         for key, names in self.members.items():
             for name in names:
-                found.setdefault((key[0], name), []).append(key)
-        return found
+                classes_of.setdefault((key[0], name), []).append(key)
+        return classes_of
 
     def of(self, node_class: NodeClass) -> list[Start]:
-        """The layouts of one locked class, the first choice first; more than one in the middle of a
-        merge.
+        """The layouts of one locked class, the first choice first; several during a merge.
 
-        That class is the one of the same name, unless it had other nodes only; else the one that
-        had most of the nodes, on the same CPUs; else the one of the hardware without facts of its
-        own (CPUs that are offline on some nodes); else one that was solved from the same, so that
-        an intent was renamed; else one that has no nodes any more, on the same CPUs.
+        That class is the one of the same name, unless it had only other nodes; else the one that
+        had most of the nodes, on the same CPUs; else the one of the same hardware without CPUs that
+        are offline on some nodes; else one that was solved from the same inputs, because an intent
+        was renamed; else one that has no nodes any more, on the same CPUs.
         """
         key = next(self._keys(node_class), None)
         if key is None:
             return []
         entry, is_own = self.lock[key], key == node_class.key
-        found = [Start(each, key, is_own) for each in (entry, *entry.others)]
+        starts = [Start(locked, key, is_own) for locked in (entry, *entry.others)]
         if entry.others:
             wanted = digest(node_class)
-            found.sort(key=lambda start: start.locked.solved_from != wanted)
-        return found
+            starts.sort(key=lambda start: start.locked.solved_from != wanted)
+        return starts
 
     def had(self, node_class: NodeClass) -> dict[Key, list[str]]:
         """The nodes of the class by the class that they were in before."""
-        found: dict[Key, list[str]] = {}
+        names_by_class: dict[Key, list[str]] = {}
         for name in node_class.nodes:
             for key in self._classes_of.get((node_class.cluster, name), ()):
-                found.setdefault(key, []).append(name)
-        return found
+                names_by_class.setdefault(key, []).append(name)
+        return names_by_class
 
     def _keys(self, node_class: NodeClass) -> Iterator[Key]:
         lock, cluster = self.lock, node_class.cluster
@@ -95,7 +91,8 @@ class Starts:
             yield own
             return
         yield from (key for key in most if _fits(lock[key], node_class))
-        if (kin := (cluster, f"{node_class.intent}-{node_class.hardware}")) in lock:
+        kin = (cluster, f"{node_class.intent}-{node_class.hardware}")
+        if kin in lock:
             yield kin
         here = [key for key in sorted(lock) if key[0] == cluster]
         wanted = digest(node_class)
@@ -113,11 +110,10 @@ def _fits(locked: Locked, node_class: NodeClass) -> bool:
 
 def _from_plan(key: Key, compiled: dict[str, object]) -> Locked | None:
     """The layout of a class as `out/` has it."""
-    sets = [
-        each for each in (compiled.get("pools"), compiled.get("sets")) if isinstance(each, dict)
-    ]
+    groups = [compiled.get("pools"), compiled.get("sets")]
+    sets = [group for group in groups if isinstance(group, dict)]
     try:
-        pools = {name: CpuSet.parse(one["cpus"]) for each in sets for name, one in each.items()}
+        pools = {name: CpuSet.parse(one["cpus"]) for group in sets for name, one in group.items()}
     except (CpuSetError, KeyError, TypeError):
         return None
     place = Position(f"out/{before.CLASSES}/{key[0]}/{key[1]}.json", 1, 1)

@@ -20,9 +20,14 @@ def check(pool: str, machines: Sequence[tuple[str, Machine]]) -> Iterator[Diagno
         kinds.setdefault(layout_facts(machine), []).append(name)
     (first, alike), *others = kinds.items()
     for facts, names in others:
-        found, wanted = next(_differences(facts, first))
+        actual, wanted = next(_differences(facts, first))
         yield diagnose(
-            "CP282", pool=pool, nodes=_names(names), found=found, first=_names(alike), wanted=wanted
+            "CP282",
+            pool=pool,
+            nodes=_names(names),
+            found=actual,
+            first=_names(alike),
+            wanted=wanted,
         )
 
 
@@ -65,7 +70,7 @@ def _differences(one: Facts, other: Facts) -> Iterator[tuple[str, str]]:
         if cpus != theirs:
             yield f"{cpus_text(cpus)} on NUMA node {node}", cpus_text(theirs)
     core = next(core for core in one[2] if core not in other[2])
-    theirs = next((each for each in other[2] if each & core), CpuSet())
+    theirs = next((siblings for siblings in other[2] if siblings & core), CpuSet())
     yield f"{cpus_text(core)} in one core", cpus_text(theirs)
 
 

@@ -171,10 +171,10 @@ def _offline(sockets: Sequence[Sequence[CpuSet]], reserved: CpuSet, wanted: Want
 def _by_numa_node(machine: Machine, cores: Sequence[CpuSet]) -> dict[int, list[CpuSet]]:
     """Cores by NUMA node that has some, ascending by id. A machine without NUMA is one node, 0."""
     node_of = {cpu: node.id for node in machine.numa_nodes for cpu in node.cpus}
-    found: dict[int, list[CpuSet]] = {}
+    by_node: dict[int, list[CpuSet]] = {}
     for siblings in cores:
-        found.setdefault(node_of.get(siblings.first, 0), []).append(siblings)
-    return dict(sorted(found.items()))
+        by_node.setdefault(node_of.get(siblings.first, 0), []).append(siblings)
+    return dict(sorted(by_node.items()))
 
 
 def _in_turns(machine: Machine, cores: Sequence[CpuSet]) -> list[CpuSet]:
@@ -199,13 +199,14 @@ def _by_socket(machine: Machine, cores: Iterable[CpuSet]) -> list[list[CpuSet]]:
     """The CPUs of each core id by socket, ascending by both: this is the order in which the creator
     switches off.
     """
-    found: dict[int, dict[int, CpuSet]] = {}
+    by_socket: dict[int, dict[int, CpuSet]] = {}
     for siblings in cores:
-        socket = found.setdefault(machine.sockets.get(siblings.first, 0), {})
+        socket = by_socket.setdefault(machine.sockets.get(siblings.first, 0), {})
         core_id = _core_id(machine, siblings)
         socket[core_id] = socket.get(core_id, EMPTY) | siblings
     return [
-        [found[socket][core_id] for core_id in sorted(found[socket])] for socket in sorted(found)
+        [by_socket[socket][core_id] for core_id in sorted(by_socket[socket])]
+        for socket in sorted(by_socket)
     ]
 
 

@@ -29,7 +29,7 @@ def intent(
 ) -> dict[str, Any]:
     """The document's data, keys in reading order; `machines` are those of `nodes`."""
     pool = next(
-        (each for each in dump.pools if each.name == request.pool and not dump.hosted), None
+        (known for known in dump.pools if known.name == request.pool and not dump.hosted), None
     )
     hints = {
         "realTime": request.power != "default",

@@ -49,7 +49,7 @@ class Dump:
             self.diagnostics.append(diagnose("CP124", path=path))
         objects = list(self._objects.values())
         self.pools: list[MachineConfigPool] = sorted(
-            cluster.told_pools(objects), key=lambda pool: pool.name
+            cluster.listed_pools(objects), key=lambda pool: pool.name
         )
         self.nodes: list[ClusterNode] = sorted(cluster.nodes(objects), key=lambda node: node.name)
         if self._trees and not self.nodes:
@@ -152,16 +152,18 @@ def _paths(tree: FolderTree) -> Iterator[str]:
         yield from (f"{folder}/{name}" for name in tree.names(folder) if name.endswith(".yaml"))
 
 
-def _items(found: dict[str, Any]) -> list[dict[str, Any]]:
+def _items(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The object, or those of a list, which need not say their kind."""
-    kind = str(found.get("kind", ""))
+    kind = str(document.get("kind", ""))
     if not kind.endswith("List"):
-        return [found]
-    return [{"kind": kind.removesuffix("List"), **item} for item in data.items(found.get("items"))]
+        return [document]
+    return [
+        {"kind": kind.removesuffix("List"), **item} for item in data.items(document.get("items"))
+    ]
 
 
 def _meaning(item: dict[str, Any]) -> object:
     """What of an object is looked at here: counters and times differ from one minute to the
     next.
     """
-    return cluster.told_pools([item]), list(cluster.nodes([item])), cluster.facts([item])
+    return cluster.listed_pools([item]), list(cluster.nodes([item])), cluster.facts([item])

@@ -20,9 +20,9 @@ def pools(dump: Dump) -> Listing:
     }
 
 
-def to_json(found: Listing) -> str:
+def to_json(listing: Listing) -> str:
     """NUMA nodes by the kernel's ids; CPU lists, and cores as the CPUs of each."""
-    return data_to_json({pool: _nodes(nodes) for pool, nodes in found.items()})
+    return data_to_json({pool: _nodes(nodes) for pool, nodes in listing.items()})
 
 
 def _nodes(nodes: dict[str, Machine | None]) -> dict[str, Any]:
@@ -43,13 +43,13 @@ def _machine(machine: Machine) -> dict[str, Any]:
     }
 
 
-def to_text(found: Listing) -> str:
+def to_text(listing: Listing) -> str:
     """A line for each pool, node and NUMA node."""
-    return "".join(f"{line}\n" for line in _lines(found))
+    return "".join(f"{line}\n" for line in _lines(listing))
 
 
-def _lines(found: Listing) -> Iterator[str]:
-    for pool, nodes in found.items():
+def _lines(listing: Listing) -> Iterator[str]:
+    for pool, nodes in listing.items():
         yield f"pool {pool}: {len(nodes)} node{'' if len(nodes) == 1 else 's'}"
         for name, machine in nodes.items():
             if machine is None:

@@ -32,16 +32,16 @@ def members(dump: Dump, name: str) -> Members:
     """The nodes of the pool `name`, which there is."""
     if dump.hosted:
         return Members(tuple(node for node in dump.nodes if node.labels.get(NODE_POOL) == name))
-    pool = next(each for each in dump.pools if each.name == name)
-    found: list[ClusterNode] = []
+    pool = next(pool for pool in dump.pools if pool.name == name)
+    nodes: list[ClusterNode] = []
     remarks: list[str] = []
     for node in dump.nodes:
         problem = _why_not(node, pool, dump.pools)
         if problem is None:
-            found.append(node)
+            nodes.append(node)
         elif pool.selects(node.labels):
             remarks.append(f"node {node.name} is not in pool {name}: {problem}")
-    return Members(tuple(found), tuple(remarks))
+    return Members(tuple(nodes), tuple(remarks))
 
 
 def _why_not(
@@ -50,7 +50,9 @@ def _why_not(
     """Why a node is not a pool's; None if it is."""
     if node.labels.get("kubernetes.io/os") == "windows":
         return "it runs Windows"
-    fitting = [each.name for each in pools if not each.selects_all and each.selects(node.labels)]
+    fitting = [
+        known.name for known in pools if not known.selects_all and known.selects(node.labels)
+    ]
     custom = [name for name in fitting if name not in ("master", "worker")]
     if len(custom) > 1:
         return f"it matches several custom pools, {joined(custom)}"
@@ -72,7 +74,7 @@ def own_label(pool: MachineConfigPool, pools: Sequence[MachineConfigPool]) -> di
 
     One whose key ends with the pool's name, if there are several, else the first.
     """
-    others = [each.labels for each in pools if each.name != pool.name]
+    others = [other.labels for other in pools if other.name != pool.name]
     own = sorted(
         item for item in pool.labels.items() if all(item not in labels.items() for labels in others)
     )

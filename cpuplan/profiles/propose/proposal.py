@@ -39,18 +39,18 @@ def propose(dump: Dump, request: Request) -> Proposal:
             tuple(dump.remarks),
             (*dump.diagnostics, *([] if dump.is_empty else [problem])),
         )
-    found = members(dump, request.pool)
-    remarks = [*dump.remarks, *found.remarks]
+    pool_members = members(dump, request.pool)
+    remarks = [*dump.remarks, *pool_members.remarks]
     machines = [
-        (node.name, machine) for node in found.nodes if (machine := dump.machine(node.name))
+        (node.name, machine) for node in pool_members.nodes if (machine := dump.machine(node.name))
     ]
     problems = [
         *dump.diagnostics,
-        *(problem for node in found.nodes for problem in dump.problems(node.name)),
+        *(problem for node in pool_members.nodes for problem in dump.problems(node.name)),
     ]
-    if not found.nodes:
+    if not pool_members.nodes:
         problems.append(diagnose("CP281", pool=request.pool, path=dump.path))
-    if len(machines) < len(found.nodes) or not found.nodes:
+    if len(machines) < len(pool_members.nodes) or not pool_members.nodes:
         return Proposal(None, None, (), tuple(remarks), tuple(problems))
     problems += alike.check(request.pool, machines)
     problems += _check_label(dump, request.pool)
@@ -66,9 +66,9 @@ def propose(dump: Dump, request: Request) -> Proposal:
     remarks += _guesses(machines[0][1])
     remarks += alike.remarks(machines)
     remarks += _share_remarks(request, choice)
-    comments = _comments(request, choice, machines[0][1], found.nodes)
+    comments = _comments(request, choice, machines[0][1], pool_members.nodes)
     intent = document.intent(
-        dump, request, found.nodes, [machine for _, machine in machines], choice
+        dump, request, pool_members.nodes, [machine for _, machine in machines], choice
     )
     return Proposal(intent, choice, comments, tuple(remarks), tuple(problems))
 
@@ -96,7 +96,7 @@ def _check_label(dump: Dump, name: str) -> list[Diagnostic]:
     """On a hosted cluster the node pool refers to the profile; elsewhere a label of the pool finds
     it.
     """
-    pool = next((each for each in dump.pools if each.name == name), None)
+    pool = next((known for known in dump.pools if known.name == name), None)
     return (
         [diagnose("CP284", pool=name)]
         if pool and not dump.hosted and not own_label(pool, dump.pools)

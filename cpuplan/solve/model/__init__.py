@@ -62,14 +62,14 @@ def most(problem: Problem, amount: Amount) -> int:
 
 def _counts(problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = None) -> Counts:
     """The ways to use cores that aims, and perhaps the Amounts of an option, distinguish."""
-    constraints = [each for rule in problem.rules for each in rule.constraints]
+    constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
     optional = option.constraints if option else ()
     sets = [*map(sets_of, (*constraints, *optional)), *map(goals.sets_of, aims)]
-    divisions = [getattr(each, "cores", ()) for each in (*constraints, *optional, *aims)]
+    divisions = [getattr(statement, "cores", ()) for statement in (*constraints, *optional, *aims)]
     kinds = kinds_of(
         problem.topology, chain.from_iterable(sets), dict.fromkeys(filter(None, divisions))
     )
-    structure = [each for each in optional if not isinstance(each, Amount)]
+    structure = [constraint for constraint in optional if not isinstance(constraint, Amount)]
     ways = Ways(slots_of(problem.names), [*constraints, *structure])
     counts = Counts(kinds, [ways.of(kind) for kind in kinds])
     for constraint in constraints:

@@ -25,7 +25,7 @@ def _chunks(counts: Counts, aims: Sequence[Aim]) -> Iterator[list[Aim]]:
     """
     chunk: list[Aim] = []
     for aim in aims:
-        weight = math.prod(_width(counts, each) for each in (*chunk, aim))
+        weight = math.prod(_width(counts, member) for member in (*chunk, aim))
         if chunk and (weight > _MOST_WEIGHT or type(aim) is not type(chunk[0])):
             yield chunk
             chunk = []

@@ -30,9 +30,9 @@ def sentences(
     those that only keep the existing layouts.
     """
     left = [tests]
-    unlike = {each.topology.fingerprint(): each for each in kin}
+    unlike = {node_class.topology.fingerprint(): node_class for node_class in kin}
     machines = [*unlike.values()][:_MOST_KIN]
-    fitting = [each for each in machines if fits(each, ())]
+    fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
         attempt = Attempt(node_class, others, left)
         if len(conflicts) == 1:

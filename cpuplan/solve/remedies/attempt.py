@@ -28,7 +28,9 @@ class Attempt:
     def after(self, change: Change | None, left_out: Iterable[str]) -> "Attempt":
         """The classes with a further change, and other statements left out."""
         edit = change.edit if change else _unchanged
-        attempt = Attempt(edit(self.node_class), [edit(each) for each in self.kin], self.tests)
+        attempt = Attempt(
+            edit(self.node_class), [edit(relative) for relative in self.kin], self.tests
+        )
         attempt.left_out = frozenset(left_out)
         return attempt
 
@@ -42,7 +44,7 @@ class Attempt:
         edit = change.edit if change else _unchanged
         if not self._fits(edit(self.node_class), self.left_out):
             return False
-        return all(self._fits(edit(each), ()) for each in self.kin)
+        return all(self._fits(edit(relative), ()) for relative in self.kin)
 
     def _fits(self, node_class: NodeClass, left_out: Container[str]) -> bool:
         self.tests[0] -= 1

@@ -29,7 +29,7 @@ class Rule(NamedTuple):
 
     @property
     def amounts(self) -> list[Amount]:
-        return [each for each in self.constraints if isinstance(each, Amount)]
+        return [constraint for constraint in self.constraints if isinstance(constraint, Amount)]
 
 
 class Problem(NamedTuple):
