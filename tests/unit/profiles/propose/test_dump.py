@@ -133,7 +133,7 @@ def test_snapshots_that_do_not_agree(tmp_path: Path) -> None:
     assert str(machine.online) == "0-7"
     assert [each.code for each in dump.problems("w0")] == ["CP286"]
     assert dump.problems("w0")[0].message.endswith(
-        "and an image before it disagree about the CPUs of w0"
+        "and an earlier image disagree about the CPUs of w0"
     )
 
 
