@@ -31,6 +31,14 @@ FEATURES: dict[str, Release] = {
     "merge.ignition_3_5": (4, 19),
     "merge.compression_reset": (4, 20),
     "merge.generated_os_image_ignored": (4, 21),
+    "cost.fips_compared": (4, 16),  # the objects, not only the node
+    "cost.legacy_folders": (4, 16),
+    "cost.policies": (4, 17),  # node disruption policies
+    "cost.crio_policies": (4, 18),
+    "cost.absent_arguments_tolerated": (4, 18),
+    "cost.credential_providers": (4, 22),
+    "cost.internal_registry": (4, 22),
+    "cost.storage_overrides": (4, 23),
     "kubelet.defaults_for_every_pool": (4, 16),  # before: only with feature gates
     "kubelet.swap_refused": (4, 21),
     "kubelet.system_reserved_enforced": (4, 22),

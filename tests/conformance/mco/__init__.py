@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cpuplan.mco.releases import NEWEST, Release, newest_ignition
-from tests.conformance.mco import generating, merging
+from tests.conformance.mco import costing, generating, merging
 
 Json: TypeAlias = dict[str, Any]
 Operation: TypeAlias = Callable[[Json, Json, Release], Iterator[str]]
@@ -19,6 +19,8 @@ OPERATIONS: dict[str, Operation] = {
     "merge": merging.merge,
     "pools_for_node": merging.pools_for_node,
     "effective": merging.effective,
+    "impact": costing.impact,
+    "change": costing.change,
     "kubeletconfigs": generating.kubeletconfigs,
     "kubeletconfigs_install": generating.kubeletconfigs_install,
     "containerruntimeconfigs": generating.containerruntimeconfigs,

@@ -1,0 +1,1 @@
+"""What a change costs on a node: reboots, drains, restarts of services, or nothing."""
