@@ -138,7 +138,8 @@ def _admission(given: Json, expected: Json) -> str | None:
     try:
         annotations = dict(mixedcpus.admit(pod, given["ns_annotations"]).annotations)
     except KubeletError as error:
-        return differ({"error": expected.get("error", "nothing")}, {"error": str(error)}, "")
+        verdict = {"admitted": expected["admitted"], "error": expected.get("error", "nothing")}
+        return differ(verdict, {"admitted": False, "error": str(error)}, "")
     wanted = (
         expected["pod"].get("annotations", {}) if expected.get("mutated") else dict(pod.annotations)
     )

@@ -114,6 +114,8 @@ def _failures(case: dict[str, Any], dump: Dump, compile_intent: Compile) -> Iter
     yield from creator.broken_rules(layout, machine, call)
     if case["exit_code"] == 0:
         yield from _compare(case, call, answer, layout, machine)
+        if _writes_selector(dump, call) and not _spec(case["profile"]).get("nodeSelector"):
+            yield "the creator's has no node selector"
 
 
 def _compare(
@@ -136,11 +138,11 @@ def _compare(
         mine.pop("nodeSelector", None)
     if mine != expected:
         yield f"has {mine}; the creator's is {expected}"
-    for key in ("apiVersion", "kind", "namespace", "name"):
-        own, creators = _named(answer.manifest, key), _named(case["profile"], key)
-        is_wrong = key == "name" and not creator.is_name(creators) and creator.is_name(own)
-        if own != creators and not is_wrong:
-            yield f"{key} is {own}; the creator's is {creators}"
+    # On a hosted cluster the object is a ConfigMap with the profile in it.
+    yield from _compare_names(answer.manifest, case["profile"])
+    yield from _compare_names(
+        creator.profile_of(answer.manifest), creator.profile_of(case["profile"])
+    )
     annotations = creator.profile_of(answer.manifest)["metadata"].get("annotations") or {}
     needed = ["kubeletconfig.experimental"] if creator.needs_snippet(machine) else []
     if own := [
@@ -152,6 +154,24 @@ def _compare(
     )
     if sorted(targeted.partition(":")[2].split()) != list(answer.nodes):
         yield f"is for {answer.nodes}; {targeted}"
+
+
+def _spec(manifest: dict[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = creator.profile_of(manifest)["spec"]
+    return spec
+
+
+def _writes_selector(dump: Dump, call: creator.Asked) -> bool:
+    """Whether the creator tells nodes by labels: those of the pool, if it is not all expressions."""
+    return dump.hosted or any(pool.match_labels for pool in dump.pools if pool.name == call.pool)
+
+
+def _compare_names(manifest: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("apiVersion", "kind", "namespace", "name"):
+        own, creators = _named(manifest, key), _named(expected, key)
+        is_wrong = key == "name" and not creator.is_name(creators) and creator.is_name(own)
+        if own != creators and not is_wrong:
+            yield f"{key} is {own}; the creator's is {creators}"
 
 
 def _named(manifest: Mapping[str, Any], key: str) -> Any:

@@ -42,6 +42,9 @@ def run(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
 
 def _failures(case: Path) -> Iterator[str]:
     expected = yaml.safe_load((case / "expected.yaml").read_text(encoding="utf-8"))
+    both = expected["schema"]["valid"] and bool(expected["webhook"].get("allowed"))
+    if expected["accepted"] is not both:
+        yield f"{case}/expected.yaml:1: accepted is not what the schema and the webhook say"
     files = [
         case / "profile.yaml",
         *sorted(set(case.glob("*.yaml")) - {case / "profile.yaml", case / "expected.yaml"}),
