@@ -52,7 +52,7 @@ class Cgroups:
     def create(self, name: str, quota: int | None, period: int | None) -> None:
         """The runtime makes a container's cgroup."""
         self._runs[name] = self._runs.get(name, 0) + 1
-        scope = self._scope(name)
+        scope = self.scope(name)
         self._children[name] = [scope]
         if self.is_v2:
             first = "max" if quota is None or quota <= 0 else quota
@@ -61,10 +61,17 @@ class Cgroups:
                 self._children[name].append(f"{scope}/container")
                 self.files[f"{scope}/container/cpu.max"] = f"max {DEFAULT_PERIOD}"
         else:
-            self.files[f"cpu/{scope}/cpu.cfs_quota_us"] = str(quota or UNLIMITED)
-            self.files[f"cpuset/{scope}/cpuset.sched_load_balance"] = "1"
+            self._create_v1(scope, quota or UNLIMITED)
+            if self.layout.has_crun_child:
+                self._children[name].append(f"{scope}/container")
+                self._create_v1(f"{scope}/container", UNLIMITED)
 
-    def _scope(self, name: str) -> str:
+    def _create_v1(self, cgroup: str, quota: int) -> None:
+        self.files[f"cpu/{cgroup}/cpu.cfs_quota_us"] = str(quota)
+        self.files[f"cpuset/{cgroup}/cpuset.sched_load_balance"] = "1"
+
+    def scope(self, name: str) -> str:
+        """The cgroup of a container, or of its last run."""
         leaf = f"crio-{name}-{self._runs.get(name, 1)}"
         return (
             f"{self.pod}/{leaf}.scope" if self.layout.driver == "systemd" else f"{self.pod}/{leaf}"
@@ -72,10 +79,10 @@ class Cgroups:
 
     def containers(self, name: str) -> list[str]:
         """A container's own cgroup and those inside it, down to where its processes are."""
-        return self._children.get(name) or [self._scope(name)]
+        return self._children.get(name) or [self.scope(name)]
 
     def remove(self, name: str) -> None:
-        scope = f"{self._scope(name)}/"
+        scope = f"{self.scope(name)}/"
         self._children.pop(name, None)
         self.files = {path: text for path, text in self.files.items() if scope not in path}
 
@@ -98,13 +105,18 @@ class Cgroups:
     def make_exec(self, name: str, cpu: int) -> None:
         """Makes the cgroup of later exec processes on version 2; version 1 has an affinity only."""
         if self.is_v2:
-            self.files[f"{self._scope(name)}/exec/cpuset.cpus"] = str(cpu)
+            inner = "/container" if self.layout.has_crun_child else ""
+            self.files[f"{self.scope(name)}{inner}/exec/cpuset.cpus"] = str(cpu)
 
     def raise_pod_quota(self, amount: int) -> None:
-        """Adds microseconds to the pod's quota, if any; KubeletError if the file has no number."""
+        """Adds microseconds to the pod's quota, if any; KubeletError if the file has no number.
+
+        Without a quota its file is written too, which sets the period of version 2 to its default.
+        """
         path = f"{self.pod}/cpu.max" if self.is_v2 else f"cpu/{self.pod}/cpu.cfs_quota_us"
         text = self.files[path].split(" ")[0]
         if text in ("max", str(UNLIMITED)):
+            self.write_quota(self.pod, UNLIMITED)
             return
         try:
             quota = int(text)
@@ -157,9 +169,10 @@ class Cgroups:
         self.files[f"{inside[-1]}/cpuset.cpus.partition"] = "isolated"
 
     def stop_load_balancing(self, name: str) -> None:
-        """Version 1 only; KubeletError without a cgroup."""
+        """Version 1 only, the innermost cgroup first; KubeletError without a cgroup."""
         if not self.is_v2:
-            self._overwrite(f"cpuset/{self._scope(name)}/cpuset.sched_load_balance", "0")
+            for path in reversed(self.containers(name)):
+                self._overwrite(f"cpuset/{path}/cpuset.sched_load_balance", "0")
 
     def give_back(self, cpus: int) -> None:
         """The cgroups above name the CPUs of a stopped container no more."""

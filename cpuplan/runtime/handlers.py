@@ -6,7 +6,7 @@ From cri-o/cri-o, pkg/config/workloads.go and internal/runtimehandlerhooks.
 from collections.abc import Collection, Iterable, Mapping
 
 from cpuplan.kubelet.pods.qos import GUARANTEED
-from cpuplan.runtime.crio import C_STATES, GOVERNOR, IRQ, LOAD_BALANCING, QUOTA, SHARED
+from cpuplan.runtime.annotations import C_STATES, GOVERNOR, IRQ, LOAD_BALANCING, QUOTA, SHARED
 
 #: The annotations of the hooks for high performance.
 HOOKS = (LOAD_BALANCING, QUOTA, IRQ, C_STATES, GOVERNOR, SHARED)

@@ -17,8 +17,10 @@ from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod, aggregate
 from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
 from cpuplan.kubelet.quantity import ZERO
 from cpuplan.kubelet.releases.features import Gates
+from cpuplan.runtime.annotations import ENABLE, SHARED
 from cpuplan.runtime.cgroups import DEFAULT_PERIOD, UNLIMITED, Cgroups, Layout
-from cpuplan.runtime.crio import ENABLE, SHARED, Effects, Sandbox, Settings, Spec
+from cpuplan.runtime.crio import Sandbox
+from cpuplan.runtime.spec import Effects, Settings, Spec
 
 RESOURCE = "workload.openshift.io/enable-shared-cpus"
 #: The annotation that lets a namespace's pods ask; its value means nothing.

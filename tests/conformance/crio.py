@@ -14,8 +14,9 @@ from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import read_pod
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.runtime import crio, handlers, mixedcpus
+from cpuplan.runtime import annotations, crio, handlers, mixedcpus
 from cpuplan.runtime.cgroups import Cgroups, Layout
+from cpuplan.runtime.spec import Settings, Spec
 from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ
 
@@ -43,7 +44,7 @@ def _check(case: Json) -> list[str] | None:
 
 def _mixed(given: Json, expected: Json) -> str | None:
     """None where it depends on the governors that a machine has."""
-    if crio.GOVERNOR in given["annotations"]:
+    if annotations.GOVERNOR in given["annotations"]:
         return None
     layout = Layout(
         int(given["cgroup"][1:]),
@@ -54,17 +55,17 @@ def _mixed(given: Json, expected: Json) -> str | None:
     cgroups = Cgroups(
         layout, given["cgroup_parent"], given["pod_quota"], given.get("pod_period", 100_000)
     )
-    settings = crio.Settings(given["shared_cpuset"], given.get("exec_cpu_affinity", ""))
+    settings = Settings(given["shared_cpuset"], given.get("exec_cpu_affinity", ""))
     siblings = {int(cpu): text for cpu, text in given.get("siblings", {}).items()}
     mask = given.get("irq", {}).get("default_smp_affinity")
     sandbox = crio.Sandbox(settings, cgroups, given["annotations"], siblings, mask)
-    specs: dict[str, crio.Spec] = {}
+    specs: dict[str, Spec] = {}
     steps = []
     for step in given["steps"]:
         action, _, name = step.partition(":")
         if action == "create":
             container = next(entry for entry in given["containers"] if entry["name"] == name)
-            specs[name] = crio.Spec(
+            specs[name] = Spec(
                 name,
                 container["cpus"],
                 container.get("shares"),
@@ -75,11 +76,11 @@ def _mixed(given: Json, expected: Json) -> str | None:
     return differ([_compared(step) for step in expected["steps"]], steps, "")
 
 
-def _step(sandbox: crio.Sandbox, action: str, spec: crio.Spec) -> Json:
+def _step(sandbox: crio.Sandbox, action: str, spec: Spec) -> Json:
     found: Json = {}
     before = dict(sandbox.cgroups.files)
     try:
-        actions: dict[str, Callable[[crio.Spec], None]] = {
+        actions: dict[str, Callable[[Spec], None]] = {
             "create": sandbox.create,
             "start": sandbox.start,
             "stop": sandbox.stop,
@@ -158,7 +159,7 @@ def _config(given: Json, expected: Json) -> str:
 
 def _latency(given: Json, expected: Json) -> str:
     try:
-        found = {"latency": crio.resume_latency(given["value"])}
+        found = {"latency": annotations.resume_latency(given["value"])}
     except KubeletError as error:
         found = {"error": str(error)}
     return differ(expected, found, "")

@@ -31,6 +31,9 @@ def slice_of(items: Shape) -> Shape:
     return Shape(f"[]{items.go_type}", "array", items=items)
 
 
+_SIGNED = (-(1 << 63), (1 << 63) - 1)
+_UNSIGNED = (0, (1 << 64) - 1)
+_UNSIGNED_TYPES = ("uint64", "checksum.Checksum")
 #: Of a whole number: Python refuses to read 4,300 of them, and 64 bits have 20.
 _MOST_DIGITS = 1000
 
@@ -75,11 +78,9 @@ def kind_of(value: object) -> str:
 
 def _decode(value: Any, shape: Shape, struct: str, path: tuple[str, ...]) -> Any:
     kind = kind_of(value)
-    whole = not isinstance(value, float) and (
-        shape.go_type != "uint64" or kind != "number" or value >= 0
-    )
-    if kind != shape.kind or not whole:
-        given = kind if whole else f"number {json.dumps(value)}"
+    is_held = kind != "number" or _is_held(value, shape.go_type)
+    if kind != shape.kind or not is_held:
+        given = kind if is_held else f"number {json.dumps(value)}"
         where = f"Go struct field {struct}.{'.'.join(path)} of type {shape.go_type}"
         raise KubeletError(f"json: cannot unmarshal {given} into {where}")
     if shape.fields:
@@ -99,6 +100,12 @@ def _decode(value: Any, shape: Shape, struct: str, path: tuple[str, ...]) -> Any
         for key, item in value.items()
         if item is not None
     }
+
+
+def _is_held(number: float, go_type: str) -> bool:
+    """Whether a number is whole and within the 64 bits of its type."""
+    lowest, highest = _UNSIGNED if go_type in _UNSIGNED_TYPES else _SIGNED
+    return isinstance(number, int) and lowest <= number <= highest
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> str:

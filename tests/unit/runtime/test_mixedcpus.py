@@ -8,7 +8,7 @@ from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.runtime.cgroups import Cgroups, Layout
-from cpuplan.runtime.crio import Sandbox, Settings, Spec, update_cpus
+from cpuplan.runtime.crio import Sandbox, update_cpus
 from cpuplan.runtime.mixedcpus import (
     ALLOWED,
     RESOURCE,
@@ -21,6 +21,7 @@ from cpuplan.runtime.mixedcpus import (
     shares_to_weight,
     start_pod,
 )
+from cpuplan.runtime.spec import Settings, Spec
 
 POD = "kubepods.slice/kubepods-pod1_2.slice"
 V1, V2 = Layout(version=1), Layout(version=2)
@@ -170,6 +171,9 @@ def test_the_runtime_refuses(settings: str, cpus: int, problem: str) -> None:
         # The seed writes a string, which the kubelet cannot read.
         ('{"shared_cpus": {"containers_limit": "15"}}', None),
         ("{}", 0),
+        ('{"shared_cpus": {"containers_limit": 9223372036854775807}}', (1 << 63) - 1),
+        ('{"shared_cpus": {"containers_limit": 9223372036854775808}}', None),
+        ('{"shared_cpus": {"containers_limit": -9223372036854775809}}', None),
     ],
 )
 def test_containers_limit(text: str, limit: int | None) -> None:
