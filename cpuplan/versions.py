@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from cpuplan import platforms
-from cpuplan.platforms import Feature, Release
+from cpuplan.platforms import Release, features
+from cpuplan.platforms.features import Feature
 
 Version: TypeAlias = platforms.Version
 
@@ -40,15 +41,26 @@ def has(target: Release, feature: str) -> bool:
 
 
 def ships(target: Release, feature: Feature) -> bool:
-    """Whether the platform's own parts have `feature` in the target's release; releases that are
-    not in the table have none.
+    """Whether the platform's own parts have `feature` in the target's release.
+
+    Without a PerformanceProfile, cpuplan may decide for itself (`features.Span.without`). Releases
+    that are not in the table have nothing.
     """
-    platform = platforms.of(target)
-    since = platform.features.get(feature)
-    if since is None or target.version not in platform.releases:
+    span = features.OPENSHIFT[feature]
+    if span.without is not None and not target.is_profile:
+        return span.without
+    return bool(platforms.of(target).features) and operator_has(target.version, feature)
+
+
+def operator_has(release: str, feature: Feature) -> bool:
+    """Whether the parts of OpenShift have `feature` in the release, whatever cpuplan writes."""
+    releases = list(platforms.OPENSHIFT.releases)
+    span = features.OPENSHIFT[feature]
+    if release not in releases:
         return False
-    releases = list(platform.releases)
-    return releases.index(target.version) >= releases.index(since)
+    last = releases[-1] if span.last is None else span.last
+    at = releases.index(release)
+    return releases.index(span.first) <= at <= releases.index(last)
 
 
 def maturity(levels: Mapping[str, Version], version: Version) -> str | None:

@@ -211,6 +211,25 @@ CODES = {
         "restore out/ from the commit before, or remove `paused: true` and compile",
         "The objects of a paused intent would disappear from out/, and Argo CD would ask whether to delete them.",
     ),
+    "CP571": Code(
+        "mixed CPUs behind a gate",
+        "the node tuning operator ignores pools.shared: the feature set {feature_set} is without its gate MixedCPUsAllocation, and the kubelet gives {cpus} to all pods",
+        "set featureSet in the Cluster document or target if the cluster has {sets}; otherwise remove pools.shared, or use mode mco",
+        "The gate is in no default feature set of any release. Without it, the operator writes neither shared_cpuset "
+        "nor reservedSystemCPUs with the shared CPUs, so that they are part of the kubelet's default CPU set. The "
+        "feature set is spec.featureSet of the FeatureGate object `cluster`. The predicted objects show it. This is a "
+        "warning.",
+        "warning",
+    ),
+    "CP572": Code(
+        "CPU vendor without a TuneD profile",
+        "TuneD cannot load the profile of the node tuning operator {version} on CPUs of {vendor}",
+        "use mode mco, or another release",
+        "From 4.16 on, the operator's profile includes one for Intel, AMD or ARM by the vendor id. On CPUs of other "
+        "vendors (on Arm up to 4.17) it includes a profile that does not exist, and nothing is tuned: no boot argument "
+        "and no sysctl. This is a warning.",
+        "warning",
+    ),
     "CP570": Code(
         "invalid output file (a bug in cpuplan)",
         "{path}{at}: {problem}",

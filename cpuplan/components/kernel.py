@@ -11,16 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from cpuplan import versions
 from cpuplan.components import chosen, cmdline, hugepages
 from cpuplan.components.openshift import ovsdpdk
-from cpuplan.components.reasons import of_hardware, stated, stated_or, unasked
+from cpuplan.components.reasons import of_hardware, of_release, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan, Pool
+from cpuplan.platforms.features import Feature
 from cpuplan.setting import Setting, Value
 
 NAME = "kernel"
 
 Occurrence = cmdline.Occurrence
-INTEL, AMD = "GenuineIntel", "AuthenticAMD"
+INTEL, AMD, ARM = "GenuineIntel", "AuthenticAMD", "ARM"
 #: `model` of /proc/cpuinfo of Intel's CPUs from Sandy Bridge to Cascade Lake, Kaby and Comet Lake
 #: included: those whose intel_pstate driver brings jitter in active mode (TuneD,
 #: functions/function_intel_recommended_pstate.py; numbers from the kernel's
@@ -75,11 +76,7 @@ Argument = tuple[str, Value, tuple[Reason, ...]]
 
 def _computed(plan: NodePlan) -> Iterator[Argument]:
     if chosen.is_on(plan, "latency"):
-        for key, value in (
-            ("skew_tick", "1"),
-            ("tsc", "reliable"),
-            ("rcupdate.rcu_normal_after_boot", "1"),
-        ):
+        for key, value in _latency(plan):
             yield key, value, (unasked(plan, "latency", NAME, key),)
     yield from _partitioning(plan)
     yield from _platform(plan)
@@ -90,6 +87,23 @@ def _computed(plan: NodePlan) -> Iterator[Argument]:
         yield "rcutree.kthread_prio", "11", because
     yield from _huge_pages(plan)
     yield from _irq_affinity(plan)
+
+
+def _latency(plan: NodePlan) -> Iterator[tuple[str, str]]:
+    """What TuneD's profile network-latency gives."""
+    yield "skew_tick", "1"
+    if _has_tuned(plan, (2, 24), "arguments.of_tuned_2_24"):
+        yield "tsc", "reliable"
+        yield "rcupdate.rcu_normal_after_boot", "1"
+
+
+def _has_tuned(plan: NodePlan, version: versions.Version, feature: Feature) -> bool:
+    """Whether the nodes' TuneD is of this version, as the intent says or else the release."""
+    target = plan.node_class.target
+    if target.is_profile and target.tuned:
+        major, minor = target.tuned.split(".")
+        return (int(major), int(minor)) >= version
+    return versions.ships(target, feature)
 
 
 def _real_time(plan: NodePlan, key: str) -> Reason:
@@ -108,7 +122,7 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
         return
     if switches.nohz_full and chosen.is_on(plan, "latency"):
         node_class, key = plan.node_class, "rcutree.nohz_full_patience_delay"
-        is_known = versions.ships(node_class.target, "kernel.nohz_full_patience_delay")
+        is_known = _has_tuned(plan, (2, 28), "arguments.nohz_full_patience_delay")
         # A kernel before 6.11 ignores it. Where a release brings no kernel, it does not tell which
         # one nodes have.
         if is_known or not node_class.platform.ships_kernel:
@@ -146,6 +160,13 @@ def _platform(plan: NodePlan) -> Iterator[Argument]:
     profile for.
     """
     node_class = plan.node_class
+    if versions.ships(node_class.target, "arguments.any_vendor"):
+        yield from _of_any_vendor(plan)
+        return
+    if node_class.architecture == "aarch64" and versions.ships(
+        node_class.target, "arguments.arm_iommu_passthrough"
+    ):
+        yield "iommu.passthrough", "1", (of_release(plan),)
     if node_class.architecture != "x86_64" or node_class.cpu_vendor not in (INTEL, AMD):
         return
     vendor = of_hardware(plan, f"the CPUs are of {node_class.cpu_vendor}", "vendor")
@@ -170,6 +191,26 @@ def _platform(plan: NodePlan) -> Iterator[Argument]:
             yield "idle", "poll", (power, _real_time(plan, "idle"))
     if node_class.cpu_vendor == INTEL:
         yield from _intel_pstate(plan)
+
+
+def _of_any_vendor(plan: NodePlan) -> Iterator[Argument]:
+    """What the operator gave to every CPU before its TuneD profile knew vendors."""
+    release = of_release(plan)
+    hints, real_time = plan.spec.workload_hints, chosen.real_time(plan)
+    yield "intel_iommu", "on", (release,)
+    yield "iommu", "pt", (release,)
+    if real_time:
+        for key, value in (("tsc", "reliable"), ("nmi_watchdog", "0"), ("mce", "off")):
+            yield key, value, (release,)
+    if hints.high_power_consumption:
+        yield "processor.max_cstate", "1", (release,)
+        yield "intel_idle.max_cstate", "0", (release,)
+        if real_time:
+            yield "idle", "poll", (release,)
+    if hints.per_pod_power_management:
+        yield "intel_pstate", "passive", (release,)
+    elif real_time:
+        yield "intel_pstate", "disable", (release,)
 
 
 def _intel_pstate(plan: NodePlan) -> Iterator[Argument]:
@@ -202,7 +243,8 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
     isolated, switches = _isolated(plan), plan.spec.isolation
     if not isolated.cpus:
         return
-    if switches.nohz_full:
+    always = versions.ships(plan.node_class.target, "arguments.nohz_full_always")
+    if switches.nohz_full and (always or chosen.real_time(plan)):
         default = unasked(plan, "nohz-full", NAME, "nohz_full")
         reason = stated_or(plan, "no timer tick while one task runs", "isolation.nohzFull", default)
         yield "nohz_full", isolated.cpus, (*isolated.because, reason)

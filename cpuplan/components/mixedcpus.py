@@ -2,17 +2,58 @@
 
 from cpuplan import versions
 from cpuplan.components.reasons import stated_or, unasked
+from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.plan import NodePlan
+from cpuplan.platforms.features import Feature
 from cpuplan.source import Locate
+
+_GATE = "MixedCPUsAllocation"
+#: Feature sets with the gate.
+_SETS: dict[str, Feature] = {
+    "TechPreviewNoUpgrade": "gates.mixed_cpus_tech_preview",
+    "DevPreviewNoUpgrade": "gates.mixed_cpus_dev_preview",
+    "CustomNoUpgrade": "profile.mixed_cpus",
+}
 
 
 def are_used(plan: NodePlan) -> bool:
-    """Whether containers may ask for shared CPUs: where there is a shared pool, unless the intent
-    says no.
-    """
+    """Whether containers may ask for shared CPUs: where they should, and the operator lets them."""
+    return are_wanted(plan) and not are_dropped(plan)
+
+
+def are_wanted(plan: NodePlan) -> bool:
+    """Whether containers should share: where there is a shared pool, unless the intent says no."""
     wanted = plan.spec.runtime.mixed_cpus
     return bool(plan.pool("shared").cpus) and wanted is not False
+
+
+def are_dropped(plan: NodePlan) -> bool:
+    """Whether the node tuning operator ignores them: its gate is off in the cluster.
+
+    It is in no default feature set (openshift/api, MixedCPUsAllocation).
+    """
+    return plan.node_class.target.is_profile and not _has_gate(plan)
+
+
+def _has_gate(plan: NodePlan) -> bool:
+    target, facts = plan.node_class.target, plan.node_class.cluster_facts
+    if target.feature_set is None and facts.enabled_feature_gates:
+        is_enabled = _GATE in facts.enabled_feature_gates
+        return is_enabled and versions.ships(target, "profile.mixed_cpus")
+    return has_gate(target.version, _feature_set(plan))
+
+
+def has_gate(release: str, feature_set: str) -> bool:
+    """Whether the feature set of a cluster has the gate of the node tuning operator."""
+    feature = _SETS.get(feature_set)
+    return feature is not None and versions.operator_has(release, feature)
+
+
+def _feature_set(plan: NodePlan) -> str:
+    """The target's, else the cluster's."""
+    node_class = plan.node_class
+    return node_class.target.feature_set or node_class.cluster_facts.feature_set or "Default"
 
 
 def reason(plan: NodePlan) -> Reason:
@@ -31,8 +72,23 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         return [diagnose("CP530", locate(place("runtime.mixedCpus")))]
     if are_used(plan) and plan.spec.kubelet.dynamic_resource_allocation:
         return [diagnose("CP533", locate(place("kubelet.dynamicResourceAllocation")))]
-    if are_used(plan) and not versions.has(target, "crio.shared_cpuset"):
+    if are_wanted(plan) and are_dropped(plan) and versions.ships(target, "profile.mixed_cpus"):
+        return [_behind_gate(plan, locate)]
+    if are_used(plan) and not target.is_profile and not versions.has(target, "crio.shared_cpuset"):
         since = versions.to_text(versions.FEATURES["crio.shared_cpuset"])
         version = f"{target.platform} {target.version}"
         return [diagnose("CP531", locate(place("pools.shared")), since=since, version=version)]
     return []
+
+
+def _behind_gate(plan: NodePlan, locate: Locate) -> Diagnostic:
+    """CP571: the operator ignores the shared pool."""
+    node_class = plan.node_class
+    sets = [name for name in _SETS if has_gate(node_class.target.version, name)]
+    return diagnose(
+        "CP571",
+        locate(node_class.place(node_class.target_field("featureSet"))),
+        feature_set=_feature_set(plan),
+        cpus=cpus_text(plan.pool("shared").cpus),
+        sets=" or ".join(sets),
+    )

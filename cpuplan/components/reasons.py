@@ -31,6 +31,13 @@ def unasked(plan: NodePlan, name: str, component: str, key: str) -> Reason:
     return Reason(text, DEFAULT)
 
 
+def of_release(plan: NodePlan) -> Reason:
+    """What the node tuning operator of the target's release does, which later ones do not."""
+    version = plan.node_class.target_field("version")
+    text = f"the node tuning operator of {plan.node_class.target.version} sets it"
+    return plan.node_class.reason(text, version)
+
+
 def stated_or(plan: NodePlan, text: str, field: str, default: Reason) -> Reason:
     """The reason `text` at `field` where the intent writes it, else the default's."""
     return plan.node_class.reason(text, field) if is_written(plan, field) else default

@@ -1,5 +1,7 @@
 """Assumed machines for intents without an inventory, with just the CPUs that they list."""
 
+from collections.abc import Iterable
+
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.pools import POOLS
@@ -28,12 +30,13 @@ def plan(
     architecture: str = "",
     vendor: str = "",
     model: int | None = None,
+    cpus: int = 0,
 ) -> NodePlan:
     """The layout of an intent whose pools are lists, on one socket without siblings.
 
-    The CPUs are those up to the highest one in a list, all on NUMA node 0. There are also the NUMA
-    nodes for which huge pages or memory are requested, and those between them, each with ample
-    memory. An empty `architecture` is unknown.
+    The CPUs are those up to the highest one in a list, at least `cpus`, all on NUMA node 0. There
+    are also the NUMA nodes for which huge pages or memory are requested, and those between them,
+    each with ample memory. An empty `architecture` is unknown.
     """
     written = {pool: getattr(spec.pools, pool) for pool in POOLS}
     lists: dict[str, CpuSet] = {
@@ -48,7 +51,7 @@ def plan(
         target=spec.targets[0],
         cluster="cluster",
         hardware="assumed",
-        topology=_topology(union(lists.values()), spec),
+        topology=_topology(max(cpus, _number(lists.values())), spec),
         nodes=("node",),
         cpu_vendor=vendor,
         architecture=architecture,
@@ -61,11 +64,14 @@ def plan(
     return NodePlan(node_class, tuple(pools))
 
 
-def _topology(listed: CpuSet, spec: IntentSpec) -> Topology:
+def _number(listed: Iterable[CpuSet]) -> int:
+    cpus = union(listed)
+    return cpus.last + 1 if cpus else 0
+
+
+def _topology(cpus: int, spec: IntentSpec) -> Topology:
     named = {page.numa_node or 0 for page in spec.huge_pages.pages}
     named |= {entry.numa_node for entry in spec.kubelet.reserved_memory}
     named |= set(range(max((node for node in named if node < _ORDINARY_NODES), default=0) + 1))
     facts = [NumaNodeFacts(node, _MEMORY) for node in sorted(named)]
-    return Topology(
-        [Cpu(cpu, cpu, 0, 0, 0, 0, cpu) for cpu in range(listed.last + 1 if listed else 0)], facts
-    )
+    return Topology([Cpu(cpu, cpu, 0, 0, 0, 0, cpu) for cpu in range(cpus)], facts)

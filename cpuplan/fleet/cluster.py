@@ -10,7 +10,17 @@ NODE_ROLE = "node-role.kubernetes.io/"
 #: The pools that every cluster has.
 BUILT_IN = ("master", "worker")
 #: Kinds that are read beside profiles.
-KINDS = ("MachineConfigPool", "MachineConfig", "Infrastructure", "ClusterVersion", "Node")
+KINDS = (
+    "MachineConfigPool",
+    "MachineConfig",
+    "Infrastructure",
+    "ClusterVersion",
+    "Node",
+    "FeatureGate",
+    "ContainerRuntimeConfig",
+)
+#: The gate by which the node tuning operator shares CPUs.
+MIXED_CPUS = "MixedCPUsAllocation"
 #: Its presence in a MachineConfig of a single-node cluster meant workload partitioning before
 #: Infrastructure did.
 _PINNING = "/etc/kubernetes/openshift-workload-pinning"
@@ -29,6 +39,8 @@ class Cluster(NamedTuple):
     pool_labels: Mapping[str, str] = {}
     pools: tuple[str, ...] = ()
     hosted: bool = False
+    feature_set: str = ""
+    oci_runtime: str = ""
 
 
 class ClusterNode(NamedTuple):
@@ -141,9 +153,37 @@ def facts(objects: Iterable[Mapping[str, Any]], release: Callable[[], str] = new
             version = ".".join(desired.split(".")[:2]) or version
     topology = str(status.get("controlPlaneTopology") or "HighlyAvailable")
     legacy = topology == "SingleReplica" and any(map(_pins, objects))
-    return Cluster(
-        version or release(), status.get("cpuPartitioning") == "AllNodes" or legacy, topology
-    )
+    pinned = status.get("cpuPartitioning") == "AllNodes" or legacy
+    return Cluster(version or release(), pinned, topology, feature_set=feature_set(objects))
+
+
+def feature_set(objects: Iterable[Mapping[str, Any]]) -> str:
+    """`featureSet` of the FeatureGate `cluster`; empty for the default, and for gates without the
+    only one that matters here.
+    """
+    for item in objects:
+        name = _mapping(item.get("metadata")).get("name")
+        if item.get("kind") == "FeatureGate" and name == "cluster":
+            spec = _mapping(item.get("spec"))
+            enabled = _mapping(spec.get("customNoUpgrade")).get("enabled")
+            chosen = str(spec.get("featureSet") or "")
+            is_custom = chosen == "CustomNoUpgrade"
+            has_gate = isinstance(enabled, list) and MIXED_CPUS in enabled
+            return "" if is_custom and not has_gate else chosen
+    return ""
+
+
+def oci_runtime(objects: Iterable[Mapping[str, Any]], pool: MachineConfigPool) -> str:
+    """`defaultRuntime` of the ContainerRuntimeConfig that selects the pool; empty without one."""
+    for item in objects:
+        if item.get("kind") == "ContainerRuntimeConfig":
+            spec = _mapping(item.get("spec"))
+            selector = spec.get("machineConfigPoolSelector")
+            labels = _labels(_mapping(selector).get("matchLabels"))
+            runtime = _mapping(spec.get("containerRuntimeConfig")).get("defaultRuntime")
+            if labels.items() <= pool.labels.items() and selector and runtime in ("runc", "crun"):
+                return str(runtime)
+    return ""
 
 
 def _pins(item: Mapping[str, Any]) -> bool:

@@ -65,6 +65,26 @@ class Target(Model):
         default={}, description="openshift: labels of the MachineConfigPool"
     )
     runtime: Literal["crio"] = Field(default="crio", description="container runtime")
+    oci_runtime: Literal["runc", "crun"] | None = Field(
+        default=None,
+        description="openshift before 4.18: defaultRuntime of the pool's ContainerRuntimeConfig. "
+        "Default: runc",
+    )
+    tuned: Release | None = Field(
+        default=None,
+        description="openshift, mode performanceProfile: TuneD on the nodes. Default: the one "
+        "that the release's operator names",
+        examples=["2.28"],
+    )
+    feature_set: (
+        Literal["Default", "TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade", "OKD"]
+        | None
+    ) = Field(
+        default=None,
+        description="openshift: as in the FeatureGate object `cluster`. Default: that of the "
+        "Cluster document. In mode performanceProfile, mixed CPUs need a set with the gate "
+        "MixedCPUsAllocation; CustomNoUpgrade is taken to enable it",
+    )
     cpu_partitioning: bool = Field(
         default=False,
         description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
@@ -77,6 +97,12 @@ class Target(Model):
     ] = Field(
         default="HighlyAvailable",
         description="openshift: as in the Infrastructure object. External: a hosted cluster, whose pool is a NodePool",
+    )
+
+    ignore_cgroups_version: bool = Field(
+        default=False,
+        description="openshift 4.14 and 4.15, mode performanceProfile: the operator does not "
+        "change the cluster to cgroups v1",
     )
 
     @property

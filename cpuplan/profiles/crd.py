@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.document import list_pattern
+from cpuplan.profiles import crd_fields
 from cpuplan.profiles.api import API_VERSION
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.rules import CPU_SETS, Profile
@@ -30,8 +31,8 @@ class Read(NamedTuple):
     hosted: bool = False  # in a ConfigMap of the cluster that hosts its own
 
 
-def profile(source: Source) -> tuple[Read | None, list[Diagnostic]]:
-    """The profile by its CRD."""
+def profile(source: Source, release: str) -> tuple[Read | None, list[Diagnostic]]:
+    """The profile by its CRD. Lists of fields that the release lacks may be anything."""
     data: Any = source.data
     if (version := data.get("apiVersion")) != API_VERSION:
         expected = API_VERSION + (_CONVERTED if version in _OLD_VERSIONS else "")
@@ -49,7 +50,10 @@ def profile(source: Source) -> tuple[Read | None, list[Diagnostic]]:
     spec, findings = validate(PerformanceProfileSpec, source, ("spec",))
     if findings and all(problem.code == "CP208" for problem in findings):
         spec = _without_bad_lists(source)
-        findings = [_by_operator(problem, source) for problem in findings]
+        dropped = crd_fields.lacking(spec, release) if spec else ()
+        places = {source.value_at(("spec", *field)) for field in dropped}
+        kept = [problem for problem in findings if problem.position not in places]
+        findings = [_by_operator(problem, source) for problem in kept]
     if spec is None or problems:
         return None, [*problems, *findings]
 

@@ -13,19 +13,21 @@ from cpuplan import API_VERSION
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.cluster import NODE_ROLE, Cluster
+from cpuplan.platforms import OPENSHIFT
 from cpuplan.profiles import kubelet
 from cpuplan.profiles.api import ANNOTATION_PREFIX
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.retelling import Retelling
 from cpuplan.source import Field, Source
+from cpuplan.versions import operator_has
 
 ROLE = "machineconfiguration.openshift.io/role"
+_CGROUPS = "ignore-cgroups-version"
 _OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
 #: What the operator takes for yes: Go's ParseBool, or a list of its own. Other values are no, and
 #: it says nothing.
 _TRUE, _FALSE = ("1", "t", "T", "true", "TRUE", "True"), ("0", "f", "F", "false", "FALSE", "False")
 _SWITCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
-    "enable-rps": (("true", "enable"), ("false", "disable"), ("net", "receivePacketSteering")),
     "enable-physical-dev-rps": (("true",), ("false",), ("net", "physicalDeviceRps")),
     "dra-resource-management": (_TRUE, _FALSE, ("kubelet", "dynamicResourceAllocation")),
     "pause-reconcile": (("true",), ("false",), ("paused",)),
@@ -59,6 +61,7 @@ def intent(
     _kernel(made, spec)
     _hints(made, spec)
     _network(made, spec)
+    _steering(made, spec, cluster.version)
     _annotations(made)
     kubelet.add(made, spec)
     data = {
@@ -81,6 +84,8 @@ def _nodes(made: Retelling, spec: PerformanceProfileSpec, cluster: Cluster) -> N
     target = {
         "platform": "openshift",
         "version": cluster.version,
+        "featureSet": cluster.feature_set if cluster.feature_set != "Default" else "",
+        "ociRuntime": cluster.oci_runtime,
         "pool": cluster.pool or named or label.get(ROLE),
         "nodeSelector": dict(nodes),
         "machineConfigLabel": dict(label),
@@ -93,6 +98,8 @@ def _nodes(made: Retelling, spec: PerformanceProfileSpec, cluster: Cluster) -> N
         "spec",
         "machineConfigPoolSelector",
     )
+    if made.annotations.get(ANNOTATION_PREFIX + _CGROUPS) == "true":
+        made.spec["targets"][0]["ignoreCgroupsVersion"] = True
     if cluster.hosted:
         made.spec["targets"][0]["controlPlaneTopology"] = "External"
         made.spec["targets"][0]["mode"] = "performanceProfile"
@@ -226,6 +233,26 @@ def _network(made: Retelling, spec: PerformanceProfileSpec) -> None:
             tuning.reserved_cpu_freq,
             "hardwareTuning.reservedCpuFreq",
         )
+
+
+def _steering(made: Retelling, spec: PerformanceProfileSpec, release: str) -> None:
+    """Receive packet steering as the operator of the release decides on it."""
+    is_new = operator_has(release, "rps.enable_is_yes") or release not in OPENSHIFT.releases
+    yes, no = (("true", "enable"), ("false", "disable")) if is_new else (("true",), ("false",))
+    name = ANNOTATION_PREFIX + "enable-rps"
+    asked = _is_yes(made, name, yes, no)
+    by_default = operator_has(release, "rps.for_real_time") and is_real_time(spec)
+    refused = operator_has(release, "rps.false_is_no") and made.annotations.get(name) == "false"
+    path = ("net", "receivePacketSteering")
+    if name in made.annotations and (asked or by_default):
+        made.annotate(path, asked or not refused, name)
+    elif by_default:
+        made.put(".".join(path), True, "workloadHints.realTime")
+
+
+def is_real_time(spec: PerformanceProfileSpec) -> bool:
+    """Whether the operator takes the workloads for real-time ones: unless the hint says no."""
+    return spec.workload_hints is None or spec.workload_hints.real_time is not False
 
 
 def _annotations(made: Retelling) -> None:

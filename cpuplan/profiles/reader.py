@@ -32,7 +32,7 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
     """
     diagnostics: list[Diagnostic] = []
     broken: set[tuple[str, str]] = set()
-    profiles: list[Read] = []
+    own: list[tuple[Source, bool]] = []
     objects: list[Any] = []
     for source, hosted in bundles.objects(sources, diagnostics):
         data: Any = source.data
@@ -44,7 +44,11 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
                     diagnose("CP275", place, kind=data.get("kind"), version=data.get("apiVersion"))
                 )
             continue
-        one, problems = crd.profile(source)
+        own.append((source, hosted))
+    facts = cluster.facts(objects, release) if own else cluster.Cluster()
+    profiles: list[Read] = []
+    for source, hosted in own:
+        one, problems = crd.profile(source, facts.version)
         diagnostics += problems
         if one is None:
             broken.add(("Intent", ""))
@@ -52,7 +56,7 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
             profiles.append(one._replace(hosted=hosted))
     made = []
     for one in profiles:
-        document, problems = _intent(one, objects, profiles, release)
+        document, problems = _intent(one, objects, profiles, facts)
         diagnostics += problems
         if document is None:
             broken.add(("Intent", one.profile.name))
@@ -62,7 +66,7 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
 
 
 def _intent(
-    one: Read, objects: list[Any], all_read: list[Read], release: Callable[[], str]
+    one: Read, objects: list[Any], all_read: list[Read], facts: cluster.Cluster
 ) -> tuple[Document | None, list[Diagnostic]]:
     """The Intent of a profile that breaks no rule."""
     profile, source, whole, hosted = one
@@ -70,15 +74,20 @@ def _intent(
     others = [
         other.profile for other in all_read if other is not one and not (hosted or other.hosted)
     ]
-    diagnostics = rules.check(profile, cluster.nodes(objects), others, whole=whole)
+    nodes = cluster.nodes(objects)
+    diagnostics = rules.check(profile, nodes, others, release=facts.version, whole=whole)
     pools = cluster.matching(cluster.pools(objects), profile.spec.node_selector)
     diagnostics += _check_pool(profile, pools, objects) if not hosted else ()
     if not whole:
         return None, diagnostics
     pool_names = tuple(pool.name for pool in cluster.pools(objects))
-    facts = cluster.facts(objects, release)._replace(hosted=hosted, pools=pool_names)
+    facts = facts._replace(hosted=hosted, pools=pool_names)
     if len(pools) == 1 and any(item.get("kind") == "MachineConfigPool" for item in objects):
-        facts = facts._replace(pool=pools[0].name, pool_labels=pools[0].labels)
+        facts = facts._replace(
+            pool=pools[0].name,
+            pool_labels=pools[0].labels,
+            oci_runtime=cluster.oci_runtime(objects, pools[0]),
+        )
     translation = intents.intent(profile.name, profile.spec, source, facts)
     diagnostics += translation.diagnostics
     retold = translation.source(source)

@@ -13,9 +13,13 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet import cluster
 from cpuplan.fleet.cluster import ClusterNode
+from cpuplan.platforms import OPENSHIFT
+from cpuplan.profiles import crd_fields
 from cpuplan.profiles.model import Device, HugePages, PerformanceProfileSpec
 from cpuplan.source import Position
+from cpuplan.versions import operator_has
 
 CPU_SETS = {
     "reserved": "reserved",
@@ -31,6 +35,8 @@ _HUGE_PAGES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 #: On other architectures, and where no node tells one.
 _ANY_HUGE_PAGE = ("64k", "2M", "32M", "512M", "1G", "16G")
+#: On all architectures, before 4.18.
+_OLD_HUGE_PAGES = ("2M", "1G")
 _POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 _PCI_ID = re.compile(r"0x[0-9a-fA-F]{1,4}")
 #: Keys and values of labels (apimachinery, pkg/util/validation).
@@ -52,26 +58,46 @@ class Profile(NamedTuple):
 
 
 def check(
-    profile: Profile, nodes: Iterable[ClusterNode], others: Iterable[Profile], *, whole: bool = True
+    profile: Profile,
+    nodes: Iterable[ClusterNode],
+    others: Iterable[Profile],
+    *,
+    release: str = cluster.VERSION,
+    whole: bool = True,
 ) -> list[Diagnostic]:
     """Everything, in the order of the profile's fields; of CPUs only where all of their lists could
     be read (`whole`).
 
-    A selector without labels selects every node.
+    The rules are those of the operator of the release, without fields that its CRD lacks. A
+    selector without labels selects every node.
     """
+    if release not in OPENSHIFT.releases:
+        release = cluster.VERSION
+    lacking = list(crd_fields.lacking(profile.spec, release))
+    profile = profile._replace(spec=crd_fields.without(profile.spec, lacking))
     wanted = profile.spec.node_selector
     selected = [node for node in nodes if wanted.items() <= node.labels.items()]
     return [
+        *_check_fields(profile, lacking, release),
         *(_check_cpus(profile) if whole else ()),
         *_check_selectors(profile, others),
-        *_check_nodes(profile, selected),
-        *_check_pages(profile, selected),
+        *_check_nodes(profile, selected, release),
+        *_check_pages(profile, selected, release),
         *_check_topology_policy(profile),
         *_check_net(profile),
         *_check_hints(profile),
         *_check_frequencies(profile),
         *_check_values(profile),
     ]
+
+
+def _check_fields(
+    profile: Profile, lacking: Iterable[tuple[str, ...]], release: str
+) -> Iterator[Diagnostic]:
+    for field in lacking:
+        path = ".".join(("spec", *field))
+        since = crd_fields.since(field)
+        yield diagnose("CP554", profile.at(*field), field=path, since=since, version=release)
 
 
 def _check_cpus(profile: Profile) -> Iterator[Diagnostic]:
@@ -136,8 +162,12 @@ def _check_selectors(profile: Profile, others: Iterable[Profile]) -> Iterator[Di
             )
 
 
-def _check_nodes(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diagnostic]:
+def _check_nodes(
+    profile: Profile, selected: list[ClusterNode], release: str
+) -> Iterator[Diagnostic]:
     """Nodes other than the first one, which stands for all."""
+    if not operator_has(release, "webhook.same_capacity"):
+        return
     if selected and not selected[0].architecture:
         yield diagnose(
             "CP270",
@@ -165,8 +195,14 @@ def _check_nodes(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diag
                 )
 
 
-def _check_pages(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diagnostic]:
+def _check_pages(
+    profile: Profile, selected: list[ClusterNode], release: str
+) -> Iterator[Diagnostic]:
     spec = profile.spec
+    if not operator_has(release, "webhook.page_sizes"):
+        if spec.hugepages:
+            yield from _check_huge_pages(profile, spec.hugepages, _OLD_HUGE_PAGES, release, "")
+        return
     architecture = selected[0].architecture if selected else ""
     page = "4k" if spec.kernel_page_size is None else spec.kernel_page_size
     by_page = _HUGE_PAGES.get(architecture, {})
@@ -191,11 +227,11 @@ def _check_pages(profile: Profile, selected: list[ClusterNode]) -> Iterator[Diag
         usual = "4k" if architecture == "amd64" else page
         known = by_page.get(usual, ()) if by_page else _ANY_HUGE_PAGE
         machine = f"{architecture} with pages of {usual or 'no size'}" if by_page else "no machine"
-        yield from _check_huge_pages(profile, spec.hugepages, known, machine)
+        yield from _check_huge_pages(profile, spec.hugepages, known, release, machine)
 
 
 def _check_huge_pages(
-    profile: Profile, huge: HugePages, sizes: tuple[str, ...], machine: str
+    profile: Profile, huge: HugePages, sizes: tuple[str, ...], release: str, machine: str
 ) -> Iterator[Diagnostic]:
     field = "spec.hugepages.defaultHugepagesSize"
     known = (
@@ -205,7 +241,7 @@ def _check_huge_pages(
     )
     at = profile.at("hugepages", "defaultHugepagesSize")
     if not huge.default_hugepages_size:
-        if huge.pages:
+        if huge.pages and operator_has(release, "webhook.default_huge_page_size"):
             yield diagnose("CP267", at, field=field)
     elif huge.default_hugepages_size not in sizes:
         yield diagnose(

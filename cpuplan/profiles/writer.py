@@ -47,7 +47,7 @@ def _spec(plan: ConfiguredPlan) -> dict[str, Any]:
         "hardwareTuning": spec.hardware_tuning and spec.hardware_tuning.model_dump(by_alias=True),
         "hugepages": _huge_pages(spec),
         "realTimeKernel": {"enabled": True} if kernel_type == machineconfig.REAL_TIME else None,
-        "kernelPageSize": spec.kernel.page_size,
+        "kernelPageSize": _page_size(plan),
         "additionalKernelArgs": _arguments(plan),
         "numa": {"topologyPolicy": chosen.topology_policy(plan)},
         "net": _net(spec),
@@ -59,6 +59,12 @@ def _spec(plan: ConfiguredPlan) -> dict[str, Any]:
         "nodeSelector": settings.values(pool.NAME)[pool.NODE_SELECTOR],
     }
     return {key: value for key, value in body.items() if value not in (None, False, [], {})}
+
+
+def _page_size(plan: NodePlan) -> str | None:
+    """The default of 4k is no field of releases before it."""
+    has_field = versions.ships(plan.node_class.target, "profile.kernel_page_size")
+    return plan.spec.kernel.page_size if has_field else None
 
 
 def _cpu(plan: NodePlan) -> dict[str, Any]:
@@ -103,7 +109,7 @@ def _hints(plan: NodePlan) -> dict[str, bool]:
         "realTime": chosen.real_time(plan),
         "highPowerConsumption": hints.high_power_consumption,
         "perPodPowerManagement": hints.per_pod_power_management,
-        "mixedCpus": mixedcpus.are_used(plan),
+        "mixedCpus": mixedcpus.are_wanted(plan),
     }
 
 
@@ -115,13 +121,13 @@ def _annotations(plan: ConfiguredPlan) -> dict[str, str]:
         "dra-resource-management": spec.kubelet.dynamic_resource_allocation,
     }
     annotations = {ANNOTATION_PREFIX + name: "true" for name, on in switches.items() if on}
-    if not (
-        spec.net.receive_packet_steering
-        or versions.ships(plan.node_class.target, "profile.no_rps_by_default")
-    ):
+    by_default = versions.ships(plan.node_class.target, "rps.for_real_time")
+    if by_default and not spec.net.receive_packet_steering:
         annotations[ANNOTATION_PREFIX + "enable-rps"] = "false"
     if spec.runtime.exec_cpu_affinity == "none":
         annotations[ANNOTATION_PREFIX + "exec-cpu-affinity"] = "disable"
+    if plan.node_class.target.ignore_cgroups_version:
+        annotations[ANNOTATION_PREFIX + "ignore-cgroups-version"] = "true"
     if ovsdpdk.cpus(plan) and not spec.open_v_switch.load_balancing:
         annotations[ANNOTATION_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
     if snippet := _snippet(plan):

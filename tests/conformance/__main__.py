@@ -31,6 +31,7 @@ SUITES = {
     "nto-ppc": Suite("tests.conformance.nto_ppc", "vectors/nto/ppc"),
     "crio": Suite("tests.conformance.crio", "vectors/crio"),
     "mco": Suite("tests.conformance.mco", "vectors/mco"),
+    "nto-releases": Suite("tests.conformance.nto_releases", "vectors/nto/releases"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
 }
 

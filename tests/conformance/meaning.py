@@ -241,6 +241,7 @@ _BODIES: dict[str, Callable[[Json, bool], Json]] = {
     "KubeletConfig": _kubelet_config,
     "RuntimeClass": _runtime_class,
     "Tuned": _tuned,
+    "Node": lambda manifest, _real_time: {"spec": manifest["spec"]},
 }
 
 

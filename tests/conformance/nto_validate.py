@@ -69,7 +69,7 @@ def _failures(case: Path) -> Iterator[str]:
         yield f"{case}/profile.yaml:1: taken, and the operator refuses it"
     for field in _fields(expected):
         places = _places(case / "profile.yaml", field)
-        if not any(_names(field, each) or each.position in places for each in refused):
+        if not any(names(field, each) or each.position in places for each in refused):
             yield f"{case}/profile.yaml:1: no refusal names {field}: {codes}"
 
 
@@ -107,7 +107,7 @@ def _fields(expected: dict[str, Any]) -> list[str]:
     return sorted(set(fields))
 
 
-def _names(field: str, diagnostic: Diagnostic) -> bool:
+def names(field: str, diagnostic: Diagnostic) -> bool:
     """Whether the message names the field, or one below it (an item of a list)."""
     words = re.findall(r"spec(?:\.\w+)*", diagnostic.message + " " + diagnostic.remedy)
     return any(

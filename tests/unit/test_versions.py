@@ -4,38 +4,119 @@ import pytest
 
 from cpuplan import platforms
 from cpuplan.backends import openshift
-from cpuplan.backends.openshift import objects
-from cpuplan.components import kernel
+from cpuplan.backends.openshift import objects, predicted
+from cpuplan.components import crio, kernel
 from cpuplan.components.openshift import tuned, units
 from tests.machines.plans import plan
 
 STALLD = "/etc/sysconfig/stalld-backend"
 FIRMWARE = "service.service.fwupd-refresh.timer"
+PROFILE = {"mode": "performanceProfile"}
 DELAY = "rcutree.nohz_full_patience_delay"
 
 
 @pytest.mark.parametrize(
-    ("version", "one_shot", "stalld", "firmware"),
+    ("version", "stalld", "firmware"),
     [
-        ("4.14", False, False, False),
-        ("4.16", False, False, False),
-        ("4.17", True, False, False),
-        ("4.21", True, False, False),
-        ("4.22", True, True, False),
-        ("5.0", True, True, False),
-        ("5.1", True, True, True),
+        ("4.14", False, False),
+        ("4.21", False, False),
+        ("4.22", True, False),
+        ("4.23", True, True),
+        ("5.1", True, True),
     ],
 )
-def test_files_units_and_options_of_openshift(
-    version: str, one_shot: bool, stalld: bool, firmware: bool
-) -> None:
+def test_files_units_and_options_of_openshift(version: str, stalld: bool, firmware: bool) -> None:
     node = plan(version=version)
     systemd = node.settings.values(units.NAME)
-    assert ("ocp-tuned-one-shot.service" in systemd) == one_shot
     assert (STALLD in systemd) == stalld
     assert ("/etc/systemd/system/stalld.service.d/stalld-backend.conf" in systemd) == stalld
     assert (FIRMWARE in node.settings.values(tuned.NAME)) == firmware
-    assert (DELAY in node.settings.values(kernel.NAME)) == firmware
+    assert (DELAY in node.settings.values(kernel.NAME)) == (version == "5.1")
+
+
+@pytest.mark.parametrize(
+    ("version", "lines"),
+    [
+        ("4.14", ["Restart=no", "ExecStart=/usr/bin/podman", '"openshift-tuned"']),
+        ("4.16", ["Restart=on-failure", "ExecStart=/usr/bin/podman", '"openshift-tuned"']),
+        ("4.17", ["ExecStart=-/usr/bin/podman", "/var/lib/ocp-tuned:/var/lib", '"ocp-tuned"']),
+        ("4.18", ["ExecStart=/usr/bin/true", "/var/lib/tuned:/host/var/lib/tuned"]),
+    ],
+)
+def test_the_unit_that_tunes_once(version: str, lines: list[str]) -> None:
+    settings = plan(version=version).settings.of(units.NAME)
+    text = units.units(settings)["ocp-tuned-one-shot.service"]
+    assert [line for line in lines if line not in text] == []
+    assert units.parse(units.render(settings)) == {each.key: each.value for each in settings}
+
+
+#: What the operator's TuneD profile gives on a CPU, beside what it gives in every release.
+VENDORS: list[tuple[str, str, str, dict[str, str | None]]] = [
+    ("4.14", "AuthenticAMD", "x86_64", {"intel_iommu": "on", "intel_pstate": "disable"}),
+    ("4.15", "Ampere", "aarch64", {"mce": "off", "rcupdate.rcu_normal_after_boot": None}),
+    ("4.16", "AuthenticAMD", "x86_64", {"intel_iommu": None, "amd_pstate": "guided"}),
+    ("4.16", "ARM", "aarch64", {"iommu.passthrough": "1", "mce": None}),
+    ("4.19", "ARM", "aarch64", {"iommu.passthrough": None}),
+    ("4.16", "GenuineIntel", "x86_64", {"rcupdate.rcu_normal_after_boot": "1"}),
+]
+
+
+@pytest.mark.parametrize(("version", "vendor", "architecture", "expected"), VENDORS)
+def test_boot_arguments_of_the_operator(
+    version: str, vendor: str, architecture: str, expected: dict[str, str | None]
+) -> None:
+    node = plan(version=version, vendor=vendor, architecture=architecture, target=PROFILE)
+    found = node.settings.values(kernel.NAME)
+    assert {key: found.get(key) for key in expected} == expected
+
+
+@pytest.mark.parametrize("mode", ["mco", "performanceProfile"])
+@pytest.mark.parametrize("version", ["4.22", "4.23"])
+@pytest.mark.parametrize("real_time", [True, False])
+def test_ticks_stop_for_real_time_only_before_4_23(
+    mode: str, version: str, real_time: bool
+) -> None:
+    spec = {"workloadHints": {"realTime": real_time}}
+    found = plan(version=version, target={"mode": mode}, spec=spec).settings.values(kernel.NAME)
+    assert ("nohz_full" in found) == (real_time or version == "4.23" or mode == "mco")
+
+
+@pytest.mark.parametrize(("tuned_on_nodes", "expected"), [("2.24", False), ("2.28", True)])
+def test_boot_arguments_of_the_tuned_on_the_nodes(tuned_on_nodes: str, expected: bool) -> None:
+    node = plan(version="4.20", target=PROFILE | {"tuned": tuned_on_nodes})
+    assert (DELAY in node.settings.values(kernel.NAME)) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "feature_set", "expected"),
+    [
+        ("4.16", "TechPreviewNoUpgrade", True),
+        ("4.16", "DevPreviewNoUpgrade", True),
+        ("5.1", "CustomNoUpgrade", True),
+        ("5.1", "Default", False),
+        ("5.1", "OKD", False),
+    ],
+)
+def test_the_operator_shares_cpus_by_a_gate(version: str, feature_set: str, expected: bool) -> None:
+    node = plan(version=version, shared="2", target=PROFILE | {"featureSet": feature_set})
+    assert ("shared_cpuset" in node.settings.values(crio.NAME)) == expected
+    assert ("2" in str(node.settings.values("kubelet")["reservedSystemCPUs"])) == expected
+    profile = objects.performance_profile(node)
+    assert profile["spec"]["workloadHints"]["mixedCpus"] is True
+
+
+@pytest.mark.parametrize(
+    ("version", "ignored", "expected"),
+    [("4.15", False, True), ("4.15", True, False), ("4.16", False, False)],
+)
+def test_the_operator_changes_the_cgroups_of_the_cluster(
+    version: str, ignored: bool, expected: bool
+) -> None:
+    node = plan(version=version, target=PROFILE | {"ignoreCgroupsVersion": ignored})
+    kinds = {manifest.data["kind"] for manifest in predicted.manifests(node)}
+    assert ("Node" in kinds) == expected
+    annotations = objects.performance_profile(node)["metadata"]["annotations"]
+    assert ("performance.openshift.io/ignore-cgroups-version" in annotations) == ignored
 
 
 def test_the_kernel_of_kubernetes_is_not_known_by_its_release() -> None:

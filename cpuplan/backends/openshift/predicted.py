@@ -9,6 +9,7 @@ TuneD has computed them on the nodes; and TuneD's section of them.
 from collections.abc import Iterator
 from typing import Any
 
+from cpuplan import versions
 from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects
 from cpuplan.components.openshift import tuned
@@ -18,6 +19,14 @@ from cpuplan.plan import ConfiguredPlan
 HEADER = "What the node tuning operator will make of PerformanceProfile {name}. Its scripts and comments are left out."
 #: What the operator says in other words: a summary, and boot arguments for TuneD to compute.
 _OWN_WORDS = ("main.summary", "bootloader.")
+
+#: Before 4.16, the operator changes the whole cluster to cgroups v1.
+_NODE = {
+    "apiVersion": "config.openshift.io/v1",
+    "kind": "Node",
+    "metadata": {"name": "cluster"},
+    "spec": {"cgroupMode": "v1"},
+}
 
 
 def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -34,6 +43,8 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         f"machineconfig-50-performance-{name}": machine_config,
         f"runtimeclass-{name}": _bare(objects.runtime_class(plan)),
     }
+    if versions.ships(target, "cluster.cgroups_v1") and not target.ignore_cgroups_version:
+        made["node-cluster"] = _NODE
     if plan.settings.of(tuned.NAME):
         made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=_OWN_WORDS))
     comment = HEADER.format(name=name)

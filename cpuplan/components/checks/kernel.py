@@ -4,6 +4,7 @@ log.
 
 from collections.abc import Iterator
 
+from cpuplan import versions
 from cpuplan.components import cmdline, kernel
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -21,7 +22,12 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """Contradictions between extra arguments and the plan, hints that exclude each other, a line
     that is too long.
     """
-    return [*_check_extra(plan, locate), *_check_hints(plan, locate), *_check_length(plan, locate)]
+    return [
+        *_check_extra(plan, locate),
+        *_check_hints(plan, locate),
+        *_check_length(plan, locate),
+        *_check_vendor(plan, locate),
+    ]
 
 
 def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -113,3 +119,17 @@ def _check_length(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     if length > limit:
         position = locate(plan.node_class.place("pools"))
         yield diagnose("CP525", position, length=length, limit=limit, name=plan.node_class.name)
+
+
+def _check_vendor(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CPUs for which the operator's TuneD profile includes one that does not exist."""
+    node_class = plan.node_class
+    target, vendor = node_class.target, node_class.cpu_vendor
+    any_vendor = not target.is_profile or versions.ships(target, "arguments.any_vendor")
+    if any_vendor or not vendor or vendor in (kernel.INTEL, kernel.AMD, kernel.ARM):
+        return
+    every_arm = versions.ships(target, "arguments.every_arm_vendor")
+    if node_class.architecture == "aarch64" and every_arm:
+        return
+    position = locate(node_class.hardware_place("vendor"))
+    yield diagnose("CP572", position, vendor=vendor, version=target.version)

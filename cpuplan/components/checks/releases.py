@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from cpuplan.components import mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import Feature, Platform
+from cpuplan.platforms import Platform
+from cpuplan.platforms.features import Feature
 from cpuplan.source import Locate, Position
 from cpuplan.versions import kubernetes_version, ships
 
@@ -31,8 +33,8 @@ def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     does not know.
     """
     target, spec = plan.node_class.target, plan.spec
-    features = plan.node_class.platform.features
-    if not features:
+    spans = plan.node_class.platform.features
+    if not spans:
         return
     by_profile = target.is_profile
     page_size: Feature = "profile.kernel_page_size" if by_profile else "kernel.64k_pages"
@@ -48,9 +50,20 @@ def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             by_profile and spec.kubelet.dynamic_resource_allocation,
             "profile.dynamic_resource_allocation",
         ),
+        ("openVSwitch.dpdk", spec.open_v_switch.dpdk, "ovs.dpdk"),
+        (
+            "pools.shared" if spec.runtime.mixed_cpus is None else "runtime.mixedCpus",
+            by_profile and mixedcpus.are_wanted(plan),
+            "profile.mixed_cpus",
+        ),
+        (
+            "runtime.execCpuAffinity",
+            by_profile and spec.runtime.exec_cpu_affinity == "first",
+            "profile.exec_cpu_affinity",
+        ),
     )
     for field, is_wanted, feature in rows:
         if is_wanted and not ships(target, feature):
             position = locate(plan.node_class.place(field))
-            since = features[feature]
+            since = spans[feature].first
             yield diagnose("CP554", position, field=field, since=since, version=target.version)

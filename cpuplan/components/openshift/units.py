@@ -13,12 +13,14 @@ from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import unasked
 from cpuplan.components.texts import template
 from cpuplan.components.units import BIN, UNIT_FOLDER
+from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import Feature
+from cpuplan.platforms.features import Feature
 from cpuplan.setting import Setting, Value
 
 NAME = common.NAME
 IRQBALANCE_UNIT = "clear-irqbalance-banned-cpus.service"
+ONE_SHOT = "ocp-tuned-one-shot.service"
 OVS_VSWITCHD = f"{UNIT_FOLDER}/ovs-vswitchd.service.d/01-use-ovs-slice.conf"
 
 
@@ -56,14 +58,26 @@ FILES: dict[str, _File] = {
 UNITS: dict[str, str] = {
     IRQBALANCE_UNIT: "irqbalance-start",
     "cpuset-configure.service": "cgroup-v1",
-    "ocp-tuned-one-shot.service": "tuned-first",
+    ONE_SHOT: "tuned-first",
 }
 _DEFAULTS = {path: file.default for path, file in FILES.items()} | UNITS
 #: Files and units of later releases, and the feature that a release must have.
 _SINCE: dict[str, Feature] = {
     "/etc/sysconfig/stalld-backend": "units.stalld_backend",
     f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": "units.stalld_backend",
-    "ocp-tuned-one-shot.service": "units.ocp_tuned_one_shot",
+}
+#: Lines of the one-shot unit, and what is written there without a feature.
+_BEFORE: dict[Feature, tuple[tuple[str, str], ...]] = {
+    "one_shot.restarts": (("Restart=on-failure\nRestartSec=5s\n", "Restart=no\n"),),
+    "one_shot.may_fail": (
+        ("ExecStart=-/usr/bin/podman", "ExecStart=/usr/bin/podman"),
+        ("ExecStart=/usr/bin/true\n", ""),
+        ('"ocp-tuned"', '"openshift-tuned"'),
+    ),
+    "one_shot.in_host_folder": (
+        ("/var/lib/ocp-tuned:/host/var/lib/ocp-tuned:", "/var/lib/ocp-tuned:/var/lib/ocp-tuned:"),
+        ("    --volume /var/lib/tuned:/host/var/lib/tuned:rslave \\\n", ""),
+    ),
 }
 
 
@@ -83,10 +97,22 @@ def _shipped(plan: NodePlan) -> Iterator[Setting]:
         if key in environments:
             because = (*plan.pool("isolcpus").because, ovsdpdk.reason(plan), default)
             yield Setting(NAME, key, environments[key], because)
-        elif chosen.is_on(plan, name) and (
-            key not in _SINCE or versions.ships(target, _SINCE[key])
-        ):
+        elif not chosen.is_on(plan, name):
+            continue
+        elif key == ONE_SHOT:
+            yield Setting(NAME, key, _one_shot(target), (default,))
+        elif key not in _SINCE or versions.ships(target, _SINCE[key]):
             yield Setting(NAME, key, True, (default,))
+
+
+def _one_shot(target: Target) -> Value:
+    """The unit as the image of the release needs it: its command and folders have changed."""
+    shipped = text = template(f"units/{ONE_SHOT}")
+    missing = (feature for feature in _BEFORE if not versions.ships(target, feature))
+    for feature in missing:
+        for now, before in _BEFORE[feature]:
+            text = text.replace(now, before)
+    return True if text == shipped else text
 
 
 def _environments(plan: NodePlan) -> dict[str, Value]:

@@ -7,24 +7,13 @@ for a platform is in its backend.
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+from cpuplan.platforms import features
+from cpuplan.platforms.features import Feature, Span
+
 #: Kubernetes versions as (major, minor). CRI-O's minor versions are those of Kubernetes.
 Version: TypeAlias = tuple[int, int]
 #: What a target may name; a test compares it with `PLATFORMS`.
 Name = Literal["openshift", "kubernetes"]
-
-
-#: What parts of a platform itself support in some releases and not in others.
-Feature = Literal[
-    "kernel.64k_pages",
-    "kernel.nohz_full_patience_delay",
-    "profile.dynamic_resource_allocation",
-    "profile.hardware_tuning",
-    "profile.kernel_page_size",
-    "profile.no_rps_by_default",
-    "tuned.fwupd_timer",
-    "units.ocp_tuned_one_shot",
-    "units.stalld_backend",
-]
 
 
 class Platform(NamedTuple):
@@ -36,9 +25,8 @@ class Platform(NamedTuple):
     title: str
     #: The Kubernetes (and CRI-O) version in each release.
     releases: Mapping[str, Version]
-    #: What its own parts support, by the first release. Backports to patch releases do not count: a
-    #: minor version has releases without them.
-    features: Mapping[Feature, str]
+    #: What its own parts do, and in which releases.
+    features: Mapping[Feature, Span]
     #: Nodes are in MachineConfigPools. The pool decides what a node gets, its kernel included.
     has_pools: bool = False
     #: The defaults of the node tuning operator are set.
@@ -71,6 +59,7 @@ _OPENSHIFT_RELEASES: Mapping[str, Version] = {
     "4.20": (1, 33),
     "4.21": (1, 34),
     "4.22": (1, 35),
+    "4.23": (1, 36),  # the twin of 5.0
     "5.0": (1, 36),
     "5.1": (1, 37),
 }
@@ -84,25 +73,7 @@ OPENSHIFT = Platform(
     "openshift",
     "OpenShift",
     releases=_OPENSHIFT_RELEASES,
-    features={
-        "kernel.64k_pages": "4.15",  # kernelType 64k-pages (machine-config-operator#3903)
-        "profile.hardware_tuning": "4.16",  # cluster-node-tuning-operator#908
-        # cluster-node-tuning-operator#1262; backported to 4.18
-        "profile.kernel_page_size": "4.19",
-        # Before, profiles of real-time workloads had it (cluster-node-tuning-operator#1370).
-        "profile.no_rps_by_default": "4.20",
-        # No pull request was found for the annotation; the operator of the 5.1 line has it.
-        "profile.dynamic_resource_allocation": "5.1",
-        # cluster-node-tuning-operator#1045; backported as far as 4.14
-        "units.ocp_tuned_one_shot": "4.17",
-        # cluster-node-tuning-operator#1515; before, sched_debug was stalld's own choice
-        "units.stalld_backend": "4.22",
-        # cluster-node-tuning-operator#1591: RHEL 10 enables the timer, RHEL 9 does not
-        "tuned.fwupd_timer": "5.1",
-        # TuneD 2.28 (redhat-performance/tuned#747); which release came with it was not found, the
-        # 5.1 line has it.
-        "kernel.nohz_full_patience_delay": "5.1",
-    },
+    features=features.OPENSHIFT,
     has_pools=True,
     has_operator_defaults=True,
     ships_kernel=True,
@@ -130,6 +101,9 @@ class Release(Protocol):
 
     @property
     def version(self) -> str: ...
+
+    @property
+    def is_profile(self) -> bool: ...
 
 
 def of(target: Release) -> Platform:
