@@ -22,7 +22,8 @@ def numa_nodes(document: Document, reader: Reader, present: CpuSet) -> tuple[Num
 
     hwloc gives a memory-only node the CPUs that it is near to, so a CPU can be in several: of those
     it is in the node of ordinary memory (subtype DRAM), else in the smallest, and of equals in the
-    first. hwloc 1 shows nodes without memory too, and takes them out of the node sets.
+    first. hwloc 1 shows nodes without memory too, and takes them out of the node sets. A CPU whose
+    own node is left out, since it has no memory, is in none.
     """
     shown = {
         node.number: node for node in reversed(document.of_type("NUMANode")) if _is_shown(node)
@@ -33,7 +34,7 @@ def numa_nodes(document: Document, reader: Reader, present: CpuSet) -> tuple[Num
     told = any(_memory(node, reader) is not None for node in shown.values())
     numbers = sorted(number for number in shown if number is not None)
     distances = _distances(document, numbers)
-    rest = present
+    rest = present - _without_node(document, reader)
     nodes = []
     for number in sorted(numbers, key=lambda number: _order(shown[number])):
         node = shown[number]
@@ -50,6 +51,19 @@ def lenders(document: Document, nodes: tuple[NumaFacts, ...]) -> list[int]:
     """The nodes that hwloc shows with CPUs which are all in other nodes."""
     shown = {node.number for node in document.of_type("NUMANode") if node.cpus}
     return [node.id for node in nodes if node.id in shown and not node.cpus]
+
+
+def _without_node(document: Document, reader: Reader) -> CpuSet:
+    """CPUs whose own NUMA node is left out, which `complete_nodeset` has and `nodeset` lacks.
+
+    The kernel numbers the nodes of CPUs before those of memory only, so it is the lowest.
+    """
+    without = []
+    for unit in document.of_type("PU"):
+        near = reader.set(unit.element, "complete_nodeset")
+        if near and near.first not in unit.nodes and unit.number is not None:
+            without.append(unit.number)
+    return CpuSet(without)
 
 
 def _is_shown(node: Object) -> bool:

@@ -127,6 +127,13 @@ def test_memory_only_nodes(read: Any, name: str) -> None:
     assert [str(each.cpus) for each in found.numa_nodes] == expected
 
 
+def test_a_cpu_whose_node_is_left_out_is_in_none(read: Any) -> None:
+    """Node 0 has the CPU and no memory; node 1 has the memory, and no CPU of its own."""
+    unit = thing("PU", "0", os_index=0, nodeset="0x2", complete_nodeset="0x3")
+    text = topology(thing("Machine", "0-1", unit + core(1, 1) + node(1, "0-1")))
+    assert [(each.id, str(each.cpus)) for each in machine(read(text)).numa_nodes] == [(1, "1")]
+
+
 def test_memory_is_zero_only_beside_nodes_that_have_some(read: Any) -> None:
     cores = core(0, 0) + core(1, 1)
     told = machine(
