@@ -1,7 +1,7 @@
 """A table of lscpu, its summary, or both, as the facts of a machine, and what they leave open."""
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
@@ -93,7 +93,7 @@ def from_summary(summary: Summary) -> Found:
     present = summary.online | summary.offline
     numa_nodes = _numa_nodes(_listed_nodes(None, summary), present)
     groups = _numbered(summary, architecture, numa_nodes)
-    tells_sockets = summary.kinds[0].sockets is not None
+    tells_sockets = _tells_sockets(summary, architecture)
     machine = Machine(
         architecture=architecture,
         vendor=summary.vendor,
@@ -138,7 +138,7 @@ def _numbered(
     Kinds of CPUs can be told apart only where nothing depends on it.
     """
     kinds = summary.kinds
-    threads = max(kind.threads_per_core or 1 for kind in kinds)
+    threads = _threads_per_core(summary, architecture)
     sockets = max(kind.sockets or 1 for kind in kinds)
     if len(kinds) > 1 and (threads > 1 or sockets > 1):
         raise numbering.UntoldError("siblings" if threads > 1 else "sockets")
@@ -149,6 +149,29 @@ def _numbered(
     return numbering.groups(
         numbering.Counts(architecture, summary.online, threads, per_socket, sockets, nodes)
     )
+
+
+def _tells_sockets(summary: Summary, architecture: str) -> bool:
+    """Whether sockets are counted. On s390x, lscpu counts one for each CPU without a known one."""
+    sockets = summary.kinds[0].sockets
+    if sockets is None:
+        return False
+    return architecture != "s390x" or sockets < len(summary.online)
+
+
+def _threads_per_core(summary: Summary, architecture: str) -> int:
+    """Hardware threads of the widest core.
+
+    Without core ids, as on RISC-V, lscpu counts all CPUs of a socket as threads of one core. Threads
+    share the first-level caches, so CPUs that have as many of these are cores. (Not so on x86: QEMU
+    gives each thread its own.)
+    """
+    count = len(summary.online)
+    firsts = [summary.caches.get((1, kind)) for kind in ("Data", "Instruction")]
+    own = all(total is not None and total.instances == count for total in firsts)
+    if architecture == "riscv64" and own:
+        return 1
+    return max(kind.threads_per_core or 1 for kind in summary.kinds)
 
 
 def _online(table: Table, summary: Summary | None) -> CpuSet:
@@ -170,14 +193,19 @@ def _core_types(rows: Iterable[Row], models: list[str]) -> dict[int, str]:
     return {row.cpu: f"kind{min(models.index(row.model), _LAST_KIND)}" for row in rows if row.model}
 
 
-def _siblings(rows: Iterable[Row]) -> tuple[CpuSet, ...]:
+def _siblings(rows: Sequence[Row]) -> tuple[CpuSet, ...]:
     """The cores; the kernel's ids (`-y`) repeat in each socket, lscpu's in each CPU kind."""
-    return _groups((row, row.cpu if row.core is None else (*_place(row), row.core)) for row in rows)
+    counted = _counted(rows)
+    keyed: list[tuple[Row, Hashable]] = []
+    for row in rows:
+        place = (row.model,) if counted else (*_socket(row), row.node)
+        keyed.append((row, row.cpu if row.core is None else (*place, row.core)))
+    return _groups(keyed)
 
 
-def _place(row: Row) -> tuple[Hashable, ...]:
-    """Where a core number is unique, whichever numbers they are."""
-    return row.model, row.drawer, row.book, row.socket, row.node
+def _socket(row: Row) -> tuple[Hashable, ...]:
+    """The socket, whichever numbers they are; lscpu counts anew for each kind of CPU."""
+    return row.model, row.drawer, row.book, row.socket
 
 
 def _groups(keyed: Iterable[tuple[Row, Hashable]]) -> tuple[CpuSet, ...]:
@@ -187,13 +215,19 @@ def _groups(keyed: Iterable[tuple[Row, Hashable]]) -> tuple[CpuSet, ...]:
     return tuple(sorted(map(CpuSet, groups.values()), key=lambda cpus: cpus.first))
 
 
-def _counted(rows: Iterable[Row]) -> bool:
-    """Whether cores have lscpu's own numbers, which count from 0 per CPU kind over all sockets."""
+def _counted(rows: Sequence[Row]) -> bool:
+    """Whether cores have lscpu's own numbers, which count from 0 per CPU kind over all sockets.
+
+    The kernel's ids repeat in each socket. With one socket only, they can still repeat in each NUMA
+    node (AMD before Zen), so numbers that do are not taken for lscpu's.
+    """
+    one_socket = len({_socket(row) for row in rows}) == 1
     places: dict[str | None, dict[int, tuple[Hashable, ...]]] = {}
     for row in rows:
         if row.core is not None:
             known = places.setdefault(row.model, {})
-            if known.setdefault(row.core, _place(row)) != _place(row):
+            place = (*_socket(row), row.node if one_socket else None)
+            if known.setdefault(row.core, place) != place:
                 return False
     return all(list(known) == list(range(len(known))) for known in places.values())
 

@@ -144,6 +144,42 @@ def test_kernel_ids(tmp_path: Path) -> None:
     assert found.sockets == {0: 0, 1: 36, 2: 0, 3: 36}
 
 
+def test_cores_across_numa_nodes(tmp_path: Path) -> None:
+    """lscpu's numbers of cores hold for the machine, the kernel's only for a NUMA node."""
+    counted = "# CPU,Core,Socket,Node\n0,0,0,0\n1,1,1,0\n2,0,0,1\n3,1,1,1\n"
+    assert texts(machine(tmp_path, table=counted).siblings) == ["0,2", "1,3"]
+    kernel = "# CPU,Core,Socket,Node\n0,0,0,0\n1,1,0,0\n2,0,0,1\n3,1,0,1\n"
+    assert texts(machine(tmp_path, table=kernel).siblings) == ["0", "1", "2", "3"]
+
+
+GUEST = """\
+Architecture:        {}
+On-line CPU(s) list: 0-1
+Model name:          -
+Thread(s) per core:  {}
+Core(s) per socket:  1
+{}
+"""
+
+
+def test_a_socket_for_each_cpu_of_s390x_is_unknown(tmp_path: Path) -> None:
+    sockets = "Socket(s) per book: 1\nBook(s): 2"
+    assert machine(tmp_path, summary=GUEST.format("s390x", 1, sockets)).sockets == {}
+    known = machine(tmp_path, summary=GUEST.format("x86_64", 1, "Socket(s): 2"))
+    assert known.sockets == {0: 0, 1: 1}
+
+
+@pytest.mark.parametrize(("instances", "cores"), [(2, ["0", "1"]), (1, ["0-1"])])
+def test_cpus_with_own_first_level_caches_are_cores(
+    instances: int, cores: list[str], tmp_path: Path
+) -> None:
+    caches = "".join(
+        f"L1{kind} cache: 64 KiB ({instances} instance{'s' * (instances > 1)})\n" for kind in "di"
+    )
+    found = machine(tmp_path, summary=GUEST.format("riscv64", 2, "Socket(s): 1\n" + caches))
+    assert texts(found.siblings) == cores
+
+
 @pytest.mark.parametrize("text", [FLAT, NESTED, MASKS])
 def test_summary_alone(text: str, tmp_path: Path) -> None:
     found = machine(tmp_path, summary=text)
