@@ -1,8 +1,7 @@
-"""A setting: one fact that a component of the node must be told. The second waist of the
-compiler.
-"""
+"""A setting: one value that a program on the node reads. The second waist of the compiler."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 from itertools import chain
 from typing import NamedTuple, TypeAlias, Union
 
@@ -14,21 +13,37 @@ from cpuplan.diagnostics import Reason
 Value: TypeAlias = Union[bool, int, float, str, CpuSet, "tuple[Value, ...]", "dict[str, Value]"]
 
 
+class Cost(Enum):
+    """What a node needs before a changed value holds; an operator may do more than that."""
+
+    NOTHING = "nothing"
+    KUBELET_RESTART = "a restart of the kubelet"
+    CRIO_RESTART = "a restart of CRI-O"
+    RESTARTS = "a restart of CRI-O and of the kubelet"
+    REBOOT = "a reboot"
+
+
+class Effect(NamedTuple):
+    """Where the value in force shows, and what a change of it costs the node."""
+
+    #: A path below the node's root, or a command; empty where nothing shows the value.
+    shown_by: str
+    change_costs: Cost
+
+
 class Setting(NamedTuple):
-    """(component, key, value, reasons). Emitting, explaining and checking all read this and nothing
-    else.
-    """
+    """(component, key, value, reasons): all that emitting, explaining and checking read."""
 
     component: str
     key: str
     value: Value
     reasons: tuple[Reason, ...]
+    #: That of the component unless the setting has its own; None where it is not known.
+    effect: Effect | None = None
 
 
 class Settings:
-    """All settings of one class, in the order of its components. They are made once, after the
-    class is solved.
-    """
+    """All settings of one class, in the order of its components; made once for each plan."""
 
     def __init__(self, settings: Iterable[Setting]) -> None:
         self._by_component: dict[str, list[Setting]] = {}

@@ -2,13 +2,14 @@
 delivers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, groupby
 
 from cpuplan.backends import admission, kubernetes, openshift, planfile
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
 from cpuplan.components import nrt
+from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.fleet import targets
@@ -16,7 +17,7 @@ from cpuplan.fleet.before import Key
 from cpuplan.fleet.paused import Kept
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
-from cpuplan.setting import Settings
+from cpuplan.setting import Setting, Settings
 from cpuplan.source import Locate
 
 BACKENDS: dict[str, Backend] = {kubernetes.NAME: kubernetes, openshift.NAME: openshift}
@@ -31,8 +32,13 @@ def of(node_class: NodeClass) -> Backend:
 def configure(plan: NodePlan) -> ConfiguredPlan:
     """The plan with the settings of the components that its backend writes, in their order."""
     components = of(plan.node_class).COMPONENTS
-    made = (component.settings(plan) for component in components)
+    made = (_settings(component, plan) for component in components)
     return ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
+
+
+def _settings(component: Component, plan: NodePlan) -> Iterator[Setting]:
+    for setting in component.settings(plan):
+        yield setting if setting.effect else setting._replace(effect=component.EFFECT)
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:

@@ -11,9 +11,10 @@ from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "crio"
+EFFECT: Effect | None = Effect("crio status config", Cost.CRIO_RESTART)
 CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset")
 QUOTA_HOOK = "cpu-quota.crio.io"
 #: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know

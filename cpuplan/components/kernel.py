@@ -16,9 +16,10 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.platforms.features import Feature
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "kernel"
+EFFECT: Effect | None = Effect("/proc/cmdline", Cost.REBOOT)
 
 Occurrence = cmdline.Occurrence
 INTEL, AMD, ARM = "GenuineIntel", "AuthenticAMD", "ARM"

@@ -19,9 +19,12 @@ from cpuplan.kubelet.releases.policy_options import (
 )
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "kubelet"
+EFFECT: Effect | None = Effect(
+    "kubectl get --raw /api/v1/nodes/NODE/proxy/configz", Cost.KUBELET_RESTART
+)
 #: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
 DROP_IN = "etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"
 HEAD = {"apiVersion": API_VERSION, "kind": KIND}

@@ -17,10 +17,11 @@ from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.releases.policy_options import MAX_NUMA_NODES
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 from cpuplan.source import Locate
 
 NAME = "nrt"
+EFFECT: Effect | None = Effect("kubectl get noderesourcetopologies -o yaml", Cost.NOTHING)
 HEAD = {"apiVersion": "topology.node.k8s.io/v1alpha2", "kind": "NodeResourceTopology"}
 #: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
 MAX_ZONES = 64

@@ -8,9 +8,10 @@ from cpuplan.components import crio
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import targets
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "runtimeclass"
+EFFECT: Effect | None = Effect("kubectl get runtimeclass -o yaml", Cost.NOTHING)
 _SELECTOR = "scheduling.nodeSelector."
 
 

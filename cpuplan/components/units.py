@@ -13,9 +13,10 @@ from cpuplan.components.reasons import stated
 from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "units"
+EFFECT: Effect | None = Effect("systemctl cat", Cost.REBOOT)
 UNIT_FOLDER = "/etc/systemd/system"
 BIN = "/usr/local/bin"
 OFFLINE_UNIT = "set-cpus-offline.service"

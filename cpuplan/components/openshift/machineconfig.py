@@ -7,9 +7,10 @@ from cpuplan import yaml11
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "machineconfig"
+EFFECT: Effect | None = Effect("uname -v", Cost.REBOOT)
 API_VERSION = "machineconfiguration.openshift.io/v1"
 ROLE = "machineconfiguration.openshift.io/role"
 LABELS, KERNEL_TYPE = "metadata.labels", "kernelType"

@@ -11,9 +11,10 @@ from cpuplan.components import mixedcpus
 from cpuplan.components.reasons import stated_or, unasked
 from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "mixedcpus"
+EFFECT: Effect | None = Effect("kubectl get node -o yaml", Cost.KUBELET_RESTART)
 PATH = "/etc/kubernetes/openshift-workload-mixed-cpus"
 _LIMIT = "shared_cpus.containers_limit"
 

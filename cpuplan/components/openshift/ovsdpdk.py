@@ -15,10 +15,11 @@ from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 from cpuplan.source import Locate
 
 NAME = "ovsdpdk"
+EFFECT: Effect | None = Effect("", Cost.REBOOT)
 CPUS_KEY = "OVS_DPDK_CPUS"
 UNIT = "ovs-dpdk-cpus-configure.service"
 SCRIPT_PATH = "/usr/local/bin/ovs-dpdk-cpus-configure.sh"

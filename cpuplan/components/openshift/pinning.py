@@ -14,9 +14,10 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_json, to_toml
 from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "pinning"
+EFFECT: Effect | None = Effect("", Cost.RESTARTS)
 PATH = "/etc/kubernetes/openshift-workload-pinning"
 CRIO_PATH = "/etc/crio/crio.conf.d/99-workload-pinning.conf"
 #: The file of pools without CPU lists of their own, from installation on; the one above replaces

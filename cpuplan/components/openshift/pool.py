@@ -9,9 +9,11 @@ from cpuplan.emit import to_yaml
 from cpuplan.fleet import targets
 from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Effect, Setting, Value
 
 NAME = "pool"
+#: Another pool may mean another configuration, or the same.
+EFFECT: Effect | None = None
 #: Pools that every cluster has; cpuplan does not write them.
 BUILT_IN = ("master", "worker", "arbiter")
 LABELS, SELECTOR, NODE_SELECTOR = "metadata.labels", "machineConfigSelector", "nodeSelector"

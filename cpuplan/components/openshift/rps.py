@@ -13,9 +13,10 @@ from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "rps"
+EFFECT: Effect | None = Effect("/proc/sys/net/core/rps_default_mask", Cost.REBOOT)
 SYSCTL_PATH = "/etc/sysctl.d/99-default-rps-mask.conf"
 SCRIPT_PATH = "/usr/local/bin/set-rps-mask.sh"
 RULES_PATH = "/etc/udev/rules.d/99-netdev-physical-rps.rules"

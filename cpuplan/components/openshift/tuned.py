@@ -15,9 +15,10 @@ from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.model.tuning import NetDevice
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "tuned"
+EFFECT: Effect | None = Effect("tuned-adm verify", Cost.NOTHING)
 ISOLATED_CORES = "variables.isolated_cores"
 _PARENTS = "openshift-node,cpu-partitioning"
 #: What cpu-partitioning and its parents leave to others, or set in a way that pods with exclusive

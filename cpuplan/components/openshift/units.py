@@ -19,6 +19,7 @@ from cpuplan.platforms.features import Feature
 from cpuplan.setting import Setting, Value
 
 NAME = common.NAME
+EFFECT = common.EFFECT
 IRQBALANCE_UNIT = "clear-irqbalance-banned-cpus.service"
 ONE_SHOT = "ocp-tuned-one-shot.service"
 OVS_VSWITCHD = f"{UNIT_FOLDER}/ovs-vswitchd.service.d/01-use-ovs-slice.conf"

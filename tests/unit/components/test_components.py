@@ -7,6 +7,7 @@ from cpuplan.backends import configure
 from cpuplan.components import checks, kubelet
 from cpuplan.components.base import Component
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.setting import Cost, Effect
 from tests.machines.plans import no_position, plan, regular
 
 TWO_SOCKETS = regular(sockets=2, cores=8, threads=2)
@@ -114,6 +115,15 @@ def test_a_plan_has_settings_of_its_backends_components_only() -> None:
         names = [component.NAME for component in backends.of(node.node_class).COMPONENTS]
         found = list(dict.fromkeys(setting.component for setting in node.settings))
         assert found == [name for name in names if name in found]
+
+
+def test_a_setting_says_where_it_shows_and_what_a_change_costs() -> None:
+    for node in PLANS.values():
+        found = {setting.component: setting.effect for setting in node.settings}
+        assert found["kernel"] == Effect("/proc/cmdline", Cost.REBOOT)
+        assert found["kubelet"]
+        assert found["kubelet"].change_costs is Cost.KUBELET_RESTART
+        assert [name for name, effect in found.items() if effect is None] in ([], ["pool"])
 
 
 @EACH_PLAN
