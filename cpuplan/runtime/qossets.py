@@ -12,15 +12,13 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.kubelet.cpu.state import CPUState
-from cpuplan.kubelet.pods.pod import CPU, Pod
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.pods.qos import (
     BEST_EFFORT,
     BURSTABLE,
     GUARANTEED,
-    is_equivalent_guaranteed,
     pod_qos,
 )
-from cpuplan.kubelet.quantity import ZERO
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
 
@@ -171,24 +169,3 @@ def _slice_limit(qos: str, sets: QosSets, enforcement: Enforcement) -> CpuSet | 
     if qos not in SLICES or not enforcement.slices or chosen is None:
         return None
     return sets.wanted(qos)
-
-
-def check_core_resource(pod: Pod, resource: str) -> list[tuple[str, str]]:
-    """Pairs (container, problem) for cores that an extended resource counts, as AVX cores.
-
-    Variant 2 of the seed.
-
-    A container that takes such cores must take as many CPUs, in a Guaranteed pod: so it has them
-    exclusively.
-    """
-    problems = []
-    for container in pod.all_containers:
-        cores = container.requests.get(resource, ZERO)
-        if not cores.nano:
-            continue
-        cpus = container.requests.get(CPU, ZERO)
-        if cpus.nano != cores.nano:
-            problems.append((container.name, f"takes {cores} {resource} but {cpus} CPUs"))
-        if not all(map(is_equivalent_guaranteed, pod.all_containers)):
-            problems.append((container.name, f"takes {resource} in a pod that is not Guaranteed"))
-    return problems

@@ -1,6 +1,6 @@
 """What a simulation does not check or ignores, as sentences for its reader."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from cpuplan.kubelet.pods.nodefit import pod_requests
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
@@ -16,7 +16,9 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
     """Resources of unknown amount, memory that is assumed, fields that a release ignores."""
     yield from _ignored(plans, pods)
     requested = _requested(pods)
-    unknown = [name for name in sorted(requested) if _is_unknown(name, given)]
+    offered = [{*planned(plan).runtime.resources, *given} for plan in plans]
+    known = frozenset.intersection(*map(frozenset, offered)) if offered else frozenset()
+    unknown = [name for name in sorted(requested) if _is_unknown(name, known)]
     if unknown:
         yield (
             f"requests for {listed(unknown)} are not checked, because the inventory does not "
@@ -38,7 +40,7 @@ def _requested(pods: Iterable[Pod]) -> set[str]:
     return names
 
 
-def _is_unknown(name: str, given: Resources) -> bool:
+def _is_unknown(name: str, given: Collection[str]) -> bool:
     return name not in (CPU, MEMORY, *given) and not name.startswith(HUGEPAGES)
 
 

@@ -18,6 +18,7 @@ from cpuplan.kubelet.releases import policy_options
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate.runtimes import Runtime, runtime_of
 
 #: The memory of each NUMA node where the inventory tells none: it then stops no pod.
 ASSUMED_MEMORY = 1 << 40
@@ -34,13 +35,14 @@ class Planned(NamedTuple):
     machine: Machine
     version: versions.Version
     fork: Fork
+    runtime: Runtime = Runtime()
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
 
     def start(self, node: Node = Node()) -> Kubelet:  # noqa: B008 - a constant
         """A run of the kubelet; StartError, PanicError or HangError if it does not come up."""
         kubelet = Kubelet(self.config, self.machine, node, fork=self.fork, version=self.version)
-        kubelet.allocatable |= {**_NOT_CHECKED, **self.resources}
+        kubelet.allocatable |= {**_NOT_CHECKED, **self.runtime.resources, **self.resources}
         return kubelet
 
 
@@ -54,7 +56,8 @@ def planned(plan: ConfiguredPlan) -> Planned:
     is_fork = platform.forks_kubelet
     fork = Fork(is_fork, is_fork and target.cpu_partitioning)
     topology = without(plan.topology, plan.pool("offlined").cpus)
-    return Planned(config, machine_of(topology, _pages(plan)), version, fork)
+    machine = machine_of(topology, _pages(plan))
+    return Planned(config, machine, version, fork, runtime_of(plan))
 
 
 def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:

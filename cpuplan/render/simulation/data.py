@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cpuplan.kubelet.bits import to_text
+from cpuplan.render.simulation import runtime
 from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left, Move
@@ -88,6 +89,7 @@ def _pod_data(outcome: Outcome) -> dict[str, Any]:
                 "cpus": to_text(container.cpus),
                 "exclusive": container.is_exclusive,
                 "memoryNodes": list(container.numa_nodes),
+                "runtime": runtime.to_data(container.started),
             }
             for container in outcome.containers
         ],

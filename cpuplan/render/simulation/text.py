@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.kubelet.bits import to_text
+from cpuplan.render.simulation import runtime
 from cpuplan.render.tables import table
-from cpuplan.simulate import alike
+from cpuplan.simulate import alike, runtimes
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated
@@ -96,7 +97,10 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
             yield "CPUs in brackets are shared with all other containers without exclusive CPUs"
     for outcome in refused:
         yield f"refused: {full_name(outcome.pod)}: {_refusal(outcome.refused)}"
+    yield from runtime.lines(came)
     yield from _moves(came)
+    if sets := runtimes.runtime_of(node.plan).sets:
+        yield runtimes.sets_text(sets)
     if node.outcome.remainder.left:
         yield from _left(node.outcome.remainder.left)
 

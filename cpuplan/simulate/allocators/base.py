@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.releases.features import Gates
+from cpuplan.simulate.runtimes import Started
 
 #: The reason of a refusal by the scheduler, not the kubelet.
 UNSCHEDULABLE = "Unschedulable"
@@ -53,6 +54,7 @@ class Placed(NamedTuple):
     cpus: int
     is_exclusive: bool
     numa_nodes: tuple[int, ...]
+    started: Started
 
 
 class Left(NamedTuple):

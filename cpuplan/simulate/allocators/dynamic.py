@@ -11,6 +11,7 @@ from cpuplan.kubelet.pods.nodefit import check_fit
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.pods.qos import guaranteed_cpus
 from cpuplan.kubelet.topology.policy import SINGLE
+from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
     Admission,
@@ -23,6 +24,7 @@ from cpuplan.simulate.allocators.base import (
 )
 from cpuplan.simulate.allocators.kubelet import running
 from cpuplan.simulate.planned import Planned
+from cpuplan.simulate.runtimes import Started
 
 
 class _Moment(NamedTuple):
@@ -36,6 +38,7 @@ class DynamicAllocator:
 
     def __init__(self, facts: Planned, state: Node = Node()) -> None:  # noqa: B008 - a constant
         """Start as the kubelet does; UnfitError where its policy is not static."""
+        self.facts = facts
         self.kubelet = facts.start(state)
         self.gates = self.kubelet.gates
         static = self.kubelet.cpus.policy
@@ -59,6 +62,7 @@ class DynamicAllocator:
         """Admit one pod; others may have to move for it."""
         policy = self.policy
         try:
+            self.facts.runtime.admit(pod)
             check_fit(pod, policy.active, self.kubelet.allocatable, self.gates)
             admitted = policy.admit(pod)
         except KubeletError as error:
@@ -72,14 +76,18 @@ class DynamicAllocator:
 
     def place(self, pod: Pod) -> tuple[Placed, ...]:
         """The containers as they run now, after all moves."""
-        return tuple(self._place(pod, container) for container in pod.all_containers)
+        config, runtime = self.kubelet.config, self.facts.runtime
+        started = runtimes.start(runtime, config, self.policy.state, pod, self.gates)
+        return tuple(
+            self._place(pod, container, started[container.name]) for container in pod.all_containers
+        )
 
-    def _place(self, pod: Pod, container: Container) -> Placed:
+    def _place(self, pod: Pod, container: Container, started: Started) -> Placed:
         own = self.policy.state.cpus_of(pod.uid, container.name)
         if container.is_plain_init and guaranteed_cpus(pod, container, self.gates):
             own = self._given[pod.uid][container.name]
         pool = self.policy.state.default
-        return Placed(container.name, pool if own is None else own, own is not None, ())
+        return Placed(container.name, pool if own is None else own, own is not None, (), started)
 
     def remainder(self, *, ended: bool = False) -> Remainder:
         """What is left, when all others may move."""

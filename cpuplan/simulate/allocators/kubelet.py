@@ -8,7 +8,7 @@ from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
 from cpuplan.kubelet.node import Kubelet, Node, StartError
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
 from cpuplan.kubelet.pods.qos import GUARANTEED
-from cpuplan.simulate import scheduling
+from cpuplan.simulate import runtimes, scheduling
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
     HANG,
@@ -38,17 +38,24 @@ class KubeletAllocator:
         unbound = scheduling.lacks_pages(pod, self.kubelet.allocatable, self.gates)
         if unbound:
             return Admission(Refusal(UNSCHEDULABLE, unbound))
+        try:
+            self.facts.runtime.admit(pod)
+        except KubeletError as error:
+            return Admission(Refusal(*refusal(error)))
         return Admission(_refused(self.kubelet, pod))
 
     def place(self, pod: Pod) -> tuple[Placed, ...]:
         """The containers as they run now: the shared pool shrinks with every pod that comes."""
         cpus, memory = self.kubelet.cpus, self.kubelet.memory
+        config, runtime = self.kubelet.config, self.facts.runtime
+        started = runtimes.start(runtime, config, cpus.state, pod, self.gates)
         return tuple(
             Placed(
                 container.name,
                 cpus.cpus_of(pod.uid, container.name) or self.kubelet.machine.cpus,
                 cpus.state.cpus_of(pod.uid, container.name) is not None,
                 tuple(sorted(memory.nodes_of(pod.uid, container.name))),
+                started[container.name],
             )
             for container in pod.all_containers
         )

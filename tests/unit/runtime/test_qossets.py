@@ -2,21 +2,19 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet.machine import NodeMemory
 from cpuplan.kubelet.node import Kubelet
-from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.runtime.qossets import (
     Enforcement,
     Placement,
     Problem,
     QosSets,
-    check_core_resource,
     place,
 )
 from tests.conformance.kubelet.shapes import read_machine
@@ -70,26 +68,6 @@ def test_variant_1_batch_workloads_run_as_best_effort() -> None:
     )
     assert (found["bu"].cpus, found["bu"].problems) == (cpus("2-3,6-7"), ())
     assert sets.allocatable == sets.assignable == 6
-
-
-@pytest.mark.parametrize(
-    ("cpu", "cores", "limits", "problems"),
-    [
-        ("2", "2", None, []),
-        ("4", "2", None, [("c", "takes 2 example.com/avx but 4 CPUs")]),
-        ("2", "2", {"cpu": "3"}, [("c", "takes example.com/avx in a pod that is not Guaranteed")]),
-        ("2", "", None, []),
-    ],
-)
-def test_variant_2_cores_as_an_extended_resource(
-    cpu: str, cores: str, limits: dict[str, str] | None, problems: list[tuple[str, str]]
-) -> None:
-    wanted = {"cpu": cpu, "memory": "1Gi", **({"example.com/avx": cores} if cores else {})}
-    resources = {"requests": wanted, "limits": {**wanted, **(limits or {})}}
-    made = read_pod(
-        {"metadata": {}, "spec": {"containers": [{"name": "c", "resources": resources}]}}
-    )
-    assert check_core_resource(made, "example.com/avx") == problems
 
 
 def test_variant_3_partitioned_nodes_have_no_sets() -> None:

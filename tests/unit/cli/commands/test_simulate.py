@@ -123,9 +123,11 @@ def test_json_for_programs(project: Path, capsys: Capture) -> None:
     assert code == 1
     (node,) = data["nodes"]
     assert [bool(pod["refused"]) for pod in node["pods"]] == [False, False, True, False]
-    assert node["pods"][0]["containers"] == [
-        {"name": "main", "cpus": "1-3,9-10", "exclusive": True, "memoryNodes": []}
-    ]
+    (container,) = node["pods"][0]["containers"]
+    runtime = container.pop("runtime")
+    assert container == {"name": "main", "cpus": "1-3,9-10", "exclusive": True, "memoryNodes": []}
+    assert (runtime["cpuset"], runtime["quota"]) == ("1-3,9-10", -1)
+    assert runtime["pod"] == {"shares": 5120, "weight": 196, "quota": -1}
     assert node["left"]["largest"] == 2
     assert [order["proven"] for order in data["orders"]] == [False]
     assert data["diagnostics"] == []
@@ -402,3 +404,77 @@ def test_the_largest_request_is_explained(project: Path, capsys: Capture) -> Non
     _, out, _ = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
     assert "the largest request that would be admitted is 6\n  a larger request is refused: " in out
     assert "no NUMA node has 7 free CPUs, which topologyManagerPolicy single-numa-node" in out
+
+
+MIXED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: upf, namespace: vran}
+spec:
+  runtimeClassName: performance-main
+  containers:
+  - name: fast
+    resources: {limits: {cpu: 2, memory: 1Gi, workload.openshift.io/enable-shared-cpus: 1}}
+"""
+
+
+@pytest.fixture
+def sharing(project: Path) -> Path:
+    """The project on OpenShift, with a shared pool for the namespace vran."""
+    intent = project / "intents/main.yaml"
+    text = intent.read_text().replace(
+        'platform: kubernetes\n    version: "1.33"',
+        'platform: openshift\n    version: "4.20"\n    pool: worker',
+    )
+    text = text.replace("    isolated: rest\n", "    shared: {cores: 1}\n    isolated: rest\n")
+    intent.write_text(f"{text}  runtime: {{sharedNamespaces: [vran], containersLimit: 1}}\n")
+    (project / "pods.yaml").write_text(MIXED)
+    return project
+
+
+def test_mixed_cpus_as_the_runtime_starts_them(sharing: Path, capsys: Capture) -> None:
+    arguments = ["simulate", "worker-0", "pods.yaml"]
+    code, out, err = run_in(sharing, arguments, capsys)
+    assert (code, err) == (0, "")
+    assert "vran/upf  fast       Guaranteed  2,10  " in out
+    assert (
+        "vran/upf fast: cpuset 1-2,9-10; environment OPENSHIFT_ISOLATED_CPUS=2,10 "
+        "OPENSHIFT_SHARED_CPUS=1,9; quota 400000 µs\n"
+    ) in out
+    _, out, _ = run_in(sharing, [*arguments, "--format", "json"], capsys)
+    runtime = json.loads(out)["nodes"][0]["pods"][0]["containers"][0]["runtime"]
+    assert runtime["env"] == ["OPENSHIFT_ISOLATED_CPUS=2,10", "OPENSHIFT_SHARED_CPUS=1,9"]
+    assert (runtime["cpuset"], runtime["cpusetAfterUpdate"]) == ("1-2,9-10", "1-2,9-10")
+    _, out, _ = run_in(sharing, [*arguments, "--policy", "dynamic"], capsys)
+    assert "OPENSHIFT_SHARED_CPUS=1,9; quota 400000 µs\n" in out
+
+
+def test_without_the_handler_no_cpus_are_shared(sharing: Path, capsys: Capture) -> None:
+    pods = sharing / "pods.yaml"
+    pods.write_text(MIXED.replace("  runtimeClassName: performance-main\n", ""))
+    _, out, _ = run_in(sharing, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert "OPENSHIFT" not in out
+
+
+def test_the_api_server_and_the_kubelet_refuse_shared_cpus(sharing: Path, capsys: Capture) -> None:
+    other = MIXED.replace("namespace: vran", "namespace: other").replace("upf", "far")
+    second = MIXED.replace("upf", "second")
+    (sharing / "pods.yaml").write_text(f"{MIXED}---\n{other}---\n{second}")
+    code, out, _ = run_in(sharing, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert code == 1
+    assert 'refused: other/far: Forbidden: pods "far" is forbidden: ' in out
+    assert "namespace other is not allowed for workload.openshift.io/enable-shared-cpus" in out
+    assert "refused: vran/second: OutOfworkload.openshift.io/enable-shared-cpus: " in out
+
+
+def test_containers_outside_of_their_qos_set(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    strict = '    cpuManagerPolicyOptions: {strict-cpu-reservation: "true"}\n'
+    qos = '  qos:\n    bestEffort: "3,11"\n    other: "0-2,4-10,12-15"\n'
+    intent.write_text(intent.read_text() + strict + qos)
+    code, out, _ = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert code == 0
+    assert (
+        "system/agent main: may run outside of the CPU set of its QoS class, on CPUs 7,15\n" in out
+    )
+    assert "QoS sets: 10 assignable CPUs (allocatable by KEP-30: 12)\n" in out
