@@ -19,6 +19,7 @@ from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.runtime import crio, handlers, mixedcpus, qossets
 from cpuplan.runtime.cgroups import UNLIMITED, Layout
+from cpuplan.runtime.spec import Effects, Settings
 
 
 class Cgroup(NamedTuple):
@@ -41,7 +42,7 @@ class Started(NamedTuple):
     env: tuple[str, ...]
     quota: int
     outer_quota: int
-    effects: crio.Effects
+    effects: Effects
     problem: str
     outside: tuple[str, ...]
     cgroup: Cgroup
@@ -55,7 +56,7 @@ class Runtime(NamedTuple):
     all namespaces may.
     """
 
-    settings: crio.Settings = crio.Settings()
+    settings: Settings = Settings()
     handler: str = ""
     hooks: tuple[str, ...] = ()
     gomaxprocs: int = 0
@@ -86,7 +87,7 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
     sharing = list(plan.settings.of(limits.NAME))
     topology = plan.topology
     return Runtime(
-        crio.Settings(
+        Settings(
             str(values.get("shared_cpuset", "")),
             str(values.get(f"{table}exec_cpu_affinity", "")),
         ),
@@ -128,7 +129,7 @@ def start(
     has_hooks = handlers.runs_hooks(handler, annotations)
     is_static = config.get("cpuManagerPolicy") == "static"
     node = mixedcpus.Node(
-        runtime.settings if has_hooks else crio.Settings(),
+        runtime.settings if has_hooks else Settings(),
         Layout(online=runtime.online),
         config["cpuCFSQuotaPeriod"] // MICROSECOND if config["cpuCFSQuota"] else None,
         state.default if is_static else 0,

@@ -5,7 +5,7 @@ from typing import Any
 
 from cpuplan.kubelet.bits import to_text
 from cpuplan.runtime.cgroups import UNLIMITED
-from cpuplan.runtime.crio import Effects
+from cpuplan.runtime.spec import Effects
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Placed
 from cpuplan.simulate.names import full_name
