@@ -36,6 +36,10 @@ class IgnitionError(McoError):
         return f"{super().__str__()}: {listed}" if listed else super().__str__()
 
 
+class ConversionError(IgnitionError):
+    """A valid config of spec 2 that spec 3 cannot express: the operator sees that while merging."""
+
+
 class RenderError(McoError):
     """A pool that cannot be rendered: its nodes keep what they have.
 

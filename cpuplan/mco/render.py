@@ -5,10 +5,11 @@ Source: pkg/controller/render/render_controller.go, pkg/controller/common/helper
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cpuplan.mco import machineconfig
-from cpuplan.mco.errors import McoError, RenderError
+from cpuplan.mco.errors import ConversionError, McoError, RenderError
 from cpuplan.mco.ignition import merge
 from cpuplan.mco.ignition.encode import encode
 from cpuplan.mco.ignition.schema import Config
@@ -122,9 +123,8 @@ def validate(config: MachineConfig, release: Release = NEWEST) -> None:
         kernels = (*kernels, machineconfig.LARGE_PAGES_KERNEL)
     if config.kernel_type not in kernels:
         raise McoError("unknown kernelType", value=config.kernel_type)
-    ignition = config.ignition(release)
-    if ignition is not None:
-        check_modes(ignition)
+    with suppress(ConversionError):  # the operator sees it while merging
+        check_modes(config.ignition(release) or {})
     if _checks_extensions(config, release):
         unknown = [name for name in config.extensions if name not in extensions(release)]
         if unknown:

@@ -7,7 +7,7 @@ from typing import Any
 from cpuplan.mco.errors import IgnitionError
 from cpuplan.mco.ignition import spec2
 from cpuplan.mco.ignition.decode import decode, get_field
-from cpuplan.mco.ignition.schema import Config, Version
+from cpuplan.mco.ignition.schema import FIRST, Config, Version
 from cpuplan.mco.ignition.validate import check
 from cpuplan.mco.releases import Release, has, newest_ignition
 
@@ -21,14 +21,15 @@ def parse(raw: Any, release: Release) -> Config:
     newest = newest_ignition(release)
     version = _version(raw)
     if version in _SPEC_2:
-        config, version = spec2.translate(raw), (3, 0)
-    elif version is None or not (3, 0) <= version <= newest:
+        config = spec2.translate(raw)
+        check(config, FIRST)
+    elif version is None or not FIRST <= version <= newest:
         raise IgnitionError("unknown Ignition version", version=_written(raw))
     else:
         config = decode(raw, version)
-    check(config, version)
-    if version < (3, 4) and not has(release, "merge.special_mode_bits_kept"):
-        _drop_special_bits(config)
+        check(config, version)
+        if version < (3, 4) and not has(release, "merge.special_mode_bits_kept"):
+            _drop_special_bits(config)
     config["ignition"] = {**config["ignition"], "version": "{}.{}.0".format(*newest)}
     return config
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cpuplan.mco.errors import IgnitionError, Problem
+from cpuplan.mco.errors import ConversionError, IgnitionError, Problem
 from cpuplan.mco.ignition.decode import decode
 from cpuplan.mco.ignition.paths import clean
 from cpuplan.mco.ignition.schema import Config
@@ -14,9 +14,12 @@ _CORE = "core"
 def translate(raw: Mapping[str, Any]) -> Config:
     """The config as one of spec 3.0, with what may repeat in spec 2 united.
 
-    IgnitionError for a config that has no meaning in spec 3.
+    IgnitionError for a config that is not valid, ConversionError for one that spec 3 cannot
+    express.
     """
     storage, passwd = _get(raw, "storage"), _get(raw, "passwd")
+    if _list(_get(raw, "networkd"), "units"):
+        raise _inexpressible("networkd", "units of networkd")
     translated = {
         "ignition": {**_get(raw, "ignition"), "version": "3.0.0"},
         "passwd": {
@@ -37,14 +40,18 @@ def translate(raw: Mapping[str, Any]) -> Config:
 
 
 def _get(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = raw.get(name) or {}
+    section = raw.get(name)
+    if section is None:
+        return {}
     if not isinstance(section, Mapping):
         raise _refused(name, "wrong type")
     return section
 
 
 def _list(section: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    entries = section.get(name) or []
+    entries = section.get(name)
+    if entries is None:
+        return []
     if not isinstance(entries, list) or not all(isinstance(item, Mapping) for item in entries):
         raise _refused(name, "wrong type")
     return entries
@@ -52,6 +59,10 @@ def _list(section: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 def _refused(name: str, cause: str) -> IgnitionError:
     return IgnitionError("config is not valid", (Problem((name,), cause),))
+
+
+def _inexpressible(name: str, cause: str) -> ConversionError:
+    return ConversionError("config cannot be converted", (Problem((name,), cause),))
 
 
 def _each(
@@ -69,16 +80,22 @@ def _files(entries: list[Mapping[str, Any]]) -> list[Config]:
 
 
 def _node(entry: Mapping[str, Any]) -> Config:
-    if entry.get("filesystem") != "root":
-        raise _refused("filesystem", "not the root filesystem")
+    if not entry.get("filesystem"):
+        raise _refused("filesystem", "a filesystem is required")
+    path = entry.get("path") or ""
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise _refused("path", "the path is not absolute")
+    if entry["filesystem"] != "root":
+        raise _inexpressible("filesystem", "not the root filesystem")
     translated = {key: value for key, value in entry.items() if key != "filesystem"}
-    translated["path"] = clean(f"/{entry.get('path') or ''}")
-    return translated
+    return translated | {"path": clean(path)}
 
 
 def _file(entry: Mapping[str, Any]) -> Config:
     """Files of spec 2 overwrite by default, those that append do not."""
     is_appending = bool(entry.get("append"))
+    if is_appending and entry.get("overwrite"):
+        raise _refused("overwrite", "a file that appends does not overwrite")
     contents = {"source": "", **_set_only({**_get(entry, "contents")}, ("compression",))}
     return {
         **_node(entry),
@@ -100,19 +117,16 @@ def _set_only(entry: Config, fields: tuple[str, ...]) -> Config:
 def _disk(entry: Mapping[str, Any]) -> Config:
     partitions = []
     for part in _list(entry, "partitions"):
-        sectors = 2048  # of 512 bytes, in a MiB
-        translated = _set_only({**part}, ("label", "guid", "typeGuid", "size", "start"))
-        for old, new in (("size", "sizeMiB"), ("start", "startMiB")):
-            if old in translated:
-                translated[new] = translated.pop(old) // sectors
-        partitions.append(translated)
+        if part.get("size") or part.get("start"):
+            raise _inexpressible("partitions", "sizes in sectors")
+        partitions.append(_set_only({**part}, ("label", "guid", "typeGuid", "size", "start")))
     return {**_set_only({**entry}, ("wipeTable",)), "partitions": partitions}
 
 
 def _filesystems(entries: list[Mapping[str, Any]]) -> list[Config]:
     """The root is implied; others have no path in spec 3."""
     if any(entry.get("name") != "root" for entry in entries):
-        raise _refused("filesystems", "not the root filesystem")
+        raise _inexpressible("filesystems", "not the root filesystem")
     return []
 
 
@@ -147,7 +161,7 @@ def _users(entries: list[Mapping[str, Any]]) -> list[Config]:
     keys: dict[str, None] = {}
     for entry in reversed(entries):
         if entry.get("name") != _CORE:
-            raise _refused("passwd", "a user other than core")
+            raise _inexpressible("passwd", "a user other than core")
         keys.update(dict.fromkeys(entry.get("sshAuthorizedKeys") or ()))
     optional = tuple(key for key in entries[-1] if key not in ("name", "passwordHash", "uid"))
     return [_set_only({**entries[-1], "sshAuthorizedKeys": list(keys)}, optional)]

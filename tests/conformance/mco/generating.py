@@ -187,7 +187,9 @@ def _on_nodes(pools: list[Json], configs: Iterable[Generated]) -> Iterator[tuple
         if _is_refused(lambda pool=pool: select(pool, objects)):  # type: ignore[misc]
             continue
         rendered = render(pool, objects)
-        files = rendered.config["storage"]["files"] if rendered else []
+        if rendered is None:
+            continue
+        files = rendered.config.get("storage", {}).get("files") or []
         texts = {entry["path"]: _text(entry["contents"]["source"]) for entry in files}
         yield name_of(pool), _shown_files(texts, name_of(pool))
 

@@ -164,6 +164,17 @@ def test_special_bits_are_refused_or_dropped() -> None:
     assert refused(new_spec, release=(4, 22)).stage == "validate"
 
 
+def test_what_cannot_be_converted_is_seen_while_merging() -> None:
+    spec2 = {"ignition": {"version": "2.2.0"}, "passwd": {"users": [{"name": "admin"}]}}
+    assert refused(machine_config("a", config=spec2)).stage == "merge"
+
+
+def test_special_bits_of_spec_2_are_refused_in_every_release() -> None:
+    entry = {"filesystem": "root", **file(mode=0o4755)}
+    config = machine_config("a", config=files(entry, version="2.2.0"))
+    assert refused(config, release=(4, 18)).stage == "validate"
+
+
 def test_overwrite_becomes_true() -> None:
     configs = [file("/a"), file("/b", overwrite=False)]
     storage = rendered(machine_config("a", config=files(*configs))).config["storage"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.mco.errors import IgnitionError
+from cpuplan.mco.errors import ConversionError, IgnitionError
 from cpuplan.mco.ignition.encode import encode
 from cpuplan.mco.ignition.parse import parse
 from tests.unit.mco.objects import Json, file, files, ignition, units
@@ -112,11 +112,36 @@ def test_users_of_spec_2_unite_their_keys() -> None:
     assert parsed(spec2(passwd={"users": entries}))["passwd"]["users"] == [
         {"name": "core", "passwordHash": "x", "sshAuthorizedKeys": ["b", "a"]}
     ]
-    assert rejected(spec2(passwd={"users": [{"name": "admin"}]}))
 
 
-def test_files_of_spec_2_are_on_the_root_filesystem() -> None:
-    assert rejected(spec2(storage={"files": [node("/a", filesystem="var")]}))
+@pytest.mark.parametrize(
+    "config",
+    [
+        spec2(storage={"files": [node("/a", filesystem="var")]}),
+        spec2(storage={"filesystems": [{"name": "var"}]}),
+        spec2(storage={"disks": [{"device": "/dev/a", "partitions": [{"size": 1}]}]}),
+        spec2(networkd={"units": [{"name": "a.network"}]}),
+        spec2(passwd={"users": [{"name": "admin"}]}),
+    ],
+)
+def test_what_spec_3_cannot_express(config: Json) -> None:
+    assert isinstance(rejected(config), ConversionError)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        spec2(storage={"files": [node("a")]}),
+        spec2(storage={"files": [node("/a", filesystem="")]}),
+        spec2(storage={"files": [node("/a", append=True, overwrite=True)]}),
+        spec2(storage={"files": [node("/a", mode=0o10000)]}),
+        spec2(systemd={"units": [{"name": "a"}]}),
+        spec2(storage={"files": {}}),
+        spec2(storage=[]),
+    ],
+)
+def test_invalid_in_spec_2(config: Json) -> None:
+    assert not isinstance(rejected(config), ConversionError)
 
 
 def test_problems_name_their_places() -> None:
