@@ -1,28 +1,28 @@
-"""The compiler: load, solve, emit, in this order. Each stage returns what it made; problems are
-diagnostics.
-"""
+"""The compiler: load, solve, check, emit. Each stage returns a value; problems are diagnostics."""
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from cpuplan import backends
+from cpuplan.components import checks
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, diagnose, errors
 from cpuplan.fleet import assumed, before, lock, paused, removal
 from cpuplan.fleet import classes as fleet
 from cpuplan.fleet.before import Before
 from cpuplan.model.inventory import HardwareSpec
+from cpuplan.model.rulebook import EXPERT_RULES
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.profiles import project
-from cpuplan.read import inputs
+from cpuplan.read import inputs, places, waivers
 from cpuplan.read.documents import Documents
 from cpuplan.read.inputs import LOCK_PATH, Inputs
-from cpuplan.solve import layouts
+from cpuplan.simulate import statefiles, traps
+from cpuplan.solve import layouts, smallest, statements
+from cpuplan.solve import moves as of_class
+from cpuplan.solve.moves import Move
 from cpuplan.source import Locate, Position
-
-if TYPE_CHECKING:
-    from cpuplan.solve.moves import Move
-
 
 #: The fields that say who gets which CPUs.
 _LAYOUT = re.compile(r":spec\.(pools|qos|workloads|rules|objective)\b")
@@ -109,9 +109,6 @@ def solve(
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
     merge. Classes without a layout are left out and said so in the diagnostics.
     """
-    from cpuplan import backends
-    from cpuplan.solve import statements
-
     plans: list[NodePlan] = []
     of_lock = [
         each
@@ -143,7 +140,7 @@ class Moves(NamedTuple):
     """
 
     node_class: NodeClass
-    moves: "tuple[Move, ...]"
+    moves: tuple[Move, ...]
     nodes: tuple[str, ...] = ()
 
 
@@ -151,19 +148,17 @@ def moves(project: Project, plan: Plan) -> list[Moves]:
     """What a plan changes, compared with the lock; nothing of classes that the lock says nothing
     of.
     """
-    from cpuplan.solve import moves
-
     known = starts(project)
     found = []
     for node in plan.nodes:
         after = node.layout
         start = next(iter(known.of(node.node_class)), None)
-        if start and (moved := moves.moves(node.node_class, start.locked.pools, after)):
+        if start and (moved := of_class.moves(node.node_class, start.locked.pools, after)):
             found.append(Moves(node.node_class, tuple(moved)))
         for key, names in known.had(node.node_class).items():
             other = known.lock.get(key)
             if other and (start is None or key != start.key) and other.pools != after:
-                moved = moves.moves(node.node_class, other.pools, after)
+                moved = of_class.moves(node.node_class, other.pools, after)
                 found.append(Moves(node.node_class, tuple(moved), tuple(names)))
     return found
 
@@ -172,8 +167,6 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets' components have to say about a plan: settings that a version lacks or that
     contradict.
     """
-    from cpuplan import backends
-
     found = Findings()
     supposed = [backends.configure(each) for each in assumed.plans(project.documents)]
     for node in [*plan.nodes, *supposed]:
@@ -184,10 +177,6 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
 
 def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """The same of one class, the simulated kubelet included."""
-    from cpuplan import backends
-    from cpuplan.components import checks
-    from cpuplan.model.rulebook import EXPERT_RULES
-
     off = {
         code
         for switch in node.spec.rules
@@ -197,8 +186,6 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     problems = [*checks.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
     if not errors(problems):
-        from cpuplan.simulate import traps
-
         problems += traps.check(node, locate)
     return problems
 
@@ -209,15 +196,11 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
 
     No part of `check`: it depends on what was compiled before.
     """
-    from cpuplan.simulate import statefiles
-
     return described(project, statefiles.check(project.before, plan, project.locate))
 
 
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:
     """All files of the output tree, by path relative to it."""
-    from cpuplan import backends
-
     delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
     return backends.tree(plan, delivery, _kept(project, plan))
 
@@ -247,8 +230,6 @@ def described(
     """
     if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
         return []
-    from cpuplan.read import places, waivers
-
     found = waivers.waive(
         places.named(diagnostics, places.Places(project.documents)), project.documents
     )
@@ -275,11 +256,6 @@ def judge(
 
 def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets say of classes without a layout, as far as it does not depend on one."""
-    from cpuplan import backends
-    from cpuplan.components import checks
-    from cpuplan.read import places
-    from cpuplan.solve import smallest
-
     solved = {each.node_class.key for each in plan.nodes}
     found: list[Diagnostic] = []
     for each in project.classes:
