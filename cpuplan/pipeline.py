@@ -54,9 +54,7 @@ class Project(NamedTuple):
 
 
 def load(root: Path, also: Sequence[Path] = ()) -> Project:
-    """Read inventories/, intents/ and the lock, and the files `also`; never raises for what is
-    written in them.
-    """
+    """Read inventories/, intents/, the lock and the files `also`; problems are returned."""
     read = inputs.read(root, also)
     found, diagnostics = project.from_texts(read.texts, read.diagnostics)
     built, problems = fleet.build(found)
@@ -103,8 +101,7 @@ def starts(project: Project) -> lock.Starts:
 def solve(
     project: Project, *, resolve: bool = False, settle: bool = False
 ) -> tuple[Plan, list[Diagnostic]]:
-    """A plan for every class: the locked layout where it still holds, else a new one, and its
-    settings.
+    """A plan with settings for every class: the locked layout where it holds, else a new one.
 
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
     merge. Classes without a layout are left out and said so in the diagnostics.
@@ -135,9 +132,7 @@ def solve(
 
 
 class Moves(NamedTuple):
-    """CPUs that change their sets: of all nodes of a class, or of the `nodes` that were in another
-    one.
-    """
+    """CPUs that change their sets: of all nodes of a class, or of `nodes` from another class."""
 
     node_class: NodeClass
     moves: tuple[Move, ...]
@@ -145,9 +140,7 @@ class Moves(NamedTuple):
 
 
 def moves(project: Project, plan: Plan) -> list[Moves]:
-    """What a plan changes, compared with the lock; nothing of classes that the lock says nothing
-    of.
-    """
+    """What a plan changes, compared with the lock; nothing of classes that are not in the lock."""
     known = starts(project)
     found = []
     for node in plan.nodes:
@@ -164,9 +157,7 @@ def moves(project: Project, plan: Plan) -> list[Moves]:
 
 
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
-    """What the targets' components have to say about a plan: settings that a version lacks or that
-    contradict.
-    """
+    """Settings that the targets' releases lack, or that contradict the machine or each other."""
     found = Findings()
     supposed = [backends.configure(each) for each in assumed.plans(project.documents)]
     for node in [*plan.nodes, *supposed]:
@@ -191,8 +182,7 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
 
 
 def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
-    """State files on the nodes that kubelets with the plan in `out/` wrote, and that those with the
-    new one refuse.
+    """State files on the nodes that kubelets with the new plan would refuse.
 
     No part of `check`: it depends on what was compiled before.
     """
@@ -211,9 +201,7 @@ def _kept(project: Project, plan: Plan) -> dict[before.Key, paused.Kept]:
 
 
 class Compiled(NamedTuple):
-    """What one run made: the plan, what it moves, the files of the tree, the text of the lock, all
-    diagnostics.
-    """
+    """The results of one run."""
 
     plan: Plan
     moves: list[Moves]
@@ -225,8 +213,9 @@ class Compiled(NamedTuple):
 def described(
     project: Project, diagnostics: Sequence[Diagnostic], *, whole: bool = False
 ) -> list[Diagnostic]:
-    """Findings with the fields that they are about, and the project's waivers; of a `whole`
-    judgement also what is wrong with these.
+    """Findings with the fields that they are about, and the project's waivers.
+
+    Of a `whole` judgement also what is wrong with the waivers.
     """
     if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
         return []
@@ -280,8 +269,9 @@ def compile_project(
     prune: bool = False,
     settle: bool = False,
 ) -> Compiled:
-    """Run all stages; with errors in `diagnostics` there are no files. `prune` keeps no layouts of
-    what is gone.
+    """Run all stages; with errors in `diagnostics` there are no files.
+
+    `prune` keeps no layouts of what is gone.
     """
     plan, diagnostics = judge(project, resolve=resolve, allow_removal=allow_removal, settle=settle)
     if errors(diagnostics):

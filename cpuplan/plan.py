@@ -1,6 +1,4 @@
-"""Who gets which CPUs, and why, and what each component of the nodes is set to for that. All later
-stages read plans only.
-"""
+"""Who gets which CPUs, and why, and the settings that follow: all that later stages read."""
 
 from copy import copy
 from functools import cached_property
@@ -27,9 +25,7 @@ class Pool(NamedTuple):
 
 
 class NodeClass:
-    """Nodes that are the same to the compiler: one intent, target and topology, so one layout and
-    set of files.
-    """
+    """Nodes that are the same to the compiler: one intent, target and topology, so one layout."""
 
     def __init__(  # noqa: PLR0913 - the facts of a class, given by name
         self,
@@ -92,9 +88,7 @@ class NodeClass:
 
     @property
     def profile(self) -> str:
-        """The name of its objects: of the intent, or of the class where each class has a pool of
-        its own.
-        """
+        """The name of its objects: of the intent, or of the class where a pool is split."""
         return self.name if self.mixed_hardware == "split" else self.intent
 
     def target_field(self, name: str) -> str:

@@ -1,6 +1,4 @@
-"""Settings and pools to files: one module for each platform, and the frame around them that Git
-delivers.
-"""
+"""Settings and pools to files: one module for each platform, and the frame that Git delivers."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, groupby
@@ -129,9 +127,7 @@ def _has_files(node: ConfiguredPlan, kept: Mapping[Key, Kept]) -> bool:
 
 
 def _node_files(cluster: str, plans: list[ConfiguredPlan]) -> Files:
-    """Files of nodes that no operator manages: stored once for each class, with a list of the nodes
-    that are in it.
-    """
+    """Files of nodes without an operator: once for each class, with a list of the class's nodes."""
     files: Files = {}
     for plan in plans:
         found = of(plan.node_class).node_files(plan)
@@ -143,9 +139,7 @@ def _node_files(cluster: str, plans: list[ConfiguredPlan]) -> Files:
 
 
 def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
-    """The labels that nodes of split pools must carry, by node; nobody but people or their tools
-    set them.
-    """
+    """The labels that nodes of split pools must carry, by node; people or their tools set them."""
     files: Files = {}
     for plan in plans:
         node_class = plan.node_class
@@ -158,9 +152,7 @@ def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
 
 
 def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
-    """What others will make of all this, for reviews and checkers. It is never synced: these
-    objects are theirs.
-    """
+    """What other programs will make of the files, for reviews and checkers; never synced."""
     folder = f"clusters/{cluster}/expected"
     published = {
         f"{folder}/nrt/{node}.yaml": to_file(nrt.node_resource_topology(plan, node))

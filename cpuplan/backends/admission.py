@@ -1,5 +1,4 @@
-"""Objects for pods that ask for shared CPUs, once for a cluster: policies of admission, and the
-namespaces that may.
+"""Objects for pods that ask for shared CPUs, once for a cluster: policies and namespaces.
 
 ValidatingAdmissionPolicy, on every platform: OpenShift's own plugin lets pods through that get
 nothing or more than they ask for (`components.admission`). MutatingAdmissionPolicy on Kubernetes
@@ -107,8 +106,9 @@ def validating(
     operations: Iterable[str],
     own: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A policy that refuses what breaks a rule, or warns of it, as its binding says; with variables
-    of its `own`.
+    """A policy that refuses what breaks a rule, or warns of it, as its binding says.
+
+    `own` are further variables.
     """
     offenders = [{"name": rule.variable, "expression": rule.offenders} for rule in rules]
     validations = [
@@ -128,9 +128,7 @@ def validating(
 
 
 def mutating(api: str) -> dict[str, Any]:
-    """The policy that tells CRI-O of containers that ask; again after others have added
-    containers.
-    """
+    """The policy that annotates containers for CRI-O, also those that other policies add."""
     spec = _matches(_ASKS, ("CREATE",)) | {
         "reinvocationPolicy": "IfNeeded",
         "variables": _variables(

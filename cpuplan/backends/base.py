@@ -62,8 +62,9 @@ CONFIRM = ("Prune=confirm", "Delete=confirm")
 def metadata(
     name: str, wave: int, *, labels: Mapping[str, str] | None = None, options: str = ""
 ) -> dict[str, Any]:
-    """Metadata of an object that nobody removes without a person's word; `options` are further ones
-    for its sync.
+    """Metadata of an object that is only removed after confirmation.
+
+    `options` are further ones for its sync.
     """
     annotations = {
         "argocd.argoproj.io/sync-wave": str(wave),

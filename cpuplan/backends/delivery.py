@@ -1,6 +1,4 @@
-"""Delivery by Git: Kustomize and Argo CD files around the objects of each cluster
-(docs/gitops.md).
-"""
+"""Delivery by Git: Kustomize and Argo CD files around each cluster's objects (docs/gitops.md)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -34,9 +32,7 @@ _FINALIZER = "resources-finalizer.argocd.argoproj.io"
 
 
 def git_files() -> Files:
-    """What Git must know of `out/`: bytes stay as they are, lists of files are united, a machine's
-    notes stay there.
-    """
+    """Git's attributes for `out/`, and the list of files that Git ignores there."""
     attributes = resource("templates", "git", "out.gitattributes").read_bytes()
     return {".gitattributes": attributes, ".cpuplan/.gitignore": b"written\n"}
 
@@ -44,8 +40,7 @@ def git_files() -> Files:
 def cluster_files(
     cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest], kept: Iterable[str] = ()
 ) -> Files:
-    """The folder of one cluster: objects, an explicit list of them for Kustomize, and facts for the
-    ApplicationSet.
+    """The folder of a cluster: objects, their list for Kustomize, facts for the ApplicationSet.
 
     `kept` are the paths of files that stay there. Nothing for a cluster without objects: Kustomize
     refuses an empty list, and there is nothing to sync.
@@ -79,9 +74,7 @@ def _facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
 
 
 def argocd_files(delivery: DeliverySpec) -> Files:
-    """An AppProject that may do no more than it must, and an ApplicationSet with an Application for
-    each cluster.
-    """
+    """A restricted AppProject, and an ApplicationSet with an Application for each cluster."""
     listed = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

@@ -1,5 +1,4 @@
-"""Kubernetes with CRI-O on nodes that no operator manages: a tree of files for each class, and a
-RuntimeClass.
+"""Kubernetes with CRI-O on nodes without an operator: a tree of files, and a RuntimeClass.
 
 The tree is laid over the root file system by whatever installs the nodes (Ansible, cloud-init, an
 image build). It only holds drop-ins of its own, so that it never edits a file that somebody else

@@ -1,6 +1,4 @@
-"""The plan for programs, with every pool's and setting's reasons:
-`.cpuplan/classes/<cluster>/<class>.json`.
-"""
+"""The plan for programs, with all reasons: `.cpuplan/classes/<cluster>/<class>.json`."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,4 @@
-"""Admission of pods that ask for shared CPUs: its rules, in CEL, for policy objects that any
-cluster can run.
+"""Admission of pods that ask for shared CPUs: rules in CEL for policy objects.
 
 OpenShift's API server has a plugin (autoscaling.openshift.io/MixedCPUs: openshift/kubernetes#1799)
 that refuses more than one of the resource, pods that are not Guaranteed, and namespaces without the
@@ -59,8 +58,9 @@ IS_NEW_OR_ANNOTATED = (
 
 
 class Rule(NamedTuple):
-    """What must hold: a variable that lists offenders, and the refusal; `text` is CEL and may name
-    them.
+    """What must hold: a variable that lists offenders, and the refusal.
+
+    `text` is CEL and may name the offenders.
     """
 
     variable: str
@@ -201,9 +201,7 @@ def rules(version: Version) -> Iterator[Rule]:
 
 
 def runtime_classes(names: Iterable[str]) -> dict[str, str]:
-    """The variable with the names of runtime classes, a line for each, so that Git can unite those
-    of two branches.
-    """
+    """The variable with the names of runtime classes, a line for each, so that Git merges them."""
     return {"runtimeClasses": "\n".join(["[]", *(f"+ ['{name}']" for name in names)])}
 
 
@@ -244,8 +242,7 @@ ANNOTATE = (
 
 
 def mutating_api(plan: NodePlan) -> str | None:
-    """The API version of MutatingAdmissionPolicy that the plan's cluster needs; None for no such
-    policy.
+    """The API version of MutatingAdmissionPolicy that the cluster needs; None where it needs none.
 
     On OpenShift the plugin adds the annotation, in every release that has mixed CPUs.
     """

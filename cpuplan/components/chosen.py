@@ -1,6 +1,4 @@
-"""What holds for a plan: what its intent says, and where it says nothing, the defaults of its
-platform.
-"""
+"""What holds for a plan: what its intent says, else the default of its platform."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +9,7 @@ from cpuplan.plan import NodePlan
 
 
 def is_on(plan: NodePlan, name: str) -> bool:
-    """Whether the default `name` holds: switched by the intent, else as the table says for the
-    platform.
-    """
+    """Whether the default `name` holds: as the intent switches it, else as its platform has it."""
     for switch in plan.spec.defaults:
         if name in (switch.enable, switch.disable):
             return name == switch.enable

@@ -1,6 +1,4 @@
-"""The syntax of kernel command lines: words, quotes, lists (kernel: lib/cmdline.c,
-kernel/params.c).
-"""
+"""The syntax of kernel command lines (kernel: lib/cmdline.c, kernel/params.c)."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -30,9 +28,7 @@ _ISOLCPUS_FLAGS = ("domain", "managed_irq", "nohz")
 
 
 class Occurrence(NamedTuple):
-    """One time that an argument is given: its value, its words, and the column of the first (from
-    1).
-    """
+    """One occurrence of an argument: its value, its words, and the column of the first (from 1)."""
 
     value: Value
     text: str
@@ -49,9 +45,7 @@ class _Word(NamedTuple):
 
 
 def _split(text: str) -> Iterator[_Word]:
-    """The words in the kernel's own reading (next_arg): quotes keep blanks, `--` ends the kernel's
-    part.
-    """
+    """The words as the kernel reads them (next_arg): quotes keep blanks, `--` ends its part."""
     start, quoted = 0, False
     for at, character in enumerate(text + "\n"):
         quoted ^= character == '"'
@@ -78,9 +72,7 @@ def _pair(word: str) -> tuple[str, str | None]:
 
 
 def pairs(text: str) -> list[tuple[str, str | None]]:
-    """Name and value of every word of a command line, in order; the value of an argument without
-    `=` is None.
-    """
+    """Name and value of every word of a command line, in order; None for a word without `=`."""
     return [(word.name, word.value) for word in _split(text)]
 
 
@@ -93,9 +85,7 @@ def quote(word: str) -> str:
 
 
 def canonical(key: str) -> str:
-    """The key as the kernel compares names: `-` and `_` are one (parameq). Only the name, not a
-    value in the key.
-    """
+    """The key as the kernel compares names (parameq): `-` and `_` are one, except in values."""
     name, equals, rest = key.partition("=")
     return name.replace("-", "_") + equals + rest
 
@@ -128,9 +118,7 @@ def effective(found: Sequence[Occurrence]) -> Value:
 
 
 def lists(value: Value) -> tuple[Value, ...]:
-    """The values of the words that say `value`: more than one where isolcpus= has a list for each
-    flag.
-    """
+    """The values of the words that say `value`; isolcpus= may have a list for each flag."""
     return (
         value
         if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value)
@@ -193,9 +181,7 @@ def _value(key: str, raw: str | None) -> Value:
 
 
 def _isolcpus(raw: str) -> Value:
-    """Flags in one order, then the list; a list without flags is `domain`
-    (kernel/sched/isolation.c).
-    """
+    """Flags in one order, then the list; no flag is `domain` (kernel/sched/isolation.c)."""
     items = raw.split(",")
     flags: set[str] = set()
     while items and items[0] in _ISOLCPUS_FLAGS:

@@ -60,16 +60,12 @@ def shares(plan: NodePlan) -> bool:
 
 
 def has_handler(plan: NodePlan) -> bool:
-    """Whether CRI-O has a handler of its own for pods with exclusive CPUs: for its hooks, or for
-    sharing alone.
-    """
+    """Whether CRI-O has a handler for pods with exclusive CPUs: for hooks, or for sharing."""
     return has_hooks(plan) or shares(plan)
 
 
 def has_hooks(plan: NodePlan) -> bool:
-    """Whether pods may ask for CRI-O's CPU hooks: where the intent names the handler, or by
-    default.
-    """
+    """Whether pods may ask for CRI-O's CPU hooks: the intent names the handler, or by default."""
     asked = is_written(plan, "runtime.handler") or plan.spec.runtime.exec_cpu_affinity == "first"
     return asked or chosen.is_on(plan, "handler")
 
@@ -119,9 +115,7 @@ def _probes_stay_off(plan: NodePlan) -> bool:
 
 
 def _allowed(plan: NodePlan, *, mixed: bool) -> Iterator[str]:
-    """Hooks that pods of the handler may ask for. A handler for sharing alone has one more where
-    that needs it.
-    """
+    """Hooks that pods of the handler may ask for; sharing alone may need one more."""
     if has_hooks(plan):
         yield from HOOKS
     elif not versions.has(plan.node_class.target, "kubelet.no_quota_with_exclusive_cpus"):
@@ -143,8 +137,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The keys that one file gives. ValueError for text that is no TOML: CRI-O does not start with
-    such a file.
+    """The keys that one file gives. ValueError for what is not TOML: CRI-O would not start.
 
     Keys of [crio.runtime] stand by themselves, those of other tables with their table
     (`crio.image.pause_image`). CRI-O matches keys without regard to case; names of handlers,
@@ -180,9 +173,7 @@ def _entry(key: str) -> str:
 def _fold(
     data: dict[str, Any], into: dict[str, Any], depth: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Keys of structures in lower case, equal ones merged; keys of maps (handlers, annotations) as
-    they are.
-    """
+    """Keys of structures in lower case, equal ones merged; keys of maps are kept as they are."""
     is_map = depth in _MAPS or depth[-1:] == ("default_annotations",)
     for key, value in data.items():
         name = key if is_map else key.lower()
@@ -196,9 +187,7 @@ def _fold(
 
 
 def _flat(data: dict[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
-    """(key, value) of all leaves; maps of a handler or workload are leaves, and so is a table
-    without keys.
-    """
+    """(key, value) of all leaves; maps of a handler or workload are leaves, as are empty tables."""
     for name, value in data.items():
         path = (*parents, name)
         inner = path[2:] if path[:2] == ("crio", "runtime") else path

@@ -1,6 +1,4 @@
-"""Huge pages: what the intent asks for on each NUMA node, in the units that others read. Used by
-several components.
-"""
+"""Huge pages: what the intent asks for on each NUMA node, in the units of several components."""
 
 from collections.abc import Iterator
 
@@ -35,8 +33,7 @@ def resource(kib: int) -> str:
 
 
 def memory_nodes(topology: Topology) -> dict[int, int | None]:
-    """NUMA nodes that have memory and its bytes, ascending; None is an amount that the inventory
-    does not tell.
+    """NUMA nodes with memory and its bytes, ascending; None where the inventory has no amount.
 
     A machine of which no memory is told has some on each node with CPUs.
     """
@@ -71,8 +68,9 @@ def bytes_of(pages: dict[int, int]) -> int:
 
 
 def room(plan: NodePlan) -> dict[int, int | None]:
-    """What pages leave of each NUMA node's memory, in bytes; below 0 where they do not fit, None
-    where nobody knows.
+    """What pages leave of each NUMA node's memory, in bytes; below 0 where they do not fit.
+
+    None where the memory is not known.
     """
     pages = per_node(plan)
     return {
@@ -82,9 +80,7 @@ def room(plan: NodePlan) -> dict[int, int | None]:
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
-    """Sizes that the machine lacks, pages asked for twice, nodes without memory or without
-    enough.
-    """
+    """Sizes that the machine lacks, pages asked for twice, nodes without enough memory."""
     return [*_check_sizes(plan, locate), *_check_pages(plan, locate), *_check_memory(plan, locate)]
 
 

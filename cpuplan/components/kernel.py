@@ -1,5 +1,4 @@
-"""The kernel command line: boot arguments, in the order in which the node tuning operator's TuneD
-profile gives them.
+"""The kernel command line: boot arguments in the order of the node tuning operator's profile.
 
 All of it follows from the plan and nothing from the CPUs that are online at the moment, so that two
 boots get the same line. What TuneD computes on the node changes once CPUs were switched off, and
@@ -33,9 +32,7 @@ BEFORE_ICE_LAKE = frozenset(
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """One setting for each argument; an extra argument of the intent replaces a computed one of its
-    name.
-    """
+    """One setting for each argument; an extra argument of the intent replaces a computed one."""
     extra = list(_extra(plan))
     replaced = {cmdline.canonical(setting.key) for setting in extra}
     for key, value, reasons in _computed(plan):
@@ -60,9 +57,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """A command line, also a whole one from /proc/cmdline; see `cmdline.keyed` for repeated
-    arguments.
-    """
+    """A command line, also all of /proc/cmdline; `cmdline.keyed` describes repeated arguments."""
     return cmdline.keyed(text)
 
 
@@ -141,25 +136,19 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
 
 
 def _others(plan: NodePlan) -> CpuSet:
-    """The CPUs of pid 1 and its heirs: everything that is neither isolated nor going to be
-    offline.
-    """
+    """The CPUs of pid 1 and its heirs: everything that is neither isolated nor offlined."""
     return plan.topology.online - _isolated(plan).cpus - plan.pool("offlined").cpus
 
 
 def _isolated(plan: NodePlan) -> Pool:
-    """What the kernel keeps its own work away from: the isolated CPUs, and those that are kept from
-    pods too.
-    """
+    """What the kernel keeps its own work away from: the isolated CPUs, and those of isolcpus."""
     isolated, isolcpus = plan.pool("isolated"), plan.pool("isolcpus")
     because = (*isolated.because, *isolcpus.because) if isolcpus.cpus else isolated.because
     return Pool("isolated", isolated.cpus | isolcpus.cpus, because)
 
 
 def _platform(plan: NodePlan) -> Iterator[Argument]:
-    """What depends on the CPU vendor; nothing for vendors that the node tuning operator has no
-    profile for.
-    """
+    """What depends on the CPU vendor, where the node tuning operator has a profile for it."""
     node_class = plan.node_class
     if versions.ships(node_class.target, "arguments.any_vendor"):
         yield from _of_any_vendor(plan)
@@ -224,8 +213,7 @@ def _intel_pstate(plan: NodePlan) -> Iterator[Argument]:
 
 
 def _mode(plan: NodePlan, key: str, usual: str) -> tuple[str, Reason] | None:
-    """The mode of the frequency driver that the intent needs, else the usual one of the CPU where
-    that is set.
+    """The mode of the frequency driver that the intent needs, else the usual one where that is set.
 
     The choice of pods comes first.
     """
@@ -268,9 +256,7 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
 
 
 def _without_balancing(plan: NodePlan) -> CpuSet:
-    """The CPUs that the scheduler leaves alone by `isolcpus=domain`; a cgroup of its own does it
-    for Open vSwitch.
-    """
+    """The CPUs of `isolcpus=domain`; those of Open vSwitch have a cgroup instead."""
     apart = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
     return _isolated(plan).cpus if plan.spec.isolation.domain else apart
 
@@ -310,9 +296,7 @@ def _huge_pages(plan: NodePlan) -> Iterator[Argument]:
 
 
 def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
-    """CRI-O's hooks overwrite the default affinity, so that on OpenShift it is left to them unless
-    asked for.
-    """
+    """The default affinity of interrupts, which CRI-O's hooks overwrite on OpenShift."""
     wanted = plan.spec.isolation.irq_affinity
     if wanted is None:
         wanted = chosen.is_on(plan, "irq-affinity")

@@ -180,8 +180,7 @@ def _reservations(plan: NodePlan) -> Iterator[Setting]:
 
 
 def reserved_cpus(plan: NodePlan) -> CpuSet:
-    """The CPUs that no container gets exclusively: reserved, what mixed CPUs share, and what is
-    kept from pods.
+    """The CPUs that no container gets exclusively: reserved, shared, and kept from pods.
 
     reserved + shared + isolcpus + (bestEffort - other): allocatable is then min(ALL - reserved,
     #OTHER) of KEP-30.
@@ -191,8 +190,9 @@ def reserved_cpus(plan: NodePlan) -> CpuSet:
 
 
 def hidden_cpus(plan: NodePlan) -> dict[str, CpuSet]:
-    """isolcpus, and what only BestEffort pods may use; by the set that says so. A QoS set that is
-    left out has all.
+    """isolcpus, and what only BestEffort pods may use; by the set that says so.
+
+    A QoS set that is left out has all CPUs.
     """
     qos = plan.spec.qos
     best_effort = plan.topology.online - plan.pool("isolcpus").cpus - plan.pool("offlined").cpus

@@ -1,6 +1,4 @@
-"""Reserved memory: how much, and on which NUMA nodes. The kubelet, NodeResourceTopology and their
-checks share it.
-"""
+"""Reserved memory, by NUMA node: for the kubelet, NodeResourceTopology and their checks."""
 
 from cpuplan import quantity
 from cpuplan.components import chosen, hugepages
@@ -21,8 +19,7 @@ def uses_memory_manager(plan: NodePlan) -> bool:
 
 
 def reservation(plan: NodePlan) -> int:
-    """Bytes that Node Allocatable takes off: the kubelet wants `reservedMemory` to add up to
-    exactly this.
+    """Bytes that Node Allocatable takes off, to which `reservedMemory` must add up exactly.
 
     Values that are no quantity count for nothing; `checks.kubelet` reports them.
     """
@@ -47,8 +44,9 @@ def _size_of(text: str) -> int:
 
 
 def reserved(plan: NodePlan) -> dict[int, int]:
-    """Reserved bytes by NUMA node, ascending: what the intent says, else `placed`; empty without a
-    memory manager.
+    """Reserved bytes by NUMA node, ascending: as the intent says, else `placed`.
+
+    Empty without a memory manager.
     """
     if not uses_memory_manager(plan):
         return {}

@@ -1,5 +1,4 @@
-"""NodeResourceTopology (topology.node.k8s.io/v1alpha2): what exporters will publish of a planned
-node without pods.
+"""NodeResourceTopology (topology.node.k8s.io/v1alpha2), as exporters publish a node without pods.
 
 Expected state for checkers and simulators; on a cluster the object belongs to its exporter
 (resource-topology-exporter, node-feature-discovery), which writes the same zones from the kubelet's
@@ -36,9 +35,7 @@ _SCOPES = {"container": "ContainerLevel", "pod": "PodLevel"}
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """Zones and attributes; the node's name is not among them, since a class has one layout for all
-    its nodes.
-    """
+    """Zones and attributes, without the node's name: a class has one layout for all its nodes."""
     spec = plan.spec.kubelet
     policy, scope = chosen.topology_policy(plan), spec.topology_manager_scope or "container"
     text, default = (
@@ -60,9 +57,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def can_have_zones(plan: NodePlan) -> bool:
-    """Whether readers survive the machine's zones: the scheduler plugin panics on ids with gaps,
-    and on the id 64.
-    """
+    """Whether readers survive the machine's zones: ids with gaps, and 64, panic the scheduler."""
     nodes = list(plan.topology.numa_facts)
     return nodes == list(range(len(nodes))) and len(nodes) <= MAX_ZONES
 
@@ -92,9 +87,7 @@ def _zone(plan: NodePlan, node: int) -> Iterator[Setting]:
 def _memory(
     plan: NodePlan, node: int, zone: str, inventory: tuple[Reason, ...]
 ) -> Iterator[Setting]:
-    """Memory and huge pages, which the pod-resources API tells of under the Static memory manager
-    only.
-    """
+    """Memory and huge pages, which the API only has under the Static memory manager."""
     size = plan.topology.numa_facts[node].memory
     pages = hugepages.per_node(plan).get(node, {})
     for kib, count in sorted(pages.items()):
@@ -114,9 +107,7 @@ def _memory(
 
 
 def _amounts(capacity: int, allocatable: int) -> Value:
-    """Quantities as exporters write them, in CPUs or bytes; without pods all that is allocatable is
-    available.
-    """
+    """Quantities as exporters write them, in CPUs or bytes; all that is allocatable is available."""
     return {
         "capacity": str(capacity),
         "allocatable": str(allocatable),
@@ -181,9 +172,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The same fields of an object's YAML or JSON, also of a live one with further zones and
-    attributes.
-    """
+    """The same fields of an object's YAML or JSON, which may have further zones and attributes."""
     data = next(yaml11.load(text))
     found: dict[str, Value] = {
         f"attributes.{item['name']}": item["value"] for item in data.get("attributes") or ()

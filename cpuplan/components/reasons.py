@@ -1,6 +1,4 @@
-"""Reasons for settings: a field of the intent, a default of the table `cpuplan.defaults`, or a fact
-of the hardware.
-"""
+"""Reasons for settings: a field of the intent, a default, or a fact of the hardware."""
 
 from cpuplan import defaults
 from cpuplan.diagnostics import Reason
@@ -18,9 +16,7 @@ def stated(plan: NodePlan, text: str, field: str) -> Reason:
 
 
 def unasked(plan: NodePlan, name: str, component: str, key: str) -> Reason:
-    """The reason of the default `name` for a setting; at its line where the intent switches the
-    default on.
-    """
+    """The reason of the default `name` for a setting; at its line where the intent enables it."""
     text = defaults.reason(name, component, key)
     for index, switch in enumerate(plan.spec.defaults):
         if switch.enable == name:

@@ -16,8 +16,9 @@ _SELECTOR = "scheduling.nodeSelector."
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """The object's fields, one for each label of the selector. Label names have dots and no further
-    ones follow.
+    """The object's fields, one for each label of the selector; none without a handler.
+
+    One object for each intent, or for each pool of a split one.
 
     There is one for each intent, or for each pool of a split one; none where CRI-O has no such
     handler.

@@ -17,9 +17,7 @@ Name = Literal["openshift", "kubernetes"]
 
 
 class Platform(NamedTuple):
-    """A platform. Each switch is off where nodes run upstream Kubernetes on an operating system of
-    their owner.
-    """
+    """A platform; each switch is off for upstream Kubernetes on an owner's operating system."""
 
     name: str
     title: str

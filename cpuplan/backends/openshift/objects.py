@@ -44,9 +44,7 @@ def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
 
 
 def config_map(plan: ConfiguredPlan) -> dict[str, Any]:
-    """The profile of a hosted cluster, for the cluster that hosts it: its NodePool names this in
-    spec.tuningConfig.
-    """
+    """The profile of a hosted cluster; its NodePool names the object in spec.tuningConfig."""
     name = plan.node_class.intent
     made = metadata(name, NODE_WAVE) | {"namespace": HOSTED_NAMESPACE}
     tuning = to_yaml(writer.profile(plan, {"name": name}))
@@ -60,9 +58,7 @@ def machine_config_pool(plan: ConfiguredPlan) -> dict[str, Any]:
 
 
 def kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:
-    """KubeletConfig: the operator merges it over its defaults and writes
-    /etc/kubernetes/kubelet.conf.
-    """
+    """KubeletConfig, which the operator merges over its defaults."""
     settings = plan.settings
     labels = settings.values(pool.NAME)[pool.LABELS]
     return {
@@ -116,9 +112,7 @@ def files(plan: ConfiguredPlan) -> dict[str, tuple[int, str]]:
 
 
 def _units(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
-    """Units in the order of their names. The template unit for network devices is started by
-    udev.
-    """
+    """Units in the order of their names; udev starts the template unit for network devices."""
     settings = plan.settings
     enabled = units.units(settings.of(units.NAME)) | ovsdpdk.units(settings.of(ovsdpdk.NAME))
     started = rps.units(settings.of(rps.NAME))
@@ -139,9 +133,7 @@ def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
 
 
 def runtime_class(plan: ConfiguredPlan) -> dict[str, Any]:
-    """RuntimeClass: pods that name it get the high-performance hooks, and only land on the pool's
-    nodes.
-    """
+    """RuntimeClass: pods that name it get the high-performance hooks, on the pool's nodes only."""
     return runtimeclass.document(plan.settings.of(runtimeclass.NAME)) | {
         "metadata": metadata(f"performance-{plan.node_class.profile}", NODE_WAVE)
     }

@@ -1,5 +1,4 @@
-"""What the node tuning operator will make of a PerformanceProfile: to look at before a merge, never
-synced.
+"""What the node tuning operator will make of a PerformanceProfile: for reviews, never synced.
 
 It is what mode `mco` writes for the same plan, but for three things that the operator has ways of
 its own for: scripts, which have its text; boot arguments, which it writes to a MachineConfig once
@@ -30,9 +29,7 @@ _NODE = {
 
 
 def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """The operator's objects for a plan in mode `performanceProfile`; none on hosted clusters,
-    where they differ.
-    """
+    """The operator's objects for a profile; none on hosted clusters, where they differ."""
     target, name = plan.node_class.target, plan.node_class.profile
     if target.is_hosted or not target.is_profile:
         return
@@ -59,9 +56,7 @@ def _bare(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Files and units, which the operator writes at once; and boot arguments, which it writes by
-    pool.
-    """
+    """The MachineConfig of files and units, and the operator's second one, of boot arguments."""
     made = _bare(objects.machine_config(plan))
     spec, config = made["spec"], made["spec"]["config"]
     files = [file for file in config["storage"]["files"] if not file["path"].startswith(f"{BIN}/")]

@@ -1,6 +1,4 @@
-"""What is wrong with boot arguments, before a kernel drops what it dislikes with one line in its
-log.
-"""
+"""What is wrong with boot arguments, which a kernel would drop with one line in its log."""
 
 from collections.abc import Iterator
 
@@ -19,9 +17,7 @@ OTHERS_SHARE = 256
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
-    """Contradictions between extra arguments and the plan, hints that exclude each other, a line
-    that is too long.
-    """
+    """Arguments against the plan, hints that exclude each other, a line that is too long."""
     return [
         *_check_extra(plan, locate),
         *_check_hints(plan, locate),

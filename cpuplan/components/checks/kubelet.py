@@ -61,9 +61,7 @@ _FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "
 
 
 def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    """Fields of `configuration`: known, of the right type, with no place of their own, and
-    allowed.
-    """
+    """Fields of `configuration`: known, of the right type, allowed, with no other field."""
     spec = plan.spec.kubelet
     own = attributes(Kubelet).keys() & {*fields.NAMES}
     for name, value in sorted(spec.configuration.items()):
@@ -237,9 +235,7 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
 
 
 def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Diagnostic]:
-    """A reservation that does not fit beside the huge pages of its NUMA node; pages that do not fit
-    are CP543.
-    """
+    """A reservation that does not fit beside the huge pages of its NUMA node (pages: CP543)."""
     rooms = hugepages.room(plan)
     listed = [entry.numa_node for entry in plan.spec.kubelet.reserved_memory]
     for node, asked in given.items():

@@ -1,5 +1,4 @@
-"""Open vSwitch with DPDK: its poll-mode threads spin on the CPUs of the pool isolcpus, and nothing
-else runs there.
+"""Open vSwitch with DPDK: its poll-mode threads have the CPUs of the pool isolcpus alone.
 
 The kernel isolates them and the kubelet reserves them; here a cgroup of ovs-vswitchd gets them
 exclusively (cgroup v2, cpuset.cpus.exclusive), and irqbalance and irqaffinity= leave them out.
@@ -92,9 +91,7 @@ def units(settings: Sequence[Setting]) -> dict[str, str]:
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """DPDK without CPUs, and pods that may run on its CPUs all the same (as the node tuning
-    operator's controller).
-    """
+    """DPDK without CPUs, and pods on its CPUs (as in the node tuning operator's controller)."""
     if not plan.spec.open_v_switch.dpdk:
         return
     position = locate(plan.node_class.place("openVSwitch.dpdk"))

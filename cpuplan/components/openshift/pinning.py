@@ -1,5 +1,4 @@
-"""Workload partitioning: where the platform's own pods run, on clusters that were installed with
-it.
+"""Workload partitioning: the CPUs of the platform's own pods, where the cluster has it.
 
 The kubelet moves the CPU requests of annotated pods to a resource of their own, and CRI-O gives
 them the CPUs (openshift/enhancements, workload-partitioning; openshift/kubernetes,
@@ -66,9 +65,7 @@ def parse(text: str) -> Mapping[str, Value]:
 
 
 def render_crio(cpus: str) -> str:
-    """CRI-O's part: pods with the annotation get these CPUs; with none, only their shares are
-    theirs to ask for.
-    """
+    """CRI-O's part: the CPUs of annotated pods; without CPUs, they may only ask for shares."""
     workload = {
         "activation_annotation": "target.workload.openshift.io/management",
         "annotation_prefix": "resources.workload.openshift.io",
@@ -97,7 +94,5 @@ def pools(settings: Sequence[Setting]) -> tuple[str, ...]:
 
 
 def default_files() -> dict[str, tuple[int, str]]:
-    """The same for pools whose CPUs no intent divides: the annotation counts and no CPUs are
-    pinned.
-    """
+    """The files of pools without an intent: the annotation counts, no CPUs are pinned."""
     return {PATH: (0o644, render(())), DEFAULT_CRIO_PATH: (0o644, render_crio(""))}

@@ -1,5 +1,4 @@
-"""Receive packet steering: which CPUs work on packets that a network device received (kernel:
-networking/scaling.rst).
+"""Receive packet steering: which CPUs work on received packets (networking/scaling.rst).
 
 New devices get the default mask (net.core.rps_default_mask), also the virtual ones of pods.
 Physical devices have queues and interrupts of their own to be steered by, so that theirs is taken
@@ -58,9 +57,7 @@ def parse(text: str) -> Mapping[str, Value]:
 
 
 def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
-    """(mode, text) by absolute path; the script is there with the mask, since devices may be
-    steered by hand too.
-    """
+    """(mode, text) by absolute path; the script is always there, for devices steered by hand."""
     if not settings:
         return {}
     found = {

@@ -1,5 +1,4 @@
-"""TuneD: what it sets while the node runs, as a profile on top of cpu-partitioning (a Tuned object
-on OpenShift).
+"""TuneD: what it sets while the node runs, as a profile on top of cpu-partitioning.
 
 Sections and options are those of the node tuning operator's profile for the same CPU sets. Boot
 arguments are not among them: they stand in the MachineConfig, where a review sees them, and the
@@ -83,9 +82,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def is_used(plan: NodePlan) -> bool:
-    """Whether there is a profile: on OpenShift, where TuneD runs on every node, and for CPUs to
-    isolate.
-    """
+    """Whether there is a profile: where TuneD runs on every node, and there are CPUs to isolate."""
     return chosen.is_on(plan, "tuned") and bool(plan.pool("isolated").cpus)
 
 
@@ -127,9 +124,7 @@ def _real_time(plan: NodePlan) -> Iterator[Setting]:
 
 
 def _interrupts(plan: NodePlan) -> Iterator[Setting]:
-    """TuneD keeps its hands off interrupts, since CRI-O moves them pod by pod; or bans the isolated
-    CPUs for good.
-    """
+    """TuneD leaves interrupts to CRI-O, which moves them pod by pod, or bans the isolated CPUs."""
     field = "isolation.globallyDisableIrqLoadBalancing"
     if plan.spec.isolation.globally_disable_irq_load_balancing:
         return
@@ -162,9 +157,7 @@ def _queues(plan: NodePlan) -> Iterator[Setting]:
 
 
 def _udev_regex(device: NetDevice) -> str:
-    """A pattern over the lines of a device's udev properties, which TuneD sees in the order of
-    their names.
-    """
+    """A pattern over a device's udev properties, which TuneD reads in the order of their names."""
     parts = []
     if device.device_id:
         parts.append(f"^ID_MODEL_ID={device.device_id}")
@@ -194,9 +187,7 @@ def _max_frequencies(plan: NodePlan) -> Iterator[Setting]:
 
 
 def render(settings: Sequence[Setting]) -> str:
-    """The profile, tuned.conf(5): a section after the other, in the order of their first
-    options.
-    """
+    """The profile, tuned.conf(5): sections in the order of their first options."""
     sections: dict[str, list[str]] = {}
     for setting in settings:
         section, _, option = setting.key.partition(".")
@@ -210,9 +201,7 @@ _SECTION = re.compile(r"\[([^\]]+)\]")
 
 
 def parse(text: str) -> Mapping[str, Value]:
-    """The options of a profile; lines that are neither sections nor options are passed over, as
-    comments are.
-    """
+    """The options of a profile, without comments and other lines."""
     found: dict[str, Value] = {}
     section = ""
     for line in map(str.strip, text.splitlines()):
