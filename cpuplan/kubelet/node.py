@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from cpuplan.kubelet import nodeallocatable
 from cpuplan.kubelet.config.decoding import convert
 from cpuplan.kubelet.config.defaults import set_defaults, set_eviction_defaults
+from cpuplan.kubelet.config.fields import of_version
 from cpuplan.kubelet.config.validation import validate
 from cpuplan.kubelet.cpu import cpu_manager
 from cpuplan.kubelet.cpu.policy_static import Fork
@@ -79,7 +80,7 @@ class Kubelet:
         self.active: list[Pod] = []
         self._sources_ready = True
         self._starting: list[Pod] = []
-        decoded = _stage("decode", lambda: convert(config, any_case=False))
+        decoded = _stage("decode", lambda: convert(of_version(config, version), any_case=False))
         given = decoded.get("featureGates", {})
         self.gates = _stage(
             "featureGates",

@@ -12,7 +12,7 @@ from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.eviction import HARD, MEMORY_AVAILABLE
 from cpuplan.kubelet.nodeallocatable import parse_reservation
 from cpuplan.kubelet.releases import policy_options
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.kubelet.releases.features import LATEST, Gates
 from cpuplan.kubelet.releases.policy_options import (
     ALIGN_BY_SOCKET,
     PREFER_CLOSEST,
@@ -64,6 +64,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Fields of `configuration`: known, of the right type, allowed, with no other field."""
     spec = plan.spec.kubelet
     own = attributes(Kubelet).keys() & {*fields.NAMES}
+    version = versions.kubernetes_version(plan.node_class.target) or LATEST
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
         drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
@@ -73,6 +74,10 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             )
         elif name not in fields.NAMES:
             yield diagnose("CP545", position, field=name, hint=remedy(name, fields.NAMES))
+        elif version < fields.SINCE.get(name, version):
+            since = f"Kubernetes {versions.to_text(fields.SINCE[name])}"
+            hint = f"remove it, or target {since} or later"
+            yield diagnose("CP545", position, field=f"{name} before {since}", hint=hint)
         elif not fields.fits(name, value):
             place, expected = at(f"configuration.{name}"), fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)

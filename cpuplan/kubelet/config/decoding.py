@@ -11,11 +11,13 @@ import yaml
 
 from cpuplan import yaml11
 from cpuplan.kubelet import quantity
-from cpuplan.kubelet.config.fields import API_VERSION, KIND, STRUCTS, unknown
+from cpuplan.kubelet.config.fields import API_VERSION, KIND, SINCE, STRUCTS, of_version, unknown
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.go.durations import duration_text, parse_duration
 from cpuplan.kubelet.go.json import kind_of
 from cpuplan.kubelet.go.text import quote
+from cpuplan.kubelet.releases.features import LATEST
+from cpuplan.versions import Version
 
 #: Python refuses to write more than 4,300 decimal digits.
 _MOST_BITS = 10_000
@@ -48,7 +50,7 @@ class DecodeError(KubeletError):
         self.strict_errors = list(strict_errors)
 
 
-def decode(text: str, path: str) -> Decoded:
+def decode(text: str, path: str, version: Version = LATEST) -> Decoded:
     """The configuration file at `path`; DecodeError with the kubelet's text."""
     if not text:
         raise DecodeError(f"kubelet config file {quote(path)} was empty")
@@ -63,17 +65,17 @@ def decode(text: str, path: str) -> Decoded:
         scheme = 'in scheme "pkg/kubelet/apis/config/scheme/scheme.go:33"'
         what = f"no kind {quote(kind)} is registered for version {quote(api_version)}"
         raise DecodeError(f"failed to decode: {what} {scheme}")
-    strict = [
-        *duplicates,
-        *(f"unknown field {quote(name)}" for name in sorted(unknown(data, kind, ""))),
-    ]
+    known = of_version(data, version) if kind == KIND else data
+    later = [name for name in data if name in SINCE and name not in known]
+    missing = sorted([*unknown(data, kind, ""), *later])
+    strict = [*duplicates, *(f"unknown field {quote(name)}" for name in missing)]
     if kind != KIND:
         what = f"{api_version}, Kind={kind}"
         raise DecodeError(
             f"failed to cast object to KubeletConfiguration, unexpected type: {what}", strict
         )
     try:
-        return Decoded(convert(data, any_case=False), strict)
+        return Decoded(convert(known, any_case=False), strict)
     except KubeletError as error:
         raise DecodeError(f"failed to decode: {error}") from None
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cpuplan.versions import Version
+
 #: A Go type by name: a scalar, `[]` or `map[string]` of one, `*` for one that can be absent, or a
 #: struct.
 Fields = Mapping[str, str]
@@ -114,6 +116,7 @@ _CONFIGURATION: dict[str, str] = {
     ),
     **_typed("[]string", "clusterDNS tlsCipherSuites enforceNodeAllocatable allowedUnsafeSysctls"),
     **_typed("[]string", "preloadedImagesVerificationAllowlist"),
+    **_typed("[]int32", "tlsCurvePreferences"),
     **_typed(
         "map[string]string",
         "cpuManagerPolicyOptions topologyManagerPolicyOptions qosReserved evictionHard",
@@ -172,6 +175,28 @@ STRUCTS: dict[str, Fields] = {
     "CredentialProviderConfig": {"apiVersion": "string", "kind": "string", "providers": "any"},
 }
 
+#: The first version with a field, of those that 1.25 did not have.
+SINCE: dict[str, Version] = {
+    "topologyManagerPolicyOptions": (1, 26),
+    "containerRuntimeEndpoint": (1, 27),
+    "enableSystemLogQuery": (1, 27),
+    "imageServiceEndpoint": (1, 27),
+    "maxParallelImagePulls": (1, 27),
+    "imageMaximumGCAge": (1, 29),
+    "containerLogMaxWorkers": (1, 30),
+    "containerLogMonitorInterval": (1, 30),
+    "podLogsDir": (1, 30),
+    "failCgroupV1": (1, 31),
+    "crashLoopBackOff": (1, 32),
+    "singleProcessOOMKill": (1, 32),
+    "imagePullCredentialsVerificationPolicy": (1, 33),
+    "mergeDefaultEvictionSettings": (1, 33),
+    "preloadedImagesVerificationAllowlist": (1, 33),
+    "userNamespaces": (1, 33),
+    "memoryReservationPolicy": (1, 36),
+    "tlsCurvePreferences": (1, 36),
+}
+
 #: The fields that a user can give, beside the envelope's.
 NAMES = tuple(sorted(_CONFIGURATION.keys() - {"apiVersion", "kind"}))
 
@@ -192,6 +217,14 @@ def fits(name: str, value: object) -> bool:
     return value is None or (
         isinstance(value, types) and (bool in types or not isinstance(value, bool))
     )
+
+
+def of_version(value: Any, version: Version) -> Any:
+    """A configuration without the fields that a version does not have yet, however spelt."""
+    if not isinstance(value, dict):
+        return value
+    later = {name.lower() for name, since in SINCE.items() if version < since}
+    return {name: inner for name, inner in value.items() if name.lower() not in later}
 
 
 def unknown(value: Any, struct: str, path: str) -> Iterator[str]:

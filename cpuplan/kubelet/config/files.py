@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.kubelet.config.decoding import convert, decode, decode_drop_in, encode, merge
 from cpuplan.kubelet.config.defaults import set_defaults, set_eviction_defaults
+from cpuplan.kubelet.config.fields import of_version
 from cpuplan.kubelet.config.validation import validate
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.releases.features import LATEST, Gates, set_gates
@@ -46,13 +47,13 @@ def load(
     ones.
     """
     try:
-        decoded = decode(text, path)
+        decoded = decode(text, path, version)
     except KubeletError as error:
         raise StageError("decode", error) from error
     gates = _gates(decoded.config, version, is_openshift)
     config = set_eviction_defaults(set_defaults(decoded.config, gates), gates)
     if drop_ins:
-        config = _merge(config, drop_ins)
+        config = _merge(config, drop_ins, version)
         gates = _gates(config, version, is_openshift)
         config = set_defaults(config, gates)
     return Loaded(config, decoded.strict_errors, validate(config, gates, cgroup_v1=cgroup_v1))
@@ -66,7 +67,7 @@ def _gates(config: dict[str, Any], version: Version, is_openshift: bool) -> Gate
         raise PanicError(f"{text}: {error}") from None
 
 
-def _merge(config: dict[str, Any], drop_ins: Sequence[str]) -> dict[str, Any]:
+def _merge(config: dict[str, Any], drop_ins: Sequence[str], version: Version) -> dict[str, Any]:
     """The drop-ins merged over the defaulted file, in order.
 
     Values of drop-ins are decoded once, when all are merged.
@@ -75,6 +76,6 @@ def _merge(config: dict[str, Any], drop_ins: Sequence[str]) -> dict[str, Any]:
     try:
         for number, text in enumerate(drop_ins, 1):
             merged = merge(merged, decode_drop_in(text, f"{_DROP_INS}/{number:02}.conf"))
-        return convert(merged, any_case=True)
+        return convert(of_version(merged, version), any_case=True)
     except KubeletError as error:
         raise StageError("dropin", error) from error

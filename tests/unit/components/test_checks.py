@@ -273,6 +273,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP544", kubelet(configuration={"systemReserved": {}}), ["kubelet.systemReserved"]),
     ("CP545", kubelet(configuration={"maxPod": 250}), ["maxPod", "maxPods"]),
     ("CP545", kubelet(configuration={"configuration": {}}), ["no field configuration"]),
+    (
+        "CP545",
+        {**KUBERNETES, "version": "1.32", **kubelet(configuration={"userNamespaces": {}})},
+        ["userNamespaces before Kubernetes 1.33", "target Kubernetes 1.33 or later"],
+    ),
     ("CP545", kubelet(configuration={"logging": {"verbose": 1}}), ["logging.verbose"]),
     (
         "CP545",

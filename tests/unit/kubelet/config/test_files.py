@@ -77,6 +77,18 @@ def test_unknown_fields_are_only_warned_of() -> None:
     assert loaded.config["cpuManagerPolicy"] == "none"
 
 
+def test_fields_of_later_releases_are_unknown() -> None:
+    body = HEAD + "memoryReservationPolicy: 5\nmaxParallelImagePulls: 0\n"
+    loaded = load(body, version=(1, 26))
+    assert loaded.errors == []
+    assert loaded.strict_errors == [
+        'unknown field "maxParallelImagePulls"',
+        'unknown field "memoryReservationPolicy"',
+    ]
+    assert load(HEAD, [body], version=(1, 26)).errors == []
+    assert len(load(body.replace(" 5", " x")).errors) == 2
+
+
 def test_only_the_first_document_counts() -> None:
     assert load(f"{HEAD}maxPods: 5\n---\nmaxPods: 7\n").config["maxPods"] == 5
 
