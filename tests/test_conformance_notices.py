@@ -19,6 +19,7 @@ import yaml
 from cpuplan.cpuset import CpuSet
 from cpuplan.profiles.propose.dump import Dump
 from tests.conformance import (
+    admission,
     contents,
     crio,
     kubelet,
@@ -323,3 +324,17 @@ def test_nto_render_as_a_whole(tmp_path: Path) -> None:
     results = list(nto_render.run([tmp_path]))
     assert len(results) > len(nto_render.PLATFORMS)
     assert [name for name, failures in results if not failures] == []
+
+
+def test_admission(tmp_path: Path) -> None:
+    file = tmp_path / "pods.jsonl"
+    cases = _lines(admission.VECTORS / "pods.jsonl")[::7]
+    for case in cases:
+        for verdict in case["verdicts"].values():
+            # The answer of the API's own validation (422) is not cpuplan's.
+            if verdict["code"] == admission._INVALID:
+                del verdict["message"]
+    number = _write_mutants(file, cases, "verdicts")
+    results = list(admission.run([file]))
+    assert len(results) == number > 60
+    assert "\n".join(_unnoticed(results, "$^")) == ""

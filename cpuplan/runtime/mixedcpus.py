@@ -108,13 +108,15 @@ def _forbidden(pod: Pod, what: str) -> AdmissionError:
 
 
 def _is_guaranteed(container: Container) -> bool:
-    """The plugin's own rule: a request of nothing is no reason to refuse."""
+    """The plugin's own rule: an absent request, or one of 0 CPUs, is no reason to refuse."""
     for name in (CPU, MEMORY):
-        limit, request = (
-            container.limits.get(name, ZERO).nano,
-            container.requests.get(name, ZERO).nano,
-        )
-        if not limit or (request and request != limit):
+        limit = container.limits.get(name, ZERO).nano
+        if not limit:
+            return False
+        request = container.requests.get(name)
+        if request is None or (name == CPU and not request.nano):
+            continue
+        if request.nano != limit:
             return False
     return True
 

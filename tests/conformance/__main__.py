@@ -32,6 +32,7 @@ SUITES = {
     "crio": Suite("tests.conformance.crio", "vectors/crio"),
     "mco": Suite("tests.conformance.mco", "vectors/mco"),
     "nto-releases": Suite("tests.conformance.nto_releases", "vectors/nto/releases"),
+    "admission": Suite("tests.conformance.admission", "vectors/admission"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
 }
 

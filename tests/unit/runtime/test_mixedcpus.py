@@ -256,3 +256,19 @@ def test_load_balancing_off_isolates_exclusive_cpus_only() -> None:
     assert files[f"{POD}/crio-app-1.scope/cgroup-child/cpuset.cpus.partition"] == "isolated"
     sandbox.stop(spec)
     assert files["kubepods.slice/cpuset.cpus.exclusive"] == ""
+
+
+@pytest.mark.parametrize(("name", "is_taken"), [("cpu", True), ("memory", False)])
+def test_a_request_of_nothing(name: str, is_taken: bool) -> None:
+    """The plugin passes over a request of 0 CPUs, and of no memory."""
+    resources = {
+        "limits": {"cpu": "2", "memory": "1Gi", RESOURCE: "1"},
+        "requests": {"cpu": "2", "memory": "1Gi", RESOURCE: "1", name: "0"},
+    }
+    spec = {"containers": [{"name": "app", "resources": resources}]}
+    pod = read_pod({"metadata": {"name": "p", "namespace": "team"}, "spec": spec})
+    if is_taken:
+        assert admit(pod, {ALLOWED: ""}).annotations == {"cpu-shared.crio.io/app": "enable"}
+    else:
+        with pytest.raises(AdmissionError, match="not Guaranteed"):
+            admit(pod, {ALLOWED: ""})
