@@ -10,7 +10,9 @@ from cpuplan.components.reasons import is_written, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
+from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
+from cpuplan.platforms.features import Feature
 from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "crio"
@@ -30,6 +32,14 @@ SHARED_HOOK = "cpu-shared.crio.io"
 #: GOMAXPROCS that CRI-O gives to containers without exclusive CPUs: Go would count the machine's
 #: CPUs otherwise.
 MIN_GOMAXPROCS = 4
+#: Keys that the node tuning operator writes, by release.
+_OPERATORS: dict[str, Feature] = {
+    "crio.default_annotations": "crio.default_annotations",
+    "crio.exec_cpu_affinity": "crio.exec_cpu_affinity",
+    "crio.inherit_default_runtime": "crio.inherit_default_runtime",
+    "crio.min_injected_gomaxprocs": "crio.min_injected_gomaxprocs",
+    "crio.shared_cpuset": "crio.shared_cpuset",
+}
 #: Tables of which an entry of a later file replaces the earlier one whole (CRI-O: pkg/config,
 #: UpdateFromFile).
 REPLACED = ("runtimes", "workloads")
@@ -47,7 +57,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield Setting(NAME, "infra_ctr_cpuset", reserved.cpus, (*reserved.because, reason))
     if mixed := shares(plan):
         yield Setting(NAME, "shared_cpuset", shared.cpus, (*shared.because, mixedcpus.reason(plan)))
-    if versions.has(target, "crio.min_injected_gomaxprocs") and chosen.is_on(plan, "gomaxprocs"):
+    if _knows(target, "crio.min_injected_gomaxprocs") and chosen.is_on(plan, "gomaxprocs"):
         reason = unasked(plan, "gomaxprocs", NAME, "min_injected_gomaxprocs")
         yield Setting(NAME, "min_injected_gomaxprocs", MIN_GOMAXPROCS, (reason,))
     if has_handler(plan):
@@ -56,7 +66,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 def shares(plan: NodePlan) -> bool:
     """Whether CRI-O gives out shared CPUs."""
-    return mixedcpus.are_used(plan) and versions.has(plan.node_class.target, "crio.shared_cpuset")
+    return mixedcpus.are_used(plan) and _knows(plan.node_class.target, "crio.shared_cpuset")
 
 
 def has_handler(plan: NodePlan) -> bool:
@@ -84,29 +94,53 @@ def _handler(plan: NodePlan, *, mixed: bool) -> Iterator[Setting]:
     target, handler = plan.node_class.target, plan.spec.runtime.handler
     named = why_handler(plan)
     table = f"runtimes.{handler}."
-    if versions.has(target, "crio.inherit_default_runtime"):
+    if _knows(target, "crio.inherit_default_runtime"):
         yield Setting(NAME, table + "inherit_default_runtime", True, named)
     else:
-        runtime = "crun" if versions.has(target, "crio.crun") else "runc"
-        version = plan.node_class.target_field("version")
-        reason = stated(
-            plan, f"{runtime} is the default runtime of CRI-O {target.version}", version
-        )
-        yield Setting(NAME, table + "runtime_path", f"/usr/bin/{runtime}", (*named, reason))
-        yield Setting(NAME, table + "runtime_type", "oci", (*named, reason))
-        yield Setting(NAME, table + "runtime_root", f"/run/{runtime}", (*named, reason))
-    if versions.has(target, "crio.exec_cpu_affinity") and _probes_stay_off(plan):
+        yield from _runtime(plan, named)
+    if _knows(target, "crio.exec_cpu_affinity") and _probes_stay_off(plan):
         key = table + "exec_cpu_affinity"
         text = "exec probes stay off the CPUs that workloads spin on"
         reason = stated_or(
             plan, text, "runtime.execCpuAffinity", unasked(plan, "exec-affinity", NAME, key)
         )
         yield Setting(NAME, key, "first", (*named, reason))
-    if versions.has(target, "crio.inherit_default_runtime"):
+    annotations = "default_annotations" if target.is_profile else "inherit_default_runtime"
+    if _knows(target, f"crio.{annotations}"):
         # crun then makes no cgroup below the container's, which the CPU hooks would miss.
         yield Setting(NAME, table + "default_annotations", {"run.oci.systemd.subgroup": ""}, named)
     because = (*named, mixedcpus.reason(plan)) if mixed else named
     yield Setting(NAME, table + "allowed_annotations", tuple(_allowed(plan, mixed=mixed)), because)
+
+
+def _knows(target: Target, key: str) -> bool:
+    """Whether CRI-O knows a key; of a PerformanceProfile, whether the operator writes it."""
+    if target.is_profile:
+        return versions.ships(target, _OPERATORS[key])
+    return versions.has(target, key)
+
+
+def _runtime(plan: NodePlan, named: tuple[Reason, ...]) -> Iterator[Setting]:
+    """The default runtime, where a handler cannot inherit it."""
+    target = plan.node_class.target
+    usual = "crun" if versions.has(target, "crio.crun") else "runc"
+    runtime = target.oci_runtime or usual
+    field = "ociRuntime" if target.oci_runtime else "version"
+    text = f"{runtime} is the default runtime of CRI-O {target.version}"
+    because = (*named, stated(plan, text, plan.node_class.target_field(field)))
+    values = {
+        "runtime_path": f"/usr/bin/{runtime}",
+        "runtime_type": "oci",
+        "runtime_root": f"/run/{runtime}",
+    }
+    if target.is_profile:
+        # The operator repeats the handler runc, and names another path of it.
+        own = {**values, "runtime_path": "", "runtime_root": "/run/runc"}
+        for key, value in own.items():
+            yield Setting(NAME, f"runtimes.runc.{key}", value, because)
+        values["runtime_path"] = "/bin/runc" if runtime == "runc" else "/usr/bin/crun"
+    for key, value in values.items():
+        yield Setting(NAME, f"runtimes.{plan.spec.runtime.handler}.{key}", value, because)
 
 
 def _probes_stay_off(plan: NodePlan) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 from cpuplan import versions
 from cpuplan.components import chosen, kernel, kubelet, memory, mixedcpus
-from cpuplan.components.openshift import machineconfig, ovsdpdk, pool
+from cpuplan.components.openshift import machineconfig, ovsdpdk, pool, rps
+from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json
 from cpuplan.model.intent import IntentSpec
@@ -171,6 +172,7 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     spec = plan.spec
     drivers = spec.kubelet.dynamic_resource_allocation
     rows = (
+        *_steering(plan),
         ("isolation.managedIrq", spec.isolation.managed_irq, True),
         ("isolation.nohzFull", spec.isolation.nohz_full, True),
         ("isolation.rcuNocbs", spec.isolation.rcu_nocbs, True),
@@ -187,6 +189,13 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
                 str(item).lower() if isinstance(item, bool) else item for item in (value, only)
             )
             yield diagnose("CP548", position, field=field, value=shown, only=wanted)
+
+
+def _steering(plan: NodePlan) -> Iterator[tuple[str, bool, bool]]:
+    """Receive packet steering, which the operator of an old release does not switch off."""
+    field = "net.receivePacketSteering"
+    if rps.is_used(plan) and is_written(plan, field):
+        yield field, plan.spec.net.receive_packet_steering, True
 
 
 def _labels(plan: NodePlan) -> Iterator[tuple[str, str, str]]:

@@ -6,8 +6,10 @@ from cpuplan import platforms
 from cpuplan.backends import openshift
 from cpuplan.backends.openshift import objects, predicted
 from cpuplan.components import crio, kernel
-from cpuplan.components.openshift import tuned, units
-from tests.machines.plans import plan
+from cpuplan.components.openshift import rps, tuned, units
+from cpuplan.cpuset import CpuSet
+from cpuplan.profiles import writer
+from tests.machines.plans import no_position, plan, regular
 
 STALLD = "/etc/sysconfig/stalld-backend"
 FIRMWARE = "service.service.fwupd-refresh.timer"
@@ -90,7 +92,8 @@ def test_boot_arguments_of_the_tuned_on_the_nodes(tuned_on_nodes: str, expected:
 @pytest.mark.parametrize(
     ("version", "feature_set", "expected"),
     [
-        ("4.16", "TechPreviewNoUpgrade", True),
+        ("4.15", "TechPreviewNoUpgrade", True),
+        ("4.15", "DevPreviewNoUpgrade", False),
         ("4.16", "DevPreviewNoUpgrade", True),
         ("5.1", "CustomNoUpgrade", True),
         ("5.1", "Default", False),
@@ -117,6 +120,91 @@ def test_the_operator_changes_the_cgroups_of_the_cluster(
     assert ("Node" in kinds) == expected
     annotations = objects.performance_profile(node)["metadata"]["annotations"]
     assert ("performance.openshift.io/ignore-cgroups-version" in annotations) == ignored
+
+
+#: What the operator writes for CRI-O: of the handler, and of the runtime.
+CRIO: list[tuple[str, set[str]]] = [
+    ("4.17", {"runtime_path", "runtime_type", "runtime_root"}),
+    ("4.18", {"inherit_default_runtime"}),
+    ("4.21", {"inherit_default_runtime", "exec_cpu_affinity", "default_annotations"}),
+]
+
+
+@pytest.mark.parametrize(("version", "expected"), CRIO)
+def test_the_handler_of_the_operator(version: str, expected: set[str]) -> None:
+    found = plan(version=version, target=PROFILE).settings.values(crio.NAME)
+    prefix = "runtimes.high-performance."
+    keys = {key.removeprefix(prefix) for key in found if key.startswith(prefix)}
+    assert keys == expected | {"allowed_annotations"}
+    assert ("runtimes.runc.runtime_root" in found) == (version == "4.17")
+
+
+@pytest.mark.parametrize(
+    ("runtime", "path"), [(None, "/bin/runc"), ("runc", "/bin/runc"), ("crun", "/usr/bin/crun")]
+)
+def test_the_handler_repeats_the_runtime_of_the_pool(runtime: str | None, path: str) -> None:
+    target = PROFILE | ({"ociRuntime": runtime} if runtime else {})
+    found = plan(version="4.16", target=target).settings.values(crio.NAME)
+    assert found["runtimes.high-performance.runtime_path"] == path
+
+
+#: Whether packets are steered: release, what is asked for, real-time workloads, and the result.
+STEERING = [
+    ("4.18", None, True, True),
+    ("4.18", None, False, False),
+    ("4.18", True, False, True),
+    ("4.19", None, True, False),
+    ("4.19", True, True, True),
+    ("4.20", None, True, False),
+]
+
+
+@pytest.mark.parametrize(("version", "asked", "real_time", "expected"), STEERING)
+def test_packets_are_steered_by_release(
+    version: str, asked: bool | None, real_time: bool, expected: bool
+) -> None:
+    net = {} if asked is None else {"receivePacketSteering": asked}
+    spec = {"net": net, "workloadHints": {"realTime": real_time}}
+    node = plan(version=version, target=PROFILE, spec=spec)
+    assert bool(node.settings.of(rps.NAME)) == expected
+    assert not plan(version=version, spec=spec | {"net": {}}).settings.of(rps.NAME)
+
+
+def test_steering_that_no_profile_switches_off() -> None:
+    spec = {"net": {"receivePacketSteering": False}}
+    for version, codes in (("4.18", ["CP548"]), ("4.19", [])):
+        node = plan(version=version, target=PROFILE, spec=spec)
+        assert [each.code for each in writer.check(node, no_position)] == codes
+
+
+@pytest.mark.parametrize(("version", "is_right"), [("4.15", False), ("4.16", True)])
+def test_bug_masks_of_many_cpus_lose_digits(version: str, is_right: bool) -> None:
+    reserved = CpuSet([0, 1, 256, 257, 258])
+    node = plan(regular(cores=512), version=version, target=PROFILE, reserved=str(reserved))
+    words = rps.render(node.settings.of(rps.NAME)).partition(" = ")[2].strip().split(",")
+    assert (CpuSet.parse_mask(",".join(words)) == reserved) == is_right
+    assert len(words) == (9 if is_right else 8)
+
+
+@pytest.mark.parametrize(
+    ("version", "real_time", "expected"),
+    [("4.19", False, "1"), ("4.20", False, None), ("4.21", True, "1"), ("4.22", False, "1")],
+)
+def test_timers_migrate(version: str, real_time: bool, expected: str | None) -> None:
+    spec = {"kernel": {"realTime": real_time}}
+    node = plan(version=version, target=PROFILE, spec=spec)
+    assert node.settings.values(tuned.NAME).get("sysctl.kernel.timer_migration") == expected
+    without = plan(version=version, spec=spec).settings.values(tuned.NAME)
+    assert without["sysctl.kernel.timer_migration"] == "1"
+
+
+@pytest.mark.parametrize(("version", "expected"), [("4.21", {"net", "net_1"}), ("4.22", set())])
+def test_sections_with_the_size_of_the_connection_table(version: str, expected: set[str]) -> None:
+    devices = [{"interfaceName": "ens1"}, {"interfaceName": "ens2"}]
+    spec = {"net": {"userLevelNetworking": True, "devices": devices}}
+    found = plan(version=version, target=PROFILE, spec=spec).settings.values(tuned.NAME)
+    option = ".nf_conntrack_hashsize"
+    assert {key.removesuffix(option) for key in found if key.endswith(option)} == expected
 
 
 def test_the_kernel_of_kubernetes_is_not_known_by_its_release() -> None:

@@ -8,7 +8,9 @@ back by a unit, unless it is wanted.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan import versions
+from cpuplan.components import chosen
+from cpuplan.components.reasons import of_release, stated_or, unasked
 from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
@@ -24,15 +26,27 @@ _MASK = "net.core.rps_default_mask"
 _LINE = re.compile(rf"^\s*-?{re.escape(_MASK)}\s*=\s*(\S+)\s*$", re.MULTILINE)
 
 
+def is_used(plan: NodePlan) -> bool:
+    """Whether packets are steered: on request; before 4.19, the operator does it for real-time
+    workloads whatever a profile says.
+    """
+    target = plan.node_class.target
+    forced = versions.ships(target, "rps.for_real_time") and not versions.ships(
+        target, "rps.false_is_no"
+    )
+    return plan.spec.net.receive_packet_steering or (forced and chosen.real_time(plan))
+
+
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The default mask, and the unit for physical devices."""
     net, reserved = plan.spec.net, plan.pool("reserved")
-    if not net.receive_packet_steering:
+    if not is_used(plan):
         return
-    reason = stated(
-        plan, "received packets are worked on by the reserved CPUs", "net.receivePacketSteering"
-    )
-    yield Setting(NAME, _MASK, reserved.cpus, (*reserved.because, reason))
+    text = "received packets are worked on by the reserved CPUs"
+    reason = stated_or(plan, text, "net.receivePacketSteering", of_release(plan))
+    is_short = versions.ships(plan.node_class.target, "rps.short_masks")
+    mask = _short_mask(reserved.cpus) if is_short else reserved.cpus
+    yield Setting(NAME, _MASK, mask, (*reserved.because, reason))
     if not net.physical_device_rps:
         default = unasked(plan, "physical-rps", NAME, UNIT)
         own = stated_or(
@@ -41,13 +55,27 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield Setting(NAME, UNIT, True, (reason, own))
 
 
+def _short_mask(cpus: CpuSet) -> Value:
+    """The CPUs, or the wrong mask that releases before 4.16 write for CPUs from 256 on.
+
+    They cut the digits into words from the left, and lose what is left over (P/utils.go).
+    """
+    digits = f"{int(cpus.mask().replace(',', ''), 16):064x}"
+    if len(digits) % 8 == 0:
+        return cpus
+    words = [digits[at : at + 8] for at in range(0, len(digits) // 8 * 8, 8)]
+    return ",".join(words)
+
+
 def render(settings: Sequence[Setting]) -> str:
     """The sysctl.d(5) file; the unit has no place in it."""
     return "".join(
-        f"{setting.key} = {setting.value.mask()}\n"
-        for setting in settings
-        if isinstance(setting.value, CpuSet)
+        f"{setting.key} = {_mask(setting.value)}\n" for setting in settings if setting.key == _MASK
     )
+
+
+def _mask(value: Value) -> str:
+    return value.mask() if isinstance(value, CpuSet) else str(value)
 
 
 def parse(text: str) -> Mapping[str, Value]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan import versions
 from cpuplan.components import chosen
-from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.components.reasons import of_release, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.model.tuning import NetDevice
 from cpuplan.plan import NodePlan
@@ -67,7 +67,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield from _cpu(plan)
     if versions.ships(plan.node_class.target, "tuned.fwupd_timer"):
         yield from _given(plan, _FIRMWARE)
-    yield from _given(plan, _ALWAYS)
+    skipped = () if _migrates_timers(plan) else ("timer-migration",)
+    yield from _given(plan, [row for row in _ALWAYS if row[0] not in skipped])
     yield from _real_time(plan)
     yield from _interrupts(plan)
     yield from _queues(plan)
@@ -109,6 +110,12 @@ def _cpu(plan: NodePlan) -> Iterator[Setting]:
         yield from _given(plan, _FREQUENCIES)
 
 
+def _migrates_timers(plan: NodePlan) -> bool:
+    """Two releases of the operator leave other kernels than real-time ones to network-latency."""
+    by_kernel = versions.ships(plan.node_class.target, "tuned.timer_migration_by_kernel")
+    return plan.spec.kernel.real_time or not by_kernel
+
+
 def _real_time(plan: NodePlan) -> Iterator[Setting]:
     wanted, stalld = chosen.real_time(plan), "service.service.stalld"
     text = "the workloads are real-time" if wanted else "the workloads are not real-time"
@@ -140,6 +147,11 @@ def _interrupts(plan: NodePlan) -> Iterator[Setting]:
 def _queues(plan: NodePlan) -> Iterator[Setting]:
     """As many queues as reserved CPUs, in one section for each entry of devices."""
     net, reserved = plan.spec.net, plan.pool("reserved")
+    count = max(len(net.devices), 1) if net.user_level_networking else 1
+    if versions.ships(plan.node_class.target, "tuned.conntrack_hashsize"):
+        for index in range(count):
+            key = f"net_{index}" if index else "net"
+            yield Setting(NAME, f"{key}.nf_conntrack_hashsize", "131072", (of_release(plan),))
     if not net.user_level_networking:
         return
     reason = stated(
@@ -177,6 +189,7 @@ def _max_frequencies(plan: NodePlan) -> Iterator[Setting]:
         return
     for pool, frequency, field in (
         (plan.pool("isolated"), tuning.isolated_cpu_freq, "isolatedCpuFreq"),
+        (plan.pool("isolcpus"), tuning.isolated_cpu_freq, "isolatedCpuFreq"),
         (plan.pool("reserved"), tuning.reserved_cpu_freq, "reservedCpuFreq"),
     ):
         reason = stated(plan, f"at most {frequency} kHz", f"hardwareTuning.{field}")
