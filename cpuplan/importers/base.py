@@ -1,9 +1,9 @@
 """What importers share: nodes, what an import results in, and what a format is."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpuplan import naming
 from cpuplan.diagnostics import Diagnostic
@@ -31,6 +31,8 @@ class Node(NamedTuple):
     cluster: str | None = None
     partial: bool = False
     cluster_from: str = ""  # what the cluster's name was derived from, where nobody gave it
+    #: Fields of the Cluster document of its cluster.
+    cluster_facts: Mapping[str, Any] = {}
 
 
 class Zone(NamedTuple):

@@ -1,11 +1,13 @@
-"""What was imported as documents: Hardware for each kind of machine, Nodes for each cluster."""
+"""What was imported as documents: Hardware for each kind of machine, Nodes for each cluster, and
+Cluster for what was read about one.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.importers.base import Imported
 from cpuplan.importers.documents.kinds import Kind, kinds_of
-from cpuplan.importers.documents.nodes import nodes_documents
+from cpuplan.importers.documents.nodes import cluster_facts, nodes_documents
 from cpuplan.importers.documents.texts import document, texts_of
 
 
@@ -18,7 +20,9 @@ def documents_of(kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
     """The documents of the kinds of machines and their nodes; see `hardware_documents`."""
     hardware = [document("Hardware", name, kinds[name].spec) for name in sorted(kinds)]
     nodes = [(node, name) for name, kind in kinds.items() for node in kind.nodes]
-    return hardware + nodes_documents(sorted(nodes, key=lambda pair: pair[0].name))
+    facts = cluster_facts(node for node, _ in nodes)
+    clusters = [document("Cluster", name, spec) for name, spec in facts.items()]
+    return hardware + nodes_documents(sorted(nodes, key=lambda pair: pair[0].name)) + clusters
 
 
 def render(imported: Imported, header: str = "") -> dict[str, str]:

@@ -29,6 +29,15 @@ def nodes_documents(nodes: Iterable[_Placed]) -> list[dict[str, Any]]:
     ]
 
 
+def cluster_facts(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
+    """The spec of the Cluster document of each cluster about which something was read."""
+    facts: dict[str, dict[str, Any]] = {}
+    for node in nodes:
+        if node.cluster_facts:
+            facts.setdefault(cluster_of(node), {}).update(node.cluster_facts)
+    return dict(sorted(facts.items()))
+
+
 def cluster_of(node: Node) -> str:
     """The name of a node's cluster, as documents have it."""
     name = node.cluster or DEFAULT_CLUSTER

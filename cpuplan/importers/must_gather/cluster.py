@@ -15,6 +15,11 @@ INFRASTRUCTURES = (
     "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
     "cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
 )
+FEATURE_GATES = (
+    "cluster-scoped-resources/config.openshift.io/featuregates/cluster.yaml",
+    "cluster-scoped-resources/config.openshift.io/featuregates.yaml",
+)
+_FEATURE_SETS = ("TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade")
 #: The cluster's name is the first label of its domain.
 _API_SERVER = re.compile(r"https://api\.([^.:/]{1,253})\.")
 
@@ -33,6 +38,25 @@ def cluster_name(tree: FolderTree) -> tuple[str | None, str]:
         if isinstance(name, str) and name:
             return name.lower(), source
     return None, ""
+
+
+def facts(tree: FolderTree) -> dict[str, Any]:
+    """The spec of a Cluster document: the feature set, if it is not the default."""
+    for path in FEATURE_GATES:
+        found = load(tree, path)
+        objects = data.items(found.get("items")) or [found]
+        spec = data.mapping(objects[0].get("spec"))
+        name = spec.get("featureSet")
+        if name not in _FEATURE_SETS:
+            continue
+        custom = data.mapping(spec.get("customNoUpgrade"))
+        given = custom.get("enabled")
+        enabled = (
+            [gate for gate in given if isinstance(gate, str)] if isinstance(given, list) else []
+        )
+        gates = {"enabledFeatureGates": sorted(enabled)} if name == "CustomNoUpgrade" else {}
+        return {"featureSet": name, **gates}
+    return {}
 
 
 def node_objects(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, NodeObject
-from cpuplan.importers.must_gather.cluster import cluster_name, node_objects
+from cpuplan.importers.must_gather.cluster import cluster_name, facts, node_objects
 from cpuplan.importers.must_gather.images import SNAPSHOT, images, snapshot_path
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.archive import ArchiveError
@@ -22,6 +22,7 @@ def read(path: Path) -> Imported:
     for image in images(path):
         tree = FolderTree(image)
         cluster, source = cluster_name(tree)
+        stated = facts(tree)
         if cluster is None:
             remarks.append(
                 f"{image} does not contain the cluster's name: "
@@ -32,7 +33,7 @@ def read(path: Path) -> Imported:
         for name in filter(is_subdomain, tree.names("nodes")):
             node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
-                nodes[name] = node._replace(cluster_from=source)
+                nodes[name] = node._replace(cluster_from=source, cluster_facts=stated)
         diagnostics += tree.refused.diagnostics()
     without_object = sorted(nodes.keys() - objects)
     remarks += (

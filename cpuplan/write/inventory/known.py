@@ -44,7 +44,7 @@ class Known(NamedTuple):
 
 
 def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
-    """The Hardware and Nodes documents below `folder`, by path, and what is wrong with them."""
+    """The Hardware, Nodes and Cluster documents below `folder`, by path, and what is wrong with them."""
     if not os.path.lexists(folder):
         return [], []
     paths, refused = object_files(folder, json=False)
@@ -61,7 +61,7 @@ def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
     known = []
     for path, number, source in places:
         document = by_source.get(id(source))
-        if document is not None and document.kind in ("Hardware", "Nodes"):
+        if document is not None and document.kind in ("Hardware", "Nodes", "Cluster"):
             data: Any = source.data
             known.append(Known(path, number, document.kind, document.name, data))
     return known, [*diagnostics, *problems]

@@ -9,7 +9,7 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.importers import documents
 from cpuplan.importers.documents.kinds import Kind
-from cpuplan.importers.documents.nodes import derived_clusters, nodes_documents
+from cpuplan.importers.documents.nodes import cluster_facts, derived_clusters, nodes_documents
 from cpuplan.importers.documents.texts import document, texts_of
 from cpuplan.read import yaml
 from cpuplan.read.files import refusal
@@ -51,7 +51,12 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
         place_of(node): Wanted(hardware, dict(sorted(node.labels.items())))
         for node, hardware in placed
     }
-    changes = [*_hardware(known, kinds, matches), *_nodes(known, wanted)]
+    facts = cluster_facts(node for node, _ in placed)
+    changes = [
+        *_hardware(known, kinds, matches),
+        *_nodes(known, wanted),
+        *_clusters(known, facts),
+    ]
     clusters = {document.cluster for document in known if document.kind == "Nodes"}
     fresh = [
         document("Hardware", matches.names[name], kinds[name].spec)
@@ -59,6 +64,10 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
         if name not in matches.documents
     ]
     fresh += nodes_documents(pair for pair in placed if place_of(pair[0])[0] not in clusters)
+    described = {existing.name for existing in known if existing.kind == "Cluster"}
+    fresh += [
+        document("Cluster", name, spec) for name, spec in facts.items() if name not in described
+    ]
     files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
     sentences = (
@@ -106,6 +115,13 @@ def _nodes(known: Iterable[Known], wanted: Mapping[Place, Wanted]) -> Iterator[_
         new = [name for name in facts if (cluster, name) not in placed]
         yield existing, merge_nodes(existing.spec, facts, [] if cluster in seen else new)
         seen.add(cluster)
+
+
+def _clusters(known: Iterable[Known], facts: Mapping[str, Mapping[str, Any]]) -> Iterator[_Change]:
+    """Changes of Cluster documents, whose other fields are not read and stay."""
+    for existing in known:
+        if existing.kind == "Cluster" and existing.name in facts:
+            yield existing, {**existing.spec, **facts[existing.name]}
 
 
 def _edited(changes: Iterable[_Change]) -> Files:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import importers
+from cpuplan.importers.documents import hardware_documents
 from tests.machines import trees
 
 NODES = "cluster-scoped-resources/core/nodes"
@@ -59,6 +60,29 @@ def test_any_depth(tmp_path: Path, image: str) -> None:
         ("worker-1", "lab", LABELS),
     ]
     assert imported.diagnostics == ()
+
+
+GATES = "cluster-scoped-resources/config.openshift.io/featuregates/cluster.yaml"
+CUSTOM = "spec: {featureSet: CustomNoUpgrade, customNoUpgrade: {enabled: [B, A, [x]]}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("spec: {featureSet: TechPreviewNoUpgrade}", {"featureSet": "TechPreviewNoUpgrade"}),
+        (CUSTOM, {"featureSet": "CustomNoUpgrade", "enabledFeatureGates": ["A", "B"]}),
+        ("spec: {featureSet: OKD}", {}),
+        ("spec: {}", {}),
+        ("spec: [", {}),
+    ],
+)
+def test_feature_set(tmp_path: Path, text: str, expected: dict[str, object]) -> None:
+    folder = gather(tmp_path, "image", "worker-0")
+    trees.put({GATES: text}, folder)
+    imported = importers.run(None, [tmp_path])
+    assert [node.cluster_facts for node in imported.nodes] == [expected]
+    found = [each["spec"] for each in hardware_documents(imported) if each["kind"] == "Cluster"]
+    assert found == ([expected] if expected else [])
 
 
 def test_cluster_name(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Importing again over an inventory that people have edited."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.importers.base import Imported, Node
@@ -24,11 +26,18 @@ def server(*devices: DeviceFacts, memory_kb: int = 1024 * 1024) -> Machine:
     return found._replace(devices=devices)
 
 
-def run(folder: Path, machines: dict[str, Machine], cluster: str | None = "lab") -> Update:
+def run(
+    folder: Path,
+    machines: dict[str, Machine],
+    cluster: str | None = "lab",
+    facts: Mapping[str, Any] = {},
+) -> Update:
     """Import the machines by node name and write what changes."""
-    made = Imported(
-        tuple(Node(name, machine, {}, cluster) for name, machine in sorted(machines.items()))
-    )
+    nodes = [
+        Node(name, machine, {}, cluster, cluster_facts=facts)
+        for name, machine in sorted(machines.items())
+    ]
+    made = Imported(tuple(nodes))
     known, problems = inventory.read(folder)
     assert not problems
     update = update_inventory(known, kinds_of(made), folder, "{kind}\n")
@@ -50,6 +59,18 @@ def edit(path: Path, *pairs: tuple[str, str]) -> str:
         text = text.replace(old, new, 1)
     path.write_text(text)
     return text
+
+
+def test_facts_about_a_cluster_go_to_its_document(tmp_path: Path) -> None:
+    machines = {"w0": server(NIC)}
+    facts = {"featureSet": "TechPreviewNoUpgrade"}
+    assert "cluster-lab.yaml" in names(run(tmp_path, machines, facts=facts))
+    assert run(tmp_path, machines, facts=facts) == Update({})
+    document = tmp_path / "cluster-lab.yaml"
+    edit(document, ("featureSet: TechPreviewNoUpgrade", 'version: "4.21" # newer'))
+    assert names(run(tmp_path, machines, facts=facts)) == ["cluster-lab.yaml"]
+    assert 'version: "4.21" # newer' in document.read_text()
+    assert "featureSet: TechPreviewNoUpgrade" in document.read_text()
 
 
 def test_first_import_and_again(tmp_path: Path) -> None:
