@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 
 class Code(NamedTuple):
-    """A kind of diagnostic: `{gaps}` of its message and remedy are filled by
-    `diagnostics.diagnose`.
+    """A kind of diagnostic. `diagnostics.diagnose` fills the gaps of its message and remedy.
 
     `about` is the paragraph that the documentation gives it.
     """

@@ -1,5 +1,4 @@
-"""PerformanceProfiles of OpenShift's node tuning operator (CP26x, CP27x) and proposals of intents
-(CP28x).
+"""PerformanceProfiles (CP26x, CP27x) and proposals of intents (CP28x).
 
 Most of the rules for profiles are those of the operator's validating webhook, which checks a profile
 only when it reaches a cluster.

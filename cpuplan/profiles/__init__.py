@@ -1,3 +1,1 @@
-"""PerformanceProfiles: read as Intents, checked by the operator's rules, written from plans,
-proposed.
-"""
+"""PerformanceProfiles: read as Intents, checked by the operator's rules, written, and proposed."""

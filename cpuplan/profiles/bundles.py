@@ -1,12 +1,11 @@
-"""Objects that stand inside others: the items of a List, and the profile in a hosted cluster's
-ConfigMap.
-"""
+"""Objects inside other objects: the items of a List, and the profile in a ConfigMap."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.profiles.api import KIND
+from cpuplan.read import yaml
 from cpuplan.source import Mark, Marks, Source
 
 #: The key of a ConfigMap that a NodePool names in `spec.tuningConfig` (hypershift,
@@ -16,15 +15,16 @@ _BLOCK_HEADER = 4  # characters of a block scalar's head at most: `|2-` and one 
 
 
 class Object(NamedTuple):
-    """An object by itself; `hosted` where a ConfigMap holds it."""
+    """A single object; `hosted` if a ConfigMap contains it."""
 
     source: Source
     hosted: bool = False
 
 
 def objects(sources: Iterable[Source], diagnostics: list[Diagnostic]) -> Iterator[Object]:
-    """Each object, those of Lists (`oc get -o yaml`) and hosted ConfigMaps one by one; problems go
-    to `diagnostics`.
+    """Each object, with those inside Lists (`oc get -o yaml`) and hosted ConfigMaps.
+
+    Problems are added to `diagnostics`.
     """
     for source in sources:
         data: Any = source.data
@@ -36,34 +36,35 @@ def objects(sources: Iterable[Source], diagnostics: list[Diagnostic]) -> Iterato
                 if isinstance(item, dict)
             ]
             yield from objects(parts, diagnostics)
-        elif tuning := _tuning(data):
+            continue
+        tuning = _tuning(data)
+        if tuning:
             yield from _inside(source, tuning, diagnostics)
         else:
             yield Object(source)
 
 
 def _tuning(data: Any) -> str | None:
-    """The text of a ConfigMap that holds a profile."""
+    """The text of a ConfigMap that contains a profile."""
     texts = data.get("data") if data.get("kind") == "ConfigMap" else None
     text = texts.get(TUNING) if isinstance(texts, dict) else None
     return text if isinstance(text, str) and KIND in text else None
 
 
 def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterator[Object]:
-    """The objects of the text, whose places are those in the file: of a text in quotes, where it
-    begins.
-    """
-    from cpuplan.read import yaml
+    """The objects of the text, with their places in the file.
 
-    mark = source.mark_of(("data", TUNING))
+    The place of a text in quotes is where it begins.
+    """
+    own = source.mark_of(("data", TUNING))
     sources, problems = yaml.parse(source.path, text)
-    line, column, end = mark.value
+    line, column, end = own.value
     is_block = "\n" in text and end - column < _BLOCK_HEADER
-    indent = mark.key[1] + 2
+    indent = own.key[1] + 2
 
     def moved(place: tuple[int, int, int]) -> tuple[int, int, int]:
         if place[0] < 0 or not is_block:
-            return mark.value if place[0] >= 0 else place
+            return own.value if place[0] >= 0 else place
         return (place[0] + line + 1, place[1] + indent, place[2] + indent)
 
     for problem in problems:
@@ -75,13 +76,10 @@ def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterato
         place = at._replace(line=row + 1, column=start + 1, end=stop + 1)
         diagnostics.append(problem._replace(position=place, labels=()))
     for one in sources:
-        marks: Marks = {
-            container: {
-                key: Mark(moved(mark_of_key.key), moved(mark_of_key.value))
-                for key, mark_of_key in places.items()
+        marks: Marks = {}
+        for container, places in one.marks.items():
+            marks[container] = {
+                key: Mark(moved(mark.key), moved(mark.value)) for key, mark in places.items()
             }
-            for container, places in one.marks.items()
-        }
-        yield Object(
-            Source(source.path, one.data, marks, moved((*one.start, one.start[1]))[:2]), hosted=True
-        )
+        beginning = moved((*one.start, one.start[1]))[:2]
+        yield Object(Source(source.path, one.data, marks, beginning), hosted=True)

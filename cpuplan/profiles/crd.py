@@ -1,4 +1,4 @@
-"""PerformanceProfiles by their CRD, which an API server asks before the operator's webhook."""
+"""Check PerformanceProfiles against their CRD, as an API server does before the webhook."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _CONVERTED = ", and globallyDisableIrqLoadBalancing: true under spec, as the ope
 
 
 class Read(NamedTuple):
-    """A profile that its CRD takes; not `whole` where some of its CPU lists cannot be read."""
+    """A profile that its CRD accepts; not `whole` if some of its CPU lists cannot be read."""
 
     profile: Profile
     source: Source
@@ -34,7 +34,8 @@ class Read(NamedTuple):
 def profile(source: Source, release: str) -> tuple[Read | None, list[Diagnostic]]:
     """The profile by its CRD. Lists of fields that the release lacks may be anything."""
     data: Any = source.data
-    if (version := data.get("apiVersion")) != API_VERSION:
+    version = data.get("apiVersion")
+    if version != API_VERSION:
         expected = API_VERSION + (_CONVERTED if version in _OLD_VERSIONS else "")
         place = source.value_at(("apiVersion",))
         return None, [diagnose("CP204", place, found=written(version), expected=expected)]
@@ -64,7 +65,7 @@ def profile(source: Source, release: str) -> tuple[Read | None, list[Diagnostic]
 
 
 def _text_problems(source: Source) -> Iterator[Diagnostic]:
-    """Labels and annotations, which no CRD describes; null says nothing."""
+    """Labels and annotations, which no CRD describes; null is no value."""
     data: Any = source.data
     metadata = data.get("metadata")
     for key in ("labels", "annotations"):
@@ -81,9 +82,7 @@ def _text_problems(source: Source) -> Iterator[Diagnostic]:
 
 
 def _without_bad_lists(source: Source) -> PerformanceProfileSpec | None:
-    """The spec with some CPU in each list that cannot be read, so that everything else can be
-    looked at.
-    """
+    """The spec with a CPU in each list that cannot be read, so that the rest can be checked."""
     data: Any = source.data
     spec = data["spec"]
     cpu = {
@@ -94,9 +93,7 @@ def _without_bad_lists(source: Source) -> PerformanceProfileSpec | None:
 
 
 def _by_operator(problem: Diagnostic, source: Source) -> Diagnostic:
-    """The problem of a CPU list; one of our own where the operator reads the list, whose numbers
-    are too high here.
-    """
+    """The problem of a CPU list; CP277 if only its numbers are too high for cpuplan."""
     data: Any = source.data
     cpu = data["spec"]["cpu"]
     places = {source.value_at(("spec", "cpu", name)): cpu[name] for name in CPU_SETS if name in cpu}

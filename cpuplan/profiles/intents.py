@@ -1,8 +1,7 @@
-"""PerformanceProfiles as Intents: what the node tuning operator is told, in cpuplan's words, at the
-profile's lines.
+"""PerformanceProfiles as Intents: each field of the profile as a field of an Intent, with its line.
 
-The operator's defaults are written out where cpuplan's are others, so that the Intent gives the
-same outputs.
+The operator's defaults are written out where cpuplan's differ, so that the Intent gives the same
+outputs.
 """
 
 import re
@@ -16,16 +15,16 @@ from cpuplan.fleet.cluster import NODE_ROLE, Cluster
 from cpuplan.platforms import OPENSHIFT
 from cpuplan.profiles import kubelet
 from cpuplan.profiles.api import ANNOTATION_PREFIX
+from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
-from cpuplan.profiles.retelling import Retelling
 from cpuplan.source import Field, Source
 from cpuplan.versions import operator_has
 
 ROLE = "machineconfiguration.openshift.io/role"
 _CGROUPS = "ignore-cgroups-version"
 _OVS_BALANCING = "cpu-load-balancing-ovs-dpdk"
-#: What the operator takes for yes: Go's ParseBool, or a list of its own. Other values are no, and
-#: it says nothing.
+#: What the operator accepts as yes: Go's ParseBool, or its own list. It silently treats all other
+#: values as no.
 _TRUE, _FALSE = ("1", "t", "T", "true", "TRUE", "True"), ("0", "f", "F", "false", "FALSE", "False")
 _SWITCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "enable-physical-dev-rps": (("true",), ("false",), ("net", "physicalDeviceRps")),
@@ -44,38 +43,36 @@ class Translation(NamedTuple):
     diagnostics: list[Diagnostic]
 
     def source(self, profile: Source) -> Source:
-        """The Intent as a document whose values stand where the profile has them."""
+        """The Intent as a document whose values have their places in the profile."""
         return profile.retold(self.data, self.places)
 
 
 def intent(
     name: str, spec: PerformanceProfileSpec, source: Source, cluster: Cluster
 ) -> Translation:
-    """The Intent of the profile `name`. Fields that the profile leaves out stay out, or are what
-    the operator takes.
-    """
-    made = Retelling(source)
-    _nodes(made, spec, cluster)
-    _cpus(made, spec)
-    _huge_pages(made, spec)
-    _kernel(made, spec)
-    _hints(made, spec)
-    _network(made, spec)
-    _steering(made, spec, cluster.version)
-    _annotations(made)
-    kubelet.add(made, spec)
+    """The Intent of the profile `name`, with the operator's values for missing fields."""
+    draft = IntentDraft(source)
+    _nodes(draft, spec, cluster)
+    _cpus(draft, spec)
+    _huge_pages(draft, spec)
+    _kernel(draft, spec)
+    _hints(draft, spec)
+    _network(draft, spec)
+    _steering(draft, spec, cluster.version)
+    _annotations(draft)
+    kubelet.add(draft, spec)
     data = {
         "apiVersion": API_VERSION,
         "kind": "Intent",
         "metadata": {"name": name},
-        "spec": made.spec,
+        "spec": draft.spec,
     }
-    made.places["metadata", "name"] = ("metadata", "name")
-    return Translation(data, made.places, made.diagnostics)
+    draft.places["metadata", "name"] = ("metadata", "name")
+    return Translation(data, draft.places, draft.diagnostics)
 
 
-def _nodes(made: Retelling, spec: PerformanceProfileSpec, cluster: Cluster) -> None:
-    """The selector and the target. The operator takes the pool's role from the selector's key."""
+def _nodes(draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster) -> None:
+    """The selector and the target. The operator derives the pool's role from the selector."""
     nodes, named = spec.node_selector, role(spec.node_selector)
     label = spec.machine_config_label or {}
     if not label and named and cluster.pool not in ("", named):
@@ -91,64 +88,65 @@ def _nodes(made: Retelling, spec: PerformanceProfileSpec, cluster: Cluster) -> N
         "machineConfigLabel": dict(label),
         "machineConfigPoolSelector": dict(pool),
     }
-    made.put("selector.matchLabels", dict(nodes), "nodeSelector")
-    made.put("targets", [{key: value for key, value in target.items() if value}], "nodeSelector")
-    made.places["spec", "targets", 0, "machineConfigLabel"] = ("spec", "machineConfigLabel")
-    made.places["spec", "targets", 0, "machineConfigPoolSelector"] = (
+    draft.put("selector.matchLabels", dict(nodes), "nodeSelector")
+    draft.put("targets", [{key: value for key, value in target.items() if value}], "nodeSelector")
+    draft.places["spec", "targets", 0, "machineConfigLabel"] = ("spec", "machineConfigLabel")
+    draft.places["spec", "targets", 0, "machineConfigPoolSelector"] = (
         "spec",
         "machineConfigPoolSelector",
     )
-    if made.annotations.get(ANNOTATION_PREFIX + _CGROUPS) == "true":
-        made.spec["targets"][0]["ignoreCgroupsVersion"] = True
+    if draft.annotations.get(ANNOTATION_PREFIX + _CGROUPS) == "true":
+        draft.spec["targets"][0]["ignoreCgroupsVersion"] = True
     if cluster.hosted:
-        made.spec["targets"][0]["controlPlaneTopology"] = "External"
-        made.spec["targets"][0]["mode"] = "performanceProfile"
+        draft.spec["targets"][0]["controlPlaneTopology"] = "External"
+        draft.spec["targets"][0]["mode"] = "performanceProfile"
     elif cluster.partitioned:
         topology: dict[str, Any] = {"cpuPartitioning": True}
-        # Of other topologies the operator asks nothing.
+        # The operator does not distinguish other topologies.
         if cluster.control_plane_topology in ("HighlyAvailableArbiter", "SingleReplica"):
             topology["controlPlaneTopology"] = cluster.control_plane_topology
-        if further := sorted(set(cluster.pools) - {"master", "worker", target["pool"]}):
+        further = sorted(set(cluster.pools) - {"master", "worker", target["pool"]})
+        if further:
             topology["pinnedPools"] = further
-        made.spec["targets"][0].update(topology)
+        draft.spec["targets"][0].update(topology)
 
 
 def role(nodes: Mapping[str, str]) -> str | None:
-    """The name of the pool that a node selector stands for."""
+    """The name of the pool that a node selector selects."""
     keys = sorted(
         (key for key in nodes if "/" in key), key=lambda key: (not key.startswith(NODE_ROLE), key)
     )
     return keys[0].partition("/")[2] if keys else None
 
 
-def _cpus(made: Retelling, spec: PerformanceProfileSpec) -> None:
-    """Pools and isolation. The operator takes no CPU that the profile does not name, so empty lists
-    stay.
-    """
+def _cpus(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
+    """Pools and isolation. Empty lists stay: the operator uses no CPUs outside the lists."""
     cpu = spec.cpu
     for name in ("reserved", "shared", "isolated", "offlined"):
         cpus: CpuSet | None = getattr(cpu, name)
         if cpus or name in ("reserved", "isolated"):
-            made.put(f"pools.{name}", {"cpus": str(cpus or ""), "wholeCores": False}, f"cpu.{name}")
+            draft.put(
+                f"pools.{name}", {"cpus": str(cpus or ""), "wholeCores": False}, f"cpu.{name}"
+            )
     if cpu.ovs_dpdk:
-        made.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
-        made.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
-        if made.annotations.get(ANNOTATION_PREFIX + _OVS_BALANCING) == "disable":
-            made.annotate(
+        draft.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
+        draft.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
+        if draft.annotations.get(ANNOTATION_PREFIX + _OVS_BALANCING) == "disable":
+            draft.annotate(
                 ("openVSwitch", "loadBalancing"), False, ANNOTATION_PREFIX + _OVS_BALANCING
             )
-    made.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
+    draft.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
     if spec.globally_disable_irq_load_balancing:
-        made.put(
+        draft.put(
             "isolation.globallyDisableIrqLoadBalancing", True, "globallyDisableIrqLoadBalancing"
         )
 
 
-def _huge_pages(made: Retelling, spec: PerformanceProfileSpec) -> None:
+def _huge_pages(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     huge = spec.hugepages
     if huge is None:
         return
-    made.put(
+    draft.put(
         "hugePages.defaultSize",
         huge.default_hugepages_size or None,
         "hugepages.defaultHugepagesSize",
@@ -160,37 +158,35 @@ def _huge_pages(made: Retelling, spec: PerformanceProfileSpec) -> None:
         | ({} if page.node is None else {"numaNode": page.node})
         for page in huge.pages
     ]
-    made.put("hugePages.pages", pages, "hugepages.pages")
+    draft.put("hugePages.pages", pages, "hugepages.pages")
     for index in range(len(pages)):
         origin = ("spec", "hugepages", "pages", index)
-        made.places["spec", "hugePages", "pages", index] = origin
+        draft.places["spec", "hugePages", "pages", index] = origin
         for ours, theirs in (("size", "size"), ("count", "count"), ("numaNode", "node")):
-            made.places["spec", "hugePages", "pages", index, ours] = (*origin, theirs)
+            draft.places["spec", "hugePages", "pages", index, ours] = (*origin, theirs)
 
 
-def _kernel(made: Retelling, spec: PerformanceProfileSpec) -> None:
+def _kernel(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     if spec.real_time_kernel:
-        made.put("kernel.realTime", spec.real_time_kernel.enabled, "realTimeKernel.enabled")
-    made.put("kernel.pageSize", spec.kernel_page_size or None, "kernelPageSize")
+        draft.put("kernel.realTime", spec.real_time_kernel.enabled, "realTimeKernel.enabled")
+    draft.put("kernel.pageSize", spec.kernel_page_size or None, "kernelPageSize")
     words: list[str] = []
     for index, text in enumerate(spec.additional_kernel_args or ()):
         for word in _WORD.findall(text):
             if _is_reserved(spec, word):
-                made.put("isolation.irqAffinity", True, f"additionalKernelArgs.{index}")
+                draft.put("isolation.irqAffinity", True, f"additionalKernelArgs.{index}")
                 continue
-            made.places["spec", "kernel", "extraArguments", len(words)] = (
+            draft.places["spec", "kernel", "extraArguments", len(words)] = (
                 "spec",
                 "additionalKernelArgs",
                 index,
             )
             words.append(word)
-    made.put("kernel.extraArguments", words or None, "additionalKernelArgs")
+    draft.put("kernel.extraArguments", words or None, "additionalKernelArgs")
 
 
 def _is_reserved(spec: PerformanceProfileSpec, word: str) -> bool:
-    """Whether an argument sends interrupts to the reserved CPUs; with DPDK the operator chooses
-    others.
-    """
+    """Whether an argument sends interrupts to the reserved CPUs, unless DPDK uses others."""
     name, _, value = word.partition("=")
     if name != "irqaffinity" or spec.cpu.ovs_dpdk:
         return False
@@ -200,10 +196,10 @@ def _is_reserved(spec: PerformanceProfileSpec, word: str) -> bool:
         return False
 
 
-def _hints(made: Retelling, spec: PerformanceProfileSpec) -> None:
+def _hints(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     hints = spec.workload_hints
-    # An Intent mixes CPUs wherever there is a shared pool; the operator only where it is told to.
-    made.put("runtime.mixedCpus", bool(hints and hints.mixed_cpus), "workloadHints.mixedCpus")
+    # An Intent mixes CPUs if there is a shared pool; the operator only with this hint.
+    draft.put("runtime.mixedCpus", bool(hints and hints.mixed_cpus), "workloadHints.mixedCpus")
     if hints is None:
         return
     for name, value in (
@@ -211,43 +207,43 @@ def _hints(made: Retelling, spec: PerformanceProfileSpec) -> None:
         ("highPowerConsumption", hints.high_power_consumption),
         ("perPodPowerManagement", hints.per_pod_power_management),
     ):
-        made.put(f"workloadHints.{name}", value, f"workloadHints.{name}")
+        draft.put(f"workloadHints.{name}", value, f"workloadHints.{name}")
 
 
-def _network(made: Retelling, spec: PerformanceProfileSpec) -> None:
+def _network(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     net, tuning = spec.net, spec.hardware_tuning
     if net and net.user_level_networking:
-        made.put("net.userLevelNetworking", True, "net.userLevelNetworking")
+        draft.put("net.userLevelNetworking", True, "net.userLevelNetworking")
         devices = [
             device.model_dump(by_alias=True, exclude_none=True) for device in net.devices or ()
         ]
-        made.put("net.devices", devices or None, "net.devices")
+        draft.put("net.devices", devices or None, "net.devices")
     if tuning and tuning.isolated_cpu_freq and tuning.reserved_cpu_freq:
-        made.put(
+        draft.put(
             "hardwareTuning.isolatedCpuFreq",
             tuning.isolated_cpu_freq,
             "hardwareTuning.isolatedCpuFreq",
         )
-        made.put(
+        draft.put(
             "hardwareTuning.reservedCpuFreq",
             tuning.reserved_cpu_freq,
             "hardwareTuning.reservedCpuFreq",
         )
 
 
-def _steering(made: Retelling, spec: PerformanceProfileSpec, release: str) -> None:
+def _steering(draft: IntentDraft, spec: PerformanceProfileSpec, release: str) -> None:
     """Receive packet steering as the operator of the release decides on it."""
     is_new = operator_has(release, "rps.enable_is_yes") or release not in OPENSHIFT.releases
     yes, no = (("true", "enable"), ("false", "disable")) if is_new else (("true",), ("false",))
     name = ANNOTATION_PREFIX + "enable-rps"
-    asked = _is_yes(made, name, yes, no)
+    asked = _is_yes(draft, name, yes, no)
     by_default = operator_has(release, "rps.for_real_time") and is_real_time(spec)
-    refused = operator_has(release, "rps.false_is_no") and made.annotations.get(name) == "false"
+    refused = operator_has(release, "rps.false_is_no") and draft.annotations.get(name) == "false"
     path = ("net", "receivePacketSteering")
-    if name in made.annotations and (asked or by_default):
-        made.annotate(path, asked or not refused, name)
+    if name in draft.annotations and (asked or by_default):
+        draft.annotate(path, asked or not refused, name)
     elif by_default:
-        made.put(".".join(path), True, "workloadHints.realTime")
+        draft.put(".".join(path), True, "workloadHints.realTime")
 
 
 def is_real_time(spec: PerformanceProfileSpec) -> bool:
@@ -255,23 +251,23 @@ def is_real_time(spec: PerformanceProfileSpec) -> bool:
     return spec.workload_hints is None or spec.workload_hints.real_time is not False
 
 
-def _annotations(made: Retelling) -> None:
+def _annotations(draft: IntentDraft) -> None:
     """The operator's switches. Other annotations belong to whoever put them there."""
     for name, (yes, no, path) in _SWITCHES.items():
-        if _is_yes(made, ANNOTATION_PREFIX + name, yes, no):
-            made.annotate(path, True, ANNOTATION_PREFIX + name)
-    if made.annotations.get(ANNOTATION_PREFIX + "exec-cpu-affinity") == "disable":
-        made.annotate(
+        if _is_yes(draft, ANNOTATION_PREFIX + name, yes, no):
+            draft.annotate(path, True, ANNOTATION_PREFIX + name)
+    if draft.annotations.get(ANNOTATION_PREFIX + "exec-cpu-affinity") == "disable":
+        draft.annotate(
             ("runtime", "execCpuAffinity"), "none", ANNOTATION_PREFIX + "exec-cpu-affinity"
         )
 
 
-def _is_yes(made: Retelling, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
-    value = made.annotations.get(annotation)
+def _is_yes(draft: IntentDraft, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
+    value = draft.annotations.get(annotation)
     if value is not None and value not in (*yes, *no):
-        place = made.source.value_at(("metadata", "annotations", annotation))
+        place = draft.source.value_at(("metadata", "annotations", annotation))
         field, expected = f"metadata.annotations.{annotation}", '"true" or "false"'
-        made.diagnostics.append(
+        draft.diagnostics.append(
             diagnose("CP273", place, field=field, value=value or "empty", expected=expected)
         )
     return value in yes

@@ -1,5 +1,4 @@
-"""The kubelet of a PerformanceProfile: the snippet in its annotation, and what the operator writes
-over it.
+"""The kubelet of a PerformanceProfile: the snippet in its annotation, and what overwrites it.
 
 (pkg/performanceprofile/controller/performanceprofile/components/kubeletconfig of the node tuning
 operator.)
@@ -12,8 +11,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.model.tuning import ALIGNING
 from cpuplan.profiles.api import SNIPPET
+from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
-from cpuplan.profiles.retelling import Retelling
 from cpuplan.profiles.snippet import Snippet
 from cpuplan.source import Position
 
@@ -24,33 +23,38 @@ _LEFT_TO_DRIVERS = dict.fromkeys(
 )
 
 
-def add(made: Retelling, spec: PerformanceProfileSpec) -> None:
-    """The snippet, then what the operator writes over it."""
+def add(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
+    """Add the fields of the snippet, then those that the operator overwrites."""
     policy = spec.numa.topology_policy if spec.numa else None
-    text = made.annotations.get(SNIPPET)
+    text = draft.annotations.get(SNIPPET)
     if text is not None:
-        place = made.source.value_at(("metadata", "annotations", SNIPPET))
-        drivers = bool(made.spec.get("kubelet", {}).get("dynamicResourceAllocation"))
+        place = draft.source.value_at(("metadata", "annotations", SNIPPET))
+        drivers = bool(draft.spec.get("kubelet", {}).get("dynamicResourceAllocation"))
         overwritten = _LEFT_TO_DRIVERS if drivers else _overwritten(spec)
         fields, problems = Snippet(place, _FIELD, overwritten, not drivers).fields(text)
-        made.diagnostics += problems
+        draft.diagnostics += problems
         if not drivers:
-            made.diagnostics += _without_reservation(fields, policy, place)
+            draft.diagnostics += _without_reservation(fields, policy, place)
             _add_whole_cores(fields, policy)
         if fields:
-            made.annotate(("kubelet",), {**made.spec.get("kubelet", {}), **fields}, SNIPPET)
+            draft.annotate(("kubelet",), {**draft.spec.get("kubelet", {}), **fields}, SNIPPET)
     if policy is not None:
         # An empty policy reaches the KubeletConfiguration as it is, and the kubelet's default is
         # none.
-        made.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
-        made.places["spec", "kubelet", "topologyManagerPolicy"] = ("spec", "numa", "topologyPolicy")
+        draft.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
+        draft.places["spec", "kubelet", "topologyManagerPolicy"] = (
+            "spec",
+            "numa",
+            "topologyPolicy",
+        )
 
 
 def _without_reservation(
     fields: dict[str, Any], policy: str | None, place: Position
 ) -> Iterator[Diagnostic]:
-    """The Static memory manager where the operator reserves nothing for it: it does so by the
-    topology policy alone.
+    """CP278: the Static memory manager where the operator writes no reservation.
+
+    The operator writes one by its topology policy alone.
     """
     reserves = policy in ALIGNING and "reservedMemory" not in fields
     static = policy in ALIGNING or fields.get("memoryManagerPolicy") == "Static"
@@ -59,8 +63,9 @@ def _without_reservation(
 
 
 def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
-    """The operator adds full-pcpus-only even to the option that no kubelet takes beside it; an
-    Intent does not.
+    """Add full-pcpus-only to the options, as the operator does, where an Intent would not.
+
+    It does so even with an option that the kubelet refuses next to it.
     """
     options = fields.get("cpuManagerPolicyOptions", {})
     if policy == "single-numa-node" and DISTRIBUTE_ACROSS_CORES in options:
@@ -68,7 +73,7 @@ def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
 
 
 def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
-    """Fields of a snippet that the operator writes over, and where it takes them from."""
+    """Fields of a snippet that the operator overwrites, and why."""
     reasons = {
         "cpuManagerPolicy": "it is always static",
         "cpuManagerReconcilePeriod": "it is always 5s",

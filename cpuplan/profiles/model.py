@@ -1,8 +1,7 @@
-"""The PerformanceProfile of OpenShift's node tuning operator (performance.openshift.io/v2), as its
-CRD has it.
+"""The PerformanceProfile (performance.openshift.io/v2), as the operator's CRD defines it.
 
-Unknown keys are refused, where an API server drops them in silence. What only its webhook refuses
-is in `profiles.rules`.
+Unknown keys are refused, although an API server silently drops them. The rules of the webhook are in
+`profiles.rules`.
 """
 
 from typing import Annotated

@@ -1,6 +1,4 @@
-"""Files to documents: all that a project's folder holds, PerformanceProfiles as the Intents that
-they stand for.
-"""
+"""The documents of a project's files; PerformanceProfiles are read as Intents."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,9 +22,8 @@ def read(
 ) -> tuple[Documents, list[Diagnostic]]:
     """Read the documents of `files`; paths in diagnostics are relative to `root`.
 
-    Files below `root` must not be links that leave it. `release` is asked for that of
-    PerformanceProfiles, where no object beside them tells it; the newest one is assumed if it is
-    left out.
+    Files below `root` must not be links that leave it. `release` returns the release of
+    PerformanceProfiles if no object next to them has it; by default, the newest one.
     """
     texts, refused = inputs.read_files(root, [path for path in files if path.name != LOCK_NAME])
     return from_texts(texts, refused, release)
@@ -37,7 +34,7 @@ def from_texts(
     refused: Sequence[Diagnostic] = (),
     release: Callable[[], str] | None = None,
 ) -> tuple[Documents, list[Diagnostic]]:
-    """The documents of files by name; `refused` says which further ones could not be read."""
+    """The documents of files by name; `refused` reports further files that cannot be read."""
     diagnostics = [*refused]
     sources: list[Source] = []
     for name, data in texts.items():
@@ -47,7 +44,7 @@ def from_texts(
     read_documents, problems = _documents(sources, release)
     if diagnostics:
         read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})
-    # A scalar that was refused as YAML is wrong as a value too: once is enough.
+    # A scalar that was refused as YAML is wrong as a value too, and is reported once.
     wrong = {diagnostic.position for diagnostic in diagnostics}
     diagnostics += [problem for problem in problems if problem.position not in wrong]
     if not sources and not diagnostics:
@@ -62,7 +59,7 @@ def _documents(
     read_documents, diagnostics = documents.from_sources(own)
     if len(own) == len(sources):
         return read_documents, diagnostics
-    from cpuplan.profiles import reader as openshift
+    from cpuplan.profiles import reader as openshift  # few projects have such objects
 
     of_cluster = [source for source in sources if _is_of_cluster(source)]
     profiles = openshift.read(of_cluster, release) if release else openshift.read(of_cluster)
@@ -72,9 +69,7 @@ def _documents(
 
 
 def _is_of_cluster(source: Source) -> bool:
-    """Whether a document is an object of a cluster, not of cpuplan, its apiVersion or kind misspelt
-    perhaps.
-    """
+    """Whether a document is an object of a cluster, possibly with a misspelt apiVersion or kind."""
     data: Any = source.data
     version, kind = data.get("apiVersion"), data.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str) or kind in documents.KINDS:

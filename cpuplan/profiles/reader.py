@@ -1,6 +1,4 @@
-"""PerformanceProfiles as they are, with the objects of their cluster beside them: checked, and
-taken as Intents.
-"""
+"""Read PerformanceProfiles with the objects of their cluster, check them, and make Intents."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -18,7 +16,7 @@ from cpuplan.text import joined
 
 
 class Profiles(NamedTuple):
-    """What profiles come to. `broken` names the Intents that could not be made."""
+    """The Intents of profiles. `broken` names those that could not be made."""
 
     intents: list[Document]
     diagnostics: list[Diagnostic]
@@ -26,9 +24,9 @@ class Profiles(NamedTuple):
 
 
 def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest) -> Profiles:
-    """The Intents of all PerformanceProfiles among `sources`; other objects tell of the cluster.
+    """The Intents of all PerformanceProfiles; the other objects among `sources` describe the cluster.
 
-    Where none tells its release, `release` is asked for it.
+    If none of them has its release, `release` returns it.
     """
     diagnostics: list[Diagnostic] = []
     broken: set[tuple[str, str]] = set()
@@ -54,15 +52,15 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
             broken.add(("Intent", ""))
         else:
             profiles.append(one._replace(hosted=hosted))
-    made = []
+    documents = []
     for one in profiles:
         document, problems = _intent(one, objects, profiles, facts)
         diagnostics += problems
         if document is None:
             broken.add(("Intent", one.profile.name))
         else:
-            made.append(document)
-    return Profiles(made, diagnostics, frozenset(broken))
+            documents.append(document)
+    return Profiles(documents, diagnostics, frozenset(broken))
 
 
 def _intent(
@@ -91,24 +89,24 @@ def _intent(
     translation = intents.intent(profile.name, profile.spec, source, facts)
     diagnostics += translation.diagnostics
     retold = translation.source(source)
-    spec, problems = (
-        validate(IntentSpec, retold, ("spec",)) if not errors(diagnostics) else (None, [])
-    )
-    # The CRD takes these values: they are nothing that an operator would refuse.
+    if errors(diagnostics):
+        return None, diagnostics
+    spec, problems = validate(IntentSpec, retold, ("spec",))
+    # The CRD accepts these values, and so does the operator.
     diagnostics += [
         diagnose("CP277", problem.position, problem=problem.message, remedy=problem.remedy)
         for problem in problems
     ]
-    return (
-        None if spec is None else Document("Intent", profile.name, spec, retold, KIND)
-    ), diagnostics
+    document = Document("Intent", profile.name, spec, retold, KIND) if spec else None
+    return document, diagnostics
 
 
 def _check_pool(
     profile: Profile, pools: list[cluster.MachineConfigPool], objects: list[Any]
 ) -> Iterator[Diagnostic]:
-    """Exactly one pool with labels, where the cluster's pools are told or built in; else cpuplan
-    writes the pool.
+    """CP271 unless exactly one pool, with labels, matches the profile's node selector.
+
+    Without known or built-in pools, cpuplan writes the pool.
     """
     selected = profile.spec.node_selector
     known = any(item.get("kind") == "MachineConfigPool" for item in objects)

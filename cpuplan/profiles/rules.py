@@ -1,9 +1,8 @@
-"""What the node tuning operator's webhook refuses in a PerformanceProfile, said before it reaches a
-cluster.
+"""Check PerformanceProfiles as the node tuning operator's webhook does, but before the cluster.
 
 The rules and their fields are those of the operator
-(pkg/apis/performanceprofile/v2/performanceprofile_validation.go); all of them are looked at in one
-run, and each overlap is named once.
+(pkg/apis/performanceprofile/v2/performanceprofile_validation.go). All of them are checked in one
+run, and each overlap is reported once.
 """
 
 import re
@@ -33,7 +32,7 @@ _HUGE_PAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "amd64": {"4k": ("2M", "1G")},
     "arm64": {"4k": ("64k", "2M", "32M", "1G"), "64k": ("2M", "512M", "16G")},
 }
-#: On other architectures, and where no node tells one.
+#: On other architectures, and if the architecture is unknown.
 _ANY_HUGE_PAGE = ("64k", "2M", "32M", "512M", "1G", "16G")
 #: On all architectures, before 4.18.
 _OLD_HUGE_PAGES = ("2M", "1G")
@@ -48,9 +47,7 @@ _LABEL_KEY = re.compile(
 
 
 class Profile(NamedTuple):
-    """A profile, and where the value of a field stands (of a field that is not there, its
-    parent).
-    """
+    """A profile. `at` returns the place of a field, or of its parent if it is missing."""
 
     name: str
     spec: PerformanceProfileSpec
@@ -65,8 +62,7 @@ def check(
     release: str = cluster.VERSION,
     whole: bool = True,
 ) -> list[Diagnostic]:
-    """Everything, in the order of the profile's fields; of CPUs only where all of their lists could
-    be read (`whole`).
+    """All findings, in the order of the profile's fields; on CPUs only if all lists are readable.
 
     The rules are those of the operator of the release, without fields that its CRD lacks. A
     selector without labels selects every node.
@@ -108,7 +104,8 @@ def _check_cpus(profile: Profile) -> Iterator[Diagnostic]:
         if not sets[name]:
             yield diagnose("CP260", profile.at("cpu", name), field=f"spec.cpu.{name}")
     for first, second in combinations(sets, 2):
-        if both := sets[first] & sets[second]:
+        both = sets[first] & sets[second]
+        if both:
             one = len(both) == 1
             yield diagnose(
                 "CP261",
@@ -165,7 +162,7 @@ def _check_selectors(profile: Profile, others: Iterable[Profile]) -> Iterator[Di
 def _check_nodes(
     profile: Profile, selected: list[ClusterNode], release: str
 ) -> Iterator[Diagnostic]:
-    """Nodes other than the first one, which stands for all."""
+    """Nodes that differ from the first one."""
     if not operator_has(release, "webhook.same_capacity"):
         return
     if selected and not selected[0].architecture:
@@ -376,10 +373,9 @@ def _check_frequencies(profile: Profile) -> Iterator[Diagnostic]:
 
 
 def _check_values(profile: Profile) -> Iterator[Diagnostic]:
-    """What no rule of the operator's catches: numbers below 0, kernels that there are not, labels
-    that are none.
+    """Values that no rule of the operator covers: negative numbers, unknown kernels, no labels.
 
-    With an empty list to switch off it writes a unit that has nothing to do; with no labels in
+    For an empty list of CPUs to switch off, the operator writes a unit without effect; for an empty
     machineConfigLabel or machineConfigPoolSelector, objects that belong to no pool.
     """
     spec = profile.spec

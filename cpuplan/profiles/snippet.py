@@ -13,7 +13,7 @@ from cpuplan.source import Position
 
 _HEAD = ("apiVersion", "kind")
 #: Go types of the fields that an Intent has itself; the operator decodes also those that it
-#: overwrites then. `components.checks.kubelet` looks at all others.
+#: overwrites then. `components.kubelet_checks` checks all others.
 _TEXTS = (
     "cpuManagerPolicy",
     "cpuManagerReconcilePeriod",
@@ -32,10 +32,9 @@ _MAPS = (
 
 
 class Snippet(NamedTuple):
-    """The snippet's place, the field that holds it, and fields of it that the operator overwrites,
-    with the reason.
+    """The snippet's place, the field that contains it, and the fields that the operator overwrites.
 
-    With `defaults`, maps of amounts get what the operator adds to them.
+    `overwritten` has the reasons. With `defaults`, maps of amounts get what the operator adds.
     """
 
     place: Position
@@ -44,9 +43,7 @@ class Snippet(NamedTuple):
     defaults: bool
 
     def fields(self, text: object) -> tuple[dict[str, Any], list[Diagnostic]]:
-        """The fields of `kubelet` that say the same, and what is wrong. To Go, null says
-        nothing.
-        """
+        """The equivalent fields of `kubelet`, and what is wrong. In Go, null is no value."""
         try:
             data = _parsed(text) if isinstance(text, str) else []
         except (ValueError, RecursionError) as error:
@@ -61,7 +58,8 @@ class Snippet(NamedTuple):
         for name, value in data.items():
             if name in _HEAD or value is None:
                 continue
-            if wrong := [self._refused(*problem) for problem in _wrong(name, value)]:
+            wrong = [self._refused(*problem) for problem in _wrong(name, value)]
+            if wrong:
                 problems += wrong
             elif name in self.overwritten:
                 problems.append(
@@ -81,17 +79,16 @@ class Snippet(NamedTuple):
         return fields, problems
 
     def _entry(self, name: str, value: Any) -> Any:
-        """A field of the Intent's own; a map keeps what the operator adds to it."""
+        """A field that the Intent has, too; a map keeps what the operator adds to it."""
         if name == "reservedMemory":
             return [
                 {"numaNode": item.get("numaNode", 0), "memory": str(item["limits"]["memory"])}
                 for item in value
             ]
-        return (
-            {**(AMOUNTS.get(name, {}) if self.defaults else {}), **value}
-            if name in _MAPS
-            else value
-        )
+        if name not in _MAPS:
+            return value
+        added = AMOUNTS.get(name, {}) if self.defaults else {}
+        return {**added, **value}
 
     def _refused(self, problem: str, remedy: str) -> Diagnostic:
         return diagnose("CP272", self.place, field=self.field, problem=problem, remedy=remedy)
@@ -116,9 +113,7 @@ def _finite(text: str) -> float:
 
 
 def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """(problem, remedy) where the value has not the type that the operator's decoder wants, or no
-    kubelet takes it.
-    """
+    """(problem, remedy) for a value of the wrong type, or one that no kubelet accepts."""
     if name in _TEXTS and not isinstance(value, str):
         yield f"{name} is {_shown(value)}, not text", "write text"
     elif name == "cpuManagerReconcilePeriod" and not is_duration(value):
@@ -143,7 +138,7 @@ def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_reservation(item: Any) -> bool:
-    """Node Allocatable reserves no huge pages, so that no kubelet starts with some here."""
+    """Whether it reserves only memory: no kubelet starts with reserved huge pages."""
     limits = item.get("limits") if isinstance(item, dict) else None
     amount = limits.get("memory") if isinstance(limits, dict) and len(limits) == 1 else None
     return isinstance(amount, str | int) and not isinstance(amount, bool)

@@ -1,8 +1,7 @@
-"""OpenShift, mode `performanceProfile`: the profile from which the node tuning operator makes
-everything else.
+"""The PerformanceProfile of an intent in mode `performanceProfile`.
 
-`profiles.reader` reads it back: both ways lead to the same outputs. What an Intent can say and a
-profile cannot is a diagnostic, since the operator would do something else.
+`profiles.reader` reads it back, with the same outputs. A field of the Intent that no profile has is
+a diagnostic, because the operator would not apply it.
 """
 
 from collections.abc import Iterator
@@ -24,17 +23,16 @@ from cpuplan.source import Locate
 MODE = "performanceProfile"
 #: Topology of a cluster whose control plane is in another one.
 HOSTED = "External"
-#: Fields of the kubelet that the operator sets by itself, whatever the snippet says; the others not
-#: beside DRA drivers.
+#: Fields of the kubelet that the operator sets, even if the snippet has them; with DRA drivers, only
+#: the policies.
 _POLICIES = ("cpuManagerPolicy", "topologyManagerPolicy")
 _OPERATORS = (*_POLICIES, "cpuManagerReconcilePeriod", kubelet.RESERVED_CPUS)
 
 
 def profile(plan: ConfiguredPlan, metadata: dict[str, Any]) -> dict[str, Any]:
-    """The PerformanceProfile of a plan with this metadata, and the annotations that the plan asks
-    for.
-    """
-    if annotations := _annotations(plan):
+    """The PerformanceProfile of a plan with this metadata, and the annotations that it needs."""
+    annotations = _annotations(plan)
+    if annotations:
         metadata = metadata | {"annotations": metadata.get("annotations", {}) | annotations}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": _spec(plan)}
 
@@ -73,13 +71,14 @@ def _cpu(plan: NodePlan) -> dict[str, Any]:
     cpu: dict[str, Any] = {
         name: str(plan.pool(name).cpus) for name in names if plan.pool(name).cpus
     }
-    if dpdk := ovsdpdk.cpus(plan):
+    dpdk = ovsdpdk.cpus(plan)
+    if dpdk:
         cpu["ovsDpdk"] = str(dpdk)
     return cpu | ({"balanceIsolated": False} if plan.spec.isolation.domain else {})
 
 
 def _arguments(plan: ConfiguredPlan) -> list[str]:
-    """Those of the intent, and what no other field of a profile says."""
+    """Those of the intent, and one for which a profile has no other field."""
     given = list(plan.spec.kernel.extra_arguments)
     cpus = plan.settings.values(kernel.NAME).get("irqaffinity")
     if plan.spec.isolation.irq_affinity and cpus and not ovsdpdk.cpus(plan):
@@ -131,13 +130,14 @@ def _annotations(plan: ConfiguredPlan) -> dict[str, str]:
         annotations[ANNOTATION_PREFIX + "ignore-cgroups-version"] = "true"
     if ovsdpdk.cpus(plan) and not spec.open_v_switch.load_balancing:
         annotations[ANNOTATION_PREFIX + "cpu-load-balancing-ovs-dpdk"] = "disable"
-    if snippet := _snippet(plan):
+    snippet = _snippet(plan)
+    if snippet:
         annotations[SNIPPET] = to_json(snippet).strip()
     return annotations
 
 
 def _snippet(plan: ConfiguredPlan) -> dict[str, Any]:
-    """The kubelet's fields that the operator would not set to the same by itself."""
+    """The kubelet's fields for which the operator would set another value."""
     fields = kubelet.configuration(plan.settings.of(kubelet.NAME))
     usual = kubelet.configuration(list(kubelet.settings(_usual(plan))))
     # The operator reserves memory on NUMA node 0 only, where it reserves any.
@@ -153,9 +153,7 @@ def _snippet(plan: ConfiguredPlan) -> dict[str, Any]:
 
 
 def _usual(plan: NodePlan) -> NodePlan:
-    """The plan with nothing said of the kubelet but the topology manager's policy, as a profile
-    says it.
-    """
+    """The plan with only the fields of the kubelet that a profile has."""
     policy = plan.spec.kubelet.topology_manager_policy
     drivers = plan.spec.kubelet.dynamic_resource_allocation
     plain = Kubelet(topology_manager_policy=policy, dynamic_resource_allocation=drivers)
@@ -163,7 +161,7 @@ def _usual(plan: NodePlan) -> NodePlan:
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """What the intent says and no profile can."""
+    """CP548: fields of the intent that no profile has."""
     if plan.node_class.target.mode != MODE:
         return
     for name in ("reserved", "isolated"):

@@ -1,3 +1,1 @@
-"""Intents from must-gathers: what OpenShift's performance profile creator is asked, answered as an
-Intent.
-"""
+"""Intents from must-gathers, from the options of OpenShift's performance profile creator."""

@@ -14,7 +14,7 @@ Facts: TypeAlias = tuple[str, tuple[tuple[int, CpuSet], ...], tuple[CpuSet, ...]
 
 
 def check(pool: str, machines: Sequence[tuple[str, Machine]]) -> Iterator[Diagnostic]:
-    """A diagnostic for each kind of nodes that is unlike the first one."""
+    """A diagnostic for each kind of nodes that differs from the first one."""
     kinds: dict[Facts, list[str]] = {}
     for name, machine in machines:
         kinds.setdefault(layout_facts(machine), []).append(name)
@@ -32,18 +32,18 @@ def check(pool: str, machines: Sequence[tuple[str, Machine]]) -> Iterator[Diagno
 
 
 def models(machines: Iterable[Machine]) -> set[tuple[str | None, int | None]]:
-    """The CPU models (vendor, model number): boot arguments follow from them, and so documents keep
-    them apart.
-    """
+    """The CPU models (vendor, model number), on which boot arguments depend."""
     return {(machine.vendor, machine.model_number) for machine in machines}
 
 
 def remarks(machines: Sequence[tuple[str, Machine]]) -> Iterator[str]:
     """Nodes with another CPU model than the first node, and those whose cores have other ids."""
     _, first = machines[0]
-    if names := [name for name, machine in machines if len(models((first, machine))) > 1]:
+    names = [name for name, machine in machines if len(models((first, machine))) > 1]
+    if names:
         yield f"{_names(names)} and {machines[0][0]} have CPUs of different models; the layout is common to both"
-    if names := [name for name, machine in machines if machine.core_ids != first.core_ids]:
+    names = [name for name, machine in machines if machine.core_ids != first.core_ids]
+    if names:
         yield f"{_names(names)} and {machines[0][0]} number their cores in different ways; one list of CPUs fits both"
 
 
@@ -54,7 +54,7 @@ def layout_facts(machine: Machine) -> Facts:
 
 
 def _differences(one: Facts, other: Facts) -> Iterator[tuple[str, str]]:
-    """(what `one` has, what `other` has), most telling first."""
+    """(what `one` has, what `other` has), the most important difference first."""
     if one[0] != other[0]:
         yield one[0], other[0]
     nodes, others = dict(one[1]), dict(other[1])
@@ -62,9 +62,8 @@ def _differences(one: Facts, other: Facts) -> Iterator[tuple[str, str]]:
         yield f"the NUMA nodes {_numbers(nodes)}", _numbers(others)
     for node, cpus in nodes.items():
         theirs = others.get(node, CpuSet())
-        mine, wanted = (
-            sum(core <= held for core in facts[2]) for held, facts in ((cpus, one), (theirs, other))
-        )
+        mine = sum(core <= cpus for core in one[2])
+        wanted = sum(core <= theirs for core in other[2])
         if mine != wanted:
             yield f"{mine} cores on NUMA node {node}", str(wanted)
         if cpus != theirs:

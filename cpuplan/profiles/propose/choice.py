@@ -1,9 +1,9 @@
-"""Which CPUs are reserved, offlined and isolated, when somebody says only how many.
+"""Choose the reserved, offlined and isolated CPUs from their numbers.
 
-The order is the profile creator's, so that a layout which is right stays what it is: NUMA nodes by
-id, their cores by lowest CPU, sockets of one NUMA node in turns. Its counts are not: cores are the
-kernel's sibling sets here (it takes CPUs of one core_id in a NUMA node for siblings, also on two
-sockets), shares of NUMA nodes add up to what is asked for, and nodes without CPUs have none.
+The order is the profile creator's, so that its correct layouts stay the same: NUMA nodes by id,
+their cores by lowest CPU, sockets of one NUMA node in turns. The counts differ: cores are the
+kernel's sibling sets (the creator treats CPUs of one core_id in a NUMA node as siblings, even on two
+sockets), shares of NUMA nodes add up to the requested number, and nodes without CPUs get none.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,9 @@ from cpuplan.importers.machine import Machine
 
 
 class Wanted(NamedTuple):
-    """How many CPUs, and what matters for which. `save_power`: whole sockets are switched off
-    first.
+    """The requested numbers of CPUs, and how to choose them.
+
+    With `save_power`, whole sockets are switched off first.
     """
 
     reserved: int
@@ -27,9 +28,7 @@ class Wanted(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A layout: every CPU that comes up is in one of the sets. `shares` are the reserved CPUs by
-    NUMA node.
-    """
+    """A layout that contains every online CPU. `shares` has the reserved CPUs by NUMA node."""
 
     reserved: CpuSet
     isolated: CpuSet
@@ -46,26 +45,25 @@ def choose(machine: Machine, wanted: Wanted) -> Choice | Diagnostic:
         return problem
     nodes = _by_numa_node(machine, cores)
     has_nodes = not (machine.kubelet and machine.kubelet.no_numa_nodes)
-    # else by number: what nosmt leaves, and where NUMA is not told
+    # by number with nosmt, and if NUMA nodes are unknown
     if has_nodes and cores == list(machine.siblings):
         nodes = {node: _in_turns(machine, members) for node, members in nodes.items()}
     reserved = (
         _split(nodes, wanted.reserved) if wanted.split else _first(_all(nodes), wanted.reserved)
     )
     offlined = _offline(_by_socket(machine, cores), reserved, wanted)
-    shares = {node: held for node, members in nodes.items() if (held := union(members) & reserved)}
+    held = {node: union(members) & reserved for node, members in nodes.items()}
+    shares = {node: cpus for node, cpus in held.items() if cpus}
     return Choice(reserved, cpus - reserved - offlined, offlined, shares)
 
 
 def _cores(machine: Machine, *, disable_smt: bool) -> list[CpuSet]:
-    """The cores as sets of CPUs that come up, ascending by lowest CPU. nosmt keeps all threads but
-    a core's first.
-    """
+    """The online CPUs of each core, ascending by lowest CPU. nosmt leaves the first thread."""
     return [CpuSet((siblings.first,)) if disable_smt else siblings for siblings in machine.siblings]
 
 
 def _problem(wanted: Wanted, total: int) -> Diagnostic | None:
-    """Numbers that no machine of `total` CPUs has: isolated needs one too."""
+    """Numbers that do not fit `total` CPUs: isolated needs one too."""
     if wanted.reserved < 1:
         return diagnose(
             "CP283",
@@ -83,7 +81,7 @@ def _problem(wanted: Wanted, total: int) -> Diagnostic | None:
 
 
 def _core_problem(wanted: Wanted, cores: Sequence[CpuSet]) -> Diagnostic | None:
-    """A number of reserved CPUs that no whole cores have together."""
+    """A number of reserved CPUs that no set of whole cores has."""
     sums = _sums(cores)[0]
     if sums >> wanted.reserved & 1:
         return None
@@ -101,9 +99,7 @@ def _core_problem(wanted: Wanted, cores: Sequence[CpuSet]) -> Diagnostic | None:
 
 
 def _sums(cores: Sequence[CpuSet]) -> list[int]:
-    """For each place in `cores`: bit n is set when some of the cores from there on have n CPUs
-    together.
-    """
+    """For each place in `cores`, a bit set of the sums of CPUs of cores from there on."""
     sums = [1]
     for siblings in reversed(cores):
         sums.append(sums[-1] | sums[-1] << len(siblings))
@@ -111,9 +107,7 @@ def _sums(cores: Sequence[CpuSet]) -> list[int]:
 
 
 def _first(cores: Sequence[CpuSet], count: int) -> CpuSet:
-    """The first cores that have `count` CPUs together, earlier ones preferred. There must be
-    some.
-    """
+    """Cores that have exactly `count` CPUs, earlier ones preferred. There must be some."""
     sums = _sums(cores)
     chosen = EMPTY
     for place, siblings in enumerate(cores):
@@ -124,8 +118,7 @@ def _first(cores: Sequence[CpuSet], count: int) -> CpuSet:
 
 
 def _split(nodes: dict[int, list[CpuSet]], count: int) -> CpuSet:
-    """As many cores from each NUMA node; one more from the first ones where that does not come out
-    even.
+    """As many cores from each NUMA node; the first nodes give one more if needed.
 
     What a small node lacks comes from those after it, and, if these are full, from those before.
     """
@@ -138,7 +131,9 @@ def _split(nodes: dict[int, list[CpuSet]], count: int) -> CpuSet:
     missing = count - len(chosen)
     if _sums(rest)[0] >> missing & 1:
         return chosen | _first(rest, missing)
-    return _first(_all(nodes), count)  # cores of unlike widths: what is taken cannot be completed
+    return _first(
+        _all(nodes), count
+    )  # cores of different widths: the chosen ones cannot be completed
 
 
 def _targets(nodes: dict[int, list[CpuSet]], count: int) -> list[int]:
@@ -150,12 +145,11 @@ def _targets(nodes: dict[int, list[CpuSet]], count: int) -> list[int]:
 
 
 def _offline(sockets: Sequence[Sequence[CpuSet]], reserved: CpuSet, wanted: Wanted) -> CpuSet:
-    """CPUs to switch off: sockets without a reserved CPU, then second threads, then whatever is
-    left.
+    """CPUs to switch off: sockets without a reserved CPU, then second threads, then others.
 
-    A socket that sleeps as a whole saves most. A core that keeps its first thread loses little of
-    its throughput. Cores of a socket that share a core id stand together in `sockets`, and count as
-    threads of one for the creator.
+    A whole socket that sleeps saves the most power. A core that keeps its first thread loses little
+    throughput. Cores of a socket that share a core id are together in `sockets`, and count as
+    threads of one core for the creator.
     """
     chosen: list[int] = []
     if wanted.save_power:
@@ -180,8 +174,8 @@ def _by_numa_node(machine: Machine, cores: Sequence[CpuSet]) -> dict[int, list[C
 def _in_turns(machine: Machine, cores: Sequence[CpuSet]) -> list[CpuSet]:
     """Cores of a NUMA node in the order of their core ids' first CPUs.
 
-    Core ids repeat where a node has several sockets (AMD's NPS0): the sockets take turns then, as
-    the creator has it.
+    If a node has several sockets (AMD's NPS0), core ids repeat: then the sockets take turns, as in
+    the creator.
     """
     lowest: dict[int, int] = {}
     for siblings in cores:
@@ -196,18 +190,17 @@ def _core_id(machine: Machine, siblings: CpuSet) -> int:
 
 
 def _by_socket(machine: Machine, cores: Iterable[CpuSet]) -> list[list[CpuSet]]:
-    """The CPUs of each core id by socket, ascending by both: this is the order in which the creator
-    switches off.
-    """
+    """The CPUs of each core id by socket, ascending by both, as the creator switches them off."""
     by_socket: dict[int, dict[int, CpuSet]] = {}
     for siblings in cores:
         socket = by_socket.setdefault(machine.sockets.get(siblings.first, 0), {})
         core_id = _core_id(machine, siblings)
         socket[core_id] = socket.get(core_id, EMPTY) | siblings
-    return [
-        [by_socket[socket][core_id] for core_id in sorted(by_socket[socket])]
-        for socket in sorted(by_socket)
-    ]
+    return [_in_order(by_socket[socket]) for socket in sorted(by_socket)]
+
+
+def _in_order(cores: dict[int, CpuSet]) -> list[CpuSet]:
+    return [cores[core_id] for core_id in sorted(cores)]
 
 
 def _all(nodes: dict[int, list[CpuSet]]) -> list[CpuSet]:

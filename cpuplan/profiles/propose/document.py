@@ -54,8 +54,9 @@ def intent(
 def _selector(
     dump: Dump, request: Request, pool: MachineConfigPool | None, nodes: Sequence[ClusterNode]
 ) -> dict[str, Any]:
-    """The pool's labels where they fit its nodes and no others; else their names (workers of custom
-    pools fit too).
+    """The pool's labels if they fit its nodes and no others, else the names of the nodes.
+
+    The labels of workers also fit the nodes of custom pools.
     """
     cluster = request.cluster or dump.name
     labels = dict(pool.match_labels) if pool and not pool.match_expressions else {}
@@ -92,15 +93,14 @@ def _target(
             "nodeSelector": {f"{NODE_ROLE}worker": ""},
             "controlPlaneTopology": "External",
         }
-    if selector := pool.match_labels or _fitting_label(pool, nodes):
+    selector = pool.match_labels or _fitting_label(pool, nodes)
+    if selector:
         target["nodeSelector"] = dict(selector)
     return target | {"machineConfigPoolSelector": own_label(pool, dump.pools)}
 
 
 def _fitting_label(pool: MachineConfigPool, nodes: Sequence[ClusterNode]) -> dict[str, str]:
-    """A label of all nodes by which the operator finds a pool that has expressions only: roles
-    before others.
-    """
+    """A label of all nodes that the operator matches to a pool with expressions; roles first."""
     shared = set.intersection(*(set(node.labels.items()) for node in nodes))
     fitting = sorted(item for item in shared if pool.selects(dict([item])))
     return dict(sorted(fitting, key=lambda item: not item[0].startswith(NODE_ROLE))[:1])
@@ -116,7 +116,8 @@ def _pools(choice: Choice) -> dict[str, Any]:
 def _kubelet(request: Request, machine: Machine) -> dict[str, Any]:
     kubelet: dict[str, Any] = {"topologyManagerPolicy": request.topology_policy}
     # the kubelet does not start without the option
-    if (count := len(machine.numa_nodes)) > DEFAULT_MAX_NUMA_NODES:
+    count = len(machine.numa_nodes)
+    if count > DEFAULT_MAX_NUMA_NODES:
         kubelet["topologyManagerPolicyOptions"] = {MAX_NUMA_NODES: str(count)}
     return kubelet
 

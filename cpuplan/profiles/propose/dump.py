@@ -1,6 +1,4 @@
-"""A must-gather as a cluster: its pools and nodes, and the machine of a node when it is asked
-for.
-"""
+"""A must-gather as a cluster: its pools and nodes, and the machine of a node on request."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +16,8 @@ from cpuplan.importers.trees.folder import FolderTree
 from cpuplan.naming import is_subdomain
 from cpuplan.profiles.propose import alike
 
-#: On a hosted cluster each node says in this label which node pool it is of (openshift/hypershift,
-#: api NodePoolLabel).
+#: On a hosted cluster, the label of each node with its node pool (openshift/hypershift, api
+#: NodePoolLabel).
 NODE_POOL = "hypershift.openshift.io/nodePool"
 _POOLS = "cluster-scoped-resources/machineconfiguration.openshift.io/machineconfigpools"
 _VERSIONS = (
@@ -29,9 +27,9 @@ _VERSIONS = (
 
 
 class Dump:
-    """What a must-gather tells of a cluster. Snapshots of nodes are unpacked one by one, in memory.
+    """The cluster of a must-gather. Snapshots of nodes are unpacked one by one, in memory.
 
-    Several images in one must-gather tell of one cluster: an object that two of them have must be
+    All images of one must-gather describe one cluster: an object that two of them contain must be
     the same in both.
     """
 
@@ -62,13 +60,11 @@ class Dump:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no image of a must-gather at all, which is among the diagnostics."""
+        """Whether the folder has no image of a must-gather; `diagnostics` reports it."""
         return not self._trees
 
     def machine(self, name: str) -> Machine | None:
-        """The machine of a node; None, with an error among its `problems`, if the snapshot is
-        missing or damaged.
-        """
+        """The machine of a node; None if the snapshot is missing or damaged (see `problems`)."""
         return self._node(name)[0]
 
     def problems(self, name: str) -> list[Diagnostic]:
@@ -81,16 +77,16 @@ class Dump:
         return self._machines[name]
 
     def _read_machine(self, name: str) -> tuple[Machine | None, list[Diagnostic]]:
-        """From the first image that has a whole snapshot; others must tell of the same CPUs."""
+        """Read the first whole snapshot; those of other images must have the same CPUs."""
         problems: list[Diagnostic] = []
         first: Machine | None = None
         for tree in self._trees if is_subdomain(name) else ():
-            found: list[Diagnostic] = []
-            node = must_gather.read_node(tree, name, None, [], found)
+            findings: list[Diagnostic] = []
+            node = must_gather.read_node(tree, name, None, [], findings)
             if first is None and node is not None:
-                first, problems = node.machine, found
+                first, problems = node.machine, findings
             elif first is None:
-                problems += found
+                problems += findings
             elif node is not None and alike.layout_facts(node.machine) != alike.layout_facts(first):
                 path = f"{tree.name}/{snapshot_path(name)}"
                 problems.append(diagnose("CP286", path=path, kind="the CPUs of", name=name))
@@ -103,8 +99,9 @@ class Dump:
                 self._add(item, f"{tree.name}/{path}")
 
     def _load(self, tree: FolderTree, path: str) -> dict[str, Any]:
-        """The object in a file; {} if there is none. One that is damaged is an error: any node may
-        be in that pool.
+        """The object in a file; {} if there is none.
+
+        A damaged one is an error, because it may be the pool of any node.
         """
         text = tree.read(path)
         try:
@@ -133,9 +130,7 @@ class Dump:
         return {kind for kind, _ in self._objects}
 
     def _is_hosted(self) -> bool:
-        """Whether the control plane is elsewhere: then there are node pools in the place of
-        MachineConfigPools.
-        """
+        """Whether the control plane is elsewhere, so that node pools replace MachineConfigPools."""
         if ("Infrastructure", "cluster") in self._objects:
             return self.facts.control_plane_topology == "External"
         if self._trees:
@@ -153,7 +148,7 @@ def _paths(tree: FolderTree) -> Iterator[str]:
 
 
 def _items(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The object, or those of a list, which need not say their kind."""
+    """The object, or those of a list, which may lack their kind."""
     kind = str(document.get("kind", ""))
     if not kind.endswith("List"):
         return [document]
@@ -163,7 +158,5 @@ def _items(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _meaning(item: dict[str, Any]) -> object:
-    """What of an object is looked at here: counters and times differ from one minute to the
-    next.
-    """
+    """The parts of an object that are compared; counters and times change all the time."""
     return cluster.listed_pools([item]), list(cluster.nodes([item])), cluster.facts([item])

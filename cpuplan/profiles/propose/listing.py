@@ -1,10 +1,10 @@
-"""Pools, nodes and their CPUs, to choose numbers by: `propose --list`."""
+"""`propose --list`: pools, nodes and their CPUs, from which to choose numbers."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from cpuplan.emit import to_json as data_to_json
-from cpuplan.importers.machine import Machine
+from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members, pool_names
 
@@ -14,10 +14,11 @@ Listing: TypeAlias = dict[str, dict[str, Machine | None]]
 
 def pools(dump: Dump) -> Listing:
     """Every pool with all of its nodes, ascending by name."""
-    return {
-        name: {node.name: dump.machine(node.name) for node in members(dump, name).nodes}
-        for name in pool_names(dump)
-    }
+    return {name: _machines(dump, name) for name in pool_names(dump)}
+
+
+def _machines(dump: Dump, pool: str) -> dict[str, Machine | None]:
+    return {node.name: dump.machine(node.name) for node in members(dump, pool).nodes}
 
 
 def to_json(listing: Listing) -> str:
@@ -33,13 +34,14 @@ def _machine(machine: Machine) -> dict[str, Any]:
     return {
         "online": str(machine.online),
         "offline": str(machine.offline),
-        "numaNodes": {
-            str(node.id): {
-                "cpus": str(node.cpus & machine.online),
-                "cores": [str(core) for core in machine.siblings if core <= node.cpus],
-            }
-            for node in machine.numa_nodes
-        },
+        "numaNodes": {str(node.id): _numa_node(machine, node) for node in machine.numa_nodes},
+    }
+
+
+def _numa_node(machine: Machine, node: NumaFacts) -> dict[str, Any]:
+    return {
+        "cpus": str(node.cpus & machine.online),
+        "cores": [str(core) for core in machine.siblings if core <= node.cpus],
     }
 
 

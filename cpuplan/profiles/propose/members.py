@@ -5,6 +5,7 @@ own for taints.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from cpuplan.fleet.cluster import ClusterNode, MachineConfigPool
@@ -13,9 +14,7 @@ from cpuplan.text import joined
 
 
 class Members(NamedTuple):
-    """The nodes of a pool, ascending by name, and remarks on nodes that its selector fits and that
-    it has not.
-    """
+    """The nodes of a pool, ascending by name, and remarks on others that its selector fits."""
 
     nodes: tuple[ClusterNode, ...]
     remarks: tuple[str, ...] = ()
@@ -29,7 +28,7 @@ def pool_names(dump: Dump) -> list[str]:
 
 
 def members(dump: Dump, name: str) -> Members:
-    """The nodes of the pool `name`, which there is."""
+    """The nodes of the pool `name`, which must exist."""
     if dump.hosted:
         return Members(tuple(node for node in dump.nodes if node.labels.get(NODE_POOL) == name))
     pool = next(pool for pool in dump.pools if pool.name == name)
@@ -47,7 +46,7 @@ def members(dump: Dump, name: str) -> Members:
 def _why_not(
     node: ClusterNode, pool: MachineConfigPool, pools: Sequence[MachineConfigPool]
 ) -> str | None:
-    """Why a node is not a pool's; None if it is."""
+    """Why a node is not in a pool; None if it is."""
     if node.labels.get("kubernetes.io/os") == "windows":
         return "it runs Windows"
     fitting = [
@@ -69,14 +68,12 @@ def _why_not(
 
 
 def own_label(pool: MachineConfigPool, pools: Sequence[MachineConfigPool]) -> dict[str, str]:
-    """A label that only this pool has, by which a KubeletConfig finds it; empty where there is
-    none.
+    """A label that only this pool has, by which a KubeletConfig finds it; empty if there is none.
 
-    One whose key ends with the pool's name, if there are several, else the first.
+    If there are several, the first one whose key ends with the pool's name, else the first one.
     """
     others = [other.labels for other in pools if other.name != pool.name]
-    own = sorted(
-        item for item in pool.labels.items() if all(item not in labels.items() for labels in others)
-    )
+    taken = set(chain.from_iterable(labels.items() for labels in others))
+    own = sorted(pool.labels.items() - taken)
     named = [item for item in own if item[0].endswith(pool.name)]
     return dict([*named, *own][:1])

@@ -1,6 +1,4 @@
-"""A must-gather and a request to an Intent, in order: the pool, its nodes, their machine, the CPUs,
-the document.
-"""
+"""A must-gather and a request to an Intent: the pool, its nodes, their machine, the CPUs."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -18,7 +16,7 @@ from cpuplan.text import counted, nearest
 
 
 class Proposal(NamedTuple):
-    """An Intent (None with errors), the layout in it, and what there is to say of both."""
+    """An Intent (None with errors), the layout in it, and remarks on both."""
 
     intent: dict[str, Any] | None
     choice: Choice | None = None
@@ -28,22 +26,15 @@ class Proposal(NamedTuple):
 
 
 def propose(dump: Dump, request: Request) -> Proposal:
-    """The Intent for a pool's nodes. Options that exclude each other are the caller's
-    (`request.contradiction`).
-    """
-    if problem := _unknown_pool(dump, request.pool):
-        return Proposal(
-            None,
-            None,
-            (),
-            tuple(dump.remarks),
-            (*dump.diagnostics, *([] if dump.is_empty else [problem])),
-        )
+    """The Intent for a pool's nodes. The caller checks `request.contradiction` first."""
+    problem = _unknown_pool(dump, request.pool)
+    if problem:
+        own = () if dump.is_empty else (problem,)
+        return Proposal(None, None, (), tuple(dump.remarks), (*dump.diagnostics, *own))
     pool_members = members(dump, request.pool)
     remarks = [*dump.remarks, *pool_members.remarks]
-    machines = [
-        (node.name, machine) for node in pool_members.nodes if (machine := dump.machine(node.name))
-    ]
+    by_name = {node.name: dump.machine(node.name) for node in pool_members.nodes}
+    machines = [(name, machine) for name, machine in by_name.items() if machine]
     problems = [
         *dump.diagnostics,
         *(problem for node in pool_members.nodes for problem in dump.problems(node.name)),
@@ -86,26 +77,21 @@ def _unknown_pool(dump: Dump, name: str) -> Diagnostic | None:
     if name in known:
         return None
     near = nearest(name, known)
-    told = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
-    return diagnose(
-        "CP280", path=dump.path, kind="node pool" if dump.hosted else "pool", pool=name, hint=told
-    )
+    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    kind = "node pool" if dump.hosted else "pool"
+    return diagnose("CP280", path=dump.path, kind=kind, pool=name, hint=hint)
 
 
 def _check_label(dump: Dump, name: str) -> list[Diagnostic]:
-    """On a hosted cluster the node pool refers to the profile; elsewhere a label of the pool finds
-    it.
-    """
+    """CP284: a pool without a unique label, by which a profile outside hosted clusters finds it."""
     pool = next((known for known in dump.pools if known.name == name), None)
-    return (
-        [diagnose("CP284", pool=name)]
-        if pool and not dump.hosted and not own_label(pool, dump.pools)
-        else []
-    )
+    if not pool or dump.hosted or own_label(pool, dump.pools):
+        return []
+    return [diagnose("CP284", pool=name)]
 
 
 def _guesses(machine: Machine) -> Iterable[str]:
-    """What the layout depends on and the snapshot does not tell."""
+    """Facts on which the layout depends and that the snapshot does not contain."""
     if not machine.core_ids:
         yield "the snapshot does not contain cores: each CPU is treated as one"
     if machine.kubelet and machine.kubelet.no_numa_nodes:
@@ -115,8 +101,8 @@ def _guesses(machine: Machine) -> Iterable[str]:
 def _share_remarks(request: Request, choice: Choice) -> Iterable[str]:
     counts = {node: len(cpus) for node, cpus in choice.shares.items()}
     if request.split and len(set(counts.values())) > 1:
-        told = ", ".join(f"{count} on node {node}" for node, count in counts.items())
-        yield f"{request.reserved} reserved CPUs cannot be split evenly over the NUMA nodes in whole cores: {told}"
+        shares = ", ".join(f"{count} on node {node}" for node, count in counts.items())
+        yield f"{request.reserved} reserved CPUs cannot be split evenly over the NUMA nodes in whole cores: {shares}"
 
 
 def _comments(
@@ -125,7 +111,7 @@ def _comments(
     """Why the CPUs are where they are: lines for the head of the document."""
     shares = "; ".join(f"NUMA node {node}: {cpus}" for node, cpus in choice.shares.items())
     how = "split over the NUMA nodes" if request.split else "from the lowest NUMA node on"
-    told = [
+    lines = [
         f"Proposed for pool {request.pool} ({counted(len(nodes), 'node')} like {nodes[0].name})",
         f"reserved: {request.reserved} CPUs in whole cores, {how} ({shares})",
     ]
@@ -133,13 +119,14 @@ def _comments(
         sockets = (
             "" if request.power == "ultra-low-latency" else "sockets without reserved CPUs, then "
         )
-        told.append(
+        lines.append(
             f"offlined: {request.offlined} CPUs: {sockets}second threads of cores, then first ones"
         )
-    if (nodes_count := len(machine.numa_nodes)) > DEFAULT_MAX_NUMA_NODES:
-        told.append(
+    nodes_count = len(machine.numa_nodes)
+    if nodes_count > DEFAULT_MAX_NUMA_NODES:
+        lines.append(
             f"{MAX_NUMA_NODES}: with {nodes_count} NUMA nodes, the kubelet does not start without it"
         )
     if request.disable_smt and len(machine.siblings) < len(machine.online):
-        told.append("nosmt leaves the first thread of each core: the others are in no pool")
-    return tuple(told)
+        lines.append("nosmt leaves the first thread of each core: the others are in no pool")
+    return tuple(lines)

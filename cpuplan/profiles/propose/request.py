@@ -1,6 +1,4 @@
-"""What is asked of a proposal: the profile creator's flags in cpuplan's words (docs/openshift.md
-has both).
-"""
+"""The options of a proposal; docs/openshift.md compares them with the profile creator's."""
 
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -14,9 +12,7 @@ RELEASE_PATTERN = r"^[1-9][0-9]?\.[0-9]{1,2}$"
 
 
 class Request(NamedTuple):
-    """Numbers are CPUs (hardware threads), frequencies kHz: of the isolated CPUs, then of the
-    reserved ones.
-    """
+    """The options. Numbers are CPUs (hardware threads); frequencies are in kHz."""
 
     pool: str
     reserved: int
@@ -30,14 +26,12 @@ class Request(NamedTuple):
     user_level_networking: bool = False
     frequencies: tuple[int, int] | None = None
     name: str = ""  # of the Intent; the pool's if empty
-    release: str = ""  # of OpenShift, where the must-gather does not tell
+    release: str = ""  # of OpenShift, if the must-gather does not contain it
     cluster: str = ""
 
 
 def contradiction(request: Request) -> str | None:
-    """Options that exclude each other, by the rules of the creator and of the operator's
-    webhook.
-    """
+    """Options that exclude each other, by the rules of the creator and of the webhook."""
     if request.split and request.topology_policy == "single-numa-node":
         return "--split spreads reserved CPUs over NUMA nodes and cannot be used with --topology-policy single-numa-node"
     if request.real_time and request.power == "default":

@@ -1,4 +1,4 @@
-"""An Intent that is made from another document, with the place there of each of its fields."""
+"""An Intent that is made from a profile, with the place of each field in the profile."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.source import Field, Source
 
 
-class Retelling:
+class IntentDraft:
     """Collects fields of the Intent, each with the field of the profile that it comes from."""
 
     def __init__(self, source: Source) -> None:
@@ -31,7 +31,7 @@ class Retelling:
         self.places["spec", *parents, key] = ("spec", *_path(origin))
 
     def annotate(self, path: tuple[str, ...], value: Any, annotation: str) -> None:
-        """Set the field at `path` below spec; it stands where the annotation stands."""
+        """Set the field at `path` below spec; its place is that of the annotation."""
         data = self.spec
         for name in path[:-1]:
             data = data.setdefault(name, {})
