@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import as_mapping, mappings, text, text_mapping, texts
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
@@ -45,22 +46,21 @@ class Selector(NamedTuple):
         return all(requirement.matches(labels) for requirement in self.requirements)
 
 
-def read_selector(selector: Mapping[str, Any] | None) -> Selector:
+def read_selector(value: Any) -> Selector:
     """The selector of a field; McoError for one that Kubernetes cannot evaluate."""
-    if selector is None:
+    if value is None:
         return Selector(selects_nothing=True)
+    selector = as_mapping(value, "selector")
     requirements = []
-    for key, value in (selector.get("matchLabels") or {}).items():
-        requirements.append(_requirement(key, "In", (value,)))
-    for expression in selector.get("matchExpressions") or ():
-        values = tuple(expression.get("values") or ())
-        requirements.append(
-            _requirement(expression.get("key", ""), expression.get("operator"), values)
-        )
+    for key, label in text_mapping(selector, "matchLabels").items():
+        requirements.append(_requirement(key, "In", (label,)))
+    for expression in mappings(selector, "matchExpressions"):
+        key, operator = text(expression, "key"), text(expression, "operator")
+        requirements.append(_requirement(key, operator, texts(expression, "values")))
     return Selector(tuple(requirements))
 
 
-def _requirement(key: str, operator: Any, values: tuple[str, ...]) -> Requirement:
+def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
     if operator not in _OPERATORS:
         raise McoError("not a label selector operator", key=key, operator=operator)
     if operator in ("In", "NotIn") and not values:

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from cpuplan.mco.fields import flag, mapping, text, text_mapping, texts
 from cpuplan.mco.ignition.parse import parse
 from cpuplan.mco.ignition.schema import Config
-from cpuplan.mco.pools import Object, labels_of, name_of
+from cpuplan.mco.pools import Object, name_of
 from cpuplan.mco.releases import Release
 
 ROLE_LABEL = "machineconfiguration.openshift.io/role"
@@ -41,18 +42,17 @@ class MachineConfig(NamedTuple):
 
 
 def read_machine_config(item: Object) -> MachineConfig:
-    """The fields of an object as YAML or JSON have it."""
-    metadata, spec = item.get("metadata") or {}, item.get("spec") or {}
-    labels = metadata.get("labels")
+    """The fields of an object as YAML or JSON have it; McoError for one of a wrong type."""
+    metadata, spec = mapping(item, "metadata"), mapping(item, "spec")
     return MachineConfig(
         name_of(item),
-        None if labels is None else dict(labels_of(item)),
-        (metadata.get("annotations") or {}).get(GENERATED_BY, ""),
+        None if metadata.get("labels") is None else text_mapping(metadata, "labels"),
+        text_mapping(metadata, "annotations").get(GENERATED_BY, ""),
         spec.get("config"),
-        tuple(spec.get("kernelArguments") or ()),
-        tuple(spec.get("extensions") or ()),
-        spec.get("kernelType") or "",
-        bool(spec.get("fips")),
-        spec.get("osImageURL") or "",
-        spec.get("baseOSExtensionsContainerImage") or "",
+        texts(spec, "kernelArguments"),
+        texts(spec, "extensions"),
+        text(spec, "kernelType"),
+        flag(spec, "fips"),
+        text(spec, "osImageURL"),
+        text(spec, "baseOSExtensionsContainerImage"),
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.mco.errors import NodePoolError
+from cpuplan.mco.fields import mapping, text, text_mapping
 from cpuplan.mco.labels import read_selector
 
 Object: TypeAlias = Mapping[str, Any]
@@ -24,12 +25,12 @@ class Membership(NamedTuple):
 
 def name_of(item: Object) -> str:
     """The name of an object."""
-    return str((item.get("metadata") or {}).get("name") or "")
+    return text(mapping(item, "metadata"), "name")
 
 
 def labels_of(item: Object) -> Mapping[str, str]:
     """The labels of an object."""
-    return (item.get("metadata") or {}).get("labels") or {}
+    return text_mapping(mapping(item, "metadata"), "labels")
 
 
 def pools_for_node(node: Object, pools: Sequence[Object]) -> Membership:
@@ -65,5 +66,5 @@ def _selecting(
 
 def _selects(pool: Object, labels: Mapping[str, str]) -> bool:
     """An empty node selector selects nothing, unlike elsewhere in Kubernetes."""
-    selector = read_selector((pool.get("spec") or {}).get("nodeSelector"))
+    selector = read_selector(mapping(pool, "spec").get("nodeSelector"))
     return not selector.is_empty and selector.matches(labels)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import flag, mapping
 from cpuplan.mco.ignition.parse import parse
 from cpuplan.mco.ignition.schema import Config
 from cpuplan.mco.pools import Object
@@ -31,12 +32,12 @@ def refusal_against_current(
     """
     if not has(release, "merge.reconciled"):
         return None
-    spec = current.get("spec") or {}
     try:
+        spec = mapping(current, "spec")
         old, new = parse(spec.get("config"), release), parse(rendered.config, release)
         check_modes(new)
         check_configs(old, new, overrides)
-        check_fips(bool(spec.get("fips")), rendered.fips)
+        check_fips(flag(spec, "fips"), rendered.fips)
     except McoError as error:
         return error
     return None

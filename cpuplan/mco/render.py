@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.mco import machineconfig
 from cpuplan.mco.errors import ConversionError, McoError, RenderError
+from cpuplan.mco.fields import mapping
 from cpuplan.mco.ignition import merge
 from cpuplan.mco.ignition.encode import encode
 from cpuplan.mco.ignition.schema import Config
@@ -68,12 +69,12 @@ def render(
     if not selected:
         return None
     for config in selected:
-        _check_generation(config)
-    for config in selected:
         try:
             validate(config, release)
         except McoError as error:
             raise RenderError("validate", error, config.name) from error
+    for config in selected:
+        _check_generation(config)
     try:
         return _merge(in_order(selected, release), release, default_os_image)
     except McoError as error:
@@ -83,12 +84,12 @@ def render(
 def select(pool: Object, machine_configs: Iterable[Object]) -> list[MachineConfig]:
     """The objects that a pool's selector matches; nothing for an empty selector."""
     try:
-        selector = read_selector((pool.get("spec") or {}).get("machineConfigSelector"))
+        selector = read_selector(mapping(pool, "spec").get("machineConfigSelector"))
+        configs = [read_machine_config(item) for item in machine_configs]
     except McoError as error:
         raise RenderError("select", error) from error
     if selector.is_empty:
         return []
-    configs = [read_machine_config(item) for item in machine_configs]
     selected = [config for config in configs if selector.matches(config.labels or {})]
     if not selected:
         raise RenderError("select", McoError("the pool selects nothing", pool=name_of(pool)))

@@ -9,6 +9,7 @@ from cpuplan.mco.cost.difference import Side
 from cpuplan.mco.cost.policies import policies
 from cpuplan.mco.cost.registries import is_safe
 from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import mapping, texts
 from cpuplan.mco.ignition.parse import parse
 from cpuplan.mco.machineconfig import read_machine_config
 from cpuplan.mco.pools import Object
@@ -62,7 +63,10 @@ PLAIN = Node()
 
 
 def impact(old: Object, new: Object, node: Node = PLAIN) -> Impact:
-    """The cost of going from one rendered MachineConfig to another."""
+    """The cost of going from one rendered MachineConfig to another.
+
+    McoError for a MachineConfiguration that the API server refuses.
+    """
     try:
         before, after = _side(old, node.release), _side(new, node.release)
     except McoError as error:
@@ -111,8 +115,8 @@ def _check(before: Side, after: Side, node: Node) -> None:
 
 def overrides(configuration: Mapping[str, Any], release: Release) -> Collection[str]:
     """The sections of storage whose changes reach only new nodes."""
-    given = (configuration.get("spec") or {}).get("irreconcilableValidationOverrides") or {}
-    return tuple(given.get("storage") or ()) if has(release, "cost.storage_overrides") else ()
+    given = mapping(mapping(configuration, "spec"), "irreconcilableValidationOverrides")
+    return texts(given, "storage") if has(release, "cost.storage_overrides") else ()
 
 
 def _update(changes: _Changes, node: Node) -> Update:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.mco.cost.actions import NONE, REBOOT, SPECIAL, Action, combined
+from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import mapping, mappings, text
 from cpuplan.mco.ignition.paths import clean
 from cpuplan.mco.releases import Release, has
 
@@ -16,6 +18,7 @@ REGISTRIES_CONF = "/etc/containers/registries.conf"
 _CRIO, _KUBELET, _REGISTRY = "crio.service", "kubelet.service", "iri-registry.service"
 _CA_TRUST = "coreos-update-ca-trust.service"
 _ANCHORS = "/etc/pki/ca-trust/source/anchors"
+_TYPES = ("DaemonReload", "Drain", "None", "Reboot", "Reload", "Restart")
 _RELOAD_CRIO = (Action("Reload", _CRIO),)
 _RESTART_REGISTRY = (Action("Restart", _REGISTRY),)
 _DAEMON_RELOAD = Action("DaemonReload")
@@ -93,29 +96,32 @@ def _covers(policy_path: str, path: str) -> bool:
 def policies(configuration: Mapping[str, Any], release: Release) -> Policies:
     """The built-in policies with those of a MachineConfiguration.
 
-    A user's policy for the path or the unit of a built-in one replaces it.
+    A user's policy for the path or the unit of a built-in one replaces it. McoError for what the
+    API server refuses.
     """
-    given = (configuration.get("spec") or {}).get("nodeDisruptionPolicy") or {}
+    given = mapping(mapping(configuration, "spec"), "nodeDisruptionPolicy")
     built_in = {path: actions for path, actions, since in _FILES if has(release, since)}
-    own_files = [(file["path"], _read(file)) for file in given.get("files") or ()]
+    own_files = [(text(file, "path"), _read(file)) for file in mappings(given, "files")]
     replaced = dict(own_files)
     files = [(path, replaced.get(path, actions)) for path, actions in built_in.items()]
     files += [(path, actions) for path, actions in own_files if path not in built_in]
     built_in_units = {name: actions for name, actions, since in _UNITS if has(release, since)}
     units = dict(built_in_units)
-    for unit in given.get("units") or ():
+    for unit in mappings(given, "units"):
+        name = text(unit, "name")
         # The first of several wins, but the last that replaces a built-in one.
-        if unit["name"] in built_in_units or unit["name"] not in units:
-            units[unit["name"]] = _read(unit)
-    ssh_keys = _read(given.get("sshkey") or {}) or (NONE,)
+        if name in built_in_units or name not in units:
+            units[name] = _read(unit)
+    ssh_keys = _read(mapping(given, "sshkey")) or (NONE,)
     return Policies(tuple(files), units, ssh_keys)
 
 
 def _read(policy: Mapping[str, Any]) -> Actions:
-    return tuple(map(_action, policy.get("actions") or ()))
+    return tuple(map(_action, mappings(policy, "actions")))
 
 
 def _action(action: Mapping[str, Any]) -> Action:
-    kind = action["type"]
-    service = action.get(kind.lower()) or {}
-    return Action(kind, service.get("serviceName", ""))
+    kind = text(action, "type")
+    if kind not in _TYPES:
+        raise McoError("unknown action of a policy", value=kind)
+    return Action(kind, text(mapping(action, kind.lower()), "serviceName"))

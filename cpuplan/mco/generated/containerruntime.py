@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import mapping
 from cpuplan.mco.generated.controller import Controller
 from cpuplan.mco.generated.validation import size, validate_container_runtime_config
 from cpuplan.mco.pools import Object
@@ -47,9 +48,9 @@ class ContainerRuntimeConfigs(Controller):
 
     def files(self, spec: Object, pool: Object) -> Mapping[str, str]:
         """A file for each setting; McoError where the operator crashes on an absent section."""
-        config = spec.get("containerRuntimeConfig")
-        if config is None:
+        if spec.get("containerRuntimeConfig") is None:
             raise McoError("without containerRuntimeConfig the operator crashes")
+        config = mapping(spec, "containerRuntimeConfig")
         files = {}
         overlay = size(config.get("overlaySize"))
         if overlay is not None and overlay.value:

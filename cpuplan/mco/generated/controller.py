@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import mapping, text_mapping
 from cpuplan.mco.generated.names import managed_name, suffix_of
 from cpuplan.mco.generated.objects import SUFFIX, Generated, Source
 from cpuplan.mco.pools import Object, name_of
@@ -28,15 +29,15 @@ class Controller(ABC):
     def create(self, item: Object) -> None:
         """A user makes an object; McoError for one that is refused, which stays refused."""
         self._created += 1
-        annotations = dict((item.get("metadata") or {}).get("annotations") or {})
-        source = Source(name_of(item), item.get("spec") or {}, annotations, self._created)
+        annotations = text_mapping(mapping(item, "metadata"), "annotations")
+        source = Source(name_of(item), mapping(item, "spec"), annotations, self._created)
         self.sources[source.name] = source
         self.sync(source)
 
     def update(self, item: Object) -> None:
         """A user changes an object; McoError leaves its MachineConfigs as they are."""
         source = self.sources[name_of(item)]
-        source.spec = item.get("spec") or {}
+        source.spec = mapping(item, "spec")
         self.sync(source)
 
     def delete(self, name: str) -> None:

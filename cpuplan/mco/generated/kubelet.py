@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import flag, mapping, text
 from cpuplan.mco.generated import tls
 from cpuplan.mco.generated.controller import Controller
 from cpuplan.mco.generated.kubeletconfiguration import Config, decode, merge
@@ -64,7 +65,7 @@ class KubeletConfigs(Controller):
         All other files are written anew. McoError for a latency profile or a mode of cgroups that
         is unknown.
         """
-        spec = item.get("spec") or {}
+        spec = mapping(item, "spec")
         if self._node is not None and not _may_follow(self._node, spec):
             return
         self._node = spec
@@ -81,7 +82,7 @@ class KubeletConfigs(Controller):
         spec = self._node or {}
         for pool in self.pools:
             role = name_of(pool)
-            if role == WORKER and (spec.get("workerLatencyProfile") or "Default") not in _LATENCY:
+            if role == WORKER and (text(spec, "workerLatencyProfile") or "Default") not in _LATENCY:
                 raise McoError("unknown latency profile", value=spec["workerLatencyProfile"])
             arguments: tuple[str, ...] = ()
             if role in (WORKER, MASTER, ARBITER):
@@ -130,7 +131,7 @@ class KubeletConfigs(Controller):
         moved = {name: reserved.pop(name) for name, *_ in _SIZING if name in reserved}
         files = {}
         if moved or spec.get("autoSizingReserved") is not None:
-            is_automatic = bool(spec.get("autoSizingReserved")) and not moved
+            is_automatic = flag(spec, "autoSizingReserved") and not moved
             files[NODE_SIZING] = _sizing(moved, is_automatic)
         if spec.get("logLevel") is not None:
             files[LOGGING] = f'[Service]\nEnvironment="KUBELET_LOG_LEVEL={spec["logLevel"]}"\n'
@@ -141,7 +142,7 @@ class KubeletConfigs(Controller):
         if spec.get("tlsSecurityProfile") is not None:
             for name in ("tlsMinVersion", "tlsCipherSuites"):
                 defaults.pop(name, None)
-            defaults |= tls.fields_of(spec["tlsSecurityProfile"])
+            defaults |= tls.fields_of(mapping(spec, "tlsSecurityProfile"))
         if raw.get("protectKernelDefaults") is False:
             defaults.pop("protectKernelDefaults", None)
         fields = merge(defaults, config)
@@ -153,12 +154,12 @@ class KubeletConfigs(Controller):
 
 def _may_follow(old: Object, new: Object) -> bool:
     """From the slowest latency profile to the fastest, or back, is refused in silence."""
-    profiles = {(spec.get("workerLatencyProfile") or "") for spec in (old, new)}
+    profiles = {text(spec, "workerLatencyProfile") for spec in (old, new)}
     return _SLOW_PROFILE not in profiles or not profiles & set(_FAST_PROFILES)
 
 
 def _cgroup_arguments(spec: Object) -> tuple[str, ...]:
-    if spec.get("cgroupMode", "") not in ("", "v2"):
+    if text(spec, "cgroupMode") not in ("", "v2"):
         raise McoError("unknown mode of cgroups", value=spec["cgroupMode"])
     return _CGROUP_ARGUMENTS
 
@@ -196,7 +197,7 @@ def installed(
     McoError for a refused one, and for two for one pool.
     """
     controller = KubeletConfigs(pools, defaults, release)
-    sources = [Source(name_of(item), item.get("spec") or {}, {}, 0) for item in items]
+    sources = [Source(name_of(item), mapping(item, "spec"), {}, 0) for item in items]
     for source in sources:
         controller.validate(source.spec)
     written: dict[str, Generated] = {}

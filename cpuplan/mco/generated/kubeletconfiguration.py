@@ -36,14 +36,14 @@ def _with_texts(value: Any, go_type: str) -> Any:
     if go_type in STRUCTS and isinstance(value, Mapping):
         types = {name.lower(): inner for name, inner in STRUCTS[go_type].items()}
         return {
-            key: _with_texts(inner, types.get(str(key).lower(), "any"))
+            str(key): _with_texts(inner, types.get(str(key).lower(), "any"))
             for key, inner in value.items()
         }
     if go_type.startswith("[]") and isinstance(value, list):
         return [_with_texts(item, go_type[2:]) for item in value]
     if go_type.startswith("map[string]") and isinstance(value, Mapping):
         inner_type = go_type.removeprefix("map[string]")
-        return {key: _with_texts(inner, inner_type) for key, inner in value.items()}
+        return {str(key): _with_texts(inner, inner_type) for key, inner in value.items()}
     return _as_text(value) if go_type == "string" else value
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from cpuplan.mco.fields import mapping, text, texts
+
 _FOR_1_3 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
 #: Names of OpenSSL, by those that Go takes; others are dropped.
 _CIPHERS = {
@@ -68,11 +70,11 @@ _PROFILES = {
 
 def fields_of(profile: Mapping[str, Any]) -> dict[str, Any]:
     """What a profile sets; an unknown one is the intermediate one."""
-    chosen = _PROFILES.get(profile.get("type") or "", _INTERMEDIATE)
-    custom = profile.get("custom")
-    if profile.get("type") == "Custom" and custom is not None:
-        ciphers = tuple(custom.get("ciphers") or ())
-        chosen = Profile(custom.get("minTLSVersion") or "", ciphers)
+    kind = text(profile, "type")
+    chosen = _PROFILES.get(kind, _INTERMEDIATE)
+    if kind == "Custom" and profile.get("custom") is not None:
+        custom = mapping(profile, "custom")
+        chosen = Profile(text(custom, "minTLSVersion"), texts(custom, "ciphers"))
     known = [_CIPHERS[name] for name in chosen.ciphers if name in _CIPHERS]
     fields = {"tlsMinVersion": chosen.version, "tlsCipherSuites": known}
     return {name: value for name, value in fields.items() if value}

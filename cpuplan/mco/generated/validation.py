@@ -12,6 +12,7 @@ from typing import Any
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.mco.errors import McoError
+from cpuplan.mco.fields import flag, mapping, mappings, number, text
 from cpuplan.mco.generated.kubeletconfiguration import Config, decode
 from cpuplan.mco.pools import MASTER, Object, name_of
 from cpuplan.mco.releases import NEWEST, Release, has
@@ -32,7 +33,7 @@ def validate_kubelet_config(spec: Mapping[str, Any], release: Release = NEWEST) 
 
     Values are not checked: a bad CPU list is accepted, and stops the kubelet.
     """
-    level = spec.get("logLevel")
+    level = number(spec, "logLevel")
     if level is not None and level not in _LOG_LEVELS:
         raise McoError("logLevel is not in 0 to 10", value=level)
     if spec.get("kubeletConfig") is None:
@@ -43,7 +44,7 @@ def validate_kubelet_config(spec: Mapping[str, Any], release: Release = NEWEST) 
             raise McoError("a field is not allowed", field=name, value=config[name])
     _check_swap(config, release)
     _check_cgroups(config, release)
-    if config.get("systemReserved") and spec.get("autoSizingReserved"):
+    if config.get("systemReserved") and flag(spec, "autoSizingReserved"):
         raise McoError("systemReserved and autoSizingReserved exclude each other")
     if config.get("staticPodPath") and not has(release, "kubelet.static_pods_by_pool"):
         raise McoError("a field is not allowed", field="staticPodPath")
@@ -91,19 +92,19 @@ def is_control_plane(pool: Object) -> bool:
     """Whether a pool is for control plane nodes, by its name or its node selector."""
     if name_of(pool) in (MASTER, ARBITER):
         return True
-    selector = (pool.get("spec") or {}).get("nodeSelector") or {}
-    if _MASTER_LABEL in (selector.get("matchLabels") or {}):
+    selector = mapping(mapping(pool, "spec"), "nodeSelector")
+    if _MASTER_LABEL in mapping(selector, "matchLabels"):
         return True
     return any(
         expression.get("key") == _MASTER_LABEL and expression.get("operator") in ("Exists", "In")
-        for expression in selector.get("matchExpressions") or ()
+        for expression in mappings(selector, "matchExpressions")
     )
 
 
 def validate_container_runtime_config(spec: Mapping[str, Any]) -> None:
     """Raises McoError for the spec of a ContainerRuntimeConfig that the operator refuses."""
-    config = spec.get("containerRuntimeConfig") or {}
-    pids = config.get("pidsLimit")
+    config = mapping(spec, "containerRuntimeConfig")
+    pids = number(config, "pidsLimit")
     if pids and pids < _LEAST_PIDS:
         raise McoError("pidsLimit is too small", value=pids)
     log_size = size(config.get("logSizeMax"))
@@ -112,13 +113,13 @@ def validate_container_runtime_config(spec: Mapping[str, Any]) -> None:
     overlay = size(config.get("overlaySize"))
     if overlay is not None and overlay.value < 0:
         raise McoError("overlaySize is negative", value=str(overlay))
-    if (config.get("logLevel") or "") not in _RUNTIME_LOG_LEVELS:
+    if text(config, "logLevel") not in _RUNTIME_LOG_LEVELS:
         raise McoError("unknown logLevel", value=config["logLevel"])
-    if (config.get("defaultRuntime") or "") not in _RUNTIMES:
+    if text(config, "defaultRuntime") not in _RUNTIMES:
         raise McoError("unknown defaultRuntime", value=config["defaultRuntime"])
     for name in _STORES:
-        for store in config.get(name) or ():
-            _check_store(name, store.get("path") or "")
+        for store in mappings(config, name):
+            _check_store(name, text(store, "path"))
 
 
 def _check_store(name: str, path: str) -> None:

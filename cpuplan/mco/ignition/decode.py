@@ -9,12 +9,12 @@ from cpuplan.mco.ignition.schema import CONFIG, Config, Field, Many, Scalar, Str
 Place = tuple[str | int, ...]
 
 
-def decode(value: Any, version: Version) -> Config:
+def decode(value: Any, version: Version, struct: Struct = CONFIG) -> Config:
     """The config with the fields of `version` alone; IgnitionError for a value of a wrong type.
 
     Absent and empty sections are equal, so empty ones are left out.
     """
-    return _struct(value, CONFIG, version, ())
+    return _struct(value, struct, version, ())
 
 
 def _struct(value: Any, struct: Struct, version: Version, place: Place) -> Config:
