@@ -111,6 +111,16 @@ CODES = {
         "remove the field, or use mode mco",
         "In mode performanceProfile, the node tuning operator makes the objects, and a profile cannot change this.",
     ),
+    "CP549": Code(
+        "huge pages without a NUMA node",
+        "{pages} of {size} cannot be spread evenly over NUMA nodes {nodes}: the kernel chooses the node of {left} at boot",
+        "write an entry with numaNode and count for each NUMA node, such as {{size: {size}, count: {count}, numaNode: {node}}}",
+        "With memoryManagerPolicy Static, the kubelet only admits pods whose huge pages are on the NUMA nodes of their "
+        "CPUs and devices. The kernel spreads pages without a node evenly. Where the rest is allocated depends on the "
+        "node that it begins with, and on nodes without enough contiguous memory. `simulate` and the expected "
+        "NodeResourceTopology assume the lowest nodes.",
+        "warning",
+    ),
     "CP550": Code(
         "namespaces without shared CPUs",
         "runtime.sharedNamespaces has {names}, but no container can share CPUs",

@@ -1,6 +1,7 @@
 """Huge pages: what the intent asks for on each NUMA node, in the units of several components."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.topology import Topology
@@ -60,6 +61,34 @@ def per_node(plan: NodePlan) -> dict[int, dict[int, int]]:
         if pages.numa_node is not None:
             found.setdefault(pages.numa_node, {})[to_kib(pages.size)] = pages.count
     return found
+
+
+class Uneven(NamedTuple):
+    """Pages of an entry that are left over when each node has as many as the others."""
+
+    entry: int
+    size: str
+    number: int
+    left: int
+    nodes: tuple[int, ...]
+
+
+def uneven(plan: NodePlan) -> Iterator[Uneven]:
+    """Entries with pages of which nobody knows the NUMA node before the node boots.
+
+    `per_node` assumes the lowest nodes. The kernel begins with any node, and passes over nodes
+    without enough contiguous memory.
+    """
+    entries = plan.spec.huge_pages.pages
+    for index, pages in enumerate(entries):
+        if pages.numa_node is not None:
+            continue
+        size = to_kib(pages.size)
+        stated = {other.numa_node for other in entries if to_kib(other.size) == size}
+        nodes = memory_nodes(plan.topology)
+        left = pages.count % len(nodes) if nodes else 0
+        if left and not stated.issuperset(nodes):
+            yield Uneven(index, pages.size, pages.count, left, tuple(nodes))
 
 
 def bytes_of(pages: dict[int, int]) -> int:

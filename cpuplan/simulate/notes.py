@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from cpuplan.components import hugepages
 from cpuplan.kubelet.pods.nodefit import pod_requests
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import assumes_memory, planned
+from cpuplan.text import counted
 
 POD_LEVEL = "PodLevelResources"
 
@@ -15,6 +17,7 @@ POD_LEVEL = "PodLevelResources"
 def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources) -> Iterator[str]:
     """Resources of unknown amount, memory that is assumed, fields that a release ignores."""
     yield from _ignored(plans, pods)
+    yield from dict.fromkeys(sentence for plan in plans for sentence in _uneven(plan))
     requested = _requested(pods)
     offered = [{*planned(plan).runtime.resources, *given} for plan in plans]
     known = frozenset.intersection(*map(frozenset, offered)) if offered else frozenset()
@@ -63,3 +66,12 @@ def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[s
 
 def _has_pod_level(pod: Pod) -> bool:
     return any(map(is_pod_level, {**(pod.requests or {}), **(pod.limits or {})}))
+
+
+def _uneven(plan: ConfiguredPlan) -> Iterator[str]:
+    """Huge pages whose NUMA node is only known after boot."""
+    for pages in hugepages.uneven(plan):
+        yield (
+            f"the kernel chooses the NUMA node of {pages.left} of {counted(pages.number, 'huge page')} "
+            f"of {pages.size} at boot; the lowest NUMA nodes are assumed"
+        )

@@ -26,7 +26,7 @@ from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.read.keys import remedy
 from cpuplan.source import At, Locate, Position
-from cpuplan.text import did_you_mean
+from cpuplan.text import counted, did_you_mean
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -45,6 +45,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_quantities(plan, at),
         *eviction.check(plan, at),
         *_check_memory(plan, at),
+        *_check_uneven_pages(plan, locate),
     ]
 
 
@@ -254,3 +255,21 @@ def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Di
                 room=to_text(room // hugepages.MIB * hugepages.MIB),
                 hardware=plan.node_class.hardware,
             )
+
+
+def _check_uneven_pages(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """Huge pages on NUMA nodes that only the kernel chooses, where the memory manager aligns them."""
+    if not memory.uses_memory_manager(plan):
+        return
+    for pages in hugepages.uneven(plan):
+        numbers = ", ".join(map(str, pages.nodes))
+        yield diagnose(
+            "CP549",
+            locate(plan.node_class.place(f"hugePages.pages.{pages.entry}")),
+            size=pages.size,
+            count=pages.number,
+            pages=counted(pages.number, "huge page"),
+            left=pages.left,
+            nodes=numbers,
+            node=pages.nodes[0],
+        )

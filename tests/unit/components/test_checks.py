@@ -259,6 +259,17 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["NUMA node 3"],
     ),
     ("CP543", huge({"size": "1G", "count": 65}), ["65Gi on NUMA node 0", "has 64Gi"]),
+    (
+        "CP549",
+        {
+            "topology": regular(sockets=2, cores=4),
+            "spec": {
+                "kubelet": {"topologyManagerPolicy": "restricted"},
+                "hugePages": {"pages": [{"size": "1G", "count": 3}]},
+            },
+        },
+        ["3 huge pages of 1G", "NUMA nodes 0, 1", "the node of 1 at boot"],
+    ),
     ("CP556", {"spec": {"openVSwitch": {"dpdk": True}}}, ["no CPU"]),
     (
         "CP557",

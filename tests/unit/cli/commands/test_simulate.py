@@ -478,3 +478,17 @@ def test_containers_outside_of_their_qos_set(project: Path, capsys: Capture) -> 
         "system/agent main: may run outside of the CPU set of its QoS class, on CPUs 7,15\n" in out
     )
     assert "QoS sets: 10 assignable CPUs (allocatable by KEP-30: 12)\n" in out
+
+
+def test_huge_pages_whose_node_the_kernel_chooses_are_noted(project: Path, capsys: Capture) -> None:
+    intent = project / "intents/main.yaml"
+    text = intent.read_text()
+    note = "note: the kernel chooses the NUMA node of 1 of 3 huge pages of 1G at boot"
+    for pages, is_noted in (
+        ("{size: 1G, count: 3}", True),
+        ("{size: 1G, count: 2}", False),
+        ("{size: 1G, count: 3, numaNode: 0}", False),
+    ):
+        intent.write_text(f"{text}  hugePages: {{pages: [{pages}]}}\n")
+        code, _, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+        assert (code, note in err) == (0, is_noted)
