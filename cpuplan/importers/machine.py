@@ -139,6 +139,15 @@ def cache_order(cache: CacheFacts) -> tuple[int, str, int]:
     return cache.level, cache.type, cache.cpus.first
 
 
+def in_several(groups: Iterable[CpuSet]) -> CpuSet:
+    """The CPUs that are in more than one of the groups."""
+    seen = twice = EMPTY
+    for cpus in groups:
+        twice |= seen & cpus
+        seen |= cpus
+    return twice
+
+
 def by_first_cpu(groups: Iterable[CpuSet]) -> tuple[CpuSet, ...]:
     """Groups of CPUs, ascending by lowest CPU."""
     return tuple(sorted(groups, key=lambda cpus: cpus.first))

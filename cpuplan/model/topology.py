@@ -122,9 +122,8 @@ class Topology:
 
     def whole_cores(self, cpus: CpuSet) -> CpuSet:
         """The CPUs of all cores that `cpus` touches."""
-        return union(
-            self.cores[core] for core in {self._by_cpu[cpu].core for cpu in cpus & self.online}
-        )
+        touched = {self._by_cpu[cpu].core for cpu in cpus & self.online}
+        return union(self.cores[core] for core in touched)
 
     def split_cores(self, cpus: CpuSet) -> list[CpuSet]:
         """The cores of which `cpus` holds some threads and not others."""

@@ -55,15 +55,8 @@ def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
     """All fields with their marks, outer ones first: an item begins where its first key does."""
     todo: list[tuple[object, Field]] = [(source.data, ())]
     for value, field in todo:
-        items = (
-            value.items()
-            if isinstance(value, dict)
-            else enumerate(value)
-            if isinstance(value, list)
-            else ()
-        )
         marks = source.marks.get(id(value), {})
-        for name, child in items:
+        for name, child in _items(value):
             mark = marks.get(name)
             if mark and isinstance(child, dict | list) and mark.key[0] >= 0:
                 # A mapping begins where its first key does; it is told by its own key
@@ -72,6 +65,13 @@ def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
             elif mark:
                 yield (*field, name), mark
             todo.append((child, (*field, name)))
+
+
+def _items(value: object) -> Iterable[tuple[str | int, object]]:
+    """The keys and values of a mapping or list."""
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def named(diagnostics: Iterable[Diagnostic], places: Places) -> list[Diagnostic]:

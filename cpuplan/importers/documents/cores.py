@@ -1,6 +1,6 @@
 """The cores of a machine as rows of a document: lists of threads, and the kernel's ids."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -60,9 +60,13 @@ def _core_ids(ids: dict[int, int], default: dict[int, int], chain: list[_Core]) 
     cpus = [cpu for core in chain for cpu in core]
     if not any(cpu in ids for cpu in cpus) or all(ids.get(cpu) == default[cpu] for cpu in cpus):
         return []
-    rows = [[max(ids.get(cpu, -1), -1) for cpu in threads] for threads in zip(*chain, strict=True)]
+    rows = [_row(ids, threads) for threads in zip(*chain, strict=True)]
     differ = any(row != rows[0] for row in rows)
     return [sequence(row) for row in (rows if differ else rows[:1])]
+
+
+def _row(ids: dict[int, int], threads: Iterable[int]) -> list[int]:
+    return [max(ids.get(cpu, -1), -1) for cpu in threads]
 
 
 def sequence(numbers: Sequence[int]) -> str:

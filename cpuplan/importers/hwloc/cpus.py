@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.importers.hwloc.objects import Document, Object, Reader, cache_type
-from cpuplan.importers.machine import CacheFacts, cache_order, distinct
+from cpuplan.importers.machine import CacheFacts, by_first_cpu, cache_order, distinct
 
 #: `CoreType` of the CPU kinds of Intel's hybrids, and what their cores are called here.
 _CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficient", "IntelLowPower": "lowPower"}
 #: Infos that a kernel tells kinds of cores apart by. Kinds that differ in frequency only may be
 #: favoured cores.
-_KIND_INFOS = ("CoreType", "LinuxCapacity", "CPUPart")
+_KIND_INFOS = frozenset({"CoreType", "LinuxCapacity", "CPUPart"})
 _MAX_KIND = 9
 
 
@@ -25,16 +25,18 @@ class Kind(NamedTuple):
 
 def cores(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
     """The cores; a PU that is in none is one by itself."""
-    sets = [*(core.cpus for core in document.of_type("Core")), *(CpuSet((cpu,)) for cpu in online)]
-    return tuple(sorted(_disjoint(sets, online), key=lambda cpus: cpus.first))
+    sets = [core.cpus for core in document.of_type("Core")]
+    sets += [CpuSet((cpu,)) for cpu in online]
+    return by_first_cpu(_disjoint(sets, online))
 
 
 def core_ids(document: Document, online: CpuSet) -> dict[int, int]:
     """The kernel's core_id by CPU."""
-    cores = document.of_type("Core")
-    return {
-        cpu: core.number for core in cores if core.number is not None for cpu in core.cpus & online
-    }
+    ids: dict[int, int] = {}
+    for core in document.of_type("Core"):
+        if core.number is not None:
+            ids |= dict.fromkeys(core.cpus & online, core.number)
+    return ids
 
 
 def sockets(document: Document, online: CpuSet) -> dict[int, int]:
@@ -48,12 +50,9 @@ def sockets(document: Document, online: CpuSet) -> dict[int, int]:
 def dies(document: Document, online: CpuSet) -> dict[int, int]:
     """The die by CPU, numbered within each package."""
     labels: dict[int, int] = {}
-    dies = [
-        group
-        for group in document.objects
-        if group.type == "Die"
-        or (group.type == "Group" and group.subtype == "Die" and document.version == 1)
-    ]
+    dies = document.of_type("Die")
+    if document.version == 1:
+        dies += [group for group in document.of_type("Group") if group.subtype == "Die"]
     packages = document.of_type("Package")
     for package in packages:
         labels |= _labels([die for die in dies if die.cpus <= package.cpus], online)
@@ -71,7 +70,8 @@ def _labels(objects: Sequence[Object], online: CpuSet) -> dict[int, int]:
     labels: dict[int, int] = {}
     for number, member in enumerate(objects):
         label = member.number if own and member.number is not None else number
-        labels |= {cpu: label for cpu in member.cpus & online if cpu not in labels}
+        for cpu in member.cpus & online:
+            labels.setdefault(cpu, label)
     return labels
 
 
@@ -80,26 +80,19 @@ def clusters(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
 
     A cluster without a number is a quadrant of a Xeon Phi, which is a NUMA node.
     """
-    groups = document.of_type("Group")
-    sets = [
-        group.cpus for group in groups if group.subtype == "Cluster" and group.number is not None
-    ]
-    return tuple(sorted(_disjoint(sets, online), key=lambda cpus: cpus.first))
+    clusters = [group for group in document.of_type("Group") if group.subtype == "Cluster"]
+    sets = [cluster.cpus for cluster in clusters if cluster.number is not None]
+    return by_first_cpu(_disjoint(sets, online))
 
 
 def caches(document: Document, reader: Reader, online: CpuSet) -> tuple[CacheFacts, ...]:
     """The caches of level 2 and up, by level, type and lowest CPU; os_index is the kernel's id."""
-    facts = [
-        CacheFacts(
-            cache.level,
-            cache_type(cache),
-            reader.number(cache.element, "cache_size") or None,
-            cache.number,
-            cache.cpus & online,
-        )
-        for cache in document.of_type("Cache")
-        if cache.level >= 2 and cache.cpus & online
-    ]
+    facts = []
+    for cache in document.of_type("Cache"):
+        cpus = cache.cpus & online
+        if cache.level >= 2 and cpus:
+            size = reader.number(cache.element, "cache_size") or None
+            facts.append(CacheFacts(cache.level, cache_type(cache), size, cache.number, cpus))
     return tuple(distinct(sorted(facts, key=cache_order)))
 
 
@@ -120,13 +113,16 @@ def kinds(document: Document, reader: Reader, online: CpuSet) -> list[Kind]:
 
 def core_types(kinds: Sequence[Kind]) -> dict[int, str]:
     """The core type by CPU, where kinds differ in more than their frequencies."""
-    known = [kind for kind in kinds if any(name in kind.infos for name in _KIND_INFOS)]
+    known = [kind for kind in kinds if not _KIND_INFOS.isdisjoint(kind.infos)]
     if len(known) < 2:
         return {}
     names = [_CORE_TYPES.get(kind.infos.get("CoreType", "")) for kind in known]
     if None in names or len(set(names)) < len(names):
         names = [f"kind{min(rank, _MAX_KIND)}" for rank in range(len(known))]
-    return {cpu: name for kind, name in zip(known, names, strict=True) for cpu in kind.cpus if name}
+    types: dict[int, str] = {}
+    for kind, name in zip(known, names, strict=True):
+        types |= dict.fromkeys(kind.cpus, name or "")
+    return types
 
 
 def _disjoint(sets: Iterable[CpuSet], cpus: CpuSet) -> list[CpuSet]:

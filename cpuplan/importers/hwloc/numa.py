@@ -108,11 +108,16 @@ def _distances(document: Document, numbers: list[int]) -> dict[int, tuple[int, .
     matrix = _matrix_1(document) if document.version == 1 else _matrix(document)
     if {number for number, _ in matrix} != set(numbers):
         return {}
-    return {row: tuple(matrix[row, column] for column in numbers) for row in numbers}
+    rows = {}
+    for row in numbers:
+        rows[row] = tuple(matrix[row, column] for column in numbers)
+    return rows
 
 
 def _matrix(document: Document) -> Matrix:
     """Versions 2 and 3: `distances2`; matrices of the system precede those that users added."""
+    members = document.of_type("NUMANode")
+    by_gp = {node.element.attributes.get("gp_index"): node.number for node in members}
     matrices: list[tuple[bool, Matrix]] = []
     for element in document.root.named("distances2"):
         kind = element.attributes.get("kind", "")
@@ -121,10 +126,6 @@ def _matrix(document: Document) -> Matrix:
             continue
         nodes = _numbers(element, "indexes")
         if element.attributes.get("indexing") == "gp":
-            by_gp = {
-                node.element.attributes.get("gp_index"): node.number
-                for node in document.of_type("NUMANode")
-            }
             nodes = [by_gp.get(str(number)) or 0 for number in nodes]
         matrix = _square(nodes, _numbers(element, "u64values"))
         matrices.append((not bits & _FROM_SYSTEM, matrix))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from cpuplan.cpuset import CpuSet
 from cpuplan.importers.lscpu.summary import Summary, cache_size
 from cpuplan.importers.lscpu.table import CacheKind, Row, Table
-from cpuplan.importers.machine import CacheFacts
+from cpuplan.importers.machine import CacheFacts, cache_order
 
 _THREADS = (1, 2, 4, 8)
 _MIN_LEVEL = 2  # documents have no first-level caches: they are one core's
@@ -26,25 +26,20 @@ def of(
     for sure.
     """
     shared = _shared(rows)
-    tells_ids = tells_ids or not all(
-        list(numbers) == list(range(len(numbers))) for numbers in shared.values()
-    )
-    alike = (
-        not table.incomplete
-        and len({row.model for row in rows}) == 1
-        and len(set(map(len, siblings))) == 1
-    )
+    counted = all(list(numbers) == list(range(len(numbers))) for numbers in shared.values())
+    tells_ids = tells_ids or not counted
+    models = {row.model for row in rows}
+    widths = {len(core) for core in siblings}
+    alike = not table.incomplete and len(models) == 1 and len(widths) == 1
     online = CpuSet(row.cpu for row in rows)
     facts = []
     for kind in sorted(shared):
         groups = {number: CpuSet(cpus) for number, cpus in shared[kind].items()}
         size = _size(kind, groups.values(), online, summary) if alike and summary else None
         if kind[0] >= _MIN_LEVEL:
-            facts += [
-                CacheFacts(*kind, size, number if tells_ids else None, cpus)
-                for number, cpus in groups.items()
-            ]
-    return tuple(sorted(facts, key=lambda cache: (cache.level, cache.type, cache.cpus.first)))
+            for number, cpus in groups.items():
+                facts.append(CacheFacts(*kind, size, number if tells_ids else None, cpus))
+    return tuple(sorted(facts, key=cache_order))
 
 
 def _shared(rows: Iterable[Row]) -> dict[CacheKind, dict[int, list[int]]]:
@@ -71,6 +66,11 @@ def _size(
     return cache_size(summary.caches[kind], len(counts))
 
 
+def _close_caches(row: Row) -> set[tuple[CacheKind, int]]:
+    """The first- and second-level caches of a CPU."""
+    return {(kind, number) for kind, number in row.caches.items() if kind[0] <= _MIN_LEVEL}
+
+
 def doubtful(rows: Iterable[Row], siblings: Iterable[CpuSet]) -> dict[str, list[CpuSet]]:
     """Cores that must be several, by what shows it.
 
@@ -78,10 +78,7 @@ def doubtful(rows: Iterable[Row], siblings: Iterable[CpuSet]) -> dict[str, list[
     own, share the others.
     """
     doubts: dict[str, list[CpuSet]] = {}
-    caches = {
-        row.cpu: {(kind, number) for kind, number in row.caches.items() if kind[0] <= _MIN_LEVEL}
-        for row in rows
-    }
+    caches = {row.cpu: _close_caches(row) for row in rows}
     for cpus in siblings:
         sets = [caches[cpu] for cpu in cpus]
         if len(cpus) > 1 and all(sets) and not set.intersection(*sets):

@@ -1,13 +1,12 @@
 """A table of lscpu, its summary, or both, as the facts of a machine, and what they leave open."""
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
-from cpuplan.importers import join
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.importers.lscpu import caches as lscpu_caches
-from cpuplan.importers.lscpu import numbering
+from cpuplan.importers.lscpu import numbering, remarks
 from cpuplan.importers.lscpu.summary import Summary
 from cpuplan.importers.lscpu.table import Row, Table
 from cpuplan.importers.machine import Machine, NumaFacts
@@ -55,6 +54,9 @@ def from_table(table: Table, summary: Summary | None) -> Found:
     rows = [row for row in table.rows if row.cpu in online]
     present = CpuSet(row.cpu for row in table.rows) | (summary.offline if summary else EMPTY)
     models = _models(rows)
+    model = models[0] if models else None
+    if summary and model is None:
+        model = summary.kinds[0].model
     # One thread in the cores of every kind: whatever their numbers, no two CPUs are siblings.
     single = summary is not None and {kind.threads_per_core for kind in summary.kinds} == {1}
     siblings = tuple(CpuSet((cpu,)) for cpu in online) if single else _siblings(rows)
@@ -63,19 +65,15 @@ def from_table(table: Table, summary: Summary | None) -> Found:
     machine = Machine(
         architecture=architecture,
         vendor=summary.vendor if summary else None,
-        model=models[0] if models else summary.kinds[0].model if summary else None,
+        model=model,
         model_number=_model_number(architecture, summary),
         online=online,
         offline=present - online,
         siblings=siblings,
-        core_ids={}
-        if _counted(rows)
-        else {row.cpu: row.core for row in rows if row.core is not None},
+        core_ids=_core_ids(rows),
         sockets={row.cpu: row.socket for row in rows if row.socket is not None},
         dies={},
-        clusters=_groups(
-            (row, (row.model, row.cluster)) for row in rows if row.cluster is not None
-        ),
+        clusters=_clusters(rows),
         core_types=_core_types(rows, models),
         caches=lscpu_caches.of(table, rows, siblings, summary, tells_ids=known == "x86_64"),
         numa_nodes=_numa_nodes(_listed_nodes(table, summary), present),
@@ -83,8 +81,8 @@ def from_table(table: Table, summary: Summary | None) -> Found:
         devices=(),
         boot_arguments=None,
     )
-    remarks = [*_table_remarks(table, machine, rows, summary), *_remarks(machine, summary)]
-    return Found(machine, remarks, lscpu_caches.doubtful(rows, siblings))
+    notes = [*remarks.of_table(table, machine, rows, summary), *remarks.of_all(machine, summary)]
+    return Found(machine, notes, lscpu_caches.doubtful(rows, siblings))
 
 
 def from_summary(summary: Summary) -> Found:
@@ -113,21 +111,8 @@ def from_summary(summary: Summary) -> Found:
         devices=(),
         boot_arguments=None,
     )
-    remarks = [
-        f"it is unknown which CPUs belong together; it is assumed that {rule}"
-        for rule in groups.rules
-    ]
-    if any(kind.threads_per_core is None for kind in summary.kinds):
-        remarks.append("cores are missing: each CPU is treated as a core")
-    if len(summary.kinds) > 1:
-        remarks.append(
-            f"there are {len(summary.kinds)} kinds of cores, and it is unknown which CPUs belong to which"
-        )
-    if summary.caches:
-        remarks.append(
-            "only the total size of caches is known, not which CPUs share one: caches are left open"
-        )
-    return Found(machine, [*remarks, *_remarks(machine, summary)], {})
+    notes = [*remarks.of_summary(summary, groups.rules), *remarks.of_all(machine, summary)]
+    return Found(machine, notes, {})
 
 
 def _numbered(
@@ -203,6 +188,13 @@ def _siblings(rows: Sequence[Row]) -> tuple[CpuSet, ...]:
     return _groups(keyed)
 
 
+def _core_ids(rows: Sequence[Row]) -> dict[int, int]:
+    """The kernel's ids by CPU, where cores have these."""
+    if _counted(rows):
+        return {}
+    return {row.cpu: row.core for row in rows if row.core is not None}
+
+
 def _socket(row: Row) -> tuple[Hashable, ...]:
     """The socket, whichever numbers they are; lscpu counts anew for each kind of CPU."""
     return row.model, row.drawer, row.book, row.socket
@@ -213,6 +205,11 @@ def _groups(keyed: Iterable[tuple[Row, Hashable]]) -> tuple[CpuSet, ...]:
     for row, key in keyed:
         groups.setdefault(key, []).append(row.cpu)
     return tuple(sorted(map(CpuSet, groups.values()), key=lambda cpus: cpus.first))
+
+
+def _clusters(rows: Iterable[Row]) -> tuple[CpuSet, ...]:
+    known = [row for row in rows if row.cluster is not None]
+    return _groups((row, (row.model, row.cluster)) for row in known)
 
 
 def _counted(rows: Sequence[Row]) -> bool:
@@ -273,53 +270,3 @@ def _numa_nodes(listed: dict[int, CpuSet] | None, present: CpuSet) -> tuple[Numa
         nodes.append(NumaFacts(number, cpus & rest, None, (), {}))
         rest -= cpus
     return tuple(nodes)
-
-
-def _table_remarks(
-    table: Table, machine: Machine, rows: list[Row], summary: Summary | None
-) -> Iterator[str]:
-    """What this table leaves open or to guess."""
-    coreless = CpuSet(row.cpu for row in rows if row.core is None)
-    if coreless:
-        told = (
-            "cores are" if coreless == machine.online else f"the cores of {cpus_text(coreless)} are"
-        )
-        yield f"{told} missing: each CPU is treated as a core"
-    guessed = CpuSet(row.cpu for row in table.rows if row.online is None) & machine.offline
-    if guessed and summary is None:
-        yield f"{cpus_text(guessed)}: no core is listed, so they count as offline"
-    if machine.core_ids:
-        yield "cores have the kernel's ids: CPUs of one core_id in one socket and NUMA node are treated as siblings"
-    if machine.caches and all(cache.id is None for cache in machine.caches):
-        yield "it is unknown whether the numbers of caches are the kernel's ids: they are left open"
-    if machine.core_types:
-        yield "kinds of cores are numbered in the order of their CPUs: it is unknown which of them is faster"
-    if incomplete := CpuSet(table.incomplete) & machine.online:
-        yield f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so theirs are left open"
-    if not machine.offline and summary is None and "online" not in table.columns:
-        yield "offline CPUs are not listed"
-    if summary is None and "node" in table.columns:
-        yield "NUMA nodes without CPUs are not listed"
-
-
-def _remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
-    """What neither a table nor a summary told, and what was assumed for it."""
-    has_model = machine.model or machine.architecture not in ("", "x86_64")
-    sized = all(cache.size is not None for cache in machine.caches)
-    listed = summary.numa_nodes.values() if summary else ()
-    claimed_twice = CpuSet(cpu for cpu in union(listed) if sum(cpu in cpus for cpus in listed) > 1)
-    told = (
-        (machine.architecture, join.ARCHITECTURE_MISSING, ""),
-        (has_model, "the CPU model is missing", ""),
-        (machine.sockets, "sockets are missing: one is assumed", ""),
-        (machine.caches or (summary and summary.caches), "caches are missing", ""),
-        (sized, "the sizes of caches are missing or incomplete", ""),
-        (machine.numa_nodes, "NUMA nodes are missing: one is assumed", ""),
-        (
-            not claimed_twice,
-            "CPUs {} are in several NUMA nodes: the lowest is used",
-            claimed_twice,
-        ),
-        (False, "memory, huge pages, dies, PCI devices and boot arguments are missing", ""),
-    )
-    return (text.format(value) for known, text, value in told if not known)

@@ -101,11 +101,11 @@ def _siblings(counts: Counts, sockets: list[CpuSet]) -> tuple[tuple[CpuSet, ...]
         raise UntoldError("siblings")
     if counts.cores_per_socket == 1:
         return tuple(sockets), []
-    fitting = [
-        (tuple(cores), rule)
-        for rule, propose in _HABITS.get(counts.architecture, _OTHER_HABITS).items()
-        if _fit(cores := list(propose(counts, sockets)), counts, sockets)
-    ]
+    fitting = []
+    for rule, propose in _HABITS.get(counts.architecture, _OTHER_HABITS).items():
+        cores = list(propose(counts, sockets))
+        if _fit(cores, counts, sockets):
+            fitting.append((tuple(cores), rule))
     # Two habits that fit several NUMA nodes: each node then has runs of CPUs a whole number of
     # cores apart, and there is no reason for that but the second threads.
     if not fitting or (len(fitting) > 1 and len(counts.numa_nodes) < 2):
@@ -116,13 +116,16 @@ def _siblings(counts: Counts, sockets: list[CpuSet]) -> tuple[tuple[CpuSet, ...]
 def _fit(cores: list[CpuSet], counts: Counts, sockets: list[CpuSet]) -> bool:
     """Whether every CPU is in one core, and every core in one NUMA node and socket."""
     nodes = list(counts.numa_nodes.values()) or [counts.online]
-    return sum(map(len, cores)) == len(counts.online) and all(
-        len(core) == counts.threads_per_core
-        and core <= counts.online
-        and any(core <= node for node in nodes)
-        and any(core <= socket for socket in sockets)
-        for core in cores
-    )
+    for core in cores:
+        if len(core) != counts.threads_per_core or not core <= counts.online:
+            return False
+        if not _is_within(core, nodes) or not _is_within(core, sockets):
+            return False
+    return sum(map(len, cores)) == len(counts.online)
+
+
+def _is_within(core: CpuSet, groups: list[CpuSet]) -> bool:
+    return any(core <= group for group in groups)
 
 
 def _separate(counts: Counts, _: list[CpuSet]) -> Iterator[CpuSet]:

@@ -3,7 +3,7 @@
 import re
 
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
-from cpuplan.importers.machine import NumaFacts
+from cpuplan.importers.machine import NumaFacts, in_several
 from cpuplan.importers.sysroot.values import DECIMAL, Reader
 
 NODES = "sys/devices/system/node"
@@ -22,28 +22,28 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
         # links are the last resort: dumps often have none, or point all of them at the node itself
         if members is None:
             members = CpuSet(reader.numbered(folder, "cpu", MAX_CPU))
-        row = (reader.text(f"{folder}/distance") or "").split()
-        distances = (
-            tuple(map(int, row))
-            if len(row) <= MAX_NODE + 1 and all(map(_DISTANCE.fullmatch, row))
-            else ()
-        )
+        memory, distances = _memory(reader, folder), _distances(reader, folder)
         pages = _huge_pages(reader, f"{folder}/hugepages")
-        nodes.append(NumaFacts(number, members & rest, _memory(reader, folder), distances, pages))
+        nodes.append(NumaFacts(number, members & rest, memory, distances, pages))
         rest -= members
     return tuple(nodes)
 
 
 def claimed_twice(reader: Reader) -> CpuSet:
     """CPUs that more than one NUMA node lists."""
-    seen = twice = EMPTY
+    listed = []
     for number in reader.numbered(NODES, "node", MAX_NODE):
-        members = (
-            reader.set(f"{NODES}/node{number}/cpulist", f"{NODES}/node{number}/cpumap") or EMPTY
-        )
-        twice |= seen & members
-        seen |= members
-    return twice
+        folder = f"{NODES}/node{number}"
+        listed.append(reader.set(f"{folder}/cpulist", f"{folder}/cpumap") or EMPTY)
+    return in_several(listed)
+
+
+def _distances(reader: Reader, folder: str) -> tuple[int, ...]:
+    """The node's row of the matrix; () where it is not one."""
+    row = (reader.text(f"{folder}/distance") or "").split()
+    if len(row) > MAX_NODE + 1 or not all(map(_DISTANCE.fullmatch, row)):
+        return ()
+    return tuple(map(int, row))
 
 
 def _memory(reader: Reader, folder: str) -> int | None:
