@@ -43,6 +43,7 @@ FEATURES: dict[str, Release] = {
     "kubelet.swap_refused": (4, 21),
     "kubelet.system_reserved_enforced": (4, 22),
     "kubelet.static_pods_by_pool": (4, 23),  # before: no pool takes a staticPodPath
+    "merge.os_image_stream": (4, 22),
     "merge.special_mode_bits_kept": (4, 23),  # of Ignition configs before 3.4
 }
 

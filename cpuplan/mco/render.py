@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.mco import machineconfig
 from cpuplan.mco.errors import ConversionError, McoError, RenderError
-from cpuplan.mco.fields import mapping
+from cpuplan.mco.fields import mapping, text
 from cpuplan.mco.ignition import merge
 from cpuplan.mco.ignition.encode import encode
 from cpuplan.mco.ignition.schema import Config
@@ -76,9 +76,11 @@ def render(
     for config in selected:
         _check_generation(config)
     try:
-        return _merge(in_order(selected, release), release, default_os_image)
+        rendered = _merge(in_order(selected, release), release, default_os_image)
+        _check_image_stream(pool, rendered, release)
     except McoError as error:
         raise RenderError("merge", error) from error
+    return rendered
 
 
 def select(pool: Object, machine_configs: Iterable[Object]) -> list[MachineConfig]:
@@ -108,6 +110,13 @@ def in_order(configs: Sequence[MachineConfig], release: Release = NEWEST) -> lis
         if config.labels is None:
             raise McoError("the object has no labels", machine_config=config.name)
     return sorted(ordered, key=lambda config: config.role != WORKER)
+
+
+def _check_image_stream(pool: Object, rendered: Rendered, release: Release) -> None:
+    """Either a user chooses the image, or the pool has a stream of images."""
+    stream = text(mapping(mapping(pool, "spec"), "osImageStream"), "name")
+    if stream and rendered.is_os_image_overridden and has(release, "merge.os_image_stream"):
+        raise McoError("osImageURL beside osImageStream", value=rendered.os_image, stream=stream)
 
 
 def _check_generation(config: MachineConfig) -> None:

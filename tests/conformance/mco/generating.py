@@ -20,7 +20,7 @@ from cpuplan.mco.generated.validation import (
     validate_kubelet_config,
     validate_static_pods,
 )
-from cpuplan.mco.ignition.urls import decode_data_url
+from cpuplan.mco.ignition.contents import contents
 from cpuplan.mco.pools import name_of
 from cpuplan.mco.releases import Release
 from cpuplan.mco.render import render, select
@@ -189,12 +189,6 @@ def _on_nodes(pools: list[Json], configs: Iterable[Generated]) -> Iterator[tuple
         rendered = render(pool, objects)
         if rendered is None:
             continue
-        files = rendered.config.get("storage", {}).get("files") or []
-        texts = {entry["path"]: _text(entry["contents"]["source"]) for entry in files}
+        files = contents(rendered.config).items()
+        texts = {path: data.decode() for path, data in files}
         yield name_of(pool), _shown_files(texts, name_of(pool))
-
-
-def _text(source: str) -> str:
-    content = decode_data_url(source)
-    assert content is not None
-    return content.decode()

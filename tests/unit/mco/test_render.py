@@ -99,6 +99,16 @@ def test_the_last_image_of_a_user_counts() -> None:
     assert rendered(configs[1], default_os_image="os").os_image == "os"
 
 
+def test_an_image_of_a_user_excludes_a_stream() -> None:
+    streaming = {**pool(), "spec": {**pool()["spec"], "osImageStream": {"name": "rhel-10"}}}
+    config = machine_config("a", osImageURL="user")
+    assert render(streaming, [machine_config("a")]) is not None
+    assert render(streaming, [config], (4, 21)) is not None
+    with pytest.raises(RenderError) as caught:
+        render(streaming, [config])
+    assert caught.value.stage == "merge"
+
+
 def test_the_extensions_image_of_a_user_counts() -> None:
     config = machine_config("a", baseOSExtensionsContainerImage="image")
     assert rendered(config).spec["baseOSExtensionsContainerImage"] == "image"
