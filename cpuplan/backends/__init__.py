@@ -1,6 +1,6 @@
 """Settings and pools to files: one module for each platform, and the frame that Git delivers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
 
 from cpuplan.backends import admission, kubernetes, openshift, planfile
@@ -60,7 +60,21 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
                 found.append(_unlike_files(members[0], other, locate))
             else:
                 found.append(targets.unlike([node.node_class for node in members], locate))
+    for _, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
+        for backend, classes in _by_backend(group):
+            found += backend.check_cluster(classes, locate)
     return found
+
+
+def _by_backend(
+    plans: Iterable[ConfiguredPlan],
+) -> Iterator[tuple[Backend, list[ConfiguredPlan]]]:
+    """The classes of each platform among those of a cluster."""
+    by_name: dict[str, list[ConfiguredPlan]] = {}
+    for plan in plans:
+        by_name.setdefault(of(plan.node_class).NAME, []).append(plan)
+    for name, members in by_name.items():
+        yield BACKENDS[name], members
 
 
 def _unlike_files(first: ConfiguredPlan, second: ConfiguredPlan, locate: Locate) -> Diagnostic:
@@ -165,4 +179,9 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
         for plan in plans
         for manifest in of(plan.node_class).expected(plan)
     }
-    return published | rendered
+    of_cluster = {
+        f"{folder}/{path}": data
+        for backend, members in _by_backend(plans)
+        for path, data in backend.expected_of_cluster(members).items()
+    }
+    return published | rendered | of_cluster

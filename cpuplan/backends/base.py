@@ -1,6 +1,6 @@
 """What all backends share: Kubernetes objects as files, and what Argo CD must know of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from cpuplan.components.base import Component
@@ -46,6 +46,14 @@ class Backend(Protocol):
 
     def expected(self, plan: ConfiguredPlan) -> Iterator[Manifest]:
         """What operators will make of the manifests: for reviews and checkers, never synced."""
+
+    def check_cluster(
+        self, plans: Sequence[ConfiguredPlan], locate: Locate
+    ) -> Iterator[Diagnostic]:
+        """What the objects of one cluster do to each other."""
+
+    def expected_of_cluster(self, plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
+        """Further expectations about a cluster, by path below `expected/`."""
 
 
 def to_file(data: dict[str, Any]) -> bytes:

@@ -5,7 +5,7 @@ image build). It only holds drop-ins of its own, so that it never edits a file t
 wrote.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends.base import NODE_WAVE, Manifest, metadata, to_file
 from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass, units
@@ -59,3 +59,13 @@ def node_files(plan: ConfiguredPlan) -> Mapping[str, bytes]:
 def expected(_plan: ConfiguredPlan) -> Iterator[Manifest]:
     """Nothing: no operator makes objects of the files."""
     return iter(())
+
+
+def check_cluster(_plans: Sequence[ConfiguredPlan], _locate: Locate) -> Iterator[Diagnostic]:
+    """Nothing: nodes share no files."""
+    return iter(())
+
+
+def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
+    """None: nobody merges files of other nodes."""
+    return {}

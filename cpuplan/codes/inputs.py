@@ -248,6 +248,52 @@ CODES = {
         "A Cluster document states facts about the cluster that it is named after. Without nodes they would have no "
         "effect.",
     ),
+    "CP237": Code(
+        "settings of another pool",
+        "nodes of pool {pool} of cluster {cluster} would also get {what} of intent {other}",
+        "write `mode: mco` in the target of intent {other}: pools that cpuplan writes do not select its MachineConfig "
+        "then; or give the nodes of intent {other} a custom pool",
+        "A custom MachineConfigPool has the MachineConfigs of the role worker too. The machine config operator adds "
+        "their boot arguments and never takes back a kernel; the Linux kernel uses the first of two `isolcpus=` or "
+        "`nohz_full=` lists. The node tuning operator labels its MachineConfigs with the role only, so no selector "
+        "can leave them out.",
+    ),
+    "CP238": Code(
+        "object of the cluster that contradicts a plan",
+        "MachineConfig {name} gives nodes of pool {pool} {what}, which contradicts intent {intent}",
+        "remove it from the MachineConfig, or state the same in the intent",
+        "The machine config operator merges all MachineConfigs of a pool. Of repeated boot arguments the kernel uses "
+        "one, of two files with the same path the later object wins, and a real-time kernel is never taken back.",
+    ),
+    "CP239": Code(
+        "node in several pools",
+        "node {node} of cluster {cluster} is in the pools {pools}{effect}",
+        "remove the label of one of the pools from the node",
+        "A node has one MachineConfigPool: master before a custom pool, a custom pool before worker. With two custom "
+        "pools the machine config operator reports an error, and the node gets no updates.",
+    ),
+    "CP298": Code(
+        "second KubeletConfig of a pool",
+        "KubeletConfig {name} is for pool {pool} too, which has that of intent {intent}",
+        "move its settings to `kubelet` of intent {intent}, and delete the object",
+        "KubeletConfigs of one pool are never combined: the machine config operator writes the kubelet's whole file "
+        "from the object that was created last.",
+    ),
+    "CP299": Code(
+        "pool with the settings of workers",
+        "pool {pool} also selects the MachineConfig of intent {intent}, which is for the pool worker",
+        "add {{key: cpuplan.io/pool, operator: NotIn, values: [worker]}} to machineConfigSelector of the pool, if its "
+        "nodes are not the same hardware",
+        "The nodes of the pool get the boot arguments and CPU lists of the workers, and not their KubeletConfig, so "
+        "that the kubelet uses its default configuration.",
+        "warning",
+    ),
+    "CP249": Code(
+        "object that blocks its pool",
+        "the machine config operator cannot merge MachineConfig {name}: {problem}",
+        "correct the Cluster document, or the object in the cluster",
+        "One MachineConfig with a mistake blocks every pool that selects it: the nodes keep what they have.",
+    ),
     "CP250": Code(
         "unknown node",
         "{what}",

@@ -7,7 +7,15 @@ from typing import NamedTuple, TypeAlias
 from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fleet import claims, class_names, cluster_facts, groups, hardware, targets
+from cpuplan.fleet import (
+    claims,
+    class_names,
+    cluster_facts,
+    groups,
+    hardware,
+    memberships,
+    targets,
+)
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
 from cpuplan.model.intent import IntentSpec, Target
@@ -37,6 +45,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
     diagnostics += class_names.check(documents, classes)
     diagnostics += cluster_facts.check(documents, classes)
+    diagnostics += memberships.check(documents, claimed, classes)
     return Fleet(tuple(sorted(classes, key=lambda node_class: node_class.key))), diagnostics
 
 

@@ -118,6 +118,7 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     names |= {f"{cluster}/expected/nrt/{name}.yaml" for name in before.nodes(record)}
     names |= {f"{cluster}/manifests/00-machineconfigpool-{pool}.yaml"}
     names |= {f"{cluster}/expected/operator/machineconfig-50-nto-{pool}.yaml"}
+    names |= {f"{cluster}/expected/pools/{pool}.json"}
     for profile in (node_class.profile, node_class.intent):
         names |= {f"{cluster}/manifests/10-{kind}-{profile}.yaml" for kind in _KINDS}
         names |= {f"{cluster}/expected/operator/{kind}-{profile}.yaml" for kind in _PREDICTED}

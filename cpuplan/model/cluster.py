@@ -10,14 +10,27 @@ from cpuplan.model.document import DocumentName, Listed, Release
 _Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
 
 
+_NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_Label = Annotated[
+    str,
+    matching(
+        rf"^([a-z0-9][-a-z0-9.]*/)?{_NAME}$",
+        "the key of a label, such as node-role.kubernetes.io/worker",
+        "node-role.kubernetes.io/worker",
+    ),
+]
+_LabelValue = Annotated[str, matching(rf"^({_NAME})?$", "the value of a label", "worker")]
+_Labels = dict[_Label, _LabelValue]
+
+
 class Requirement(Model):
     """A condition for a label."""
 
-    key: str = Field(description="the label")
+    key: _Label = Field(description="the label")
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(
         description="how the value is compared"
     )
-    values: Annotated[tuple[str, ...], Listed] = Field(
+    values: Annotated[tuple[_LabelValue, ...], Listed] = Field(
         default=(), description="the values, for In and NotIn"
     )
 
@@ -33,7 +46,7 @@ class Requirement(Model):
 class LabelSelector(Model):
     """Objects that match all of these conditions; without conditions, all objects."""
 
-    match_labels: dict[str, str] = Field(default={}, description="labels with these values")
+    match_labels: _Labels = Field(default={}, description="labels with these values")
     match_expressions: Annotated[tuple[Requirement, ...], Listed] = Field(
         default=(), description="further conditions"
     )
@@ -43,7 +56,7 @@ class MachineConfigPool(Model):
     """A custom MachineConfigPool that cpuplan does not write."""
 
     name: DocumentName = Field(description="name of the object")
-    labels: dict[str, str] = Field(default={}, description="labels of the object")
+    labels: _Labels = Field(default={}, description="labels of the object")
     machine_config_selector: LabelSelector = Field(
         description="the MachineConfigs of the pool, by their labels"
     )
@@ -54,7 +67,7 @@ class MachineConfig(Model):
     """A MachineConfig that cpuplan does not write."""
 
     name: DocumentName = Field(description="name of the object; it decides about the order")
-    labels: dict[str, str] = Field(
+    labels: _Labels = Field(
         description="labels of the object",
         examples=[{"machineconfiguration.openshift.io/role": "worker"}],
     )

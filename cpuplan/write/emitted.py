@@ -155,6 +155,7 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(r"/crio\.conf\.d/[^/]+$"), _toml),
     (re.compile(r"^clusters/[^/]+/cluster\.json$"), _json("cluster")),
     (re.compile(r"^clusters/[^/]+/node-labels/[^/]+\.json$"), _json("node-labels")),
+    (re.compile(r"^clusters/[^/]+/expected/pools/[^/]+\.json$"), _json("pool")),
     (re.compile(r"^nodes/[^/]+/[^/]+\.json$"), _json("nodes")),
     (re.compile(r"^\.cpuplan/classes/[^/]+/[^/]+\.json$"), _json("class")),
     (re.compile(r"/openshift-workload-mixed-cpus$"), _json("openshift-workload-mixed-cpus")),

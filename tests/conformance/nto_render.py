@@ -7,8 +7,8 @@ operator's controller made, and the boot arguments with those that TuneD compute
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from copy import copy
+from collections.abc import Collection, Iterable, Iterator
+from copy import copy, deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from cpuplan import pipeline
 from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import objects as of_openshift
 from cpuplan.components import hugepages
-from cpuplan.components.openshift import pool
+from cpuplan.components.openshift import machineconfig, pool
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed, cluster
 from cpuplan.model.intent import IntentSpec
@@ -166,7 +166,7 @@ def _failures(case: Path) -> Iterator[str]:
     for numa_nodes in NUMA_NODES:
         # The operator asks no machine, so that its objects are the same for all of them.
         spread = _compile_all(case, numa_nodes)
-        for failure in _compare_objects(case, _manifests(case, spread)):
+        for failure in _compare_objects(case, _manifests(case, spread), _workers_profiles(spread)):
             yield f"{failure} (on {numa_nodes} NUMA nodes)"
 
 
@@ -280,7 +280,16 @@ def _manifests(case: Path, compiled: list[Compiled]) -> dict[tuple[str, str], di
     }
 
 
-def _compare_objects(case: Path, found: dict[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
+def _workers_profiles(compiled: Iterable[Compiled]) -> set[str]:
+    """The names of the profiles of the pool worker."""
+    return {
+        each.name for each in compiled if each.plan.node_class.target.pool == machineconfig.WORKER
+    }
+
+
+def _compare_objects(
+    case: Path, found: dict[tuple[str, str], dict[str, Any]], of_workers: Collection[str]
+) -> Iterator[str]:
     folder = _expected_folder(case)
     expected = {
         (item["kind"], item["metadata"]["name"]): (path, item)
@@ -297,7 +306,8 @@ def _compare_objects(case: Path, found: dict[tuple[str, str], dict[str, Any]]) -
             continue
         data = found[kind, name]
         wanted, given = (
-            meaning.canonical(manifest, real_time=name in real_time) for manifest in (item, data)
+            meaning.canonical(manifest, real_time=name in real_time)
+            for manifest in (_of_workers(item, of_workers), data)
         )
         for where, what in meaning.differences(wanted, given):
             yield f"{path}:{meaning.line_of(path, where)}: {kind} {'.'.join(where)} {what}"
@@ -306,6 +316,22 @@ def _compare_objects(case: Path, found: dict[tuple[str, str], dict[str, Any]]) -
                 f"{path}:1: {script} is started and not shipped"
                 for script in meaning.missing_scripts(data)
             )
+
+
+def _of_workers(item: dict[str, Any], profiles: Collection[str]) -> dict[str, Any]:
+    """The operator's object with what cpuplan adds for the pool worker (docs/openshift.md).
+
+    A mark by which custom pools leave the MachineConfig out, and a priority after theirs.
+    """
+    item = deepcopy(item)
+    kind, name = item["kind"], item["metadata"]["name"]
+    if kind == "MachineConfig" and name.removeprefix("50-performance-") in profiles:
+        item["metadata"]["labels"][machineconfig.OWNER] = machineconfig.WORKER
+    if kind == "Tuned" and name.removeprefix("openshift-node-performance-") in profiles:
+        second = of_openshift.WORKER_TUNED_PRIORITY - of_openshift.TUNED_PRIORITY
+        for recommended in item["spec"]["recommend"]:
+            recommended["priority"] += second
+    return item
 
 
 def _real_time(objects: Iterable[dict[str, Any]]) -> set[str]:

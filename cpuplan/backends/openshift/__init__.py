@@ -1,9 +1,9 @@
 """OpenShift: objects for the machine config operator, or a profile for the node tuning operator."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends.base import Manifest
-from cpuplan.backends.openshift import objects, predicted
+from cpuplan.backends.openshift import merged, objects, pool_checks, predicted
 from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass
 from cpuplan.components.base import Component
 from cpuplan.components.openshift import (
@@ -86,3 +86,13 @@ def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
 def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """What the node tuning operator will make of a PerformanceProfile."""
     return predicted.manifests(plan)
+
+
+def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """What nodes would get from objects of other pools, and what others make of these."""
+    return pool_checks.check(plans, locate)
+
+
+def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
+    """What the machine config operator merges for each pool."""
+    return merged.expected_files(plans)

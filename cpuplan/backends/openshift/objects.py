@@ -22,7 +22,7 @@ from cpuplan.components.openshift import (
     tuned,
     units,
 )
-from cpuplan.components.openshift.machineconfig import API_VERSION, ROLE
+from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
 from cpuplan.emit import Noted, to_yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import writer
@@ -31,8 +31,9 @@ from cpuplan.profiles import writer
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-runtimes.conf"
 #: MachineConfig takes Ignition 3.2 since OpenShift 4.7.
 IGNITION = "3.2.0"
-#: Lower numbers win; the operator's own profiles have 30 and 40.
-TUNED_PRIORITY = 20
+#: Lower numbers win; the operator's own profiles have 30 and 40. Nodes of custom pools match the
+#: profile of the pool worker too (pkg/operator/profilecalculator.go: their pools are both).
+TUNED_PRIORITY, WORKER_TUNED_PRIORITY = 20, 25
 #: That of HostedCluster and NodePool objects (openshift/hypershift,
 #: how-to/automated-machine-management/node-tuning).
 HOSTED_NAMESPACE = "clusters"
@@ -150,6 +151,18 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
     }
 
 
+def _pool_labels(plan: ConfiguredPlan) -> dict[str, str]:
+    """The labels by which TuneD finds the pool, without the mark of the MachineConfig."""
+    labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
+    return {key: value for key, value in labels.items() if key != OWNER}
+
+
+def tuned_priority(plan: ConfiguredPlan) -> int:
+    """The priority of the Tuned object; the operator gives all of its own the same."""
+    labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
+    return WORKER_TUNED_PRIORITY if OWNER in labels else TUNED_PRIORITY
+
+
 def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[str, Any]:
     """Tuned: the profile, and the pool whose nodes get it from the node tuning operator.
 
@@ -159,8 +172,8 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
     settings = plan.settings.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
-        "machineConfigLabels": machineconfig.labels(plan.settings.of(machineconfig.NAME)),
-        "priority": TUNED_PRIORITY,
+        "machineConfigLabels": _pool_labels(plan),
+        "priority": tuned_priority(plan),
         "profile": name,
     }
     made = metadata(name, NODE_WAVE) | {"namespace": "openshift-cluster-node-tuning-operator"}

@@ -5,6 +5,7 @@ from typing import Any
 
 from cpuplan import yaml11
 from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
@@ -13,6 +14,9 @@ NAME = "machineconfig"
 EFFECT: Effect | None = Effect("uname -v", Cost.REBOOT)
 API_VERSION = "machineconfiguration.openshift.io/v1"
 ROLE = "machineconfiguration.openshift.io/role"
+WORKER = "worker"
+#: Marks the MachineConfig of the pool worker, which custom pools of cpuplan do not select then.
+OWNER = "cpuplan.io/pool"
 LABELS, KERNEL_TYPE = "metadata.labels", "kernelType"
 REAL_TIME = "realtime"
 
@@ -28,8 +32,12 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     else:
         given = {ROLE: target.pool or ""}
         field, text = "pool", f"the pool is {target.pool}"
-    reason = node_class.reason(text, node_class.target_field(field))
-    yield Setting(NAME, LABELS, {**given}, (reason,))
+    reasons: tuple[Reason, ...] = (node_class.reason(text, node_class.target_field(field)),)
+    if target.pool == WORKER and not target.is_profile:
+        text = "custom pools must not take the MachineConfig of the workers"
+        given = {**given, OWNER: WORKER}
+        reasons = (*reasons, node_class.reason(text, node_class.target_field("pool")))
+    yield Setting(NAME, LABELS, {**given}, reasons)
 
 
 def _kernel_type(plan: NodePlan) -> Setting:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan import yaml11
-from cpuplan.components.openshift.machineconfig import API_VERSION, ROLE
+from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE, WORKER
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import targets
 from cpuplan.model.intent import Target
@@ -16,7 +16,9 @@ NAME = "pool"
 EFFECT: Effect | None = None
 #: Pools that every cluster has; cpuplan does not write them.
 BUILT_IN = ("master", "worker", "arbiter")
-LABELS, SELECTOR, NODE_SELECTOR = "metadata.labels", "machineConfigSelector", "nodeSelector"
+LABELS, NODE_SELECTOR = "metadata.labels", "nodeSelector"
+#: The roles whose MachineConfigs it takes, and the pools whose marked ones it does not.
+SELECTOR, WITHOUT = "machineConfigSelector", f"machineConfigSelector.{OWNER}"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -30,6 +32,9 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield Setting(NAME, LABELS, dict(_labels(target)), (reason if given else pool,))
         if target.pool not in BUILT_IN:
             yield Setting(NAME, SELECTOR, _roles(target), (pool,))
+            text = "the boot arguments and files of the workers are not for the pool"
+            field = node_class.target_field("pool")
+            yield Setting(NAME, WITHOUT, (WORKER,), (node_class.reason(text, field),))
     field = node_class.target_field("nodeSelector")
     reason = node_class.reason("the nodes of the pool have them", field)
     labels: Value = {**targets.node_selector(target)}
@@ -59,8 +64,10 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
     values = {setting.key: setting.value for setting in settings}
     spec: dict[str, Any] = {}
     if roles := values.get(SELECTOR):
-        expression = {"key": ROLE, "operator": "In", "values": _plain(roles)}
-        spec["machineConfigSelector"] = {"matchExpressions": [expression]}
+        expressions = [{"key": ROLE, "operator": "In", "values": _plain(roles)}]
+        if others := values.get(WITHOUT):
+            expressions.append({"key": OWNER, "operator": "NotIn", "values": _plain(others)})
+        spec["machineConfigSelector"] = {"matchExpressions": expressions}
     if labels := values.get(NODE_SELECTOR):
         spec["nodeSelector"] = {"matchLabels": labels}
     metadata = {"labels": values[LABELS]} if LABELS in values else {}
@@ -91,6 +98,8 @@ def parse(text: str) -> dict[str, Value]:
     for expression in spec.get("machineConfigSelector", {}).get("matchExpressions", ()):
         if expression["key"] == ROLE:
             found[SELECTOR] = tuple(expression["values"])
+        if expression["key"] == OWNER:
+            found[WITHOUT] = tuple(expression["values"])
     if labels := spec.get("nodeSelector", {}).get("matchLabels"):
         found[NODE_SELECTOR] = labels
     return found

@@ -63,7 +63,8 @@ def _list(value: Any, kind: Many, version: Version, place: Place) -> list[Any] |
 def _scalar(value: Any, kind: Scalar, place: Place) -> Any:
     if value is None:
         return kind.type()
-    if type(value) is not kind.type:
+    is_number = kind.type is int and isinstance(value, bool)  # a bool is an int only to Python
+    if is_number or not isinstance(value, kind.type):
         raise _wrong_type(place)
     return value
 

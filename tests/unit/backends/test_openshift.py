@@ -24,7 +24,8 @@ def test_a_pool_takes_the_machine_configs_of_its_profile(
     """Those of the role in machineConfigLabel too, where that is not the pool's name."""
     node = plan(target={"pool": "cnf.v2", "machineConfigLabel": label})
     spec = objects.machine_config_pool(node)["spec"]
-    (selected,) = spec["machineConfigSelector"]["matchExpressions"]
+    selected, others = spec["machineConfigSelector"]["matchExpressions"]
+    assert others == {"key": "cpuplan.io/pool", "operator": "NotIn", "values": ["worker"]}
     assert selected == {"key": ROLE, "operator": "In", "values": roles}
 
 

@@ -1,0 +1,104 @@
+"""Which MachineConfigPool each node is in, by the labels that the inventory has (CP239)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet.claims import Claim
+from cpuplan.fleet.cluster import NODE_ROLE, MachineConfigPool
+from cpuplan.fleet.targets import node_selector, role, target_for
+from cpuplan.model.cluster import ClusterSpec
+from cpuplan.plan import NodeClass
+from cpuplan.read.documents import Documents
+from cpuplan.text import joined
+
+MASTER, WORKER = "master", "worker"
+
+
+def check(
+    documents: Documents, claimed: Iterable[Claim], classes: Iterable[NodeClass]
+) -> Iterator[Diagnostic]:
+    """Nodes in two custom pools, or in a pool that decides instead of their own.
+
+    Nothing is known of nodes without a role among their labels.
+    """
+    classes = list(classes)
+    pools = _pools(documents, classes)
+    pool_of = {
+        (node_class.cluster, node): node_class.machine_config_pool
+        for node_class in classes
+        for node in node_class.nodes
+    }
+    for claim in claimed:
+        cluster, node = claim.group.cluster, min(claim.names)
+        own = pool_of.get((cluster, node))
+        target = target_for(claim.intent.spec, cluster)
+        if not own or not target or not _has_role(claim) or cluster not in pools:
+            continue
+        labels = claim.group.labels
+        selecting = {name for name, pool in pools[cluster].items() if pool.selects(labels)}
+        if effect := _effect(own, selecting):
+            yield diagnose(
+                "CP239",
+                claim.intent.at("targets", target[0], "pool"),
+                node=node,
+                cluster=cluster,
+                pools=joined(sorted(selecting | {own})),
+                effect=effect,
+            )
+
+
+def _has_role(claim: Claim) -> bool:
+    return any(label.startswith(NODE_ROLE) for label in claim.group.labels)
+
+
+def _effect(own: str, selecting: set[str]) -> str:
+    """What comes of the pools that select a node of the pool `own`; empty where `own` decides."""
+    custom = sorted((selecting | {own}) - {MASTER, WORKER})
+    if MASTER in selecting and own != MASTER:
+        return ", and master decides"
+    if len(custom) > 1:
+        return ", and gets no updates"
+    if own == WORKER and custom:
+        return f", and {custom[0]} decides"
+    return ""
+
+
+def _pools(
+    documents: Documents, classes: Iterable[NodeClass]
+) -> Mapping[str, dict[str, MachineConfigPool]]:
+    """The MachineConfigPools of each cluster, by name; not those of hosted clusters."""
+    pools: dict[str, dict[str, MachineConfigPool]] = {}
+    for node_class in classes:
+        if node_class.machine_config_pool and not node_class.target.is_hosted:
+            of_cluster = pools.setdefault(node_class.cluster, _built_in())
+            of_cluster.setdefault(
+                node_class.machine_config_pool,
+                MachineConfigPool(
+                    node_class.machine_config_pool, {}, node_selector(node_class.target)
+                ),
+            )
+    for document in documents.of_kind("Cluster"):
+        if document.name in pools:
+            spec: ClusterSpec = document.spec
+            pools[document.name] |= {pool.name: pool for pool in _foreign(spec)}
+    return pools
+
+
+def _built_in() -> dict[str, MachineConfigPool]:
+    return {name: MachineConfigPool(name, {}, {role(name): ""}) for name in (MASTER, WORKER)}
+
+
+def _foreign(spec: ClusterSpec) -> Iterator[MachineConfigPool]:
+    for pool in spec.machine_config_pools:
+        selector = pool.node_selector
+        expressions = tuple(
+            requirement.model_dump(by_alias=True) | {"values": list(requirement.values)}
+            for requirement in selector.match_expressions
+        )
+        yield MachineConfigPool(
+            pool.name,
+            pool.labels,
+            selector.match_labels,
+            expressions,
+            selects_nothing=not (selector.match_labels or expressions),
+        )
