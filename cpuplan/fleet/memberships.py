@@ -80,7 +80,8 @@ def _pools(
     for document in documents.of_kind("Cluster"):
         if document.name in pools:
             spec: ClusterSpec = document.spec
-            pools[document.name] |= {pool.name: pool for pool in _foreign(spec)}
+            for pool in _foreign(spec):
+                pools[document.name].setdefault(pool.name, pool)
     return pools
 
 

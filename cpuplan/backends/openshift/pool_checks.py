@@ -1,6 +1,6 @@
 """What pools, MachineConfigs and KubeletConfigs of one cluster do to each other (CP237 to CP299)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cpuplan.backends.openshift import merged
 from cpuplan.backends.openshift.merged import Inherited, Pool
@@ -24,9 +24,10 @@ def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnosti
             yield from _check_inherited(pool, locate)
     except RenderError as error:
         yield _unrenderable(plans[0].node_class, error, locate)
+    own_pools = {plan.node_class.target.pool for plan in plans}
     for plan in plans:
         yield from _check_kubelet_configs(plan, locate)
-        yield from _check_foreign_pools(plan, locate)
+        yield from _check_foreign_pools(plan, own_pools, locate)
 
 
 def _unrenderable(node_class: NodeClass, error: RenderError, locate: Locate) -> Diagnostic:
@@ -100,7 +101,7 @@ def _labels(plan: ConfiguredPlan, component: str) -> Mapping[str, str]:
 
 
 def _selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    return read_selector(selector.model_dump(by_alias=True)).matches(labels)
+    return read_selector(selector.model_dump(mode="json", by_alias=True)).matches(labels)
 
 
 def _check_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -119,13 +120,16 @@ def _check_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iterator[Dia
             )
 
 
-def _check_foreign_pools(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+def _check_foreign_pools(
+    plan: ConfiguredPlan, own_pools: Collection[str | None], locate: Locate
+) -> Iterator[Diagnostic]:
     node_class = plan.node_class
     if node_class.target.pool != machineconfig.WORKER or node_class.target.is_hosted:
         return
     labels = _labels(plan, machineconfig.NAME)
     for index, foreign in enumerate(node_class.cluster_facts.machine_config_pools):
-        if _selects(foreign.machine_config_selector, labels):
+        is_foreign = foreign.name not in own_pools
+        if is_foreign and _selects(foreign.machine_config_selector, labels):
             yield diagnose(
                 "CP299",
                 locate(node_class.cluster_place(f"machineConfigPools.{index}.name")),
