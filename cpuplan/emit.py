@@ -77,17 +77,6 @@ def to_yaml(data: object, header: str = "") -> str:
     return "\n".join(lines)
 
 
-def to_yaml_documents(documents: list[Any] | tuple[Any, ...], header: str = "") -> str:
-    """Several documents in one file, with `---` between them."""
-    lines = _comment(header)
-    for index, data in enumerate(documents):
-        if index:
-            lines.append("---")
-        _write_document(lines, data)
-    lines.append("")
-    return "\n".join(lines) if len(lines) > 1 else ""
-
-
 def to_json(data: object, *, sort_keys: bool = True) -> str:
     """`data` as JSON in printable ASCII, indented by 2."""
     import json

@@ -63,33 +63,33 @@ def shared() -> list[click.Option]:
             "are relative to the current folder all the same.  "
             "[default: the current folder, or the nearest one above it in the same repository]",
             expose_value=False,
-            callback=_keep,
+            callback=keep,
         ),
         click.Option(
             ["--color", "colour"],
             type=click.Choice(["auto", "always", "never"]),
             help="Use colour; auto (the default): only on a terminal, and not with NO_COLOR.",
             expose_value=False,
-            callback=_keep,
+            callback=keep,
         ),
         click.Option(
             ["-q", "--quiet"],
             is_flag=True,
             help="Print only findings and results, and no messages about progress.",
             expose_value=False,
-            callback=_keep,
+            callback=keep,
         ),
         click.Option(
             ["-v", "--verbose"],
             is_flag=True,
             help="Print each finding, including waived ones, instead of groups with examples.",
             expose_value=False,
-            callback=_keep,
+            callback=keep,
         ),
     ]
 
 
-def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Keep what was said; what was not said leaves what was said before the command's name."""
     if value in (None, False, ()):
         return value
@@ -105,10 +105,6 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any
     return value
 
 
-#: For options of some commands that are kept in the same way.
-keep = _keep
-
-
 def filters(*, by_node: bool = True) -> list[click.Option]:
     """`--cluster` and `--node`, for commands that tell of many nodes."""
     cluster = click.Option(
@@ -117,7 +113,7 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
         metavar="NAME",
         help="Report only on nodes of this cluster; may be repeated. Everything is still checked.",
         expose_value=False,
-        callback=_keep,
+        callback=keep,
     )
     node = click.Option(
         ["--node", "nodes"],
@@ -125,6 +121,6 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
         metavar="NAME",
         help="Report only on this node, NAME or CLUSTER/NAME; may be repeated.",
         expose_value=False,
-        callback=_keep,
+        callback=keep,
     )
     return [cluster, node] if by_node else [cluster]

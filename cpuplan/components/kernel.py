@@ -20,7 +20,6 @@ from cpuplan.setting import Cost, Effect, Setting, Value
 NAME = "kernel"
 EFFECT: Effect | None = Effect("/proc/cmdline", Cost.REBOOT)
 
-Occurrence = cmdline.Occurrence
 INTEL, AMD, ARM = "GenuineIntel", "AuthenticAMD", "ARM"
 #: `model` of /proc/cpuinfo of Intel's CPUs from Sandy Bridge to Cascade Lake, Kaby and Comet Lake
 #: included: those whose intel_pstate driver brings jitter in active mode (TuneD,
@@ -61,7 +60,7 @@ def parse(text: str) -> dict[str, Value]:
     return cmdline.keyed(text)
 
 
-def occurrences(text: str) -> dict[str, list[Occurrence]]:
+def occurrences(text: str) -> dict[str, list[cmdline.Occurrence]]:
     """Every time that each key of `parse` is on the command line."""
     return cmdline.occurrences(text)
 

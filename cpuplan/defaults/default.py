@@ -41,9 +41,9 @@ class Default(NamedTuple):
         return self.possible.includes(platform) and not self.on.includes(platform)
 
 
-def everywhere(name: str, settings: str, reason: str, off: str = "", on: str = "") -> Default:
+def everywhere(name: str, settings: str, reason: str, off: str = "") -> Default:
     """A default of all platforms."""
-    return _row(name, settings, Where.EVERYWHERE, reason, off, on)
+    return _row(name, settings, Where.EVERYWHERE, reason, off, "")
 
 
 def with_operator(name: str, settings: str, reason: str, off: str = "", on: str = "") -> Default:

@@ -21,8 +21,6 @@ from cpuplan.quantity import to_text
 from cpuplan.source import Locate
 
 MODE = "performanceProfile"
-#: Topology of a cluster whose control plane is in another one.
-HOSTED = "External"
 #: Fields of the kubelet that the operator sets, even if the snippet has them; with DRA drivers, only
 #: the policies.
 _POLICIES = ("cpuManagerPolicy", "topologyManagerPolicy")

@@ -5,7 +5,7 @@ settled by the canonical choice: from the lowest core on, each goes to the first
 it (`model`, `kinds`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
@@ -163,11 +163,6 @@ def reasons(problem: Problem, name: str, layout: Layout) -> Iterator[Reason]:
     elif name == "offlined" and topology.online.last in cpus:
         text = "offlined takes the highest cores, so that whole caches can sleep"
         yield Reason(text, "goal canonical")
-
-
-def measures(aims: Iterable[Aim], view: View) -> tuple[int, ...]:
-    """The distance of a layout from each aim; of two layouts the smaller tuple is better."""
-    return tuple(aim.measure(view) for aim in aims)
 
 
 def words(aim: Aim, old: int, new: int) -> str:

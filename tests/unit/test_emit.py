@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from cpuplan.emit import Flow, Noted, to_json, to_toml, to_yaml, to_yaml_documents
+from cpuplan.emit import Flow, Noted, to_json, to_toml, to_yaml
 from cpuplan.read.yaml import parse
 
 WORDS = """
@@ -142,11 +142,6 @@ def test_flow_style_is_one_line_and_round_trips(data: dict[str, Any]) -> None:
     assert_read_back(text, [{"nodes": [data]}])
 
 
-@given(st.lists(MAPPINGS, min_size=1, max_size=3), TEXTS)
-def test_documents_round_trip(documents: list[dict[str, Any]], header: str) -> None:
-    assert_read_back(to_yaml_documents(documents, header), documents)
-
-
 @given(DATA)
 def test_a_document_may_be_any_value(data: Any) -> None:
     text = to_yaml(data)
@@ -251,11 +246,6 @@ def test_a_long_key_stands_alone() -> None:
     data = {key: [1, {key: {"a": "b\n"}}]}
     assert to_yaml(data) == f"? {key}\n:\n- 1\n- ? {key}\n  :\n    a: |\n      b\n"
     assert_read_back(to_yaml(data), [data])
-
-
-def test_documents_are_separated() -> None:
-    assert to_yaml_documents([{"a": 1}, {"b": 2}], header="two") == "# two\na: 1\n---\nb: 2\n"
-    assert to_yaml_documents([]) == ""
 
 
 def test_json_is_sorted_and_indented() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.cpuset import CpuSet
 from cpuplan.importers.hwloc.objects import Document, Object, Reader, cache_type
 from cpuplan.importers.machine import CacheFacts, by_first_cpu, cache_order, distinct
 
@@ -134,8 +134,3 @@ def _disjoint(sets: Iterable[CpuSet], cpus: CpuSet) -> list[CpuSet]:
             parts.append(part)
             rest -= part
     return parts
-
-
-def in_packages(document: Document) -> CpuSet:
-    """The CPUs of all packages."""
-    return union(package.cpus for package in document.of_type("Package"))

@@ -11,7 +11,6 @@ _LATENCY = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 #: hwloc_distances_kind_e: told by the system, and a latency.
 _FROM_SYSTEM = 1
 _MEANS_LATENCY = 4
-_MAX_NODE = 65535
 
 #: Distances by the numbers of two NUMA nodes.
 Matrix = dict[tuple[int, int], int]

@@ -23,8 +23,8 @@ STRING = Shape("string", "string")
 INT, UINT64 = Shape("int", "number"), Shape("uint64", "number")
 
 
-def map_of(items: Shape, key: str = "string") -> Shape:
-    return Shape(f"map[{key}]{items.go_type}", "object", items=items)
+def map_of(items: Shape) -> Shape:
+    return Shape(f"map[string]{items.go_type}", "object", items=items)
 
 
 def slice_of(items: Shape) -> Shape:
