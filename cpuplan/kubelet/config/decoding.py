@@ -226,6 +226,8 @@ def _convert(value: Any, go_type: str, struct: str, path: tuple[str, ...], any_c
 
 
 def _convert_scalar(value: Any, go_type: str, struct: str, path: tuple[str, ...]) -> Any:
+    if go_type == "TimeOrMetaDuration":
+        return _convert_flush(value)
     if go_type == "metav1.Duration":
         if value is not None and not isinstance(value, str):
             raise _mismatch(value, struct, path, "string")
@@ -238,6 +240,17 @@ def _convert_scalar(value: Any, go_type: str, struct: str, path: tuple[str, ...]
         lowest, highest = _INTEGERS[go_type]
         if not isinstance(value, int) or not lowest <= value <= highest:
             raise _mismatch(value, struct, path, go_type, number=True)
+    return value
+
+
+def _convert_flush(value: Any) -> Any:
+    """A duration as a text or in nanoseconds, as it is written."""
+    if isinstance(value, str):
+        parse_duration(value)
+    elif kind_of(value) != "number" or not isinstance(value, int):
+        shown, kind = json.dumps(value), kind_of(value)
+        problem = f"json: cannot unmarshal {kind} into Go value of type time.Duration"
+        raise KubeletError(f"invalid duration {quote(shown)}: {problem}")
     return value
 
 

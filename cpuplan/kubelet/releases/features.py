@@ -53,6 +53,8 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "KubeletEnsureSecretPulledImages": (_alpha(33), _beta(35)),
     "KubeletSeparateDiskGC": (_alpha(29), _beta(31)),
     "KubeletTracing": (_alpha(25), _beta(27), _ga(34)),
+    "LoggingAlphaOptions": (_alpha(24),),
+    "LoggingBetaOptions": (_beta(24),),
     "MemoryManager": (_alpha(21), _beta(22), _ga(32)),
     "MemoryQoS": (_alpha(22),),
     "NodeDeclaredFeatures": (_alpha(35), _beta(36)),

@@ -3,8 +3,10 @@
 import posixpath
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from cpuplan.kubelet.config.rules.base import Given
+from cpuplan.kubelet.go.durations import duration_text, parse_duration
 from cpuplan.kubelet.go.text import quote
 
 _MAX_INT32 = (1 << 31) - 1
@@ -36,12 +38,47 @@ def hidden_metrics(given: Given) -> Iterator[str]:
 def logging(given: Given) -> Iterator[str]:
     config = given.config.get("logging", {})
     form, verbosity = config.get("format", ""), config.get("verbosity", 0)
+    yield from _flush(config.get("flushFrequency"))
     if form not in ("", "text", "json"):
         yield f"logging.format: Invalid value: {quote(form)}: Unsupported log format"
+    if form == "json" and not given.gates.enabled("LoggingBetaOptions"):
+        see = "see LoggingBetaOptions feature"
+        yield f"logging.format: Forbidden: Log format json is disabled, {see}"
     if verbosity > _MAX_INT32:
         yield f"logging.verbosity: Invalid value: {verbosity}: Must be <= {_MAX_INT32}"
     if config.get("vmodule") and form not in ("", "text"):
         yield "logging.vmodule: Forbidden: Only supported for text log format"
+    for index, item in enumerate(config.get("vmodule", ())):
+        yield from _module(f"logging.vmodule[{index}]", item)
+    if not given.gates.enabled("LoggingAlphaOptions"):
+        yield from _alpha_options(config.get("options", {}))
+
+
+def _flush(frequency: Any) -> Iterator[str]:
+    """A negative duration, in nanoseconds where it is a number; 0 is replaced by the default."""
+    nanoseconds = parse_duration(frequency) if isinstance(frequency, str) else frequency or 0
+    if nanoseconds < 0:
+        shown = quote(duration_text(nanoseconds)) if isinstance(frequency, str) else nanoseconds
+        yield f"logging.flushFrequency: Invalid value: {shown}: Must be greater than zero"
+
+
+def _module(place: str, item: dict[str, Any]) -> Iterator[str]:
+    pattern, verbosity = item.get("filePattern", ""), item.get("verbosity", 0)
+    if not pattern:
+        yield f"{place}: Required value: File pattern must not be empty"
+    if set("=,") & set(pattern):
+        problem = "File pattern must not contain equal sign or comma"
+        yield f"{place}: Invalid value: {quote(pattern)}: {problem}"
+    if verbosity > _MAX_INT32:
+        yield f"{place}: Invalid value: {verbosity}: Must be <= {_MAX_INT32}"
+
+
+def _alpha_options(options: dict[str, Any]) -> Iterator[str]:
+    for form in ("text", "json"):
+        for name in ("splitStream", "infoBufferSize"):
+            if options.get(form, {}).get(name) not in (None, False, 0, "0"):
+                place = f"logging.options.{form}.{name}"
+                yield f"{place}: Forbidden: Feature LoggingAlphaOptions is disabled"
 
 
 def log_query(given: Given) -> Iterator[str]:
