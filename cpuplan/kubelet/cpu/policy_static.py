@@ -9,8 +9,8 @@ from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed
 from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.cpu.topology import CPUTopology
+from cpuplan.kubelet.cpu.validation import check_known, check_overlap, check_reserved
 from cpuplan.kubelet.errors import AdmissionError, KubeletError
-from cpuplan.kubelet.go.text import quote
 from cpuplan.kubelet.pods.pod import CPU, Container, Pod
 from cpuplan.kubelet.pods.qos import (
     guaranteed_cpus,
@@ -94,50 +94,24 @@ class StaticPolicy:
         everything = self.topology.all
         if self.options.strict_cpu_reservation or self.fork.workload_partitioning:
             everything &= ~self.reserved
-        if not state.default:
-            if state.entries:
-                raise KubeletError("default cpuset cannot be empty")
-            state.default = everything
+        if state.default:
+            self._validate_state(state, everything)
             return
-        self._check_reserved(state)
-        for pod, containers in sorted(state.entries.items()):
-            for name, cpus in sorted(containers.items()):
-                if cpus & state.default:
-                    overlap = f"{quote(to_text(cpus))} overlaps with default cpuset {quote(to_text(state.default))}"
-                    raise KubeletError(f"pod: {pod}, container: {name} cpuset: {overlap}")
-        known = self._known_cpus(state)
+        if state.entries:
+            raise KubeletError("default cpuset cannot be empty")
+        state.default = everything
+
+    def _validate_state(self, state: CPUState, everything: int) -> None:
+        # With workload partitioning OpenShift's kubelet does not look at reserved CPUs.
+        is_strict = self.options.strict_cpu_reservation
+        if is_strict or not self.fork.workload_partitioning:
+            check_reserved(state, self.reserved, is_strict=is_strict)
+        check_overlap(state)
         if self.fork.is_openshift and not self.fork.workload_partitioning:
             # OpenShift's kubelet refuses its own state under strict-cpu-reservation
             everything = self.topology.all
-        if known != everything:
-            available, in_state = quote(to_text(everything)), quote(to_text(known))
-            problem = f"{available} doesn't match with CPUs in state {in_state}"
-            raise KubeletError(f"current set of available CPUs {problem}")
-
-    def _known_cpus(self, state: CPUState) -> int:
-        """Every CPU that a state mentions; those of whole pods only where these are managed."""
-        known = state.default
-        for containers in state.entries.values():
-            for cpus in containers.values():
-                known |= cpus
-        if self.gates.enabled("PodLevelResourceManagers"):
-            for cpus in state.pod_entries.values():
-                known |= cpus
-        return known
-
-    def _check_reserved(self, state: CPUState) -> None:
-        """Reserved CPUs are all in the shared pool or, where the reservation is strict, none is.
-
-        With workload partitioning OpenShift's kubelet checks nothing here.
-        """
-        inside, default = self.reserved & state.default, quote(to_text(state.default))
-        if self.options.strict_cpu_reservation:
-            if inside:
-                what = f"some of strictly reserved cpus: {quote(to_text(inside))}"
-                raise KubeletError(f"{what} are present in defaultCpuSet: {default}")
-        elif inside != self.reserved and not self.fork.workload_partitioning:
-            what = f"not all reserved cpus: {quote(to_text(self.reserved))}"
-            raise KubeletError(f"{what} are present in defaultCpuSet: {default}")
+        with_pods = self.gates.enabled("PodLevelResourceManagers")
+        check_known(state, everything, with_pods=with_pods)
 
     def ignores(self, pod: Pod) -> bool:
         """Whether a pod's own resources keep the managers away from it."""

@@ -11,11 +11,11 @@ had to admit across NUMA nodes are moved together, if there is room.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from cpuplan.kubelet.cpu.cpu_manager import CPUManager
 from cpuplan.kubelet.cpu.policy_static import StaticPolicy
 from cpuplan.kubelet.cpu.state import CPUState
+from cpuplan.kubelet.dynamic.admission import SHARED_POOL, Admission, Key
 from cpuplan.kubelet.dynamic.choice import choose, take, unit_size, units
 from cpuplan.kubelet.dynamic.regions import Regions
 from cpuplan.kubelet.dynamic.repacking import LIMIT, Item, cut, repack
@@ -26,24 +26,8 @@ from cpuplan.kubelet.pods.qos import guaranteed_cpus
 from cpuplan.kubelet.topology.policy import BEST_EFFORT, CONTAINER, POD, Policy
 from cpuplan.kubelet.topology.scope import TopologyManager
 
-#: (pod UID, container name).
-Key = tuple[str, str]
 #: The regions of a container.
 RegionsOf = Callable[[Pod, Container], tuple[int, ...]]
-#: Stands for all containers in the shared pool.
-SHARED_POOL: Key = ("", "")
-
-
-class Admission(NamedTuple):
-    """The CPUs of an admitted pod's containers, and the updates that other containers see.
-
-    A container without exclusive CPUs has the shared pool. Without `is_exact` fewer CPUs might have
-    been moved.
-    """
-
-    cpus: Mapping[str, int]
-    updates: tuple[Update[Key], ...]
-    is_exact: bool = True
 
 
 class DynamicPolicy:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cpuplan.kubelet.bits import bits_of, members, parse_cpus, to_text
 from cpuplan.kubelet.cpu.policy_static import Reserved, new_static_policy
 from cpuplan.kubelet.cpu.topology import CPUTopology
-from cpuplan.kubelet.dynamic.policy import Admission, DynamicPolicy
+from cpuplan.kubelet.dynamic.admission import Admission
+from cpuplan.kubelet.dynamic.policy import DynamicPolicy
 from cpuplan.kubelet.dynamic.updates import Update, order_updates
 from cpuplan.kubelet.errors import AdmissionError, KubeletError
 from cpuplan.kubelet.pods.pod import Pod
