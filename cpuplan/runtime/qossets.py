@@ -136,7 +136,7 @@ def _exclusive_of_others(state: CPUState, pod: str) -> CpuSet:
 
 
 def _mechanism(enforcement: Enforcement) -> str:
-    """What keeps a container without CPUs of its own off some, where its pod has no slice."""
+    """What restricts a container without exclusive CPUs where its pod has no slice."""
     return (
         STRICT_RESERVATION if enforcement.is_static and enforcement.strict_reservation else NOTHING
     )

@@ -129,7 +129,7 @@ class DynamicPolicy:
         ]
 
     def _sets(self) -> dict[Key, int]:
-        """What every container with CPUs of its own has, and the shared pool."""
+        """The exclusive CPUs of every container that has some, and the shared pool."""
         sets: dict[Key, int] = {}
         for uid, containers in self.state.entries.items():
             for name, cpus in containers.items():

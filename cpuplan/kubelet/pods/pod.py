@@ -72,7 +72,7 @@ def is_memory(resource: str) -> bool:
 
 
 def is_pod_level(resource: str) -> bool:
-    """Whether a pod can have so much of it of its own (IsSupportedPodLevelResource)."""
+    """Whether spec.resources of a pod can name it (IsSupportedPodLevelResource)."""
     return resource == CPU or is_memory(resource)
 
 

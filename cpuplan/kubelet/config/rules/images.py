@@ -85,7 +85,7 @@ def pulled_secretly(given: Given) -> Iterator[str]:
 
 
 def _check_pattern(pattern: str) -> None:
-    """KubeletError for what is no image without tag and digest, nor ends in `/*`."""
+    """KubeletError unless it is an image without tag and digest, or a prefix and `/*`."""
     if pattern != pattern.strip():
         raise KubeletError(f"leading/trailing spaces are not allowed: {pattern}")
     name = pattern[:-1] if pattern.endswith("/*") else pattern
