@@ -10,7 +10,7 @@ from cpuplan.model.document import list_pattern
 from cpuplan.profiles import crd_fields
 from cpuplan.profiles.api import API_VERSION
 from cpuplan.profiles.model import PerformanceProfileSpec
-from cpuplan.profiles.rules import CPU_SETS, Profile
+from cpuplan.profiles.profile import CPU_SETS, Profile
 from cpuplan.read.documents import name_problems, validate, written
 from cpuplan.source import Position, Source
 

@@ -9,7 +9,7 @@ from cpuplan.model.intent import IntentSpec
 from cpuplan.profiles import bundles, crd, intents, rules
 from cpuplan.profiles.api import KIND
 from cpuplan.profiles.crd import Read
-from cpuplan.profiles.rules import Profile
+from cpuplan.profiles.profile import Profile
 from cpuplan.read.documents import Document, validate
 from cpuplan.source import Source
 from cpuplan.text import joined
