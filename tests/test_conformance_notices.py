@@ -26,6 +26,8 @@ from tests.conformance import (
     machineinfo,
     meaning,
     nto_ppc,
+    nto_release_objects,
+    nto_releases,
     nto_render,
     nto_validate,
 )
@@ -324,6 +326,36 @@ def test_nto_render_as_a_whole(tmp_path: Path) -> None:
     results = list(nto_render.run([tmp_path]))
     assert len(results) > len(nto_render.PLATFORMS)
     assert [name for name, failures in results if not failures] == []
+
+
+#: As of `render`; and sysctls of TuneD's parents, which cpuplan's profile includes too, the profile
+#: for kernels that the case has not, and the command lines before CPUs were switched off.
+_NOT_OF_RELEASES = (
+    r"\.bootloader\b|summary|include changed|/usr/local/bin/|Description|not_isolated_cores_expanded"
+    r"|enable_dynamic_cpu_affinity\.text|ignition changed|kernelType removed|-rt-perf\.sysctl"
+    r"|online |before-offlining|tuned changed|sysctl (fs|net|vm\.max_map_count|kernel\.(pid_max|numa_b))"
+)
+
+
+def test_nto_releases(tmp_path: Path) -> None:
+    vectors = nto_release_objects.VECTORS
+    lines = _lines(vectors / "render" / "4.15.jsonl.gz")
+    line = next(line for line in lines if line["id"] == "cluster-pinned")
+    (tmp_path / "render").mkdir()
+    for name in ("cases.jsonl", "crd-fields.jsonl"):
+        shutil.copy(vectors / name, tmp_path)
+    kinds, mutated = [], []
+    for key in ("expected", "cmdline", "webhook", "sysctl"):
+        for mutant in mutants(line[key]):
+            kinds.append(f"{key} {mutant.kind}")
+            mutated.append(json.dumps({**line, key: mutant.value}))
+    file = tmp_path / "render" / "4.15.jsonl"
+    file.write_text("\n".join(mutated))
+    failures = [failure for _, found in nto_releases.run([file]) for failure in found]
+    noticed = {int(failure.split(":")[1]) for failure in failures}
+    results = [(kind, ["."] if at in noticed else []) for at, kind in enumerate(kinds, start=1)]
+    assert len(results) > 200
+    assert "\n".join(_unnoticed(results, _NOT_OF_RELEASES)) == ""
 
 
 def test_admission(tmp_path: Path) -> None:
