@@ -1,12 +1,13 @@
 """The compiler: load, solve, check, emit. Each stage returns a value; problems are diagnostics."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan import backends
 from cpuplan.components import checks
+from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, diagnose, errors
 from cpuplan.fleet import assumed, before, lock, paused, removal
 from cpuplan.fleet import classes as fleet
@@ -56,18 +57,17 @@ class Project(NamedTuple):
 def load(root: Path, also: Sequence[Path] = ()) -> Project:
     """Read inventories/, intents/, the lock and the files `also`; problems are returned."""
     read = inputs.read(root, also)
-    found, diagnostics = project.from_texts(read.texts, read.diagnostics)
-    built, problems = fleet.build(found)
-    for second in found.of_kind("Delivery")[1:]:
-        problems.append(
-            diagnose("CP232", second.source.value_at(("metadata", "name")), name=second.name)
-        )
+    documents, diagnostics = project.from_texts(read.texts, read.diagnostics)
+    built, problems = fleet.build(documents)
+    for second in documents.of_kind("Delivery")[1:]:
+        position = second.source.value_at(("metadata", "name"))
+        problems.append(diagnose("CP232", position, name=second.name))
     locked, lock_problems = lock.read(read.lock, LOCK_PATH)
     compiled = before.read(root / "out")
     lock_problems += _check_lost(root / "out", compiled, locked, built.classes)
     return Project(
         root,
-        found,
+        documents,
         built.classes,
         locked,
         (*diagnostics, *problems),
@@ -80,8 +80,9 @@ def load(root: Path, also: Sequence[Path] = ()) -> Project:
 def _check_lost(
     out: Path, compiled: Before, locked: lock.Lock, classes: Sequence[NodeClass]
 ) -> Iterator[Diagnostic]:
-    """CP615 for classes that were compiled before, and whose layouts nothing tells any more."""
-    if locked and all(each.key in locked for each in classes):
+    """CP615 for classes that were compiled before, and whose layouts are in no file any more."""
+    keys = {node_class.key for node_class in classes}
+    if locked and keys <= locked.keys():
         return
     lost = before.lost(out, compiled)
     place = Position(LOCK_PATH, 1, 1)
@@ -89,8 +90,9 @@ def _check_lost(
         if classes and not locked:
             yield diagnose("CP615", place, what="the classes of out/", path=LOCK_PATH)
         return
-    for key in sorted(lost.intersection(each.key for each in classes) - locked.keys()):
-        yield diagnose("CP615", place, what=f"class {key[1]} of cluster {key[0]}", path=LOCK_PATH)
+    for cluster, name in sorted(lost & keys - locked.keys()):
+        what = f"class {name} of cluster {cluster}"
+        yield diagnose("CP615", place, what=what, path=LOCK_PATH)
 
 
 def starts(project: Project) -> lock.Starts:
@@ -108,27 +110,31 @@ def solve(
     """
     plans: list[NodePlan] = []
     of_lock = [
-        each
-        for each in project.lock_diagnostics
-        if not (resolve or (settle and each.code == lock.UNSETTLED))
+        problem
+        for problem in project.lock_diagnostics
+        if not (resolve or (settle and problem.code == lock.UNSETTLED))
     ]
-    found = Findings()
+    findings = Findings()
     known = lock.Starts({}, {}, ()) if resolve else starts(project)
     for members in layouts.together(project.classes):
-        problems = [
-            problem for each in members for problem in statements.check(each, project.locate)
-        ]
-        names = [each.full_name for each in members]
-        found.add(problems, names)
+        problems: list[Diagnostic] = []
+        for member in members:
+            problems += statements.check(member, project.locate)
+        names = [member.full_name for member in members]
+        findings.add(problems, names)
         if errors(problems):
             continue
         try:
             plans += layouts.layouts(members, known, project.locate, project.classes)
         except CpuplanError as error:
-            found.add(error.diagnostics, names)
+            findings.add(error.diagnostics, names)
     plans.sort(key=lambda plan: plan.node_class.key)
-    plan = Plan(tuple(backends.configure(each) for each in plans))
-    return plan, [*of_lock, *(each for each in found.all() if each not in of_lock)]
+    return Plan(tuple(map(backends.configure, plans))), _once(of_lock, findings.all())
+
+
+def _once(first: Sequence[Diagnostic], second: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """`first`, then what `second` has beside it."""
+    return [*first, *(problem for problem in second if problem not in first)]
 
 
 class Moves(NamedTuple):
@@ -142,28 +148,34 @@ class Moves(NamedTuple):
 def moves(project: Project, plan: Plan) -> list[Moves]:
     """What a plan changes, compared with the lock; nothing of classes that are not in the lock."""
     known = starts(project)
-    found = []
-    for node in plan.nodes:
-        after = node.layout
-        start = next(iter(known.of(node.node_class)), None)
-        if start and (moved := of_class.moves(node.node_class, start.locked.pools, after)):
-            found.append(Moves(node.node_class, tuple(moved)))
-        for key, names in known.had(node.node_class).items():
-            other = known.lock.get(key)
-            if other and (start is None or key != start.key) and other.pools != after:
-                moved = of_class.moves(node.node_class, other.pools, after)
-                found.append(Moves(node.node_class, tuple(moved), tuple(names)))
-    return found
+    return [moves for node in plan.nodes for moves in _moves(known, node.node_class, node.layout)]
+
+
+def _moves(
+    known: lock.Starts, node_class: NodeClass, after: Mapping[str, CpuSet]
+) -> Iterator[Moves]:
+    start = next(iter(known.of(node_class)), None)
+    if start:
+        moved = of_class.moves(node_class, start.locked.pools, after)
+        if moved:
+            yield Moves(node_class, tuple(moved))
+    for key, names in known.had(node_class).items():
+        other = known.lock.get(key)
+        is_start = start is not None and key == start.key
+        if other and not is_start and other.pools != after:
+            moved = of_class.moves(node_class, other.pools, after)
+            yield Moves(node_class, tuple(moved), tuple(names))
 
 
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """Settings that the targets' releases lack, or that contradict the machine or each other."""
-    found = Findings()
-    supposed = [backends.configure(each) for each in assumed.plans(project.documents)]
+    findings = Findings()
+    supposed = map(backends.configure, assumed.plans(project.documents))
     for node in [*plan.nodes, *supposed]:
-        found.add(check_node(node, project.locate), [node.node_class.full_name])
+        findings.add(check_node(node, project.locate), [node.node_class.full_name])
     of_pools = backends.check_pools(plan, project.locate)
-    return [*found.all(), *(each for each in of_pools if each not in project.diagnostics)]
+    known = project.diagnostics
+    return [*findings.all(), *(problem for problem in of_pools if problem not in known)]
 
 
 def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
@@ -219,10 +231,9 @@ def described(
     """
     if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
         return []
-    found = waivers.waive(
-        places.named(diagnostics, places.Places(project.documents)), project.documents
-    )
-    return [*found, *waivers.check(found, project.documents)] if whole else found
+    documents = project.documents
+    waived = waivers.waive(places.named(diagnostics, places.Places(documents)), documents)
+    return [*waived, *waivers.check(waived, documents)] if whole else waived
 
 
 def judge(
@@ -232,7 +243,7 @@ def judge(
     plan, diagnostics = solve(project, resolve=resolve, settle=settle)
     diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
     if len(plan.nodes) < len(project.classes):
-        diagnostics += [each for each in _check_unsolved(project, plan) if each not in diagnostics]
+        diagnostics = _once(diagnostics, _check_unsolved(project, plan))
     try:
         _kept(project, plan)
     except CpuplanError as error:
@@ -245,19 +256,20 @@ def judge(
 
 def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets say of classes without a layout, as far as it does not depend on one."""
-    solved = {each.node_class.key for each in plan.nodes}
-    found: list[Diagnostic] = []
-    for each in project.classes:
-        smaller = smallest.plan(each, project.locate) if each.key not in solved else None
+    solved = {node.node_class.key for node in plan.nodes}
+    unsolved = [node_class for node_class in project.classes if node_class.key not in solved]
+    problems: list[Diagnostic] = []
+    for node_class in unsolved:
+        smaller = smallest.plan(node_class, project.locate)
         if smaller:
             node = backends.configure(smaller)
-            found += [
-                *checks.check(node, project.locate),
-                *backends.check(node, project.locate),
-            ]
-    fields = places.named(dict.fromkeys(found), places.Places(project.documents))
+            problems += checks.check(node, project.locate)
+            problems += backends.check(node, project.locate)
+    named = places.named(dict.fromkeys(problems), places.Places(project.documents))
     return [
-        each._replace(field="") for each in fields if each.field and not _LAYOUT.search(each.field)
+        problem._replace(field="")
+        for problem in named
+        if problem.field and not _LAYOUT.search(problem.field)
     ]
 
 

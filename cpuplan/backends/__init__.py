@@ -1,6 +1,6 @@
 """Settings and pools to files: one module for each platform, and the frame that Git delivers."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from cpuplan.backends import admission, kubernetes, openshift, planfile
@@ -15,7 +15,7 @@ from cpuplan.fleet.before import Key
 from cpuplan.fleet.paused import Kept
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
-from cpuplan.setting import Setting, Settings
+from cpuplan.setting import Setting, Settings, Value
 from cpuplan.source import Locate
 
 BACKENDS: dict[str, Backend] = {kubernetes.NAME: kubernetes, openshift.NAME: openshift}
@@ -51,19 +51,24 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
         pool = node.node_class.machine_config_pool
         if pool and not node.spec.paused:
             pools.setdefault((node.node_class.cluster, pool), []).append(node)
-    found = []
-    for _, members in sorted(pools.items()):
-        other = next((node for node in members[1:] if _objects(node) != _objects(members[0])), None)
-        if other and other.node_class.target.mixed_hardware != "split":  # else it is CP288
-            same = {node.node_class.intent for node in members} == {other.node_class.intent}
-            if same and other.node_class.target.mixed_hardware == "common":
-                found.append(_unlike_files(members[0], other, locate))
-            else:
-                found.append(targets.unlike([node.node_class for node in members], locate))
+    problems = (_unlike(members, locate) for _, members in sorted(pools.items()))
+    diagnostics = [problem for problem in problems if problem]
     for _, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         for backend, classes in _by_backend(group):
-            found += backend.check_cluster(classes, locate)
-    return found
+            diagnostics += backend.check_cluster(classes, locate)
+    return diagnostics
+
+
+def _unlike(members: Sequence[ConfiguredPlan], locate: Locate) -> Diagnostic | None:
+    """What is wrong with the classes of a pool; None where their objects are the same."""
+    first = _objects(members[0])
+    other = next((node for node in members[1:] if _objects(node) != first), None)
+    if other is None or other.node_class.target.mixed_hardware == "split":  # that is CP288
+        return None
+    intents = {node.node_class.intent for node in members}
+    if len(intents) == 1 and other.node_class.target.mixed_hardware == "common":
+        return _unlike_files(members[0], other, locate)
+    return targets.unlike([node.node_class for node in members], locate)
 
 
 def _by_backend(
@@ -79,13 +84,9 @@ def _by_backend(
 
 def _unlike_files(first: ConfiguredPlan, second: ConfiguredPlan, locate: Locate) -> Diagnostic:
     """CP290: settings that follow the hardware and not the layout."""
-    of_first, of_second = (
-        {(each.component, each.key): each.value for each in node.settings}
-        for node in (first, second)
-    )
-    differing = sorted(
-        key for key in of_first.keys() | of_second.keys() if of_first.get(key) != of_second.get(key)
-    )
+    of_first, of_second = _values(first), _values(second)
+    keys = sorted(of_first.keys() | of_second.keys())
+    differing = [key for key in keys if of_first.get(key) != of_second.get(key)]
     node_class = first.node_class
     return diagnose(
         "CP290",
@@ -96,6 +97,10 @@ def _unlike_files(first: ConfiguredPlan, second: ConfiguredPlan, locate: Locate)
         second=second.node_class.hardware,
         keys=", ".join(f"{key} of {component}" for component, key in differing) or "names",
     )
+
+
+def _values(plan: ConfiguredPlan) -> dict[tuple[str, str], Value]:
+    return {(setting.component, setting.key): setting.value for setting in plan.settings}
 
 
 def _objects(plan: ConfiguredPlan) -> Files:
@@ -109,45 +114,52 @@ def tree(
     """All files of `out/`, by path; of paused classes those that are `kept`."""
     files: Files = by_git.git_files() | planfile.files(plan, kept)
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
-        plans = list(group)
-        stays = {
-            path: data
-            for key, each in kept.items()
-            if key[0] == cluster
-            for path, data in each.files.items()
-        }
-        going = [node for node in plans if not node.spec.paused]
-        manifests = [manifest for node in going for manifest in of(node.node_class).manifests(node)]
-        # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
-        manifests += admission.manifests(
-            [node for node in plans if not node.spec.paused or _has_files(node, kept)]
-        )
-        files |= stays
-        files |= by_git.cluster_files(
-            cluster, plans, {manifest.file: manifest for manifest in manifests}.values(), stays
-        )
-        files |= _node_files(cluster, going)
-        files |= _expected(cluster, going)
-        files |= _node_labels(cluster, going)
+        files |= _cluster(cluster, list(group), kept)
     if delivery:
         files |= by_git.argocd_files(delivery)
     return files
 
 
+def _cluster(cluster: str, plans: list[ConfiguredPlan], kept: Mapping[Key, Kept]) -> Files:
+    stays = _kept_files(cluster, kept)
+    going = [node for node in plans if not node.spec.paused]
+    manifests = list(chain.from_iterable(of(node.node_class).manifests(node) for node in going))
+    # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
+    with_files = [node for node in plans if not node.spec.paused or _has_files(node, kept)]
+    manifests += admission.manifests(with_files)
+    by_name = {manifest.file: manifest for manifest in manifests}
+    return {
+        **stays,
+        **by_git.cluster_files(cluster, plans, by_name.values(), stays),
+        **_node_files(cluster, going),
+        **_expected(cluster, going),
+        **_node_labels(cluster, going),
+    }
+
+
+def _kept_files(cluster: str, kept: Mapping[Key, Kept]) -> Files:
+    """The files of paused classes of a cluster."""
+    files: Files = {}
+    for (of_cluster, _name), stays in kept.items():
+        if of_cluster == cluster:
+            files |= stays.files
+    return files
+
+
 def _has_files(node: ConfiguredPlan, kept: Mapping[Key, Kept]) -> bool:
     """Whether something was compiled of a paused class."""
-    found = kept.get(node.node_class.key)
-    return bool(found and found.files)
+    stays = kept.get(node.node_class.key)
+    return bool(stays and stays.files)
 
 
 def _node_files(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """Files of nodes without an operator: once for each class, with a list of the class's nodes."""
     files: Files = {}
     for plan in plans:
-        found = of(plan.node_class).node_files(plan)
+        of_node = of(plan.node_class).node_files(plan)
         place = f"nodes/{cluster}/{plan.node_class.name}"
-        files |= {f"{place}/{path}": data for path, data in found.items()}
-        if found:
+        files |= {f"{place}/{path}": data for path, data in of_node.items()}
+        if of_node:
             files[f"{place}.json"] = to_json({"nodes": list(plan.node_class.nodes)}).encode()
     return files
 
@@ -159,29 +171,23 @@ def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
         node_class = plan.node_class
         if node_class.mixed_hardware == "split":
             labels = dict.fromkeys(node_class.nodes, targets.node_selector(node_class.target))
-            files[f"clusters/{cluster}/node-labels/{node_class.name}.json"] = to_json(
-                labels
-            ).encode()
+            path = f"clusters/{cluster}/node-labels/{node_class.name}.json"
+            files[path] = to_json(labels).encode()
     return files
 
 
 def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """What other programs will make of the files, for reviews and checkers; never synced."""
     folder = f"clusters/{cluster}/expected"
-    published = {
-        f"{folder}/nrt/{node}.yaml": to_file(nrt.node_resource_topology(plan, node))
-        for plan in plans
-        if plan.settings.of(nrt.NAME)
-        for node in plan.node_class.nodes
-    }
-    rendered = {
-        f"{folder}/operator/{manifest.file}": to_yaml(manifest.data, manifest.comment).encode()
-        for plan in plans
-        for manifest in of(plan.node_class).expected(plan)
-    }
-    of_cluster = {
-        f"{folder}/{path}": data
-        for backend, members in _by_backend(plans)
-        for path, data in backend.expected_of_cluster(members).items()
-    }
-    return published | rendered | of_cluster
+    files: Files = {}
+    for plan in plans:
+        nodes = plan.node_class.nodes if plan.settings.of(nrt.NAME) else ()
+        for node in nodes:
+            files[f"{folder}/nrt/{node}.yaml"] = to_file(nrt.node_resource_topology(plan, node))
+        for manifest in of(plan.node_class).expected(plan):
+            text = to_yaml(manifest.data, manifest.comment)
+            files[f"{folder}/operator/{manifest.file}"] = text.encode()
+    for backend, members in _by_backend(plans):
+        for path, data in backend.expected_of_cluster(members).items():
+            files[f"{folder}/{path}"] = data
+    return files

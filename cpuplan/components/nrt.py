@@ -107,7 +107,7 @@ def _memory(
 
 
 def _amounts(capacity: int, allocatable: int) -> Value:
-    """Quantities as exporters write them, in CPUs or bytes; all that is allocatable is available."""
+    """Quantities as exporters write them, in CPUs or bytes; allocatable is available."""
     return {
         "capacity": str(capacity),
         "allocatable": str(allocatable),

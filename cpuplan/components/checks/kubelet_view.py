@@ -1,4 +1,4 @@
-"""Machines that the kubelet sees differently than the kernel, where its CPU manager would act on it."""
+"""Machines that the kubelet sees differently than the kernel, where its CPU manager acts on it."""
 
 from typing import Any
 

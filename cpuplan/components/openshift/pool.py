@@ -22,7 +22,7 @@ SELECTOR, WITHOUT = "machineConfigSelector", f"machineConfigSelector.{OWNER}"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """Labels of objects and nodes; of a hosted cluster, whose nodes are in a NodePool, the nodes'."""
+    """Labels of objects and nodes; on a hosted cluster, with its NodePool, of nodes only."""
     node_class, target = plan.node_class, plan.node_class.target
     pool = node_class.reason(f"the pool is {target.pool}", node_class.target_field("pool"))
     if not target.is_hosted:

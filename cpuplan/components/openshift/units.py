@@ -1,4 +1,4 @@
-"""systemd on OpenShift: the units and files that the node tuning operator ships, and the plan's own.
+"""systemd on OpenShift: the units and files that the node tuning operator ships, and others.
 
 The setting of what is shipped is True, or the environment that is added to the shipped text.
 """
