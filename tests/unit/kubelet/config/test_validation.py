@@ -14,6 +14,12 @@ from cpuplan.versions import Version
 
 ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
 ALLOWLISTED = {"imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages"}
+TIMED = {"key": "a", "timeAdded": "2026-01-01T00:00:00Z"}
+BY_PRIORITY: dict[str, Any] = {
+    "shutdownGracePeriodByPodPriority": [{}],
+    "shutdownGracePeriod": SECOND,
+}
+BOTH = ["kube-reserved", "kube-reserved-compressible"]
 
 
 def errors(
@@ -60,6 +66,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"topologyManagerScope": "x"}, 'must be one of: "container", or "pod"'),
     ({"shutdownGracePeriod": 1}, "shutdownGracePeriod {1ns} must be either zero or otherwise"),
     ({"shutdownGracePeriodCriticalPods": SECOND}, "{1s} must be <= shutdownGracePeriod {0s}"),
+    (BY_PRIORITY, "Cannot specify both shutdownGracePeriodByPodPriority and"),
+    (BY_PRIORITY | {"off": "GracefulNodeShutdownBasedOnPodPriority"}, "requires feature gate"),
+    ({"registerWithTaints": [TIMED]}, "taint.TimeAdded is not nil"),
     ({"hairpinMode": "x"}, 'Valid options are "none", "hairpin-veth" or "promiscuous-bridge"'),
     ({"reservedSystemCPUs": "a"}, "unable to parse reservedSystemCPUs (--reserved-cpus) a"),
     ({"reservedSystemCPUs": "0", "kubeReservedCgroup": "/k"}, "can't use reservedSystemCPUs"),
@@ -183,6 +192,8 @@ RELEASES: list[tuple[dict[str, Any], str, int, int]] = [
     ({"showHiddenMetricsForVersion": "1.0"}, "--show-hidden-metrics-for-version must", 25, 36),
     ({"showHiddenMetricsForVersion": "1.0"}, "showHiddenMetricsForVersion: Invalid", 36, 99),
     (tracing(endpoint="a"), "tracing should not be configured", 25, 27),
+    (tracing() | {"off": "KubeletTracing"}, "tracing should not be configured", 25, 34),
+    ({"enforceNodeAllocatable": BOTH}, "cannot be specified together", 32, 99),
     ({"memoryReservationPolicy": "x"}, "memoryReservationPolicy", 36, 99),
     ({"enableSystemLogQuery": True}, "required for enableSystemLogHandler", 27, 35),
     ({"enableSystemLogQuery": True}, "required for enableSystemLogQuery", 35, 36),
@@ -236,6 +247,7 @@ def test_of_the_operating_systems_rules_only_the_first_is_reported() -> None:
     assert only == "singleProcessOOMKill must not be explicitly set to false when using cgroup v1"
     assert len(errors(cgroup_v1=False, **fields)) == 1
     assert errors((1, 31), cgroup_v1=True, singleProcessOOMKill=False) == []
+    assert errors((1, 30), cgroup_v1=True, failCgroupV1=True) == []
 
 
 def test_every_rule_can_fail() -> None:
@@ -243,9 +255,6 @@ def test_every_rule_can_fail() -> None:
     cases: list[tuple[dict[str, Any], dict[str, bool]]] = []
     rows = [given for given, _ in WRONG] + [row[0] for row in RELEASES]
     rows += [
-        {"registerWithTaints": [{"key": "a", "timeAdded": "2026-01-01T00:00:00Z"}]},
-        {"shutdownGracePeriodByPodPriority": [{}], "shutdownGracePeriod": SECOND},
-        {"enforceNodeAllocatable": ["kube-reserved", "kube-reserved-compressible"]},
         {"reservedMemory": [{"limits": {"memory": ZERO}}]},
         {"imageMaximumGCAge": SECOND, "off": "ImageMaximumGCAge"},
         {**tracing(endpoint="a"), "off": "KubeletTracing"},
