@@ -17,7 +17,7 @@ from cpuplan.cli.options import Settings
 from cpuplan.text import nearest
 
 #: Commands in the order of their use: name -> what the overview says. The module is
-#: `cpuplan.cli.<name>`.
+#: `cpuplan.cli.commands.<name>`.
 COMMANDS = {
     "init": "Start a project: a folder with a first inventory and intent.",
     "import": "Read hardware from hosts, must-gathers and output of other tools into inventories/.",
