@@ -1,6 +1,6 @@
 """Pods on a simulated node, one after the other: what became of each."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import NamedTuple
 
 from cpuplan.kubelet.cpu import state as cpustate
@@ -34,19 +34,45 @@ class Outcome(NamedTuple):
     is_exact: bool = True
 
 
+class UnknownPodError(Exception):
+    """The UID of a pod that is to end but does not run."""
+
+
+class Departure(NamedTuple):
+    """A pod that ended after all had come, and the cpusets that changed then, in order."""
+
+    uid: str
+    moves: tuple[Move, ...]
+
+
 class NodeOutcome(NamedTuple):
-    """A node after all pods have come."""
+    """A node after all pods have come, and some have ended."""
 
     outcomes: tuple[Outcome, ...]
     remainder: Remainder
+    departures: tuple[Departure, ...] = ()
 
 
-def run(allocator: Allocator, pods: Iterable[Pod]) -> NodeOutcome:
-    """Admit the pods in order, and see what they leave."""
-    outcomes = admit(allocator, pods)
+def run(allocator: Allocator, pods: Iterable[Pod], ending: Collection[str] = ()) -> NodeOutcome:
+    """Admit the pods in order, remove those that end, and see what they leave."""
+    given = list(pods)
+    _check_ending(allocator, given, ending)
+    outcomes = admit(allocator, given)
     ended = any(item.refused and item.refused.reason in ENDS for item in outcomes)
-    placed = tuple(place(allocator, item) for item in outcomes)
-    return NodeOutcome(placed, allocator.remainder(ended=ended))
+    departures = tuple(Departure(uid, allocator.remove(uid)) for uid in ending)
+    left = [item for item in outcomes if item.refused or item.pod.uid not in ending]
+    placed = tuple(place(allocator, item) for item in left)
+    return NodeOutcome(placed, allocator.remainder(ended=ended), departures)
+
+
+def _check_ending(allocator: Allocator, pods: Iterable[Pod], ending: Iterable[str]) -> None:
+    """UnknownPodError for a pod that neither arrives nor is in a state file."""
+    kubelet = allocator.kubelet
+    running = {*kubelet.cpus.state.entries, *kubelet.memory.state.entries}
+    known = running | {pod.uid for pod in pods}
+    for uid in ending:
+        if uid not in known:
+            raise UnknownPodError(uid)
 
 
 def admit(allocator: Allocator, pods: Iterable[Pod]) -> list[Outcome]:

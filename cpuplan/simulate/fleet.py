@@ -1,6 +1,6 @@
 """Manifests on nodes: all of them on every node, or each on the first node that admits it."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -63,7 +63,9 @@ class Starter(NamedTuple):
             raise CpuplanError([problem]) from None
 
 
-def on_each(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
+def on_each(
+    plans: Chosen, items: Iterable[Item], start: Starter, ending: Collection[str] = ()
+) -> Result:
     """All pods, in order, on every node.
 
     The nodes of a class are equal, so one of them stands for all.
@@ -71,7 +73,8 @@ def on_each(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
     pods = [item.pod for item in items]
     return Result(
         tuple(
-            Simulated(plan, tuple(names), admission.run(start(plan), pods)) for plan, names in plans
+            Simulated(plan, tuple(names), admission.run(start(plan), pods, ending))
+            for plan, names in plans
         )
     )
 

@@ -23,6 +23,7 @@ from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import findings, fleet, notes, orders
+from cpuplan.simulate.admission import UnknownPodError
 from cpuplan.simulate.alike import alike
 from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
@@ -57,6 +58,14 @@ Answers = Sequence[tuple[str, Answer]]
     "Needs a single node.",
 )
 @click.option(
+    "--end",
+    "ending",
+    multiple=True,
+    metavar="POD",
+    help="Remove this pod, NAMESPACE/NAME or the UID in a state file, after all pods have arrived; "
+    "may be repeated. Needs a single node.",
+)
+@click.option(
     "--resource",
     "amounts",
     multiple=True,
@@ -83,6 +92,7 @@ def command(
     names: tuple[str, ...],
     states: tuple[Path, ...],
     amounts: tuple[str, ...],
+    ending: tuple[str, ...],
     policy: str,
     svg: Path | None,
     output_format: str,
@@ -118,14 +128,14 @@ def command(
         print_diagnostics(diagnostics)
         return 1
     single = sum(len(nodes) for _, nodes in chosen) == 1
-    if states and not single:
-        raise click.UsageError("--state needs a single node; give its name")
+    for option, value in (("--state", states), ("--end", ending)):
+        if value and not single:
+            raise click.UsageError(f"{option} needs a single node; give its name")
     resources = manifests.read_resources(amounts)
     start = Starter(ALLOCATORS[policy].start, manifests.read_state(states), resources)
     remarks = list(notes.notes(plans, [item.pod for item in items], resources))
-    result = _simulate(
-        chosen, items, start, on_each_node=flags["on_each_node"] or single or any_order
-    )
+    on_each_node = flags["on_each_node"] or single or any_order
+    result = _simulate(chosen, items, start, ending, on_each_node=on_each_node)
     answers = _orders(chosen, items, start) if any_order else []
     kubelets = traps if policy == KUBELET else []
     diagnostics = _diagnostics(project, result, diagnostics, kubelets)
@@ -152,10 +162,19 @@ def _items(chosen: Chosen, files: Sequence[Path]) -> tuple[list[Item], list[Diag
 
 
 def _simulate(
-    chosen: Chosen, items: Sequence[Item], start: Starter, *, on_each_node: bool
+    chosen: Chosen,
+    items: Sequence[Item],
+    start: Starter,
+    ending: Sequence[str],
+    *,
+    on_each_node: bool,
 ) -> Result:
     try:
-        return (fleet.on_each if on_each_node else fleet.spread)(chosen, items, start)
+        if on_each_node:
+            return fleet.on_each(chosen, items, start, ending)
+        return fleet.spread(chosen, items, start)
+    except UnknownPodError as error:
+        raise click.UsageError(f"--end {error}: there is no such pod on the node") from None
     except UnfitError as error:
         raise click.UsageError(f"--policy does not fit the plan: {error}") from None
 

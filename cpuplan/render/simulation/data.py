@@ -62,6 +62,10 @@ def _node_data(node: Simulated) -> dict[str, Any]:
         "class": node.plan.node_class.name,
         "cluster": node.plan.node_class.cluster,
         "pods": [_pod_data(outcome) for outcome in node.outcome.outcomes],
+        "ended": [
+            {"pod": departure.uid, "moves": [_move_data(move) for move in departure.moves]}
+            for departure in node.outcome.departures
+        ],
         "sharedPool": to_text(remainder.shared_pool),
         "left": remainder.left and _left_data(remainder.left),
     }

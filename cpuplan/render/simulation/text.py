@@ -7,7 +7,7 @@ from cpuplan.render.simulation import runtime
 from cpuplan.render.tables import table
 from cpuplan.simulate import alike, runtimes
 from cpuplan.simulate.admission import Outcome
-from cpuplan.simulate.allocators.base import Left, Placed, Refusal
+from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.orders import Answer
@@ -99,6 +99,9 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
         yield f"refused: {full_name(outcome.pod)}: {_refusal(outcome.refused)}"
     yield from runtime.lines(came)
     yield from _moves(came)
+    for departure in node.outcome.departures:
+        yield f"{departure.uid} ends"
+        yield from map(_move, _exclusive(departure.moves))
     if sets := runtimes.runtime_of(node.plan).sets:
         yield runtimes.sets_text(sets)
     if node.outcome.remainder.left:
@@ -123,13 +126,20 @@ def _refusal(refused: Refusal | None) -> str:
 def _moves(came: Iterable[Outcome]) -> Iterator[str]:
     """The exclusive CPUs that containers exchange for others, in the order of the changes."""
     for outcome in came:
-        moves = [move for move in outcome.moves if move.is_exclusive]
+        moves = _exclusive(outcome.moves)
         if moves:
             yield f"moved to make room for {full_name(outcome.pod)}, in this order:"
-        for move in moves:
-            yield f"  {move.pod} {move.container}: CPUs {to_text(move.old)} -> {to_text(move.new)}"
+        yield from map(_move, moves)
         if moves and not outcome.is_exact:
             yield "  (the search was stopped: fewer CPUs might have to move)"
+
+
+def _exclusive(moves: Iterable[Move]) -> list[Move]:
+    return [move for move in moves if move.is_exclusive]
+
+
+def _move(move: Move) -> str:
+    return f"  {move.pod} {move.container}: CPUs {to_text(move.old)} -> {to_text(move.new)}"
 
 
 def _left(left: Left) -> Iterator[str]:

@@ -97,6 +97,9 @@ class Allocator(Protocol):
     def admit(self, pod: Pod) -> Admission:
         """Admit a pod as the API server stores it."""
 
+    def remove(self, uid: str) -> tuple[Move, ...]:
+        """Remove a pod that has ended, and say which exclusive CPUs move."""
+
     def place(self, pod: Pod) -> tuple[Placed, ...]:
         """Where the containers of an admitted pod run now."""
 

@@ -1,10 +1,11 @@
 """cpuplan's own dynamic policy, in place of the kubelet's static one. No kubelet has it."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.dynamic.policy import DynamicPolicy
+from cpuplan.kubelet.dynamic.updates import Update
 from cpuplan.kubelet.errors import KubeletError, refusal
 from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.nodefit import check_fit
@@ -68,11 +69,18 @@ class DynamicAllocator:
         except KubeletError as error:
             return Admission(Refusal(*refusal(error)), is_exact=policy.is_exact)
         self._given[pod.uid] = admitted.cpus
-        moves = tuple(
-            Move(*update.key, update.old, update.new, policy.state.cpus_of(*update.key) is not None)
-            for update in admitted.updates
+        return Admission(moves=self._moves(admitted.updates), is_exact=admitted.is_exact)
+
+    def remove(self, uid: str) -> tuple[Move, ...]:
+        """Remove a pod that has ended; others that were spread may move together."""
+        return self._moves(self.policy.remove(uid))
+
+    def _moves(self, updates: Iterable[Update[tuple[str, str]]]) -> tuple[Move, ...]:
+        state = self.policy.state
+        return tuple(
+            Move(*update.key, update.old, update.new, state.cpus_of(*update.key) is not None)
+            for update in updates
         )
-        return Admission(moves=moves, is_exact=admitted.is_exact)
 
     def place(self, pod: Pod) -> tuple[Placed, ...]:
         """The containers as they run now, after all moves."""

@@ -16,6 +16,7 @@ from cpuplan.simulate.allocators.base import (
     UNSCHEDULABLE,
     Admission,
     Left,
+    Move,
     Overlap,
     Placed,
     Refusal,
@@ -43,6 +44,11 @@ class KubeletAllocator:
         except KubeletError as error:
             return Admission(Refusal(*refusal(error)))
         return Admission(_refused(self.kubelet, pod))
+
+    def remove(self, uid: str) -> tuple[Move, ...]:
+        """Remove a pod that has ended. The kubelet moves no other."""
+        self.kubelet.remove(uid)
+        return ()
 
     def place(self, pod: Pod) -> tuple[Placed, ...]:
         """The containers as they run now: the shared pool shrinks with every pod that comes."""

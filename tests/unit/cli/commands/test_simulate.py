@@ -492,3 +492,28 @@ def test_huge_pages_whose_node_the_kernel_chooses_are_noted(project: Path, capsy
         intent.write_text(f"{text}  hugePages: {{pages: [{pages}]}}\n")
         code, _, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
         assert (code, note in err) == (0, is_noted)
+
+
+def test_pods_that_end_let_others_move_together(project: Path, capsys: Capture) -> None:
+    """Two pods leave 2 CPUs on each NUMA node: the third one is spread until the first ends."""
+    sizes = {"first": 4, "second": 4, "spread": 4}
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  containers:\n"
+    pod += "  - {{name: main, resources: {{limits: {{cpu: {}, memory: 1Gi}}}}}}\n"
+    (project / "pods.yaml").write_text("---\n".join(pod.format(*row) for row in sizes.items()))
+    arguments = ["simulate", "worker-0", "pods.yaml", "--policy", "dynamic"]
+    code, out, _ = run_in(project, arguments, capsys)
+    assert code == 0
+    assert "default/spread  main       Guaranteed  3,7,11,15  any\n" in out
+    arguments += ["--end", "default/first"]
+    code, out, _ = run_in(project, arguments, capsys)
+    assert code == 0
+    assert "default/first ends\n  default/spread main: CPUs 3,7,11,15 -> " in out
+    assert "default/first   main" not in out
+    data = json.loads(run_in(project, [*arguments, "--format", "json"], capsys)[1])
+    assert [ended["pod"] for ended in data["nodes"][0]["ended"]] == ["default/first"]
+    code, out, _ = run_in(project, [*arguments[:3], "--end", "default/first"], capsys)
+    assert (code, "default/spread  main       Guaranteed  3,7,11,15  any\n" in out) == (0, True)
+    code, _, err = run_in(project, [*arguments[:3], "--end", "default/none"], capsys)
+    assert code == 2
+    assert "--end default/none: there is no such pod on the node" in err
+    assert run_in(project, ["simulate", "pods.yaml", "--end", "default/first"], capsys)[0] == 2
