@@ -68,7 +68,7 @@ def to_yaml(data: object, header: str = "") -> str:
     comment lines above it.
 
     Takes None, bool, int, str, lists, tuples, dicts with text keys, and Flow; raises TypeError for
-    anything else and ValueError for text that is no Unicode (half of a surrogate pair), which YAML
+    anything else and ValueError for text that is not Unicode (half of a surrogate pair), which YAML
     cannot hold.
     """
     lines = _comment(header)
@@ -177,7 +177,7 @@ def _inline(value: object, flow: bool) -> str:
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, float) and value - value == 0:
-        # no exponent, which YAML 1.1 wants otherwise
+        # no exponent, which YAML 1.1 writes differently
         return re.sub(r"(\.[0-9]+?)0+\Z", r"\1", f"{value:.15f}")
     if isinstance(value, Flow):
         value = value.data

@@ -28,7 +28,7 @@ def _room(around: tuple[str, str], longest: int = LONGEST_FILE) -> int:
 
 
 #: Of a document, and of a class of nodes, after which objects are called where each class has a
-#: pool of its own.
+#: separate pool.
 LONGEST_NAME = min(
     _room(AROUND_PROFILE), _room(AROUND_TUNED, LONGEST_OBJECT), _room(AROUND_DOCUMENT)
 )
@@ -39,7 +39,7 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 #: Devices of Windows, whatever follows after a dot (Microsoft, "Naming Files, Paths, and
 #: Namespaces").
 _DEVICE = r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)"
-#: For editors, and for `problem_of`; lengths are told beside them.
+#: For editors, and for `problem_of`; lengths are checked separately.
 LABEL_PATTERN = f"^(?!{_DEVICE}){_LABEL}$"
 NAME_PATTERN = rf"^(?!{_DEVICE}){_LABEL}(\.{_LABEL})*$"
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")

@@ -85,7 +85,7 @@ class Source:
         return nearest
 
     def part(self, field: Field) -> "Source":
-        """The value of `field` as a document of its own, at its places here."""
+        """The value of `field` as a separate document, at its places here."""
         data = self.data
         for name in field:
             data = data[name]  # type: ignore[index]

@@ -17,7 +17,7 @@ DROP_INS = "etc/kubernetes/kubelet.conf.d"
 def configuration(subject: Subject) -> Iterator[Diagnostic]:
     """Every planned key of KubeletConfiguration has its value after all drop-ins.
 
-    Lists replace, maps merge: the component gives the entries of a map as keys of their own.
+    Lists replace, maps merge: the component gives the entries of a map as separate keys.
     """
     paths = list(islice(filter(subject.root.is_file, FILES), 1))
     paths += [path for path in subject.root.files(DROP_INS) if path.endswith(".conf")]

@@ -36,7 +36,7 @@ def resource(kib: int) -> str:
 def memory_nodes(topology: Topology) -> dict[int, int | None]:
     """NUMA nodes with memory and its bytes, ascending; None where the inventory has no amount.
 
-    A machine of which no memory is told has some on each node with CPUs.
+    A machine with unknown memory has some on each node with CPUs.
     """
     facts = topology.numa_facts
     if any(node.memory for node in facts.values()):

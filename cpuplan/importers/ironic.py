@@ -23,7 +23,7 @@ from cpuplan.importers.machine import (
 from cpuplan.importers.trees.archive import ArchiveError
 
 _MAX_CORE = 65535
-#: Cores by NUMA node and core id, which is how the collector tells them apart.
+#: Cores by NUMA node and core id, by which the collector distinguishes them.
 _Cores = dict[tuple[int, int], CpuSet]
 
 

@@ -158,7 +158,7 @@ def _as_list(value: object) -> object:
 #: A single item may stand without its list.
 OneOrMore = BeforeValidator(_as_list)
 
-#: Intel's names, or kind0, kind1, ... from the least capable on, where the kernel only tells that
+#: Intel's names, or kind0, kind1, ... from the least capable on, if the kernel only reports that
 #: kinds differ (Arm).
 CoreType = Annotated[
     str,

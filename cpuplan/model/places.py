@@ -40,7 +40,7 @@ def is_field(kind: str, path: str) -> bool:
         inner = [inside for place in types for inside in _inside(place, name)]
         if not inner:
             return False
-        if Any in inner:  # a mapping with keys of its own, which may have dots
+        if Any in inner:  # a mapping with free keys, which may have dots
             return True
         types = inner
     return True

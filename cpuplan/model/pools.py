@@ -197,7 +197,7 @@ class Pool(Model):
         default={}, description="is only on those of these that the other pool is on"
     )
 
-    #: Fields with which a pool needs no size of its own.
+    #: Fields with which a pool needs no size.
     INSTEAD_OF_SIZE: ClassVar[tuple[str, ...]] = ()
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
 
-#: Labels where the machine's files tell none.
+#: Labels that the machine's files do not contain.
 UNKNOWN = -1
 
 
@@ -50,7 +50,7 @@ class KubeletFacts(NamedTuple):
 
     caches: tuple[SharedCache, ...] = ()  # by level and lowest CPU
     unread_caches: CpuSet = EMPTY  # CPUs whose caches it cannot read
-    # CPUs that it leaves out, as an id of their core or socket is not told
+    # CPUs that it leaves out, as an id of their core or socket is unknown
     unlabelled: CpuSet = EMPTY
     # by the links in sysfs, where they differ from the nodes' lists
     numa_nodes: dict[int, CpuSet] | None = None
@@ -104,7 +104,7 @@ class Topology:
 
     @cached_property
     def uncore_caches(self) -> dict[int, CpuSet]:
-        """CPUs by last-level cache domain; empty where the machine tells of none."""
+        """CPUs by last-level cache domain; empty if the machine reports none."""
         return {
             cache: cpus
             for cache, cpus in self._grouped(lambda cpu: cpu.uncore_cache).items()

@@ -31,7 +31,7 @@ class Platform(NamedTuple):
     has_operator_defaults: bool = False
     #: A release brings the kernel.
     ships_kernel: bool = False
-    #: Open vSwitch runs in units of the platform, and gets CPUs of its own from cpuplan.
+    #: Open vSwitch runs in units of the platform, and gets separate CPUs from cpuplan.
     manages_open_v_switch: bool = False
     #: An admission plugin of the API server annotates pods that request shared CPUs.
     annotates_sharing_pods: bool = False

@@ -59,7 +59,7 @@ def _spec(plan: ConfiguredPlan) -> dict[str, Any]:
 
 
 def _page_size(plan: NodePlan) -> str | None:
-    """The default of 4k is no field of releases before it."""
+    """Omit the default of 4k, because earlier releases do not have the field."""
     has_field = versions.ships(plan.node_class.target, "profile.kernel_page_size")
     return plan.spec.kernel.page_size if has_field else None
 

@@ -23,7 +23,7 @@ def diagnostics_of(
     """One diagnostic for each of pydantic's errors, at the value or key that caused it.
 
     What is only missing because its key is misspelt, or stands in another mapping or `elsewhere`,
-    is not told again.
+    is not reported again.
     """
     details = [
         detail for detail in error.errors(include_url=False) if not _is_short_of_good_items(detail)

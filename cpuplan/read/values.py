@@ -87,7 +87,7 @@ def _said(value: object) -> str:
 
 
 def _instead(detail: ErrorDetails) -> str | None:
-    """The remedy where the value tells what was meant: `write "1.33"` for v1.33."""
+    """The remedy if the value shows what was meant: `write "1.33"` for v1.33."""
     value, context = detail["input"], detail.get("ctx", {})
     is_plain = isinstance(value, str | int)
     match detail["type"]:

@@ -36,7 +36,7 @@ def _waived(finding: Diagnostic, rules: Iterable[WaiverSpec]) -> Diagnostic:
 def check(diagnostics: Sequence[Diagnostic], documents: Documents) -> Iterator[Diagnostic]:
     """What is to say of the waivers themselves, given everything that was found.
 
-    One for an error is an error (CP294). One that matches nothing is told (CP296) where all was
+    One for an error is an error (CP294). One that matches nothing is reported (CP296) if all was
     looked at: with errors, a later stage may not have been, and pods and hosts are no part of the
     judgement.
     """

@@ -108,7 +108,7 @@ def _forbidden(pod: Pod, what: str) -> AdmissionError:
 
 
 def _is_guaranteed(container: Container) -> bool:
-    """The plugin's own rule: an absent request, or one of 0 CPUs, is no reason to refuse."""
+    """The plugin's own rule: an absent request, or one of 0 CPUs, is not refused."""
     for name in (CPU, MEMORY):
         limit = container.limits.get(name, ZERO).nano
         if not limit:

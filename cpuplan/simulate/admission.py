@@ -100,7 +100,7 @@ def place(allocator: Allocator, of: Outcome) -> Outcome:
 
 
 def kind_of(pod: Pod) -> Hashable:
-    """What an allocator sees of a pod: equal for pods that are the same but for their names."""
+    """What an allocator sees of a pod: equal for pods that differ only in their names."""
     bare = pod._replace(
         uid="",
         name="",
@@ -114,7 +114,7 @@ def kind_of(pod: Pod) -> Hashable:
 
 
 def read_state(texts: Iterable[str]) -> Node:
-    """State files, told apart by what is in them."""
+    """State files, distinguished by their content."""
     node = Node()
     for text in texts:
         node = node._replace(**{"memory_state" if '"machineState"' in text else "cpu_state": text})

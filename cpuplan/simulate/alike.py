@@ -8,7 +8,7 @@ from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.fleet import Result, Simulated
 
-#: What tells the pods of one workload apart.
+#: What distinguishes the pods of one workload.
 _ORDINAL = re.compile(r"-\d+\Z")
 
 
@@ -50,7 +50,7 @@ def _together(group: list[Simulated]) -> Simulated:
 
 
 def _form(node: Simulated) -> Hashable:
-    """All that is told of a node but its name and the numbers of its pods."""
+    """The printed facts of a node, without its name and the numbers of its pods."""
     remainder = node.outcome.remainder
     again = tuple((pod and workload(pod), refused) for pod, refused in remainder.after_restart)
     cpu = remainder.overlap and remainder.overlap.cpu
@@ -76,7 +76,7 @@ def _outcome(outcome: Outcome) -> Hashable:
 
 
 def workload(pod: Pod) -> tuple[str, str]:
-    """Namespace and name of what a pod belongs to, as far as its name tells."""
+    """Namespace and name of the owner of a pod, as far as its name shows it."""
     return pod.namespace, _ORDINAL.sub("", pod.name)
 
 

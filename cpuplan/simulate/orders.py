@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """Pods that are the same but for their names."""
+    """Pods that differ only in their names."""
 
     what: Hashable
     pods: list[Pod]

@@ -20,16 +20,16 @@ from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 
-#: The memory of each NUMA node where the inventory tells none: it then stops no pod.
+#: The memory of each NUMA node if the inventory has none: it then limits no pod.
 ASSUMED_MEMORY = 1 << 40
 #: Resources that every kubelet checks and no inventory contains: they stop no pod.
 _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
-#: Distances where the inventory tells none.
+#: Distances if the inventory has none.
 _NEAR, _FAR = 10, 20
 
 
 class Planned(NamedTuple):
-    """All that a kubelet starts with, but for its state files."""
+    """All that a kubelet starts with, except its state files."""
 
     config: dict[str, Any]
     machine: Machine
@@ -143,7 +143,7 @@ def _memory(topology: Topology, node: int) -> int:
 
 
 def assumes_memory(topology: Topology) -> bool:
-    """Whether the inventory tells no memory."""
+    """Whether the inventory has no memory."""
     return not any(facts.memory for facts in topology.numa_facts.values())
 
 

@@ -89,7 +89,7 @@ def _position(plan: ConfiguredPlan, changed: list[str], locate: Locate) -> Posit
 def _refusals(
     plan: ConfiguredPlan, before: Config, offlined: CpuSet
 ) -> Iterator[tuple[str, str, str]]:
-    """(file, when, the kubelet's text): always, or while pods have CPUs of their own."""
+    """(file, when, the kubelet's text): always, or while pods have exclusive CPUs."""
     from cpuplan.kubelet.bits import to_text
     from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
     from cpuplan.kubelet.node import Kubelet, Node

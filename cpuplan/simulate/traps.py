@@ -28,7 +28,7 @@ _CONFIGURATION = ("decode", "featureGates", "validate", "allowedUnsafeSysctls")
 #: 1, 2, 4, 8).
 _SHARED_FROM = 5
 _WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
-#: Fields that the kubelet's texts call otherwise.
+#: Fields that have other names in the kubelet's texts.
 _CALLED = {
     "the limit type": "reservedMemory",
     "reserved memory": "reservedMemory",

@@ -14,7 +14,7 @@ from cpuplan.source import Locate
 #: machines.
 _LIMIT = 500
 
-#: What their containers are called, of which the intent tells nothing.
+#: The name of their containers, which the intent does not contain.
 _CONTAINER = "main"
 
 

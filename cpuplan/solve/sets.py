@@ -86,7 +86,7 @@ def _partitions(isolated: Isolated | None) -> dict[str, SetSpec]:
 
 
 def _partition(pool: Pool, isolated: Isolated) -> Pool:
-    """A partition of a pool with one thread of each core has the same, unless it says otherwise."""
+    """A partition inherits `sibling` from its pool unless it has its own."""
     asks_for_cores = pool.whole_cores and "whole_cores" in pool.model_fields_set
     if isolated.sibling is None or pool.sibling is not None or asks_for_cores:
         return pool

@@ -82,7 +82,7 @@ def save(inputs: Inputs, record: Record) -> None:
 
 
 def _place(inputs: Inputs) -> Path | None:
-    """The file of the record of `inputs`; None where there is no home."""
+    """The file of the record of `inputs`; None without a home folder."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~"), ".cache")
     if not home.is_absolute():

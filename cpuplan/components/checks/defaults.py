@@ -1,4 +1,4 @@
-"""Defaults that an intent switches to no effect, and a default that only the node could tell."""
+"""Defaults that an intent switches to no effect, and a default that only the node knows."""
 
 from collections.abc import Iterator
 

@@ -40,7 +40,7 @@ def reason(plan: NodePlan) -> Reason:
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """What the unit is told: the CPUs, and whether the scheduler balances between them."""
+    """The arguments of the unit: the CPUs, and whether the scheduler balances between them."""
     if found := cpus(plan):
         because = plan.pool("isolcpus").because
         yield Setting(NAME, CPUS_KEY, found, (*because, reason(plan)))

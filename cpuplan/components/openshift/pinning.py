@@ -1,6 +1,6 @@
 """Workload partitioning: the CPUs of the platform's own pods, where the cluster has it.
 
-The kubelet moves the CPU requests of annotated pods to a resource of their own, and CRI-O gives
+The kubelet moves the CPU requests of annotated pods to a separate resource, and CRI-O gives
 them the CPUs (openshift/enhancements, workload-partitioning; openshift/kubernetes,
 pkg/kubelet/managed).
 """
@@ -19,7 +19,7 @@ NAME = "pinning"
 EFFECT: Effect | None = Effect("", Cost.RESTARTS)
 PATH = "/etc/kubernetes/openshift-workload-pinning"
 CRIO_PATH = "/etc/crio/crio.conf.d/99-workload-pinning.conf"
-#: The file of pools without CPU lists of their own, from installation on; the one above replaces
+#: The file of pools without their own CPU lists, from installation on; the one above replaces
 #: its workload.
 DEFAULT_CRIO_PATH = "/etc/crio/crio.conf.d/01-workload-pinning-default.conf"
 _CPUS = "management.cpuset"

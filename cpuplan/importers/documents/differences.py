@@ -12,7 +12,7 @@ from cpuplan.text import listed, plural
 
 #: The kernel keeps a little memory at boot, never the same on two servers of one model.
 MEMORY_TOLERANCE = 64
-#: Names of one kind that are told in full.
+#: Names of one kind that are printed in full.
 MOST_NAMES = 3
 
 

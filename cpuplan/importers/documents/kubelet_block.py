@@ -59,7 +59,7 @@ def _documented_sockets(machine: Machine) -> int:
 
 
 def _groups(labels: Mapping[int, int]) -> list[Flow] | None:
-    """Groups of CPUs by label; None where all have one, or the machine tells of none."""
+    """Groups of CPUs by label; None if all have one, or the machine reports none."""
     cpus: dict[int, list[int]] = {}
     for cpu, label in labels.items():
         cpus.setdefault(max(label, -1), []).append(cpu)

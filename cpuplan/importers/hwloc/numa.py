@@ -8,7 +8,7 @@ from cpuplan.importers.hwloc.xml import Element
 from cpuplan.importers.machine import NumaFacts
 
 _LATENCY = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-#: hwloc_distances_kind_e: told by the system, and a latency.
+#: hwloc_distances_kind_e: reported by the system, and a latency.
 _FROM_SYSTEM = 1
 _MEANS_LATENCY = 4
 

@@ -11,7 +11,7 @@ from cpuplan.importers.sysroot import pci
 _TYPE = re.compile(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[[0-9a-f:]{9}\])?(?: [0-9a-f]{2}(?: ([0-9a-f]{2}))?)?"
 )
-#: How pci.ids calls virtual functions; hwloc tells them no other way.
+#: The name of virtual functions in pci.ids; hwloc marks them in no other way.
 _VIRTUAL = re.compile(r"\bVirtual Function\b", re.IGNORECASE)
 #: `osdev_type` of a network interface by version: an enumeration, then bits.
 _NETWORK = {1: "2", 2: "2", 3: "16"}

@@ -1,6 +1,6 @@
 """hwloc's XML, versions 1 to 3, as `lstopo machine.xml` writes it: the machine that hwloc sees.
 
-hwloc groups CPUs by masks and has rules of its own (https://hwloc.readthedocs.io, "Frequently Asked
+hwloc groups CPUs by masks and has its own rules (https://hwloc.readthedocs.io, "Frequently Asked
 Questions"), so its packages, caches and NUMA nodes may differ from the kernel's. They are kept as
 they are written.
 """
@@ -36,7 +36,7 @@ _MODELS = (
 )
 _NEWEST = 3
 
-#: Whether something is told; if not, the remark, and the value in it.
+#: Whether a fact is known; if not, the remark, and the value in it.
 Remark = tuple[object, str, object]
 
 
@@ -68,7 +68,7 @@ def _imported(
 
 
 def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[str]]:
-    """The machine's facts, and remarks on what the file does not tell."""
+    """The machine's facts, and remarks on what the file does not contain."""
     online, offline = _cpus(document, reader)
     if not online:
         return None, []

@@ -16,7 +16,7 @@ _ARCHITECTURES = {
     **{name: name for name in ("x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64")},
     "i386": "x86_64", "i586": "x86_64", "i686": "x86_64", "ppc64": "ppc64le",
 }  # fmt: skip
-#: Architectures by the CPU models that lscpu names; it has names of its own for Arm's parts.
+#: Architectures by the CPU models that lscpu names; it has its own names for Arm's parts.
 _MODELS = {
     "x86_64": re.compile(r"intel|amd|xeon|epyc|opteron|zhaoxin|hygon", re.IGNORECASE),
     "aarch64": re.compile(
@@ -28,7 +28,7 @@ _LAST_KIND = 9  # documents name kinds of cores kind0 to kind9
 
 
 class Found(NamedTuple):
-    """A machine, remarks on what was not told, and siblings that cannot be, by what shows it."""
+    """A machine, remarks on what is unknown, and siblings that cannot be, by what shows it."""
 
     machine: Machine
     remarks: list[str]

@@ -150,7 +150,7 @@ def _kind(block: dict[str, str], values: dict[str, str]) -> Kind:
 
 
 def _count(text: str | None) -> int | None:
-    """A count; lscpu says 0 or `-` where the kernel does not tell."""
+    """A count; lscpu says 0 or `-` if the kernel does not report it."""
     return (int(text) or None) if text and _COUNT.fullmatch(text) else None
 
 

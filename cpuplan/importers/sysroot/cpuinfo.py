@@ -20,7 +20,7 @@ POWER_64 = re.compile(r"POWER[0-9]|PPC9|Cell Broadband|PA6T|RS64|e[56]500")
 
 
 class CpuInfo(NamedTuple):
-    """What the first processor's lines say. `architecture` is None where they do not tell."""
+    """What the first processor's lines say. `architecture` is None if they do not contain it."""
 
     architecture: str | None
     vendor: str | None

@@ -51,7 +51,7 @@ def _host_name(tree: Tree) -> str | None:
 
 
 def read_machine(tree: Tree) -> tuple[Machine | None, list[str], list[Diagnostic]]:
-    """The machine's facts, remarks on what the tree does not tell, and what is wrong with it."""
+    """The machine's facts, remarks on what the tree does not contain, and what is wrong with it."""
     reader = Reader(tree)
     try:
         machine, remarks = _read(reader)
@@ -216,7 +216,7 @@ def _guess_architecture(reader: Reader, online: CpuSet) -> str:
 
 
 def _remarks(reader: Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[str]:
-    """What the tree does not tell, and what was assumed for it."""
+    """Facts that the tree does not contain, and the assumptions for them."""
     tree = reader.tree
     has_model = info.model or machine.architecture not in ("", "x86_64")
     tells_online = reader.text(f"{sysfs.CPUS}/online") or reader.text(f"{sysfs.CPUS}/offline")

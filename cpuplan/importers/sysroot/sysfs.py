@@ -1,4 +1,4 @@
-"""/sys/devices/system/cpu: CPUs, their topology and caches, as the kernel of a Tree tells them.
+"""/sys/devices/system/cpu: CPUs, their topology and caches, as the kernel of a Tree reports them.
 
 What each file means and how dumps differ from it is in
 Documentation/ABI/{stable,testing}/sysfs-devices-system-cpu and
@@ -89,7 +89,7 @@ def _partition(reader: Reader, online: CpuSet, names: tuple[str, ...]) -> tuple[
 
 
 def labels(reader: Reader, online: CpuSet, name: str) -> dict[int, int]:
-    """A topology id by CPU, where the kernel tells one."""
+    """A topology id by CPU, if the kernel reports one."""
     numbers = ((cpu, reader.number(_topology(cpu, name))) for cpu in online)
     return {cpu: number for cpu, number in numbers if number is not None}
 

@@ -106,7 +106,7 @@ class TarTree:
             return None
 
     def _list_folders(self) -> dict[str, set[str]]:
-        """What is in each folder, also in those that are no members of their own."""
+        """What is in each folder, also in those that are not members."""
         children: dict[str, set[str]] = {"": set()}
         for path in (*self._files, *self._symlinks, *self._folders):
             known, rest = False, path

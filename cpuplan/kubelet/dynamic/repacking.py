@@ -169,7 +169,7 @@ class _Search:
     ) -> tuple[int, ...] | None:
         """What is left of each cell; None without room.
 
-        Where regions overlap, only the flow can tell.
+        Where regions overlap, only the flow decides.
         """
         if not self.is_disjoint:
             return free

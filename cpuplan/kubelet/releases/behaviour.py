@@ -1,7 +1,7 @@
 """What the kubelet does since which release: the one table "behaviour, first version".
 
 The rules of this package are those of 1.36. Where an earlier kubelet does something else, the rule
-asks here. Options and gates have tables of their own (`versions`, `features`). Later changes came
+asks here. Options and gates have separate tables (`versions`, `features`). Later changes came
 after 1.37.0 (changelog of 1.38.0-alpha.1: #139456, #140730, #140766, #141070, #141238); of #129079
 and #139778 the release was not found.
 """

@@ -35,7 +35,7 @@ class TopologyManager:
         self._affinities: dict[tuple[str, str], TopologyHint] = {}
 
     def affinity(self, pod: str, container: str) -> TopologyHint:
-        """What providers are told; no affinity before admission (GetAffinity)."""
+        """The affinity for providers; none before admission (GetAffinity)."""
         return self._affinities.get((pod, container), NO_AFFINITY)
 
     def forget(self, pod: str) -> None:

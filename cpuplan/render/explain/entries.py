@@ -68,5 +68,5 @@ def explain_default(name: str) -> str:
 
 
 def _page(*parts: str) -> str:
-    """Paragraphs; what has lines of its own keeps them."""
+    """Paragraphs; a text with line breaks keeps them."""
     return "\n\n".join(part if "\n" in part else fill(part, _WIDTH) for part in parts) + "\n"

@@ -81,7 +81,7 @@ def equally_wide(marks: Mapping[str, Mark]) -> dict[str, Mark]:
 
 
 def _own_letters(names: Sequence[str]) -> list[str]:
-    """A small letter for each name, of its own if one is free; pairs if there are many names."""
+    """A small letter for each name, unique if possible; pairs if there are many names."""
     letters: list[str] = []
     pairs = map("".join, product(_SMALL, repeat=2))
     for name in names:

@@ -13,7 +13,7 @@ from cpuplan.simulate.runtimes import Started
 
 
 def lines(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """A line for each container that the runtime treats in a way of its own."""
+    """A line for each container that the runtime treats in a special way."""
     for outcome in outcomes:
         for container in outcome.containers:
             parts = list(_parts(container))

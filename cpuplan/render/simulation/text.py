@@ -14,7 +14,7 @@ from cpuplan.simulate.orders import Answer
 from cpuplan.text import counted
 
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
-#: Groups of nodes that are told one by one.
+#: Groups of nodes that are printed one by one.
 _MOST_BLOCKS = 20
 
 
@@ -143,7 +143,7 @@ def _move(move: Move) -> str:
 
 
 def _left(left: Left) -> Iterator[str]:
-    """The CPUs that are free for containers of their own, and the largest request."""
+    """The CPUs that can still become exclusive, and the largest request."""
     free = f"CPUs {to_text(left.cpus)}" if left.cpus else "no CPU"
     yield f"left for exclusive use: {free}; the largest request that would be admitted is {left.largest}"
     if left.because:

@@ -81,8 +81,8 @@ class Overlap(NamedTuple):
 class Remainder(NamedTuple):
     """A node after all pods have come."""
 
-    shared_pool: int  # where all containers without CPUs of their own run
-    left: Left | None = None  # None where no container has CPUs of its own, and after the end
+    shared_pool: int  # where all containers without exclusive CPUs run
+    left: Left | None = None  # None if no container has exclusive CPUs, and after the end
     overlap: Overlap | None = None
     #: Who is refused when the kubelet restarts; None: the kubelet itself does not come up again.
     after_restart: tuple[tuple[Pod | None, Refusal], ...] = ()

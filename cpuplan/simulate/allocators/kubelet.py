@@ -98,7 +98,7 @@ class KubeletAllocator:
         return None
 
     def left(self) -> Left | None:
-        """What further containers could have; None where no container has CPUs of its own."""
+        """What further containers could have; None if no container has exclusive CPUs."""
         policy = self.kubelet.cpus.policy
         if policy is None:
             return None
@@ -134,7 +134,7 @@ def _refused(kubelet: Kubelet, pod: Pod) -> Refusal | None:
 
 
 def running(kubelet: Kubelet) -> list[Pod]:
-    """Pods that only the state files know: containers with CPUs or memory of their own."""
+    """Pods that only the state files know: containers with exclusive CPUs or memory."""
     cpus: dict[str, dict[str, int]] = kubelet.cpus.state.entries
     memory = kubelet.memory.state.entries
     pods = []

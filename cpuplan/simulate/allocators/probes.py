@@ -44,7 +44,7 @@ def _fits(allocator: Allocator, pod: Pod, within: int) -> bool:
 def because(allocator: Allocator, kubelet: Kubelet, size: int, free: int) -> str:
     """What refuses a request above `size`, the largest; empty if no more CPUs are free.
 
-    Requests of a part of a core are only looked at if no larger one is refused otherwise.
+    Requests of a part of a core are only tried if no larger one is refused for another reason.
     """
     moment = allocator.take()
     reason = ""

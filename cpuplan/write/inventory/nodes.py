@@ -105,7 +105,7 @@ def _change_for_all(spec: dict[str, Any], wanted: Mapping[str, Wanted]) -> dict[
 
 
 def _with_labels(spec: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
-    """`spec` with these labels, at the place of its own or before its nodes."""
+    """`spec` with these labels, at the place of its labels or before its nodes."""
     if "labels" in spec or "nodes" not in spec:
         return {**spec, "labels": labels}
     changed: dict[str, Any] = {}
