@@ -104,10 +104,16 @@ def _problems(policy: Mapping[str, Any], request: Request) -> list[str]:
     if activation is None:
         return []
     return [
-        str(evaluate(validation["messageExpression"], activation))
+        _message(validation, activation)
         for validation in policy["spec"]["validations"]
         if not evaluate(validation["expression"], activation)
     ]
+
+
+def _message(validation: Mapping[str, Any], activation: dict[str, Any]) -> str:
+    if "messageExpression" in validation:
+        return str(evaluate(validation["messageExpression"], activation))
+    return str(validation["message"])
 
 
 def _activation(policy: Mapping[str, Any], request: Request) -> dict[str, Any] | None:
@@ -126,7 +132,7 @@ def _activation(policy: Mapping[str, Any], request: Request) -> dict[str, Any] |
         evaluate(condition["expression"], activation) for condition in spec["matchConditions"]
     ):
         return None
-    for variable in spec["variables"]:
+    for variable in spec.get("variables", ()):
         value = evaluate(variable["expression"], activation)
         activation["variables"] = celtypes.MapType(
             {**activation["variables"], variable["name"]: value}
@@ -169,6 +175,8 @@ def _unescaped(part: str) -> str:
 def _with_defaults(pod: dict[str, Any]) -> dict[str, Any]:
     """Requests that are left out come from limits (pkg/apis/core/v1/defaults.go)."""
     made = copy.deepcopy(pod)
+    if "spec" not in made:  # a binding
+        return made
     for container in [*made["spec"]["containers"], *made["spec"].get("initContainers", [])]:
         resources = container.get("resources", {})
         if limits := resources.get("limits"):

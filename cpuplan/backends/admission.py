@@ -18,6 +18,9 @@ from cpuplan.versions import Version
 GROUP = "admissionregistration.k8s.io"
 NAME = "cpuplan-mixed-cpus"
 HINTS = f"{NAME}-hints"
+BINDINGS = f"{NAME}-bindings"
+#: Annotations of a pod can be changed with its status too.
+_WITH_STATUS = ("pods", "pods/status")
 _CONDITIONS = {
     "concerns-shared-cpus": admission.CONCERNS_SHARED_CPUS,
     "is-new-or-annotated": admission.IS_NEW_OR_ANNOTATED,
@@ -37,23 +40,23 @@ def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
         return
     # An API server is never older than a kubelet (Kubernetes' version skew policy), so that the
     # newest target tells what it serves: an API of the oldest may be behind a gate there, or gone.
-    if max(known) >= versions.FEATURES["api.validating_policy"]:
-        yield from _validating(
-            known, sorted({f"performance-{plan.node_class.profile}" for plan in sharing})
-        )
-    apis = [api for plan in sharing if (api := admission.mutating_api(plan))]
-    if apis:
-        yield from _objects(mutating(max(apis, key=list(versions.MUTATING_POLICY).index)), {})
+    server = max(filter(None, map(admission.api_server, plans)), default=max(known))
+    if server >= versions.FEATURES["api.validating_policy"]:
+        classes = sorted({f"performance-{plan.node_class.profile}" for plan in sharing})
+        yield from _validating(server, min(known), classes)
+    api = versions.maturity(versions.MUTATING_POLICY, server)
+    if api and any(map(admission.adds_annotation, sharing)):
+        yield from _objects(mutating(api), {})
     for name in sorted({name for plan in sharing for name in plan.spec.runtime.shared_namespaces}):
         yield Manifest(f"30-namespace-{name}.yaml", namespace(name))
 
 
-def _validating(known: Sequence[Version], names: list[str]) -> Iterator[Manifest]:
+def _validating(server: Version, kubelet: Version, names: list[str]) -> Iterator[Manifest]:
     """What the API server refuses, and what it warns of, which depends on the oldest kubelet."""
-    rules, hints = list(admission.rules(max(known))), list(admission.hints(min(known)))
-    yield from _objects(
-        validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE")), {"validationActions": ["Deny"]}
-    )
+    rules, hints = list(admission.rules(server)), list(admission.hints(kubelet))
+    refusing = validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE"), resources=_WITH_STATUS)
+    yield from _objects(refusing, {"validationActions": ["Deny"]})
+    yield from _objects(binding(), {"validationActions": ["Deny"]})
     hinting = validating(HINTS, hints, _ASKS, ("CREATE",), admission.runtime_classes(names))
     yield from _objects(hinting, {"validationActions": ["Warn"]})
 
@@ -78,13 +81,15 @@ def _policy(api: str, kind: str, name: str, spec: dict[str, Any]) -> dict[str, A
     return {"apiVersion": f"{GROUP}/{api}", "kind": kind, "metadata": made, "spec": spec}
 
 
-def _matches(conditions: dict[str, str], operations: Iterable[str]) -> dict[str, Any]:
+def _matches(
+    conditions: dict[str, str], operations: Iterable[str], resources: Sequence[str] = ("pods",)
+) -> dict[str, Any]:
     """Pods, but only those with shared CPUs: nobody else depends on these policies."""
     rule = {
         "apiGroups": [""],
         "apiVersions": ["v1"],
         "operations": list(operations),
-        "resources": ["pods"],
+        "resources": list(resources),
     }
     return {
         "failurePolicy": "Fail",
@@ -105,6 +110,7 @@ def validating(
     conditions: dict[str, str],
     operations: Iterable[str],
     own: Mapping[str, str] | None = None,
+    resources: Sequence[str] = ("pods",),
 ) -> dict[str, Any]:
     """A policy that refuses what breaks a rule, or warns of it, as its binding says.
 
@@ -120,11 +126,22 @@ def validating(
         }
         for rule in rules
     ]
-    spec = _matches(conditions, operations) | {
+    spec = _matches(conditions, operations, resources) | {
         "variables": [*_variables(admission.VARIABLES | dict(own or {})), *offenders],
         "validations": validations,
     }
     return _policy("v1", "ValidatingAdmissionPolicy", name, spec)
+
+
+def binding() -> dict[str, Any]:
+    """The policy that lets no scheduler give a pod shared CPUs by its binding."""
+    conditions = {"annotates-shared-cpus": admission.BINDING_ANNOTATES}
+    spec = _matches(conditions, ("CREATE",), ("pods/binding", "bindings")) | {
+        "validations": [
+            {"expression": "false", "message": admission.BINDING_REFUSED, "reason": "Forbidden"}
+        ],
+    }
+    return _policy("v1", "ValidatingAdmissionPolicy", BINDINGS, spec)
 
 
 def mutating(api: str) -> dict[str, Any]:

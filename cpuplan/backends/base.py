@@ -24,6 +24,8 @@ class Manifest(NamedTuple):
     data: dict[str, Any]
     #: The comment at the beginning of its file.
     comment: str = ""
+    #: Whether it belongs into the cluster that hosts the control plane of the nodes' own.
+    is_for_host: bool = False
 
 
 class Backend(Protocol):

@@ -1,6 +1,6 @@
 """Delivery by Git: Kustomize and Argo CD files around each cluster's objects (docs/gitops.md)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cpuplan.backends.base import CONFIRM, Files, Manifest, to_file
@@ -26,6 +26,8 @@ CLUSTER_KINDS = (
     ("node.k8s.io", "RuntimeClass"),
     ("performance.openshift.io", "PerformanceProfile"),
 )
+#: The folder, in that of a hosted cluster, of what belongs into the cluster that hosts it.
+HOST = "hosting"
 #: On the set: its Applications stay when it is deleted. They have none themselves, so that neither
 #: do their objects go.
 _FINALIZER = "resources-finalizer.argocd.argoproj.io"
@@ -40,12 +42,29 @@ def git_files() -> Files:
 def cluster_files(
     cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest], kept: Iterable[str] = ()
 ) -> Files:
-    """The folder of a cluster: objects, their list for Kustomize, facts for the ApplicationSet.
+    """The folder of one cluster, and in it that of what belongs into the cluster that hosts it.
 
-    `kept` are the paths of files that stay there. Nothing for a cluster without objects: Kustomize
-    refuses an empty list, and there is nothing to sync.
+    `kept` are the paths of files that stay there.
     """
-    folder = f"clusters/{cluster}"
+    written, stays = list(manifests), list(kept)
+    own = [manifest for manifest in written if not manifest.is_for_host]
+    hosting = [manifest for manifest in written if manifest.is_for_host]
+    folder, facts = f"clusters/{cluster}", _facts(cluster, plans)
+    host = plans[0].node_class.target.hosting_cluster
+    host_facts = {**facts, "name": f"{cluster}-{HOST}", "destination": host}
+    return {
+        **_folder(folder, own, stays, facts),
+        **_folder(f"{folder}/{HOST}", hosting, stays, host_facts),
+    }
+
+
+def _folder(
+    folder: str, manifests: Iterable[Manifest], kept: Iterable[str], facts: Mapping[str, Any]
+) -> Files:
+    """Objects, an explicit list of them for Kustomize, and facts for the ApplicationSet.
+
+    Nothing without objects: Kustomize refuses an empty list, and there is nothing to sync.
+    """
     made = {f"{folder}/manifests/{manifest.file}": to_file(manifest.data) for manifest in manifests}
     names = sorted(
         path.rpartition("/")[2]
@@ -54,13 +73,13 @@ def cluster_files(
     )
     if not names:
         return {}
-    listed = {
+    kustomization = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": names,
     }
-    made[f"{folder}/manifests/kustomization.yaml"] = to_file(listed)
-    made[f"{folder}/cluster.json"] = to_json(_facts(cluster, plans)).encode()
+    made[f"{folder}/manifests/kustomization.yaml"] = to_file(kustomization)
+    made[f"{folder}/cluster.json"] = to_json(facts).encode()
     return made
 
 
@@ -134,7 +153,10 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
                     "git": {
                         "repoURL": delivery.repository,
                         "revision": delivery.revision,
-                        "files": [{"path": f"{out}/clusters/*/cluster.json"}],
+                        "files": [
+                            {"path": f"{out}/clusters/*/cluster.json"},
+                            {"path": f"{out}/clusters/*/{HOST}/cluster.json"},
+                        ],
                     }
                 }
             ],
@@ -148,9 +170,9 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
                     "source": {
                         "repoURL": delivery.repository,
                         "targetRevision": delivery.revision,
-                        "path": out + "/clusters/{{.name}}/manifests",
+                        "path": "{{.path.path}}/manifests",
                     },
-                    "destination": {"name": "{{.name}}"},
+                    "destination": {"name": '{{default .name (get . "destination")}}'},
                     "syncPolicy": _sync_policy(delivery),
                 },
             },

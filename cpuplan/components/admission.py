@@ -48,13 +48,22 @@ CONCERNS_SHARED_CPUS = (
     f"({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, k.startsWith('{_HOOK}')))"
 )
 ASKS_FOR_SHARED_CPUS = f"{_CONTAINERS}.exists(c, {_ASKS})"
-# Annotations can be added to a pod that waits to be scheduled. All other updates pass: a pod that
-# was admitted before there was a policy must still be able to lose a finalizer.
+# Annotations can be added to a pod that waits to be scheduled, changed and taken away, also with its
+# status. All other updates pass: a pod that was admitted before there was a policy must still be
+# able to lose a finalizer.
 IS_NEW_OR_ANNOTATED = (
     f"request.operation == 'CREATE' || ({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, "
     f"k.startsWith('{_HOOK}') && !(has(oldObject.metadata.annotations) && k in oldObject.metadata.annotations && "
-    "oldObject.metadata.annotations[k] == object.metadata.annotations[k])))"
+    "oldObject.metadata.annotations[k] == object.metadata.annotations[k]))) || "
+    "(has(oldObject.metadata.annotations) && oldObject.metadata.annotations.exists(k, "
+    f"k.startsWith('{_HOOK}') && !({_HAS_ANNOTATIONS} && k in object.metadata.annotations)))"
 )
+# A scheduler binds a pod by an object of its own, whose annotations the API server copies to the
+# pod (pkg/registry/core/pod/storage, assignPod).
+BINDING_ANNOTATES = (
+    f"{_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, k.startsWith('{_HOOK}'))"
+)
+BINDING_REFUSED = f"a binding has an annotation {_HOOK}, which only pods may have"
 
 
 class Rule(NamedTuple):
@@ -241,18 +250,32 @@ ANNOTATE = (
 )
 
 
-def mutating_api(plan: NodePlan) -> str | None:
-    """The API version of MutatingAdmissionPolicy that the cluster needs; None where it needs none.
+def api_server(plan: NodePlan) -> Version | None:
+    """The Kubernetes version of the plan's API server, as far as its own target tells.
+
+    An API server is never older than a kubelet (Kubernetes' version skew policy). None for releases
+    that are not in the table.
+    """
+    target = plan.node_class.target
+    stated = target.control_plane_version or plan.node_class.cluster_facts.version
+    releases = plan.node_class.platform.releases
+    known = (releases.get(text) for text in (target.version, stated) if text)
+    return max(filter(None, known), default=None)
+
+
+def adds_annotation(plan: NodePlan) -> bool:
+    """Whether a policy tells CRI-O of containers that ask.
 
     On OpenShift the plugin adds the annotation, in every release that has mixed CPUs.
     """
-    target = plan.node_class.target
-    version = versions.kubernetes_version(target)
-    if (
-        plan.node_class.platform.annotates_sharing_pods
-        or version is None
-        or plan.spec.runtime.annotate_pods is False
-    ):
+    annotated = plan.node_class.platform.annotates_sharing_pods
+    return not annotated and plan.spec.runtime.annotate_pods is not False
+
+
+def mutating_api(plan: NodePlan) -> str | None:
+    """The API version of MutatingAdmissionPolicy that the plan needs; None where it needs none."""
+    version = api_server(plan)
+    if version is None or not adds_annotation(plan):
         return None
     return versions.maturity(versions.MUTATING_POLICY, version)
 
@@ -268,14 +291,14 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     annotated = plan.node_class.platform.annotates_sharing_pods
     if annotated or not versions.has(target, "crio.shared_cpuset"):
         return
-    api = mutating_api(plan)
+    server = api_server(plan)
+    version, api = versions.to_text(server or (0, 0)), mutating_api(plan)
     if api in ("v1alpha1", "v1beta1") and not is_written(plan, "runtime.annotatePods"):
-        yield diagnose("CP551", locate(place("pools.shared")), version=target.version, api=api)
+        yield diagnose("CP551", locate(place("pools.shared")), version=version, api=api)
     if not api and runtime.annotate_pods:
         since = versions.to_text(min(versions.MUTATING_POLICY.values()))
-        yield diagnose(
-            "CP553", locate(place("runtime.annotatePods")), version=target.version, since=since
-        )
-    if not versions.has(target, "api.validating_policy"):
-        since = versions.to_text(versions.FEATURES["api.validating_policy"])
-        yield diagnose("CP552", locate(place("pools.shared")), version=target.version, since=since)
+        yield diagnose("CP553", locate(place("runtime.annotatePods")), version=version, since=since)
+    needed = versions.FEATURES["api.validating_policy"]
+    if (server or (0, 0)) < needed:
+        since = versions.to_text(needed)
+        yield diagnose("CP552", locate(place("pools.shared")), version=version, since=since)

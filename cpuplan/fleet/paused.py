@@ -122,6 +122,7 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     for profile in (node_class.profile, node_class.intent):
         names |= {f"{cluster}/manifests/10-{kind}-{profile}.yaml" for kind in _KINDS}
         names |= {f"{cluster}/expected/operator/{kind}-{profile}.yaml" for kind in _PREDICTED}
+        names.add(f"{cluster}/hosting/manifests/10-configmap-{profile}.yaml")
     # The defaults of workload partitioning are the same for all intents of the cluster.
     starts = f"{node_files}/", f"{cluster}/manifests/01-machineconfig-"
     return lambda path: path in names or path.startswith(starts)

@@ -40,6 +40,13 @@ class Target(Model):
 
     platform: platforms.Name = Field(description="platform of the nodes")
     version: Release = Field(description="release of the platform, as text with two numbers")
+    control_plane_version: Release | None = Field(
+        default=None,
+        description="release of the cluster's API server, as text with two numbers, where it is "
+        "newer than its nodes. Default: that of the Cluster document, or the newest version of the "
+        "cluster's targets",
+        examples=["1.36"],
+    )
     mode: Literal["mco", "performanceProfile"] = Field(
         default="mco",
         description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the "
@@ -99,6 +106,11 @@ class Target(Model):
         description="openshift: as in the Infrastructure object. External: a hosted cluster, whose pool is a NodePool",
     )
 
+    hosting_cluster: Name = Field(
+        default="in-cluster",
+        description="openshift, hosted clusters: the name by which Argo CD knows the cluster that "
+        "hosts the control plane. Default: the cluster that Argo CD runs in",
+    )
     ignore_cgroups_version: bool = Field(
         default=False,
         description="openshift 4.14 and 4.15, mode performanceProfile: the operator does not "

@@ -50,7 +50,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """The objects of the target's mode."""
     target, name = plan.node_class.target, plan.node_class.profile
     if target.is_hosted:
-        yield Manifest(f"10-configmap-{name}.yaml", objects.config_map(plan))
+        yield Manifest(f"10-configmap-{name}.yaml", objects.config_map(plan), is_for_host=True)
         return
     if target.pool not in pool.BUILT_IN:
         yield Manifest(

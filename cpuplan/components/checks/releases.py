@@ -8,16 +8,25 @@ from cpuplan.plan import NodePlan
 from cpuplan.platforms import Platform
 from cpuplan.platforms.features import Feature
 from cpuplan.source import Locate, Position
-from cpuplan.versions import kubernetes_version, ships
+from cpuplan.versions import ships
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
-    """A release that the table does not have."""
-    target = plan.node_class.target
-    if kubernetes_version(target):
-        return []
-    position = locate(plan.node_class.place(plan.node_class.target_field("version")))
-    return [unknown(plan.node_class.platform, target.version, position)]
+    """Releases that the table does not have: of the nodes and of their control plane."""
+    node_class = plan.node_class
+    target, platform, facts = node_class.target, node_class.platform, node_class.cluster_facts
+    stated = {
+        node_class.place(node_class.target_field("version")): target.version,
+        node_class.place(node_class.target_field("controlPlaneVersion")): (
+            target.control_plane_version
+        ),
+        node_class.cluster_place("version"): facts.version,
+    }
+    return [
+        unknown(platform, release, locate(place))
+        for place, release in stated.items()
+        if release and release not in platform.releases
+    ]
 
 
 def unknown(platform: Platform, version: str, position: Position | None = None) -> Diagnostic:

@@ -9,6 +9,7 @@ import pytest
 
 from cpuplan.backends import admission
 from cpuplan.components.admission import ALLOWED, RESOURCE
+from cpuplan.model.cluster import ClusterSpec
 from tests.api_server import Answer, Request, admit
 from tests.machines.plans import plan
 from tests.projects import SHARED, needs_shared
@@ -35,7 +36,7 @@ def kinds(written: list[dict[str, Any]]) -> list[str]:
 POLICY = "ValidatingAdmissionPolicy"
 BOTH = [
     f"v1 {POLICY}{end} cpuplan-mixed-cpus{name}"
-    for name in ("", "-hints")
+    for name in ("", "-bindings", "-hints")
     for end in ("", "Binding")
 ]
 
@@ -90,7 +91,7 @@ def test_the_newest_node_tells_the_api_and_the_oldest_the_kubelet(
     written = [each.data for each in admission.manifests(plans)]
     mutating = [each["apiVersion"] for each in written if each["kind"] == "MutatingAdmissionPolicy"]
     assert mutating == ([f"admissionregistration.k8s.io/{api}"] if api else [])
-    refusing, warning = [each["spec"] for each in written if each["kind"] == POLICY]
+    refusing, _, warning = [each["spec"] for each in written if each["kind"] == POLICY]
     assert any(each["name"] == "ofPod" for each in refusing["variables"]) is refuses_pod_resources
     assert any(each["name"] == "throttled" for each in warning["variables"]) is warns_of_quota
 
@@ -335,12 +336,63 @@ def test_warnings(version: str, made: dict[str, Any], expected: list[str]) -> No
             True,
         ),
         (pod(PLAIN), pod(PLAIN, annotations={"k": "v"}), False),
+        # Whoever takes the annotation away has a pod that asks for what it does not get.
+        (
+            pod(container(shared="1"), annotations={f"{HOOK}/app": "enable"}),
+            pod(container(shared="1")),
+            True,
+        ),
+        (pod(PLAIN, annotations={f"{HOOK}/plain": "enable"}), pod(PLAIN), False),
     ],
 )
-def test_later_annotations(before: dict[str, Any], after: dict[str, Any], is_refused: bool) -> None:
+@pytest.mark.parametrize("resource", ["pods", "pods/status"])
+def test_later_annotations(
+    before: dict[str, Any], after: dict[str, Any], is_refused: bool, resource: str
+) -> None:
     namespace = {"metadata": {"name": "team", "annotations": OPEN}}
-    answer = admit(objects(), Request(after, namespace, "UPDATE", before))
+    answer = admit(objects(), Request(after, namespace, "UPDATE", before, resource))
     assert bool(answer.refusals) == is_refused
+
+
+@pytest.mark.parametrize("resource", ["pods/binding", "bindings"])
+@pytest.mark.parametrize(("key", "is_refused"), [(f"{HOOK}/app", True), ("other", False)])
+def test_bindings(resource: str, key: str, is_refused: bool) -> None:
+    """The API server copies annotations of a binding to the pod."""
+    target = {"kind": "Node", "name": "worker-0"}
+    binding = {"metadata": {"name": "p", "annotations": {key: "enable"}}, "target": target}
+    namespace = {"metadata": {"name": "team", "annotations": OPEN}}
+    answer = admit(objects(), Request(binding, namespace, resource=resource))
+    assert bool(answer.refusals) == is_refused
+
+
+@pytest.mark.parametrize(
+    ("stated", "by_document", "api"),
+    [
+        (None, None, "v1alpha1"),
+        ("1.36", None, "v1"),
+        (None, "1.35", "v1beta1"),
+        ("1.28", None, "v1alpha1"),
+    ],
+)
+def test_the_control_plane_tells_the_api(
+    stated: str | None, by_document: str | None, api: str
+) -> None:
+    """Policies follow the API server, which may be newer than all nodes, and never is older."""
+    target = {"controlPlaneVersion": stated} if stated else {}
+    one = plan(shared="2-3", platform="kubernetes", version="1.33", target=target)
+    one.node_class.cluster_facts = ClusterSpec(version=by_document)
+    written = [manifest.data for manifest in admission.manifests([one])]
+    assert f"{api} MutatingAdmissionPolicy cpuplan-mixed-cpus" in kinds(written)
+
+
+def test_a_newer_neighbour_tells_the_api() -> None:
+    """Of a cluster's targets, the newest counts, also one without shared CPUs."""
+    plans = [
+        plan(shared="2-3", platform="kubernetes", version="1.33"),
+        plan(platform="kubernetes", version="1.36"),
+    ]
+    written = [manifest.data for manifest in admission.manifests(plans)]
+    assert "v1 MutatingAdmissionPolicy cpuplan-mixed-cpus" in kinds(written)
 
 
 #: Words of the refusals that OpenShift's plugin has too; the others are for what it lets through.

@@ -106,3 +106,28 @@ def test_what_git_has_no_more_is_removed_when_somebody_says_so() -> None:
     ]
     by_hand = application_set(automated=False)["spec"]["template"]["spec"]["syncPolicy"]
     assert by_hand == {"syncOptions": policy["syncOptions"]}
+
+
+def test_a_hosted_cluster_has_two_folders() -> None:
+    """The profile goes to the hosting cluster; policies and namespaces guard the hosted one."""
+    target = {"mode": "performanceProfile", "controlPlaneTopology": "External", "pool": "np"}
+    target |= {"hostingCluster": "hub", "featureSet": "TechPreviewNoUpgrade"}
+    hosted = plan(regular(cores=8), shared="2-3", target=target, spec=SHARING)
+    files = backends.tree(Plan((hosted,)), DeliverySpec(repository="https://git.example.com/r.git"))
+    folders: dict[str, set[str]] = {}
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, set()).add(name)
+    of_host = folders["clusters/site-a/hosting/manifests"]
+    assert of_host == {"10-configmap-ran.yaml", "kustomization.yaml"}
+    own = folders["clusters/site-a/manifests"]
+    assert not any(name.startswith("10-") for name in own)
+    assert {"30-namespace-ran.yaml", "kustomization.yaml"} < own
+    facts = yaml.safe_load(files["clusters/site-a/hosting/cluster.json"])
+    assert (facts["name"], facts["destination"]) == ("site-a-hosting", "hub")
+    assert "destination" not in yaml.safe_load(files["clusters/site-a/cluster.json"])
+    [generator] = yaml.safe_load(files["argocd/applicationset.yaml"])["spec"]["generators"]
+    assert [entry["path"] for entry in generator["git"]["files"]] == [
+        "out/clusters/*/cluster.json",
+        "out/clusters/*/hosting/cluster.json",
+    ]
