@@ -70,20 +70,17 @@ def _architecture(fields: dict[str, str]) -> str | None:
     That is Itanium, SPARC, 32-bit Arm and 32-bit PowerPC. Big-endian POWER counts as ppc64le.
     """
     arm = "CPU implementer" in fields
-    is_64_bit_arm = fields.get("CPU architecture", "8") in ARM_64
-    power = "(pvr " in fields.get("revision", "")
-    is_64_bit_power = POWER_64.match(fields.get("cpu", "")) is not None
+    arm_32 = arm and fields.get("CPU architecture", "8") not in ARM_64
+    power_64 = POWER_64.match(fields.get("cpu", "")) is not None
+    power_32 = "(pvr " in fields.get("revision", "") and not power_64
     signs = {
         "x86_64": "flags" in fields and "vendor_id" in fields,
-        "other": fields.get("arch") == "IA-64"
-        or "type" in fields
-        or (arm and not is_64_bit_arm)
-        or (power and not is_64_bit_power),
+        "other": fields.get("arch") == "IA-64" or "type" in fields or arm_32 or power_32,
         "aarch64": arm,
         "s390x": fields.get("vendor_id") == "IBM/S390",
         "riscv64": fields.get("isa", "").startswith("rv64"),
         "loongarch64": "Loongson" in fields.get("CPU Family", ""),
-        "ppc64le": is_64_bit_power,
+        "ppc64le": power_64,
     }
     return next((name for name, is_there in signs.items() if is_there), None)
 

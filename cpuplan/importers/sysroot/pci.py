@@ -45,9 +45,7 @@ def _device(
         device=_id(reader, f"{folder}/device"),
         numa_node=None if node is None or node < 0 else node,
         driver=_last(tree.link(f"{folder}/driver")),
-        interfaces=interfaces
-        or tuple(tree.names(f"{folder}/net"))
-        or _virtio_interfaces(tree, folder),
+        interfaces=interfaces or _interfaces_in(tree, folder),
         total_functions=_count(reader, f"{folder}/sriov_totalvfs"),
         functions=_count(reader, f"{folder}/sriov_numvfs"),
         physical_function=_last(tree.link(f"{folder}/physfn")),
@@ -69,9 +67,9 @@ def _interfaces(tree: Tree) -> dict[str, tuple[str, ...]]:
     return names
 
 
-def _virtio_interfaces(tree: Tree, folder: str) -> tuple[str, ...]:
-    """The interfaces of the virtio devices of a PCI function."""
-    names: list[str] = []
+def _interfaces_in(tree: Tree, folder: str) -> tuple[str, ...]:
+    """The interfaces of a PCI function and of its virtio devices, by its folder."""
+    names = tree.names(f"{folder}/net")
     for name in tree.names(folder):
         if name.startswith("virtio"):
             names += tree.names(f"{folder}/{name}/net")

@@ -70,16 +70,16 @@ class TarTree:
 
     def names(self, path: str) -> list[str]:
         inside = self._folder(path)
-        return (
-            []
-            if inside is None
-            else sorted(self._children.get((self._prefix + inside).rstrip("/"), ()))
-        )
+        if inside is None:
+            return []
+        return sorted(self._children.get((self._prefix + inside).rstrip("/"), ()))
 
     def link(self, path: str) -> str | None:
         folder, _, name = path.rpartition("/")
         inside = self._folder(folder)
-        return None if inside is None else self._target(f"{inside}/{name}" if inside else name)
+        if inside is None:
+            return None
+        return self._target(f"{inside}/{name}" if inside else name)
 
     def _target(self, inside: str) -> str | None:
         return self._symlinks.get(self._prefix + inside)
@@ -258,15 +258,13 @@ class TarTree:
 
     def _find_root(self) -> str:
         """The names' part before `sys/` and `proc/`: `hwloc-gather-topology` adds a folder."""
-        starts = [
-            path[: path.index(marker)]
-            for path in self._files
-            for marker in _MARKERS
-            if marker in path
-        ]
-        return min(
-            (start for start in starts if not start or start.endswith("/")), key=len, default=""
-        )
+        starts = []
+        for path in self._files:
+            for marker in _MARKERS:
+                start, separator, _ = path.partition(marker)
+                if separator and (not start or start.endswith("/")):
+                    starts.append(start)
+        return min(starts, key=len, default="")
 
 
 def _text(data: bytes) -> str:
