@@ -1,9 +1,7 @@
-"""OpenShift's work as whole processes, in CPU time, beside what its own programs take.
+"""OpenShift's work as whole processes, in CPU time, run by run beside OpenShift's own programs.
 
-`python -m benchmarks.openshift [RUNS]`: medians. The operator's `render` takes 8 ms of CPU for each
-further profile; the profile creator 8.9 s on a disk and 1.15 s on a RAM disk for the largest
-recorded must-gather (Intel Xeon, two cores, Go 1.27). Recorded must-gathers are looked for in
-`../shared`.
+`python -m benchmarks.openshift [RUNS]`: medians. The programs are looked for on the PATH; where one
+is absent, its line has no ratio. Recorded must-gathers are looked for in `../shared`.
 """
 
 import os
@@ -22,6 +20,8 @@ READERS = (sys.executable, "-c", "import click, pydantic, yaml")
 #: As the console script does, but always of this checkout.
 PROGRAM = (sys.executable, "-c", "from cpuplan.__main__ import main; main()")
 MANY = 50
+#: OpenShift's programs, both of openshift/cluster-node-tuning-operator.
+OPERATOR, CREATOR = "cluster-node-tuning-operator", "performance-profile-creator"
 
 INVENTORY = """\
 apiVersion: cpuplan.io/v1alpha1
@@ -53,6 +53,16 @@ spec:
   hardware: server
   labels: {node-role.kubernetes.io/pool-%(number)d: ""}
   nodes: [{name: "node-%(number)d"}]
+"""
+POOL = """\
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfigPool
+metadata:
+  name: pool-%(number)d
+  labels: {machineconfiguration.openshift.io/role: pool-%(number)d}
+spec:
+  nodeSelector:
+    matchLabels: {node-role.kubernetes.io/pool-%(number)d: ""}
 """
 
 
@@ -88,43 +98,75 @@ def compile_anew(folder: Path) -> float:
     return cpu_seconds((*PROGRAM, "compile"), folder)
 
 
+def operator_input(folder: Path, profiles: int) -> Path:
+    """The same profiles for the operator's `render`, with the pools that they select."""
+    numbers = [{"number": number} for number in range(1, profiles + 1)]
+    texts = {"profile": PROFILE, "pool": POOL}
+    for name, text in texts.items():
+        for values in numbers:
+            path = folder / "input" / f"{name}-{values['number']}.yaml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text % values)
+    return folder
+
+
+def render(folder: Path) -> float:
+    """CPU time of the operator's `render`, which writes every file."""
+    shutil.rmtree(folder / "output", ignore_errors=True)
+    words = (OPERATOR, "render", "--asset-input-dir", "input", "--asset-output-dir", "output")
+    return cpu_seconds(words, folder)
+
+
+def compare(name: str, own: Sequence[float], peer: str, theirs: Sequence[float]) -> str:
+    """A line of medians in milliseconds; a ratio only where the peer ran beside it."""
+    time = statistics.median(own) * 1000
+    if not theirs:
+        return f"{name}: {time:.1f} ms ({peer} is not installed: nothing to compare with)"
+    other = statistics.median(theirs) * 1000
+    return f"{name}: {time:.1f} ms, {peer} {other:.1f} ms, {time / other:.2f} times"
+
+
+def measure_profiles(folder: Path, runs: int) -> None:
+    """Compile one profile and many, each run beside those of its peers."""
+    one, many = (make_project(folder / str(count), count) for count in (1, MANY))
+    has_operator = shutil.which(OPERATOR) is not None
+    inputs = [operator_input(folder / f"operator-{count}", count) for count in (1, MANY)]
+    singles, readers, shares, operators = [], [], [], []
+    for _ in range(runs):
+        single, all_of_them = compile_anew(one), compile_anew(many)
+        singles.append(single)
+        shares.append((all_of_them - single) / (MANY - 1))
+        readers.append(cpu_seconds(READERS, one))
+        if has_operator:
+            first, rest = map(render, inputs)
+            operators.append((rest - first) / (MANY - 1))
+    print(compare("one profile, compiled with a lock", singles, READERS[2], readers))
+    print(compare("each further profile", shares, f"{OPERATOR} render", operators))
+
+
+def measure_proposals(folder: Path, runs: int) -> None:
+    """Propose an intent for a pool of the largest recorded must-gather."""
+    if not LARGEST.exists():
+        print(f"skipped: there is no {LARGEST}")
+        return
+    numbers = ("--pool", "master", "--reserved", "4", "--stdout")
+    words = (*PROGRAM, "propose", str(LARGEST), *numbers)
+    flags = ("--mcp-name=master", "--reserved-cpu-count=4", "--rt-kernel=false")
+    peer = (CREATOR, f"--must-gather-dir-path={LARGEST}", *flags)
+    own, theirs = [], []
+    for _ in range(runs):
+        own.append(cpu_seconds(words, folder))
+        if shutil.which(CREATOR):
+            theirs.append(cpu_seconds(peer, folder))
+    print(compare("an intent from a must-gather", own, CREATOR, theirs))
+
+
 def main() -> None:
-    """Print a table."""
+    """Print a line for each kind of work."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     with tempfile.TemporaryDirectory() as folder:
-        one, many = (make_project(Path(folder, str(count)), count) for count in (1, MANY))
-        rows = [
-            (compile_anew(one), compile_anew(many), cpu_seconds(READERS, one)) for _ in range(runs)
-        ]
-        single, all_of_them, peer = (
-            statistics.median(times) * 1000 for times in zip(*rows, strict=True)
-        )
-        print(
-            f"one profile, compiled with a lock: {single:.0f} ms, "
-            f"{single / peer:.1f} times {' '.join(READERS[2:])}"
-        )
-        print(
-            f"each further profile: {(all_of_them - single) / (MANY - 1):.1f} ms, "
-            "the operator's render 8 ms"
-        )
-        if not LARGEST.exists():
-            print(f"skipped: there is no {LARGEST}")
-            return
-        words = (
-            *PROGRAM,
-            "propose",
-            str(LARGEST),
-            "--pool",
-            "master",
-            "--reserved",
-            "4",
-            "--stdout",
-        )
-        proposed = statistics.median(cpu_seconds(words, one) for _ in range(runs))
-        print(
-            f"an intent from a must-gather: {proposed:.2f} s, "
-            "the profile creator 8.9 s, or 1.15 s in memory"
-        )
+        measure_profiles(Path(folder), runs)
+        measure_proposals(Path(folder), runs)
 
 
 if __name__ == "__main__":
