@@ -44,7 +44,7 @@ class Requirement(Model):
 
 
 class LabelSelector(Model):
-    """Objects that match all of these conditions; without conditions, all objects."""
+    """Objects that match all of these conditions; without conditions, none."""
 
     match_labels: _Labels = Field(default={}, description="labels with these values")
     match_expressions: Annotated[tuple[Requirement, ...], Listed] = Field(

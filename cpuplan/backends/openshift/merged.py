@@ -10,6 +10,7 @@ from cpuplan.components import cmdline
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.emit import to_json
+from cpuplan.mco.errors import RenderError
 from cpuplan.mco.machineconfig import DEFAULT_KERNEL, read_machine_config
 from cpuplan.mco.pools import name_of
 from cpuplan.mco.render import Rendered, render
@@ -52,7 +53,7 @@ class Pool(NamedTuple):
 def of_cluster(plans: Sequence[ConfiguredPlan]) -> Iterator[Pool]:
     """The pools of one cluster's classes; none on a platform without pools.
 
-    McoError where a pool cannot be rendered.
+    RenderError where a pool cannot be rendered.
     """
     merging = [plan for plan in plans if _has_pool(plan)]
     if not merging:
@@ -202,8 +203,15 @@ def expected(pool: Pool) -> dict[str, Any]:
 
 
 def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[str, bytes]:
-    """Files of `expected/pools/` of one cluster, by name."""
+    """Files of `expected/pools/` of one cluster, by name.
+
+    None where an object cannot be rendered: it is reported when it is written (CP570).
+    """
+    try:
+        pools = list(of_cluster(plans))
+    except RenderError:
+        return {}
     return {
         f"pools/{pool.plan.node_class.target.pool}.json": to_json(expected(pool)).encode()
-        for pool in of_cluster(plans)
+        for pool in pools
     }

@@ -23,25 +23,26 @@ def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnosti
         for pool in merged.of_cluster(plans):
             yield from _check_inherited(pool, locate)
     except RenderError as error:
-        yield _unrenderable(plans[0].node_class, error, locate)
+        yield from _unrenderable(plans[0].node_class, error, locate)
     own_pools = {plan.node_class.target.pool for plan in plans}
     for plan in plans:
         yield from _check_kubelet_configs(plan, locate)
         yield from _check_foreign_pools(plan, own_pools, locate)
 
 
-def _unrenderable(node_class: NodeClass, error: RenderError, locate: Locate) -> Diagnostic:
-    """CP249: cpuplan's own objects can be rendered, so it is one of the Cluster document."""
+def _unrenderable(
+    node_class: NodeClass, error: RenderError, locate: Locate
+) -> Iterator[Diagnostic]:
+    """CP249 for an object of the Cluster document; one of cpuplan is CP570 when it is written."""
     names = [config.name for config in node_class.cluster_facts.machine_configs]
-    if error.machine_config not in names:
-        raise error
-    place = f"machineConfigs.{names.index(error.machine_config)}"
-    return diagnose(
-        "CP249",
-        locate(node_class.cluster_place(place)),
-        name=error.machine_config,
-        problem=error.error,
-    )
+    if error.machine_config in names:
+        place = f"machineConfigs.{names.index(error.machine_config)}"
+        yield diagnose(
+            "CP249",
+            locate(node_class.cluster_place(place)),
+            name=error.machine_config,
+            problem=error.error,
+        )
 
 
 def _check_inherited(pool: Pool, locate: Locate) -> Iterator[Diagnostic]:
@@ -101,7 +102,8 @@ def _labels(plan: ConfiguredPlan, component: str) -> Mapping[str, str]:
 
 
 def _selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    return read_selector(selector.model_dump(mode="json", by_alias=True)).matches(labels)
+    read = read_selector(selector.model_dump(mode="json", by_alias=True))
+    return not read.is_empty and read.matches(labels)
 
 
 def _check_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -2,7 +2,7 @@
 Cluster for what was read about one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.importers.base import Imported
@@ -21,8 +21,16 @@ def documents_of(kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
     hardware = [document("Hardware", name, kinds[name].spec) for name in sorted(kinds)]
     nodes = [(node, name) for name, kind in kinds.items() for node in kind.nodes]
     facts = cluster_facts(node for node, _ in nodes)
-    clusters = [document("Cluster", name, spec) for name, spec in facts.items()]
+    clusters = [document("Cluster", name, stated) for name, stated in described(facts)]
     return hardware + nodes_documents(sorted(nodes, key=lambda pair: pair[0].name)) + clusters
+
+
+def described(facts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The clusters with anything to state: name and spec."""
+    for name, fields in facts.items():
+        spec = {key: value for key, value in fields.items() if value != []}
+        if spec:
+            yield name, spec
 
 
 def render(imported: Imported, header: str = "") -> dict[str, str]:

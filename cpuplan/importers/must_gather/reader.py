@@ -4,6 +4,7 @@ from pathlib import Path
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, NodeObject
+from cpuplan.importers.must_gather import foreign
 from cpuplan.importers.must_gather.cluster import cluster_name, facts, node_objects
 from cpuplan.importers.must_gather.images import SNAPSHOT, images, snapshot_path
 from cpuplan.importers.sysroot import reader as sysroot
@@ -22,7 +23,7 @@ def read(path: Path) -> Imported:
     for image in images(path):
         tree = FolderTree(image)
         cluster, source = cluster_name(tree)
-        stated = facts(tree)
+        stated = {**facts(tree), **foreign.facts(tree, diagnostics)}
         if cluster is None:
             remarks.append(
                 f"{image} does not contain the cluster's name: "

@@ -66,7 +66,9 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
     fresh += nodes_documents(pair for pair in placed if place_of(pair[0])[0] not in clusters)
     described = {existing.name for existing in known if existing.kind == "Cluster"}
     fresh += [
-        document("Cluster", name, spec) for name, spec in facts.items() if name not in described
+        document("Cluster", name, spec)
+        for name, spec in documents.described(facts)
+        if name not in described
     ]
     files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
@@ -121,7 +123,8 @@ def _clusters(known: Iterable[Known], facts: Mapping[str, Mapping[str, Any]]) ->
     """Changes of Cluster documents, whose other fields are not read and stay."""
     for existing in known:
         if existing.kind == "Cluster" and existing.name in facts:
-            yield existing, {**existing.spec, **facts[existing.name]}
+            spec = {**existing.spec, **facts[existing.name]}
+            yield existing, {key: value for key, value in spec.items() if value != []}
 
 
 def _edited(changes: Iterable[_Change]) -> Files:

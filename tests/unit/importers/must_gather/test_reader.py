@@ -6,6 +6,7 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.importers.documents import hardware_documents
+from cpuplan.model.cluster import ClusterSpec
 from tests.machines import trees
 
 NODES = "cluster-scoped-resources/core/nodes"
@@ -160,3 +161,71 @@ def test_objects_that_grow(tmp_path: Path) -> None:
     assert [
         "more than 3,000,000 keys and values" in problem.message for problem in imported.diagnostics
     ] == [True]
+
+
+MCO = "cluster-scoped-resources/machineconfiguration.openshift.io"
+LOGS = """\
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: {name}
+  labels: {{machineconfiguration.openshift.io/role: worker}}
+  annotations: {{{annotation}: "1"}}
+spec:
+  kernelArguments: [console=ttyS0]
+  kernelType: {kernel}
+  config:
+    storage: {{files: [{{path: /etc/logs, contents: {{source: "data:,"}}}}]}}
+    systemd: {{units: [{{name: logs.service}}]}}
+"""
+GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
+KUBELET = """\
+kind: KubeletConfig
+metadata: {{name: {name}, creationTimestamp: "{created}"}}
+spec: {{machineConfigPoolSelector: {{matchLabels: {{custom: {name}}}}}}}
+"""
+
+
+def test_objects_that_cpuplan_does_not_write(tmp_path: Path) -> None:
+    folder = gather(tmp_path, ".", "worker-0")
+    configs = {
+        "99-logs": ("example.com/a", "realtime"),
+        "00-worker": (GENERATED, "default"),
+        "50-performance-du": ("example.com/a", "default"),
+        "50-nto-worker": ("example.com/a", "default"),
+        "40-cpuplan": ("argocd.argoproj.io/sync-wave", "default"),
+    }
+    trees.put(
+        {
+            f"{MCO}/machineconfigs/{name}.yaml": LOGS.format(
+                name=name, annotation=annotation, kernel=kernel
+            )
+            for name, (annotation, kernel) in configs.items()
+        },
+        folder,
+    )
+    trees.put(
+        {
+            f"{MCO}/kubeletconfigs/{name}.yaml": KUBELET.format(name=name, created=created)
+            for name, created in (("a-late", "2026-02-01"), ("z-early", "2026-01-01"))
+        },
+        folder,
+    )
+    (*_, cluster) = hardware_documents(importers.run(None, [tmp_path]))
+    assert cluster["spec"] == {
+        "machineConfigs": [
+            {
+                "name": "99-logs",
+                "labels": {"machineconfiguration.openshift.io/role": "worker"},
+                "kernelArguments": ["console=ttyS0"],
+                "kernelType": "realtime",
+                "files": ["/etc/logs"],
+                "units": ["logs.service"],
+            }
+        ],
+        "kubeletConfigs": [
+            {"name": name, "machineConfigPoolSelector": {"matchLabels": {"custom": name}}}
+            for name in ("z-early", "a-late")
+        ],
+    }
+    ClusterSpec.model_validate(cluster["spec"])

@@ -1,0 +1,129 @@
+"""The objects of a must-gather that decide what nodes get and that cpuplan does not write.
+
+Left out are objects that the machine config operator makes (it makes them again), those of a
+PerformanceProfile, and those that cpuplan wrote.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.importers import data
+from cpuplan.importers.must_gather.cluster import load
+from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.naming import is_subdomain
+
+_FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
+_GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
+_WAVE = "argocd.argoproj.io/sync-wave"
+_PROFILES = ("50-nto-", "50-performance-", "performance-", "rendered-")
+_BUILT_IN = ("master", "worker", "arbiter")
+_KERNELS = ("realtime", "64k-pages")
+
+
+def facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """Fields of the Cluster document; a kind of object that the must-gather lacks is left out."""
+    readers = {
+        "machineConfigPools": ("machineconfigpools", _pool),
+        "machineConfigs": ("machineconfigs", _machine_config),
+        "kubeletConfigs": ("kubeletconfigs", _operator_config),
+        "containerRuntimeConfigs": ("containerruntimeconfigs", _operator_config),
+    }
+    fields: dict[str, Any] = {}
+    for field, (folder, read) in readers.items():
+        if tree.names(f"{_FOLDER}/{folder}"):
+            objects = sorted(_objects(tree, folder, diagnostics), key=_created)
+            fields[field] = [read(item) for item in objects if _is_foreign(item)]
+    return fields
+
+
+def _objects(
+    tree: FolderTree, folder: str, diagnostics: list[Diagnostic]
+) -> Iterator[dict[str, Any]]:
+    for name in tree.names(f"{_FOLDER}/{folder}"):
+        if name.endswith(".yaml"):
+            item = load(tree, f"{_FOLDER}/{folder}/{name}", diagnostics)
+            if is_subdomain(_name(item)):
+                yield item
+
+
+def _is_foreign(item: dict[str, Any]) -> bool:
+    metadata = data.mapping(item.get("metadata"))
+    annotations = data.mapping(metadata.get("annotations"))
+    name = _name(item)
+    is_pool = item.get("kind") == "MachineConfigPool"
+    if is_pool:
+        return name not in _BUILT_IN
+    return not (name.startswith(_PROFILES) or _GENERATED in annotations or _WAVE in annotations)
+
+
+def _name(item: dict[str, Any]) -> str:
+    return str(data.mapping(item.get("metadata")).get("name") or "")
+
+
+def _created(item: dict[str, Any]) -> tuple[str, str]:
+    """Its place in the order of creation, which decides between KubeletConfigs."""
+    stamp = data.mapping(item.get("metadata")).get("creationTimestamp")
+    return str(stamp or ""), _name(item)
+
+
+def _labels(item: dict[str, Any]) -> dict[str, str]:
+    labels = data.mapping(data.mapping(item.get("metadata")).get("labels"))
+    return {key: value for key, value in sorted(labels.items()) if isinstance(value, str)}
+
+
+def _pool(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    return _without_empty(
+        {
+            "name": _name(item),
+            "labels": _labels(item),
+            "machineConfigSelector": _selector(spec.get("machineConfigSelector")),
+            "nodeSelector": _selector(spec.get("nodeSelector")),
+        },
+        keep=("machineConfigSelector", "nodeSelector"),
+    )
+
+
+def _operator_config(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    selector = _selector(spec.get("machineConfigPoolSelector"))
+    return {"name": _name(item), "machineConfigPoolSelector": selector}
+
+
+def _selector(value: object) -> dict[str, Any]:
+    selector = data.mapping(value)
+    labels = data.mapping(selector.get("matchLabels"))
+    return _without_empty(
+        {
+            "matchLabels": {key: str(label) for key, label in sorted(labels.items())},
+            "matchExpressions": data.items(selector.get("matchExpressions")),
+        }
+    )
+
+
+def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    config = data.mapping(spec.get("config"))
+    files = data.items(data.mapping(config.get("storage")).get("files"))
+    units = data.items(data.mapping(config.get("systemd")).get("units"))
+    kernel_type = spec.get("kernelType")
+    return _without_empty(
+        {
+            "name": _name(item),
+            "labels": _labels(item),
+            "kernelArguments": _texts(spec.get("kernelArguments")),
+            "kernelType": kernel_type if kernel_type in _KERNELS else "",
+            "files": sorted(_texts([file.get("path") for file in files])),
+            "units": sorted(_texts([unit.get("name") for unit in units])),
+        },
+        keep=("labels",),
+    )
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _without_empty(fields: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value or key in keep}
