@@ -182,6 +182,19 @@ def _platform(plan: NodePlan) -> Iterator[Argument]:
         yield from _intel_pstate(plan)
 
 
+def is_tunable(plan: NodePlan) -> bool:
+    """Whether TuneD can load the operator's profile, which may include one that does not exist."""
+    node_class = plan.node_class
+    target, vendor = node_class.target, node_class.cpu_vendor
+    if not target.is_profile or versions.ships(target, "arguments.any_vendor"):
+        return True
+    if node_class.architecture == "aarch64" and versions.ships(
+        target, "arguments.every_arm_vendor"
+    ):
+        return True
+    return vendor in ("", INTEL, AMD, ARM)
+
+
 def _of_any_vendor(plan: NodePlan) -> Iterator[Argument]:
     """What the operator gave to every CPU before its TuneD profile knew vendors."""
     release = of_release(plan)

@@ -372,8 +372,10 @@ def _arguments(platform: str, tuned: str) -> Judge:
         fails = any(each.code == NO_PROFILE for each in checks.check(plan, _nowhere))
         if fails != ("error" in recorded):
             yield f"TuneD can {'not ' if 'error' in recorded else ''}load the profile"
+        found = _predicted_arguments(plan)
+        if "error" in recorded and found:
+            yield f"boot arguments are predicted: {found}"
         if "error" not in recorded:
-            found = _predicted_arguments(plan)
             wanted = _words(recorded, tuned)
             for where, what in boot_arguments.argument_differences(wanted, found):
                 yield f"boot argument {'.'.join(where)} {what}"

@@ -72,6 +72,24 @@ def test_boot_arguments_of_the_operator(
     assert {key: found.get(key) for key in expected} == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "vendor", "architecture", "expected"),
+    [
+        ("4.15", "HygonGenuine", "x86_64", True),
+        ("4.16", "HygonGenuine", "x86_64", False),
+        ("4.17", "Ampere", "aarch64", False),
+        ("4.18", "Ampere", "aarch64", True),
+        ("5.1", "", "x86_64", True),
+    ],
+)
+def test_no_boot_arguments_where_tuned_fails(
+    version: str, vendor: str, architecture: str, expected: bool
+) -> None:
+    node = plan(version=version, vendor=vendor, architecture=architecture, target=PROFILE)
+    files = {manifest.file for manifest in predicted.manifests(node)}
+    assert any("50-nto" in file for file in files) == expected
+
+
 @pytest.mark.parametrize("mode", ["mco", "performanceProfile"])
 @pytest.mark.parametrize("version", ["4.22", "4.23"])
 @pytest.mark.parametrize("real_time", [True, False])

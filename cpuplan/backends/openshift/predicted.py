@@ -11,6 +11,7 @@ from typing import Any
 from cpuplan import versions
 from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects
+from cpuplan.components import kernel
 from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.plan import ConfiguredPlan
@@ -36,16 +37,17 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     machine_config, arguments = _machine_configs(plan)
     made = {
         f"kubeletconfig-{name}": _bare(objects.kubelet_config(plan)),
-        f"machineconfig-50-nto-{target.pool}": arguments,
         f"machineconfig-50-performance-{name}": machine_config,
         f"runtimeclass-{name}": _bare(objects.runtime_class(plan)),
     }
+    if kernel.is_tunable(plan):
+        made[f"machineconfig-50-nto-{target.pool}"] = arguments
     if versions.ships(target, "cluster.cgroups_v1") and not target.ignore_cgroups_version:
         made["node-cluster"] = _NODE
     if plan.settings.of(tuned.NAME):
         made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=_OWN_WORDS))
     comment = HEADER.format(name=name)
-    for file, data in made.items():
+    for file, data in sorted(made.items()):
         yield Manifest(f"{file}.yaml", data, comment)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from cpuplan import versions
 from cpuplan.components import cmdline, kernel
 from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -118,14 +117,9 @@ def _check_length(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 def _check_vendor(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CPUs for which the operator's TuneD profile includes one that does not exist."""
+    """CPUs on which nothing is tuned."""
     node_class = plan.node_class
-    target, vendor = node_class.target, node_class.cpu_vendor
-    any_vendor = not target.is_profile or versions.ships(target, "arguments.any_vendor")
-    if any_vendor or not vendor or vendor in (kernel.INTEL, kernel.AMD, kernel.ARM):
-        return
-    every_arm = versions.ships(target, "arguments.every_arm_vendor")
-    if node_class.architecture == "aarch64" and every_arm:
-        return
-    position = locate(node_class.hardware_place("vendor"))
-    yield diagnose("CP572", position, vendor=vendor, version=target.version)
+    if not kernel.is_tunable(plan):
+        position = locate(node_class.hardware_place("vendor"))
+        version = node_class.target.version
+        yield diagnose("CP572", position, vendor=node_class.cpu_vendor, version=version)
