@@ -15,6 +15,7 @@ import yaml
 
 from cpuplan import backends, pipeline
 from cpuplan.backends import openshift
+from cpuplan.components import runtimeclass
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.model.delivery import DeliverySpec
@@ -216,16 +217,16 @@ def test_nothing_wrong_is_written(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A backend that writes text where MachineConfig has a list: the object and the field are
-    named.
-    """
+    """A component that writes a number where RuntimeClass has text: CP570 names object and field."""
     project = make_project(tmp_path / "project", REPOSITORY / "tests/cases/telco-du")
     (project / "intents/plan.lock.yaml").unlink(missing_ok=True)
-    monkeypatch.setattr("cpuplan.components.kernel.arguments", lambda _settings: "quiet")
+    document = runtimeclass.document
+    wrong = {"handler": 4}
+    monkeypatch.setattr(runtimeclass, "document", lambda settings: document(settings) | wrong)
     code, _, err = run_in(project, arguments, capsys)
     assert code == 70
     assert "error[CP570]" in err
-    assert "machineconfig-telco-du.yaml at $.spec.kernelArguments" in err
+    assert "runtimeclass-telco-du.yaml at $.handler" in err
     assert not (project / "out").exists()
     assert not (project / "intents/plan.lock.yaml").exists()
 
