@@ -446,3 +446,9 @@ def test_like_the_plugin_and_stricter() -> None:
             )
         elif out["mutated"]:
             assert answer.pod["metadata"]["annotations"] == out["pod"]["annotations"], row["id"]
+
+
+@pytest.mark.parametrize(("version", "refuses"), [("1.31", False), ("1.32", True)])
+def test_pod_resources_are_known_since(version: str, refuses: bool) -> None:
+    refusing = next(each["spec"] for each in objects(version) if each["kind"] == POLICY)
+    assert any(each["name"] == "ofPod" for each in refusing["variables"]) is refuses

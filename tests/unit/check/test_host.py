@@ -322,3 +322,13 @@ def test_isolcpus_has_a_list_for_each_flag(
     assert check(Root(root), node, project.locate) == []
     change(root)
     assert [each.code for each in check(Root(root), node, project.locate)] == codes
+
+
+def test_the_wanted_cpus_are_named_with_those_that_are_off(sample: Sample, tmp_path: Path) -> None:
+    """CP802 tells every CPU that the hardware has."""
+    node = "worker1.internal"
+    root = make_root(sample[1][node], tmp_path)
+    write(f"{CPU}/present", "0-78\n")(root)
+    [finding] = [one for one in findings(sample, node, root) if one.code == "CP802"]
+    topology = sample[1][node].topology
+    assert str(topology.online | topology.offline) in f"{finding.message} {finding.remedy}"

@@ -423,6 +423,8 @@ FINE: list[dict[str, Any]] = [
     ),
     {**KUBERNETES, **kubelet(configuration={"featureGates": {"MemoryQoS": True}})},
     kubelet(dynamicResourceAllocation=True, configuration={"reservedSystemCPUs": "0-1"}),
+    # Who says that pods are annotated knows that the gate is on.
+    {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"annotatePods": True}}},
     kubelet(kubeReserved={"cpu": "500m", "memory": "1.5Gi"}),
     further(
         evictionSoft={"pid.available": "10%"},

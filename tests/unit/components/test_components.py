@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan import backends
 from cpuplan.backends import configure
-from cpuplan.components import checks, kubelet
+from cpuplan.components import checks, kubelet, reasons
 from cpuplan.components.base import Component
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.setting import Cost, Effect
@@ -152,3 +152,13 @@ def test_reasons_name_the_field_of_the_intent_or_a_default() -> None:
     )
     assert found["cpuManagerPolicy"][0].origin == "default"
     assert found["reservedSystemCPUs"][0].origin == "Intent/ran:spec.pools.reserved"
+
+
+def test_a_default_that_the_intent_enables_points_there() -> None:
+    """Only the default of that name: others keep theirs."""
+    enabled = {"enable": "tcp-fastopen", "because": "we want it"}
+    node = plan(spec={"defaults": [enabled]})
+    own = reasons.unasked(node, "tcp-fastopen", "tuned", "sysctl.net.ipv4.tcp_fastopen")
+    other = reasons.unasked(node, "cpu-frequencies", "tuned", "cpu.governor")
+    assert own.origin == "Intent/ran:spec.defaults.0"
+    assert other.origin == "default"
