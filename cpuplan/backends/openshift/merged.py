@@ -30,6 +30,14 @@ class Source(NamedTuple):
         """The intent of its class; empty for an object of the Cluster document."""
         return self.plan.node_class.intent if self.plan else ""
 
+    def writes(self) -> Iterator[tuple[str, str]]:
+        """The files and units of the object: field and path or name."""
+        config = self.data["spec"].get("config") or {}
+        for index, file in enumerate((config.get("storage") or {}).get("files") or ()):
+            yield f"files.{index}", file["path"]
+        for index, unit in enumerate((config.get("systemd") or {}).get("units") or ()):
+            yield f"units.{index}", unit["name"]
+
 
 class Inherited(NamedTuple):
     """Something that nodes of a class get from an object that is not their own.
@@ -140,8 +148,8 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
     own = [source for source in pool.sources if _is_own(source, pool.plan)]
     arguments = _arguments(own)
     kernel_types = {read_machine_config(source.data).kernel_type for source in own}
-    written = {name for source in own for _, name in _writes(source)}
-    last = {name: source for source in pool.sources for _, name in _writes(source)}
+    written = {name for source in own for _, name in source.writes()}
+    last = {name: source for source in pool.sources for _, name in source.writes()}
     for source in pool.sources:
         if source in own:
             continue
@@ -149,7 +157,7 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
         kernel_type = read_machine_config(source.data).kernel_type
         if kernel_type not in ("", DEFAULT_KERNEL, *kernel_types):
             yield Inherited(source, f"kernelType {kernel_type}", "kernelType")
-        for field, name in _writes(source):
+        for field, name in source.writes():
             if last[name] is source and (source.plan or name in written):
                 yield Inherited(source, name, field)
 
@@ -177,20 +185,11 @@ def _contradicting_arguments(source: Source, own: Mapping[str, Any]) -> Iterator
                 yield Inherited(source, argument, f"kernelArguments.{index}")
 
 
-def _writes(source: Source) -> Iterator[tuple[str, str]]:
-    """The files and units of an object: field and path or name."""
-    config = source.data["spec"].get("config") or {}
-    for index, file in enumerate((config.get("storage") or {}).get("files") or ()):
-        yield f"files.{index}", file["path"]
-    for index, unit in enumerate((config.get("systemd") or {}).get("units") or ()):
-        yield f"units.{index}", unit["name"]
-
-
 def expected(pool: Pool) -> dict[str, Any]:
     """The rendered MachineConfig in short: which object each file and unit comes from."""
     made_by: dict[str, dict[str, str]] = {"files": {}, "units": {}}
     for source in pool.sources:
-        for field, name in _writes(source):
+        for field, name in source.writes():
             made_by[field.partition(".")[0]][name] = name_of(source.data)
     return {
         "pool": pool.plan.node_class.target.pool,

@@ -12,9 +12,12 @@ from cpuplan.text import nearest
 
 if TYPE_CHECKING:
     from cpuplan.cpuset import CpuSet
-    from cpuplan.plan import ConfiguredPlan
+    from cpuplan.plan import ConfiguredPlan, Plan
     from cpuplan.setting import Setting
     from cpuplan.source import Locate
+
+#: Asks for the objects of a node's MachineConfigPool.
+_MACHINE_CONFIGS = "machineConfigs"
 
 
 @click.command()
@@ -40,6 +43,7 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
     cpuplan explain worker-3 isolated.dpdk
     cpuplan explain worker-3 reservedSystemCPUs
     cpuplan explain worker-3 kernel.isolcpus      the setting, if there is also a pool isolcpus
+    cpuplan explain worker-3 machineConfigs       what its MachineConfigPool gets, object by object
     cpuplan explain CP213
     cpuplan explain cpu0-reserved
     """
@@ -89,10 +93,26 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
         return 1
     project, plan = loaded
     node_plan, node = find_node(plan, subject, project)
+    if what == _MACHINE_CONFIGS:
+        echo(_machine_configs(plan, node_plan, node, project.locate), nl=False)
+        return 0
     one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
     texts = list(one(node_plan, node, what, project.locate, only_why=only_why))
     echo("\n".join(texts), nl=False)
     return 0
+
+
+def _machine_configs(plan: "Plan", of: "ConfiguredPlan", node: str, locate: "Locate") -> str:
+    from cpuplan.backends.openshift import merged
+    from cpuplan.render.explain.pools import explain_machine_configs
+
+    cluster = of.node_class.cluster
+    plans = [other for other in plan.nodes if other.node_class.cluster == cluster]
+    for pool in merged.of_cluster(plans):
+        if pool.plan is of:
+            return explain_machine_configs(pool, node, locate)
+    hint = "only nodes of OpenShift's MachineConfigPools have MachineConfigs"
+    raise CpuplanError([diagnose("CP253", node=node, name=_MACHINE_CONFIGS, hint=hint)])
 
 
 def _cpu(

@@ -1,0 +1,51 @@
+"""What the nodes of a MachineConfigPool get, object by object."""
+
+from cpuplan.backends.openshift.merged import Pool, Source
+from cpuplan.mco.machineconfig import read_machine_config
+from cpuplan.mco.pools import name_of
+from cpuplan.render.explain.rows import table
+from cpuplan.source import Locate
+from cpuplan.text import counted, joined
+
+
+def explain_machine_configs(pool: Pool, node: str, locate: Locate) -> str:
+    """The MachineConfigs of a node's pool in the order of merging, with what each contributes."""
+    name = pool.plan.node_class.target.pool
+    lines = [f"{node} is in pool {name}, whose MachineConfigs are, in the order of merging:", ""]
+    for source in pool.sources:
+        lines.append(f"{name_of(source.data)}  {_place(pool, source, locate)}")
+        lines += table([("", text) for text in _contents(source)])
+    lines += ["", "together"]
+    lines += table(
+        [
+            ("kernelType", pool.rendered.kernel_type),
+            ("kernelArguments", " ".join(pool.rendered.kernel_arguments)),
+        ]
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _place(pool: Pool, source: Source, locate: Locate) -> str:
+    """The line of the intent's pool, or of the object in the Cluster document."""
+    if source.plan:
+        node_class = source.plan.node_class
+        place = node_class.place(node_class.target_field("pool"))
+    else:
+        place = pool.plan.node_class.cluster_place(f"machineConfigs.{source.number}.name")
+    return str(locate(place) or place)
+
+
+def _contents(source: Source) -> list[str]:
+    """What an object adds; of an object that cpuplan does not write, by name."""
+    config = read_machine_config(source.data)
+    files = [name for field, name in source.writes() if field.startswith("files")]
+    units = [name for field, name in source.writes() if field.startswith("units")]
+    parts = [f"kernelType {config.kernel_type}"] if config.kernel_type else []
+    if source.plan:
+        numbers = (
+            (len(config.kernel_arguments), "boot argument"),
+            (len(files), "file"),
+            (len(units), "unit"),
+        )
+        return [joined([*parts, *(counted(number, noun) for number, noun in numbers if number)])]
+    return [*parts, *config.kernel_arguments, *files, *units]
