@@ -257,7 +257,7 @@ def api_server(plan: NodePlan) -> Version | None:
     that are not in the table.
     """
     target = plan.node_class.target
-    stated = target.control_plane_version or plan.node_class.cluster_facts.version
+    stated = plan.node_class.cluster_facts.version
     releases = plan.node_class.platform.releases
     known = (releases.get(text) for text in (target.version, stated) if text)
     return max(filter(None, known), default=None)

@@ -6,7 +6,9 @@ from typing import Any
 
 from cpuplan import versions
 from cpuplan.components import chosen, mixedcpus
+from cpuplan.components.openshift import pool
 from cpuplan.components.reasons import is_written, stated, stated_or, unasked
+from cpuplan.components.selectors import selects
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
@@ -123,11 +125,8 @@ def _knows(target: Target, key: str) -> bool:
 def _runtime(plan: NodePlan, named: tuple[Reason, ...]) -> Iterator[Setting]:
     """The default runtime, where a handler cannot inherit it."""
     target = plan.node_class.target
-    usual = "crun" if versions.has(target, "crio.crun") else "runc"
-    runtime = target.oci_runtime or usual
-    field = "ociRuntime" if target.oci_runtime else "version"
-    text = f"{runtime} is the default runtime of CRI-O {target.version}"
-    because = (*named, stated(plan, text, plan.node_class.target_field(field)))
+    runtime, reason = _default_runtime(plan)
+    because = (*named, reason)
     values = {
         "runtime_path": f"/usr/bin/{runtime}",
         "runtime_type": "oci",
@@ -141,6 +140,29 @@ def _runtime(plan: NodePlan, named: tuple[Reason, ...]) -> Iterator[Setting]:
         values["runtime_path"] = "/bin/runc" if runtime == "runc" else "/usr/bin/crun"
     for key, value in values.items():
         yield Setting(NAME, f"runtimes.{plan.spec.runtime.handler}.{key}", value, because)
+
+
+def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
+    """The default runtime of CRI-O, and what says so.
+
+    Of ContainerRuntimeConfigs with this setting, the one that was created last counts.
+    """
+    node_class = plan.node_class
+    target, labels = node_class.target, pool.labels(node_class.target)
+    if target.oci_runtime:
+        text = f"{target.oci_runtime} is the default runtime of the pool"
+        return target.oci_runtime, stated(plan, text, node_class.target_field("ociRuntime"))
+    configs = list(enumerate(node_class.cluster_facts.container_runtime_configs))
+    for index, config in reversed(configs):
+        if config.default_runtime and selects(config.machine_config_pool_selector, labels):
+            place = node_class.cluster_place(f"containerRuntimeConfigs.{index}.defaultRuntime")
+            text = (
+                f"ContainerRuntimeConfig {config.name} makes {config.default_runtime} the default"
+            )
+            return config.default_runtime, Reason(text, place)
+    usual = "crun" if versions.has(target, "crio.crun") else "runc"
+    text = f"{usual} is the default runtime of CRI-O {target.version}"
+    return usual, stated(plan, text, node_class.target_field("version"))
 
 
 def _probes_stay_off(plan: NodePlan) -> bool:

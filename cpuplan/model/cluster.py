@@ -85,12 +85,24 @@ class MachineConfig(Model):
     )
 
 
-class OperatorConfig(Model):
-    """A KubeletConfig or ContainerRuntimeConfig that cpuplan does not write."""
+class KubeletConfig(Model):
+    """A KubeletConfig that cpuplan does not write."""
 
     name: DocumentName = Field(description="name of the object")
     machine_config_pool_selector: LabelSelector = Field(
         description="the pools that get it, by their labels"
+    )
+
+
+class ContainerRuntimeConfig(Model):
+    """A ContainerRuntimeConfig; cpuplan writes none."""
+
+    name: DocumentName = Field(description="name of the object")
+    machine_config_pool_selector: LabelSelector = Field(
+        description="the pools that get it, by their labels"
+    )
+    default_runtime: Literal["crun", "runc"] | None = Field(
+        default=None, description="the runtime of containers whose handler names none"
     )
 
 
@@ -118,11 +130,11 @@ class ClusterSpec(Model):
     machine_configs: Annotated[tuple[MachineConfig, ...], Listed] = Field(
         default=(), description="openshift: MachineConfigs that cpuplan does not write"
     )
-    kubelet_configs: Annotated[tuple[OperatorConfig, ...], Listed] = Field(
+    kubelet_configs: Annotated[tuple[KubeletConfig, ...], Listed] = Field(
         default=(),
         description="openshift: KubeletConfigs that cpuplan does not write, in order of creation",
     )
-    container_runtime_configs: Annotated[tuple[OperatorConfig, ...], Listed] = Field(
+    container_runtime_configs: Annotated[tuple[ContainerRuntimeConfig, ...], Listed] = Field(
         default=(), description="openshift: ContainerRuntimeConfigs, in order of creation"
     )
 

@@ -40,13 +40,6 @@ class Target(Model):
 
     platform: platforms.Name = Field(description="platform of the nodes")
     version: Release = Field(description="release of the platform, as text with two numbers")
-    control_plane_version: Release | None = Field(
-        default=None,
-        description="release of the cluster's API server, as text with two numbers, where it is "
-        "newer than its nodes. Default: that of the Cluster document, or the newest version of the "
-        "cluster's targets",
-        examples=["1.36"],
-    )
     mode: Literal["mco", "performanceProfile"] = Field(
         default="mco",
         description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the "

@@ -3,11 +3,12 @@
 import pytest
 
 from cpuplan import platforms
-from cpuplan.backends import openshift
+from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import objects, predicted
 from cpuplan.components import crio, kernel
-from cpuplan.components.openshift import rps, tuned, units
+from cpuplan.components.openshift import machineconfig, rps, tuned, units
 from cpuplan.cpuset import CpuSet
+from cpuplan.model.cluster import ClusterSpec
 from cpuplan.profiles import writer
 from tests.machines.plans import no_position, plan, regular
 
@@ -164,6 +165,29 @@ def test_the_handler_repeats_the_runtime_of_the_pool(runtime: str | None, path: 
     target = PROFILE | ({"ociRuntime": runtime} if runtime else {})
     found = plan(version="4.16", target=target).settings.values(crio.NAME)
     assert found["runtimes.high-performance.runtime_path"] == path
+
+
+def test_the_runtime_of_the_pools_last_containerruntimeconfig() -> None:
+    """Of those that select the pool; the target's own word counts more."""
+    configs = [
+        {"name": name, "machineConfigPoolSelector": {"matchLabels": labels}, **stated}
+        for name, labels, stated in (
+            ("first", {machineconfig.ROLE: "worker-cnf"}, {"defaultRuntime": "runc"}),
+            ("second", {machineconfig.ROLE: "worker-cnf"}, {"defaultRuntime": "crun"}),
+            ("silent", {machineconfig.ROLE: "worker-cnf"}, {}),
+            ("of-others", {machineconfig.ROLE: "infra"}, {"defaultRuntime": "runc"}),
+            ("of-nobody", {}, {"defaultRuntime": "runc"}),
+        )
+    ]
+    paths = []
+    for target in (PROFILE, PROFILE | {"ociRuntime": "runc"}):
+        one = plan(version="4.16", target=target)
+        one.node_class.cluster_facts = ClusterSpec.model_validate(
+            {"containerRuntimeConfigs": configs}
+        )
+        found = configure(one).settings.values(crio.NAME)
+        paths.append(found["runtimes.high-performance.runtime_path"])
+    assert paths == ["/usr/bin/crun", "/bin/runc"]
 
 
 #: Whether packets are steered: release, what is asked for, real-time workloads, and the result.

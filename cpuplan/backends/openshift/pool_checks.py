@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from cpuplan.backends.openshift import merged
 from cpuplan.backends.openshift.merged import Inherited, Pool
 from cpuplan.components.openshift import machineconfig, pool
+from cpuplan.components.selectors import selects
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.mco.errors import RenderError
-from cpuplan.mco.labels import read_selector
-from cpuplan.model.cluster import LabelSelector
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.source import Locate
 from cpuplan.text import joined
@@ -101,18 +100,13 @@ def _labels(plan: ConfiguredPlan, component: str) -> Mapping[str, str]:
     return {key: str(value) for key, value in labels.items()}
 
 
-def _selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    read = read_selector(selector.model_dump(mode="json", by_alias=True))
-    return not read.is_empty and read.matches(labels)
-
-
 def _check_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     node_class = plan.node_class
     if not node_class.machine_config_pool or node_class.target.is_hosted:
         return
     labels = _labels(plan, pool.NAME)
     for index, config in enumerate(node_class.cluster_facts.kubelet_configs):
-        if _selects(config.machine_config_pool_selector, labels):
+        if selects(config.machine_config_pool_selector, labels):
             yield diagnose(
                 "CP298",
                 locate(node_class.cluster_place(f"kubeletConfigs.{index}.name")),
@@ -131,7 +125,7 @@ def _check_foreign_pools(
     labels = _labels(plan, machineconfig.NAME)
     for index, foreign in enumerate(node_class.cluster_facts.machine_config_pools):
         is_foreign = foreign.name not in own_pools
-        if is_foreign and _selects(foreign.machine_config_selector, labels):
+        if is_foreign and selects(foreign.machine_config_selector, labels):
             yield diagnose(
                 "CP299",
                 locate(node_class.cluster_place(f"machineConfigPools.{index}.name")),

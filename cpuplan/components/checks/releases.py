@@ -17,9 +17,6 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     target, platform, facts = node_class.target, node_class.platform, node_class.cluster_facts
     stated = {
         node_class.place(node_class.target_field("version")): target.version,
-        node_class.place(node_class.target_field("controlPlaneVersion")): (
-            target.control_plane_version
-        ),
         node_class.cluster_place("version"): facts.version,
     }
     return [

@@ -29,7 +29,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         given = target.machine_config_pool_selector
         field = node_class.target_field("machineConfigPoolSelector")
         reason = node_class.reason("a KubeletConfig finds the pool by them", field)
-        yield Setting(NAME, LABELS, dict(_labels(target)), (reason if given else pool,))
+        yield Setting(NAME, LABELS, dict(labels(target)), (reason if given else pool,))
         if target.pool not in BUILT_IN:
             yield Setting(NAME, SELECTOR, _roles(target), (pool,))
             text = "the boot arguments and files of the workers are not for the pool"
@@ -37,11 +37,11 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
             yield Setting(NAME, WITHOUT, (WORKER,), (node_class.reason(text, field),))
     field = node_class.target_field("nodeSelector")
     reason = node_class.reason("the nodes of the pool have them", field)
-    labels: Value = {**targets.node_selector(target)}
-    yield Setting(NAME, NODE_SELECTOR, labels, (reason if target.node_selector else pool,))
+    wanted: Value = {**targets.node_selector(target)}
+    yield Setting(NAME, NODE_SELECTOR, wanted, (reason if target.node_selector else pool,))
 
 
-def _labels(target: Target) -> Mapping[str, str]:
+def labels(target: Target) -> Mapping[str, str]:
     """The labels by which a KubeletConfig finds the pool; the operator labels built-in pools."""
     if target.machine_config_pool_selector:
         return target.machine_config_pool_selector

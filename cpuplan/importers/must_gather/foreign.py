@@ -18,6 +18,7 @@ _GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
 _WAVE = "argocd.argoproj.io/sync-wave"
 _PROFILES = ("50-nto-", "50-performance-", "performance-", "rendered-")
 _BUILT_IN = ("master", "worker", "arbiter")
+_RUNTIMES = ("crun", "runc")
 _KERNELS = ("realtime", "64k-pages")
 
 
@@ -26,8 +27,8 @@ def facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
     readers = {
         "machineConfigPools": ("machineconfigpools", _pool),
         "machineConfigs": ("machineconfigs", _machine_config),
-        "kubeletConfigs": ("kubeletconfigs", _operator_config),
-        "containerRuntimeConfigs": ("containerruntimeconfigs", _operator_config),
+        "kubeletConfigs": ("kubeletconfigs", _kubelet_config),
+        "containerRuntimeConfigs": ("containerruntimeconfigs", _runtime_config),
     }
     fields: dict[str, Any] = {}
     for field, (folder, read) in readers.items():
@@ -85,10 +86,17 @@ def _pool(item: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _operator_config(item: dict[str, Any]) -> dict[str, Any]:
+def _kubelet_config(item: dict[str, Any]) -> dict[str, Any]:
     spec = data.mapping(item.get("spec"))
     selector = _selector(spec.get("machineConfigPoolSelector"))
     return {"name": _name(item), "machineConfigPoolSelector": selector}
+
+
+def _runtime_config(item: dict[str, Any]) -> dict[str, Any]:
+    config = data.mapping(data.mapping(item.get("spec")).get("containerRuntimeConfig"))
+    runtime = config.get("defaultRuntime")
+    stated = {"defaultRuntime": runtime} if runtime in _RUNTIMES else {}
+    return {**_kubelet_config(item), **stated}
 
 
 def _selector(value: object) -> dict[str, Any]:

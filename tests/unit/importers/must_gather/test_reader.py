@@ -211,8 +211,16 @@ def test_objects_that_cpuplan_does_not_write(tmp_path: Path) -> None:
         },
         folder,
     )
+    runtime = (
+        "spec: {machineConfigPoolSelector: {}, containerRuntimeConfig: {defaultRuntime: crun}}"
+    )
+    text = f"metadata: {{name: runtime}}\n{runtime}\n"
+    trees.put({f"{MCO}/containerruntimeconfigs/runtime.yaml": text}, folder)
     (*_, cluster) = hardware_documents(importers.run(None, [tmp_path]))
     assert cluster["spec"] == {
+        "containerRuntimeConfigs": [
+            {"name": "runtime", "machineConfigPoolSelector": {}, "defaultRuntime": "crun"}
+        ],
         "machineConfigs": [
             {
                 "name": "99-logs",

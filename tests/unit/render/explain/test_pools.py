@@ -1,0 +1,30 @@
+"""What a MachineConfigPool gets, in words."""
+
+from cpuplan.backends.openshift import merged
+from cpuplan.model.cluster import ClusterSpec
+from cpuplan.render.explain.pools import explain_machine_configs
+from tests.machines.plans import no_position, plan
+
+FOREIGN = {
+    "name": "99-console",
+    "labels": {"machineconfiguration.openshift.io/role": "worker"},
+    "kernelArguments": ["console=ttyS0"],
+    "units": ["console.service"],
+}
+
+
+def test_each_object_and_the_sum() -> None:
+    one = plan(version="4.20")
+    one.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [FOREIGN]})
+    (pool,) = merged.of_cluster([one])
+    lines = explain_machine_configs(pool, "worker-0", no_position).splitlines()
+    assert lines[:6] == [
+        "worker-0 is in pool worker-cnf, whose MachineConfigs are, in the order of merging:",
+        "",
+        "99-console  Cluster/site-a:spec.machineConfigs.0.name",
+        "    kernelType default",
+        "    console=ttyS0",
+        "    console.service",
+    ]
+    assert lines[6] == "50-performance-ran  Intent/ran:spec.targets.0.pool"
+    assert lines[-1].startswith("  kernelArguments  console=ttyS0 ")
