@@ -18,10 +18,7 @@ _SELECTOR = "scheduling.nodeSelector."
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The object's fields, one for each label of the selector; none without a handler.
 
-    One object for each intent, or for each pool of a split one.
-
-    There is one for each intent, or for each pool of a split one; none where CRI-O has no such
-    handler.
+    There is one object for each intent, or for each pool of a split one.
     """
     name = f"performance-{plan.node_class.profile}"
     if not crio.has_handler(plan):
@@ -36,9 +33,14 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 def node_selector(plan: NodePlan) -> dict[str, str]:
     """The labels of the nodes: of their pool, or those by which the intent selects nodes."""
-    if plan.node_class.platform.has_pools:
-        return targets.node_selector(plan.node_class.target)
-    return plan.spec.selector.match_labels
+    target = plan.node_class.target
+    if not plan.node_class.platform.has_pools:
+        return plan.spec.selector.match_labels
+    if target.pool == "master" and not (target.node_selector or target.is_profile):
+        # Every supported release labels these nodes with both (machine-config-operator,
+        # templates/master/01-master-kubelet); Kubernetes has given up the older one.
+        return {targets.role("control-plane"): ""}
+    return targets.node_selector(target)
 
 
 def _selector_field(plan: NodePlan) -> str:

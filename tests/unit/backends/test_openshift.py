@@ -63,3 +63,17 @@ def test_pools_that_get_the_defaults_of_workload_partitioning() -> None:
     pools = pinning.pools(node.settings.of(pinning.NAME))
     assert pools == ("master", "worker", "ran", "infra")
     assert pinning.pools(()) == ()
+
+
+@pytest.mark.parametrize(
+    ("target", "label"),
+    [
+        ({"pool": "master"}, "node-role.kubernetes.io/control-plane"),
+        ({"pool": "master", "mode": "performanceProfile"}, "node-role.kubernetes.io/master"),
+        ({"pool": "master", "nodeSelector": {"zone": "a"}}, "zone"),
+        ({"pool": "fast"}, "node-role.kubernetes.io/fast"),
+    ],
+)
+def test_the_nodes_of_a_runtime_class(target: dict[str, Any], label: str) -> None:
+    """Nodes of the control plane by today's label; the operator copies the profile's selector."""
+    assert list(objects.runtime_class(plan(target=target))["scheduling"]["nodeSelector"]) == [label]
