@@ -10,7 +10,7 @@ from cpuplan.read.documents import Document, Documents
 from cpuplan.text import did_you_mean
 
 #: Fields that mean something to any API server; all others are for OpenShift.
-_FOR_ALL = frozenset({"version"})
+_FOR_ALL = frozenset({"version", "cgroupMode"})
 
 
 def of(documents: Documents, cluster: str) -> ClusterSpec | None:

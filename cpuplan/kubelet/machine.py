@@ -37,13 +37,14 @@ def hugepage_name(size_kib: int) -> str:
 
 
 class Machine(NamedTuple):
-    """Cores and memory by NUMA node, distances by node."""
+    """Cores and memory by NUMA node, distances by node, and the version of control groups."""
 
     nodes: tuple[MachineNode, ...]
     memory: tuple[NodeMemory, ...]
     distances: Mapping[int, Sequence[int]]
     sockets: int
     memory_capacity: int | None = None
+    cgroup_v1: bool = False
 
     @property
     def cpus(self) -> int:

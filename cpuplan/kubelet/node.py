@@ -97,7 +97,7 @@ class Kubelet:
         _stage("nodeAllocatable", self._validate_node_allocatable)
 
     def _validate(self) -> None:
-        errors = validate(self.config, self.gates)
+        errors = validate(self.config, self.gates, cgroup_v1=self.machine.cgroup_v1)
         if errors:
             raise AggregateError(errors)
 

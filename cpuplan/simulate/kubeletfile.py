@@ -46,7 +46,9 @@ def is_kubelet_configuration(text: str) -> bool:
     return named and not _MACHINE_CONFIG_API.search(text)
 
 
-def check(path: str, text: str, version: Version, *, openshift: bool = False) -> list[Diagnostic]:
+def check(
+    path: str, text: str, version: Version, *, openshift: bool = False, cgroup_v1: bool = False
+) -> list[Diagnostic]:
     """Everything that a kubelet of the version refuses, or drops with only a line in its log."""
     from cpuplan.read import yaml
 
@@ -55,7 +57,7 @@ def check(path: str, text: str, version: Version, *, openshift: bool = False) ->
     sources, _ = yaml.parse(path, text)
     source = sources[0] if sources else None
     diagnostics = []
-    for finding in findings(text, version, openshift=openshift):
+    for finding in findings(text, version, openshift=openshift, cgroup_v1=cgroup_v1):
         position = _position(path, source, finding)
         diagnostics.append(
             diagnose(finding.code, position, where="this file", problem=finding.text)
@@ -63,10 +65,12 @@ def check(path: str, text: str, version: Version, *, openshift: bool = False) ->
     return diagnostics
 
 
-def findings(text: str, version: Version, *, openshift: bool = False) -> Iterator[Finding]:
+def findings(
+    text: str, version: Version, *, openshift: bool = False, cgroup_v1: bool = False
+) -> Iterator[Finding]:
     """The same without places."""
     try:
-        loaded = files.load(text, version=version, is_openshift=openshift)
+        loaded = files.load(text, version=version, is_openshift=openshift, cgroup_v1=cgroup_v1)
     except files.StageError as error:
         cause = error.__cause__
         yield from _dropped(cause.strict_errors if isinstance(cause, DecodeError) else ())

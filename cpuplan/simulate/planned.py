@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan import versions
-from cpuplan.components import hugepages, kubelet
+from cpuplan.components import cgroups, hugepages, kubelet
 from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.cpu.policy_static import Fork
@@ -56,7 +56,8 @@ def planned(plan: ConfiguredPlan) -> Planned:
     is_fork = platform.forks_kubelet
     fork = Fork(is_fork, is_fork and target.cpu_partitioning)
     topology = without(plan.topology, plan.pool("offlined").cpus)
-    machine = machine_of(topology, _pages(plan))
+    host = machine_of(topology, _pages(plan))
+    machine = host._replace(cgroup_v1=cgroups.is_v1(plan))
     return Planned(config, machine, version, fork, runtime_of(plan))
 
 

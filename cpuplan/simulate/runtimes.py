@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cpuplan.components import cgroups
 from cpuplan.components import crio as component
 from cpuplan.components.openshift import mixedcpus as limits
 from cpuplan.cpuset import CpuSet
@@ -64,7 +65,7 @@ class Runtime(NamedTuple):
     namespaces: tuple[str, ...] = ()
     sets: qossets.QosSets | None = None
     siblings: Mapping[int, str] = MappingProxyType({})
-    online: int = 0
+    layout: Layout = Layout()
 
     @property
     def resources(self) -> Resources:
@@ -98,7 +99,10 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
         tuple(plan.spec.runtime.shared_namespaces),
         _sets_of(plan),
         {cpu: str(topology.siblings(cpu)) for cpu in topology.online},
-        (topology.online - plan.pool("offlined").cpus).bits,
+        Layout(
+            version=1 if cgroups.is_v1(plan) else 2,
+            online=(topology.online - plan.pool("offlined").cpus).bits,
+        ),
     )
 
 
@@ -130,7 +134,7 @@ def start(
     is_static = config.get("cpuManagerPolicy") == "static"
     node = mixedcpus.Node(
         runtime.settings if has_hooks else Settings(),
-        Layout(online=runtime.online),
+        runtime.layout,
         config["cpuCFSQuotaPeriod"] // MICROSECOND if config["cpuCFSQuota"] else None,
         state.default if is_static else 0,
         runtime.siblings,

@@ -37,6 +37,7 @@ _CALLED = {
     "CrashLoopBackOff.": "crashLoopBackOff",
     "ImageMaximumGCAge feature gate": "imageMaximumGCAge",
     "NodeLogQuery feature gate": "enableSystemLogQuery",
+    "host using cgroup v1": "failCgroupV1",
     "--show-hidden-metrics": "showHiddenMetricsForVersion",
     "sysctl": "allowedUnsafeSysctls",
 }

@@ -8,10 +8,9 @@ TuneD has computed them on the nodes; and TuneD's section of them.
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan import versions
 from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects
-from cpuplan.components import kernel
+from cpuplan.components import cgroups, kernel
 from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.plan import ConfiguredPlan
@@ -42,7 +41,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     }
     if kernel.is_tunable(plan):
         made[f"machineconfig-50-nto-{target.pool}"] = arguments
-    if versions.ships(target, "cluster.cgroups_v1") and not target.ignore_cgroups_version:
+    if cgroups.operator_sets_v1(target):
         made["node-cluster"] = _NODE
     if plan.settings.of(tuned.NAME):
         made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=_OWN_WORDS))

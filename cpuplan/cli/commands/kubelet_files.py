@@ -39,16 +39,22 @@ def split(paths: Iterable[Path]) -> tuple[list[tuple[str, str]], list[Path]]:
 
 
 def check_files(
-    files: Sequence[tuple[str, str]], wanted: str | None, targets: "Iterable[Target]"
+    files: Sequence[tuple[str, str]],
+    wanted: str | None,
+    targets: "Iterable[Target]" = (),
+    *,
+    cgroup_v1: bool = False,
 ) -> list[Diagnostic]:
-    """What a kubelet of the release would refuse of each."""
+    """What a kubelet of the release would refuse of each, on hosts with that version of cgroups."""
     from cpuplan.simulate import kubeletfile
 
     version, openshift = _release(wanted, targets)
     return [
         finding
         for path, text in files
-        for finding in kubeletfile.check(path, text, version, openshift=openshift)
+        for finding in kubeletfile.check(
+            path, text, version, openshift=openshift, cgroup_v1=cgroup_v1
+        )
     ]
 
 

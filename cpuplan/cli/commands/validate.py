@@ -54,6 +54,7 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         return _finish(known.diagnostics, output_format, text, strict=strict)
     from cpuplan import pipeline
     from cpuplan.cli.commands.kubelet_files import check_files, split
+    from cpuplan.components import cgroups
     from cpuplan.diagnostics import errors
     from cpuplan.read.files import input_files, object_files
     from cpuplan.write.files import check_tree
@@ -62,7 +63,7 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
     refused = [problem for listed in given for problem in listed.diagnostics]
     configurations, others = split([path for listed in given for path in listed.files])
     if configurations and not others and not any(input_files(root)):
-        findings = [*refused, *check_files(configurations, target, ())]
+        findings = [*refused, *check_files(configurations, target)]
         return _finish(findings, output_format, "valid for the kubelet", strict=strict)
     project = pipeline.load(root, others)
     narrow_to(project)
@@ -73,7 +74,10 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
         diagnostics += pipeline.check_state_files(project, plan)
     if configurations:
         diagnostics += check_files(
-            configurations, target, [node_class.target for node_class in project.classes]
+            configurations,
+            target,
+            [node_class.target for node_class in project.classes],
+            cgroup_v1=bool(plan.nodes) and all(map(cgroups.is_v1, plan.nodes)),
         )
     text = _valid(plan.number_of_nodes, len(plan.nodes))
     if not (plan.nodes or project.documents.of_kind("Nodes")):

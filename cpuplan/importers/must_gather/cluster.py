@@ -1,7 +1,7 @@
 """The objects of a must-gather that describe its cluster."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -18,6 +18,11 @@ INFRASTRUCTURES = (
 FEATURE_GATES = (
     "cluster-scoped-resources/config.openshift.io/featuregates/cluster.yaml",
     "cluster-scoped-resources/config.openshift.io/featuregates.yaml",
+)
+#: Node objects of the API group config.openshift.io: there is one, for all nodes.
+NODE_CONFIGS = (
+    "cluster-scoped-resources/config.openshift.io/nodes/cluster.yaml",
+    "cluster-scoped-resources/config.openshift.io/nodes.yaml",
 )
 _FEATURE_SETS = ("TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade")
 #: The cluster's name is the first label of its domain.
@@ -41,11 +46,27 @@ def cluster_name(tree: FolderTree) -> tuple[str | None, str]:
 
 
 def facts(tree: FolderTree) -> dict[str, Any]:
-    """The spec of a Cluster document: the feature set, if it is not the default."""
-    for path in FEATURE_GATES:
-        found = load(tree, path)
-        objects = data.items(found.get("items")) or [found]
-        spec = data.mapping(objects[0].get("spec"))
+    """The spec of a Cluster document: the feature set and version of cgroups, where stated."""
+    return {**_feature_set(tree), **_cgroup_mode(tree)}
+
+
+def _cgroup_mode(tree: FolderTree) -> dict[str, Any]:
+    for spec in _specs(tree, NODE_CONFIGS):
+        if spec.get("cgroupMode") in ("v1", "v2"):
+            return {"cgroupMode": spec["cgroupMode"]}
+    return {}
+
+
+def _specs(tree: FolderTree, paths: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The spec of the object of a kind with one object, as one file or as a list."""
+    for path in paths:
+        document = load(tree, path)
+        objects = data.items(document.get("items")) or [document]
+        yield data.mapping(objects[0].get("spec"))
+
+
+def _feature_set(tree: FolderTree) -> dict[str, Any]:
+    for spec in _specs(tree, FEATURE_GATES):
         name = spec.get("featureSet")
         if name not in _FEATURE_SETS:
             continue

@@ -39,7 +39,15 @@ def read(path: Path) -> Imported:
     if not name:
         name = node_name(path)
         remarks = [*remarks, f"there is no host name: the node is named {name}, after the file"]
-    return Imported((Node(name, machine, {}),), tuple(remarks), tuple(diagnostics))
+    node = Node(name, machine, {}, cluster_facts=_cluster_facts(tree))
+    return Imported((node,), tuple(remarks), tuple(diagnostics))
+
+
+def _cluster_facts(tree: Tree) -> dict[str, str]:
+    """Version 1 of cgroups, which has a hierarchy for each controller; 2 is the default."""
+    mounted = tree.names("sys/fs/cgroup")
+    is_v1 = "cpuset" in mounted and "cgroup.controllers" not in mounted
+    return {"cgroupMode": "v1"} if is_v1 else {}
 
 
 def _host_name(tree: Tree) -> str | None:

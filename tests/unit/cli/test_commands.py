@@ -494,6 +494,21 @@ def test_a_kubeletconfig_of_openshift_is_no_kubelets_file(project: Path, capsys:
     assert "CP710" not in err
 
 
+def test_a_kubelets_file_is_checked_for_the_cgroups_of_the_nodes(
+    project: Path, capsys: Capture
+) -> None:
+    head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    (project / "kubelet.yaml").write_text(f"{head}failCgroupV1: true\n")
+    arguments = ["validate", "kubelet.yaml", "--target", "kubernetes/1.34"]
+    assert run_in(project, arguments, capsys)[0] == 0
+    (project / "inventories/clusters.yaml").write_text(
+        "apiVersion: cpuplan.io/v1alpha1\nkind: Cluster\n"
+        "metadata: {name: lab}\nspec: {cgroupMode: v1}\n"
+    )
+    code, _, err = run_in(project, arguments, capsys)
+    assert (code, "host using cgroup v1" in err) == (1, True)
+
+
 PROFILE = """\
 apiVersion: performance.openshift.io/v2
 kind: PerformanceProfile

@@ -103,6 +103,13 @@ def test_nothing_is_found(text: str) -> None:
     assert kubeletfile.check("kubelet.yaml", HEAD + text, (1, 36)) == []
 
 
+@pytest.mark.parametrize(("cgroup_v1", "columns"), [(True, [15]), (False, [])])
+def test_cgroups(cgroup_v1: bool, columns: list[int]) -> None:
+    text = f"{HEAD}failCgroupV1: true\n"
+    found = kubeletfile.check("kubelet.yaml", text, (1, 34), cgroup_v1=cgroup_v1)
+    assert [each.position and each.position.column for each in found] == columns
+
+
 def test_gates_go_by_version_and_platform() -> None:
     text = f"{HEAD}featureGates: {{CPUManager: true}}\n"
     assert kubeletfile.check("kubelet.yaml", text, (1, 32)) == []

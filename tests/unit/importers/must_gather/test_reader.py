@@ -86,6 +86,23 @@ def test_feature_set(tmp_path: Path, text: str, expected: dict[str, object]) -> 
     assert found == ([expected] if expected else [])
 
 
+NODE_CONFIG = "cluster-scoped-resources/config.openshift.io/nodes"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        (f"{NODE_CONFIG}/cluster.yaml", "spec: {cgroupMode: v1}", {"cgroupMode": "v1"}),
+        (f"{NODE_CONFIG}.yaml", "items: [{spec: {cgroupMode: v2}}]", {"cgroupMode": "v2"}),
+        (f"{NODE_CONFIG}/cluster.yaml", "spec: {cgroupMode: v3}", {}),
+        (f"{NODE_CONFIG}/cluster.yaml", 'spec: {cgroupMode: ""}', {}),
+    ],
+)
+def test_cgroups(tmp_path: Path, path: str, text: str, expected: dict[str, str]) -> None:
+    trees.put({path: text}, gather(tmp_path, "image", "worker-0"))
+    assert importers.run(None, [tmp_path]).nodes[0].cluster_facts == expected
+
+
 def test_cluster_name(tmp_path: Path) -> None:
     gather(tmp_path / "a", "image", "w", server="")
     assert importers.run(None, [tmp_path / "a"]).nodes[0].cluster == "lab-x7k2p"

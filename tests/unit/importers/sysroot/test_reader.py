@@ -39,6 +39,19 @@ def facts(imported: Imported) -> Machine:
     return imported.nodes[0].machine
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("sys/fs/cgroup/cpuset/cpuset.cpus", {"cgroupMode": "v1"}),
+        ("sys/fs/cgroup/cgroup.controllers", {}),
+        ("sys/fs/cgroup/memory/memory.stat", {}),
+    ],
+)
+def test_cgroups(tmp_path: Path, path: str, expected: dict[str, str]) -> None:
+    trees.put({**trees.server(), path: "0-7"}, tmp_path)
+    assert importers.run(None, [tmp_path]).nodes[0].cluster_facts == expected
+
+
 def test_server() -> None:
     found = machine(trees.server())
     assert (found.architecture, found.vendor, found.model_number) == ("x86_64", "GenuineIntel", 106)

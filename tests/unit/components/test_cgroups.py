@@ -1,0 +1,60 @@
+"""The version of control groups: who decides about it, and what follows."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.components import cgroups
+from cpuplan.model.cluster import ClusterSpec
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate import traps
+from cpuplan.simulate.planned import planned
+from tests.machines.plans import no_position, plan
+
+PROFILE = {"mode": "performanceProfile"}
+KEPT = {**PROFILE, "ignoreCgroupsVersion": True}
+
+
+def on(stated: str | None, **fields: Any) -> ConfiguredPlan:
+    node = plan(**fields)
+    node.node_class.cluster_facts = ClusterSpec.model_validate(
+        {"cgroupMode": stated} if stated else {}
+    )
+    return node
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "stated", "is_v1"),
+    [
+        ("4.15", PROFILE, None, True),
+        ("4.15", PROFILE, "v2", False),
+        ("4.15", KEPT, None, False),
+        ("4.15", {}, None, False),
+        ("4.15", {}, "v1", True),
+        ("4.16", PROFILE, None, False),
+        ("4.16", PROFILE, "v1", True),
+    ],
+)
+def test_version(version: str, target: dict[str, Any], stated: str | None, is_v1: bool) -> None:
+    node = on(stated, version=version, target=target)
+    assert cgroups.is_v1(node) == is_v1
+    assert planned(node).runtime.layout.version == (1 if is_v1 else 2)
+
+
+@pytest.mark.parametrize(
+    ("version", "stated", "fields", "problem"),
+    [
+        ("1.35", "v1", {}, "not run on a host using cgroup v1"),
+        ("1.35", "v1", {"failCgroupV1": False}, ""),
+        ("1.35", "v2", {}, ""),
+        ("1.34", "v1", {}, ""),
+        ("1.34", "v1", {"singleProcessOOMKill": False}, "singleProcessOOMKill must not be"),
+        ("1.34", "v2", {"singleProcessOOMKill": False}, ""),
+    ],
+)
+def test_kubelet(version: str, stated: str, fields: dict[str, Any], problem: str) -> None:
+    spec = {"kubelet": {"configuration": fields}}
+    node = on(stated, platform="kubernetes", version=version, spec=spec)
+    texts = [finding.message for finding in traps.check(node, no_position)]
+    assert len(texts) == bool(problem)
+    assert problem in "".join(texts)
