@@ -6,18 +6,17 @@ from typing import NamedTuple
 
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate.admission import Outcome
-from cpuplan.simulate.fleet import Result, Simulated
+from cpuplan.simulate.fleet import Nowhere, Result, Simulated
 
 #: What distinguishes the pods of one workload.
 _ORDINAL = re.compile(r"-\d+\Z")
 
 
 class Refused(NamedTuple):
-    """Pods of one workload that no node admits: the first one, the last node asked, the number."""
+    """Pods of one workload that no node admits: the first one, and how many there are."""
 
-    outcome: Outcome
-    node: str
-    number: int
+    first: Nowhere
+    number: int = 1
 
 
 def alike(nodes: Iterable[Simulated], *, across_classes: bool) -> tuple[Simulated, ...]:
@@ -81,12 +80,10 @@ def workload(pod: Pod) -> tuple[str, str]:
 
 
 def refused(result: Result) -> list[Refused]:
-    """The pods that no node admits, those of one workload with one reason together."""
+    """The pods that no node admits, those of one workload with the same reasons together."""
     groups: dict[Hashable, Refused] = {}
-    for outcome, node in result.nowhere:
-        key = (_outcome(outcome), node)
+    for pod in result.nowhere:
+        key = tuple((node, _outcome(outcome)) for node, outcome in pod.refusals)
         known = groups.get(key)
-        groups[key] = (
-            known._replace(number=known.number + 1) if known else Refused(outcome, node, 1)
-        )
+        groups[key] = known._replace(number=known.number + 1) if known else Refused(pod)
     return list(groups.values())

@@ -29,11 +29,27 @@ class Simulated(NamedTuple):
     outcome: NodeOutcome
 
 
+class Nowhere(NamedTuple):
+    """A pod that no node admits: the last node of each class, and how it refuses the pod."""
+
+    refusals: tuple[tuple[str, Outcome], ...]
+
+    @property
+    def node(self) -> str:
+        """The last node of all."""
+        return self.refusals[-1][0]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The pod's outcome on that node."""
+        return self.refusals[-1][1]
+
+
 class Result(NamedTuple):
-    """All nodes, and the pods that no node admits, with the refusal by the last node asked."""
+    """All nodes, and the pods that no node admits."""
 
     nodes: tuple[Simulated, ...]
-    nowhere: tuple[tuple[Outcome, str], ...] = ()
+    nowhere: tuple[Nowhere, ...] = ()
 
     @property
     def is_fine(self) -> bool:
@@ -85,6 +101,7 @@ def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
     for plan, names in plans:
         of = _Class(plan, start(plan))
         nodes += [_Node(of, name) for name in names]
+    last = {node.moment.of: node for node in nodes}
     nowhere = []
     for item in items:
         offer = _Offer(item.pod)
@@ -92,7 +109,9 @@ def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
             for node in nodes:
                 node.keep(node.admit(offer))
         elif all(node.refuses(offer) for node in nodes):
-            nowhere.append((nodes[-1].refusal(offer), nodes[-1].name))
+            nowhere.append(
+                Nowhere(tuple((node.name, node.refusal(offer)) for node in last.values()))
+            )
     return Result(tuple(node.finish() for node in nodes), tuple(nowhere))
 
 

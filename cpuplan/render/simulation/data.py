@@ -26,20 +26,29 @@ def to_data(
     pods of a workload that every node refuses; not `one_by_one`.
     """
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=False)
-    refused = (
-        [alike.Refused(*refusal, 1) for refusal in result.nowhere]
-        if one_by_one
-        else alike.refused(result)
-    )
+    refused = list(map(alike.Refused, result.nowhere)) if one_by_one else alike.refused(result)
     return {
         "version": 1,
         "policy": policy,
         "nodes": [_node_data(node) for node in nodes],
-        "refused": [
-            {**_pod_data(refusal.outcome), "node": refusal.node, "count": refusal.number}
-            for refusal in refused
-        ],
+        "refused": list(map(_nowhere_data, refused)),
         "orders": [_order_data(name, answer) for name, answer in answers],
+    }
+
+
+def _nowhere_data(refused: alike.Refused) -> dict[str, Any]:
+    """A pod as on the last node, and the refusals by the last node of each class."""
+    pod = refused.first
+    refusals = [
+        {"node": node, **outcome.refused._asdict()}
+        for node, outcome in pod.refusals
+        if outcome.refused
+    ]
+    return {
+        **_pod_data(pod.outcome),
+        "node": pod.node,
+        "count": refused.number,
+        "refusals": refusals,
     }
 
 

@@ -29,17 +29,8 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
             f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows them\n"
         )
     if result.nowhere:
-        lines = [f"refused by every node ({len(result.nowhere)}):"]
-        refusals = (
-            [alike.Refused(*refusal, 1) for refusal in result.nowhere]
-            if one_by_one
-            else alike.refused(result)
-        )
-        lines += [
-            f"  {_nowhere(refusal)}: {_refusal(refusal.outcome.refused)} (on {refusal.node})"
-            for refusal in refusals
-        ]
-        blocks.append("\n".join(lines) + "\n")
+        refused = list(map(alike.Refused, result.nowhere)) if one_by_one else alike.refused(result)
+        blocks.append("\n".join(_nowhere(refused, len(result.nowhere))) + "\n")
     if _count(nodes) > 1:
         blocks.append(_sum(result))
     return "\n".join(blocks)
@@ -59,9 +50,17 @@ def _refuses(node: Simulated) -> bool:
     return any(outcome.refused for outcome in node.outcome.outcomes)
 
 
-def _nowhere(refusal: alike.Refused) -> str:
-    more = f" and {refusal.number - 1} more like it" if refusal.number > 1 else ""
-    return f"{full_name(refusal.outcome.pod)}{more}"
+def _nowhere(refused: Iterable[alike.Refused], count: int) -> Iterator[str]:
+    """The pods that no node admits, each with its reasons and the nodes that give them."""
+    yield f"refused by every node ({count}); the last node of each class says:"
+    for pod in refused:
+        more = f" and {pod.number - 1} more like it" if pod.number > 1 else ""
+        nodes: dict[str, list[str]] = {}
+        for node, outcome in pod.first.refusals:
+            nodes.setdefault(_refusal(outcome.refused), []).append(node)
+        reasons = [f"{reason} (on {', '.join(names)})" for reason, names in nodes.items()]
+        yield f"  {full_name(pod.first.outcome.pod)}{more}: {reasons[0]}"
+        yield from (f"    {reason}" for reason in reasons[1:])
 
 
 def _sum(result: Result) -> str:

@@ -41,11 +41,18 @@ def test_a_pod_goes_to_the_first_node_that_admits_it() -> None:
 def test_a_pod_that_nobody_admits_is_refused_once() -> None:
     result = fleet.spread(FLEET, pods(8, 16, 8), START)
     assert placed(result) == {"a": [], "b": [], "c": ["0-of-8"]}
-    assert [(each.pod.uid, node) for each, node in result.nowhere] == [
-        ("1-of-16", "c"),
-        ("2-of-8", "c"),
-    ]
+    assert [each.outcome.pod.uid for each in result.nowhere] == ["1-of-16", "2-of-8"]
+    assert {each.node for each in result.nowhere} == {"c"}
     assert not result.is_fine
+
+
+def test_the_last_node_of_each_class_says_why() -> None:
+    whole = {"kubelet": {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}}
+    smt = plan(regular(cores=4, threads=2), reserved="0,4", spec=whole, platform="kubernetes")
+    classes = [(SMALL, ("a", "b")), (smt, ("c", "d"))]
+    (pod,) = fleet.spread(classes, pods(9), START).nowhere
+    reasons = [(node, outcome.refused and outcome.refused.reason) for node, outcome in pod.refusals]
+    assert reasons == [("b", "UnexpectedAdmissionError"), ("d", "SMTAlignmentError")]
 
 
 def test_daemon_sets_come_to_every_node() -> None:

@@ -324,7 +324,7 @@ def test_verbose_tells_every_node_and_pod(project: Path, capsys: Capture) -> Non
     many(project, "worker-[00-19]", 70)
     _, out, _ = run_in(project, ["simulate", "pods.yaml"], capsys)
     assert (
-        "refused by every node (10):\n"
+        "refused by every node (10); the last node of each class says:\n"
         "  default/dpdk-60 and 9 more like it: UnexpectedAdmissionError"
     ) in out
     assert "20 nodes: 80 pods admitted, 10 refused" in out
