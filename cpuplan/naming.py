@@ -49,7 +49,10 @@ _NAMED_AS_DEVICE = re.compile(_DEVICE.replace("$", r"\Z"))
 def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:
     """Why `name` is none, as a sentence after it; empty where it is one."""
     if len(name) > longest:
-        return f"has {len(name)} characters; the limit is {longest}, because longer names are derived from it"
+        return (
+            f"has {len(name)} characters; the limit is {longest}, because longer names are "
+            "derived from it"
+        )
     if other := re.search("[^-a-z0-9.]" if dots else "[^-a-z0-9]", name):
         allowed = (
             "lower-case letter, digit, dash or dot" if dots else "lower-case letter, digit or dash"
@@ -67,7 +70,10 @@ def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> 
             else f"has the part {wrong!r}, with a dash at an end"
         )
     if _NAMED_AS_DEVICE.match(name):
-        return f"begins with {labels[0]!r}, which Windows reserves for a device: no file can have this name there"
+        return (
+            f"begins with {labels[0]!r}, which Windows reserves for a device: no file can "
+            "have this name there"
+        )
     return ""
 
 

@@ -70,10 +70,12 @@ def _write_mutants(file: Path, cases: Iterable[Json], key: str) -> int:
     return len(lines)
 
 
-#: Error texts count as one ("Match on presence", vectors/crio/README.md); QoS classes and amounts are
+#: Error texts count as one ("Match on presence", vectors/crio/README.md); QoS classes and amounts
+#: are
 #: compared by the suite `kubelet`.
 _NOT_OF_CRIO = (
-    r"adm-.* (error |qos_\w+ |pod\.containers|stage|reason|code|handled|api_validation|annotations_err)"
+    r"adm-.* (error |qos_\w+ "
+    r"|pod\.containers|stage|reason|code|handled|api_validation|annotations_err)"
     r"|steps\.\[\]\.error changed|adm-cfgfile-\d+ error"
 )
 
@@ -196,7 +198,8 @@ def _answers(folder: Path, target: Path, file: str, value: Any) -> None:
 #: A changed CPU set breaks a rule, so it is no answer to be compared with (test_nto_ppc_layouts).
 _NOT_OF_PPC = (
     r"(userLevelNetworking|realTimeKernel\.enabled|workloadHints\.\w+|metadata\.name) removed"
-    r"|tuning (net|realTimeKernel|enabled|workloadHints|highPowerConsumption|perPod\w+|realTime) removed"
+    r"|tuning "
+    r"(net|realTimeKernel|enabled|workloadHints|highPowerConsumption|perPod\w+|realTime) removed"
     r"|(spec\.cpu\.|tuning )(isolated|reserved)|tuning status|alerts\.\[\] "
 )
 
@@ -274,7 +277,8 @@ _RENDERED = (
 _NOT_OF_RENDER = (
     r"weak-owner-reference|creationTimestamp|ownerReferences|: status\b|Description|Documentation"
     r"|spec\.kernelArguments|storage\./usr/local/bin/|summary|\[bootloader\]"
-    r"|ignition\.version changed|\[main\]include changed|not_isolated_cores_expanded|\[main\]openshift-node-performance-"
+    r"|ignition\.version changed|\[main\]include "
+    r"changed|not_isolated_cores_expanded|\[main\]openshift-node-performance-"
 )
 
 #: Empty values, durations that nobody set, the file mode and kernel of those that tell none.
@@ -296,7 +300,7 @@ def test_nto_render(name: str) -> None:
 
 
 def _noticed(expected: Json, mutant: Json) -> list[str]:
-    """What the suite says of an expectation that is now another; that it cannot be read is enough."""
+    """What the suite says of a changed expectation; that it cannot be read is enough."""
     try:
         wanted, given = (
             meaning.canonical(manifest, real_time=True) for manifest in (mutant, expected)
@@ -331,9 +335,11 @@ def test_nto_render_as_a_whole(tmp_path: Path) -> None:
 #: As of `render`; and sysctls of TuneD's parents, which cpuplan's profile includes too, the profile
 #: for kernels that the case has not, and the command lines before CPUs were switched off.
 _NOT_OF_RELEASES = (
-    r"\.bootloader\b|summary|include changed|/usr/local/bin/|Description|not_isolated_cores_expanded"
+    r"\.bootloader\b|summary|include "
+    r"changed|/usr/local/bin/|Description|not_isolated_cores_expanded"
     r"|enable_dynamic_cpu_affinity\.text|ignition changed|kernelType removed|-rt-perf\.sysctl"
-    r"|online |before-offlining|tuned changed|sysctl (fs|net|vm\.max_map_count|kernel\.(pid_max|numa_b))"
+    r"|online |before-offlining|tuned changed|sysctl "
+    r"(fs|net|vm\.max_map_count|kernel\.(pid_max|numa_b))"
 )
 
 

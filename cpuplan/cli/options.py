@@ -37,7 +37,7 @@ class Settings:
 
     @cached_property
     def root(self) -> Path:
-        """The project's folder: the given one, or the nearest one in or above the current folder."""
+        """The project's folder: the given one, or the nearest one in or above the current one."""
         if self.given_root is not None:
             return self.given_root
         from cpuplan.cli.folders import find_project

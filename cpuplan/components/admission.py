@@ -48,12 +48,14 @@ CONCERNS_SHARED_CPUS = (
     f"({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, k.startsWith('{_HOOK}')))"
 )
 ASKS_FOR_SHARED_CPUS = f"{_CONTAINERS}.exists(c, {_ASKS})"
-# Annotations can be added to a pod that waits to be scheduled, changed and taken away, also with its
-# status. All other updates pass: a pod that was admitted before there was a policy must still be
-# able to lose a finalizer.
+# Annotations can be added to a pod that waits to be scheduled, changed and taken away, also with
+# its status. All other updates pass: a pod that was admitted before there was a policy must still
+# be able to lose a finalizer.
 IS_NEW_OR_ANNOTATED = (
-    f"request.operation == 'CREATE' || ({_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, "
-    f"k.startsWith('{_HOOK}') && !(has(oldObject.metadata.annotations) && k in oldObject.metadata.annotations && "
+    f"request.operation == 'CREATE' || ({_HAS_ANNOTATIONS} && "
+    "object.metadata.annotations.exists(k, "
+    f"k.startsWith('{_HOOK}') && !(has(oldObject.metadata.annotations) && k in "
+    "oldObject.metadata.annotations && "
     "oldObject.metadata.annotations[k] == object.metadata.annotations[k]))) || "
     "(has(oldObject.metadata.annotations) && oldObject.metadata.annotations.exists(k, "
     f"k.startsWith('{_HOOK}') && !({_HAS_ANNOTATIONS} && k in object.metadata.annotations)))"
@@ -88,7 +90,8 @@ VARIABLES: dict[str, str] = {
 # cpu and memory, each with a limit, all above 0 and equal to the request: the API server's rule for
 # the class Guaranteed (pkg/apis/core/v1/helper/qos), which leaves out amounts of 0.
 _GUARANTEED = (
-    "has(c.resources) && has(c.resources.limits) && has(c.resources.requests) && ['cpu', 'memory'].all(r, "
+    "has(c.resources) && has(c.resources.limits) && has(c.resources.requests) && ['cpu', "
+    "'memory'].all(r, "
     "r in c.resources.limits && r in c.resources.requests && "
     "quantity(c.resources.limits[r]).compareTo(quantity('0')) > 0 && "
     "quantity(c.resources.limits[r]).compareTo(quantity(c.resources.requests[r])) == 0)"
@@ -104,18 +107,22 @@ _RULES: tuple[Rule, ...] = (
     # Who may use shared CPUs is for those to say who may annotate namespaces.
     Rule(
         "notAllowed",
-        f"has(namespaceObject.metadata.annotations) && '{ALLOWED}' in namespaceObject.metadata.annotations "
+        f"has(namespaceObject.metadata.annotations) && '{ALLOWED}' in "
+        "namespaceObject.metadata.annotations "
         "? [] : variables.asking.map(c, c.name)",
         f"the namespace is not allowed for {RESOURCE}: annotate it with {ALLOWED}",
-        f"'namespace ' + namespaceObject.metadata.name + ' is not allowed for {RESOURCE}: annotate it with {ALLOWED}'",
+        f"'namespace ' + namespaceObject.metadata.name + ' is not allowed for {RESOURCE}: "
+        f"annotate it with {ALLOWED}'",
     ),
     # The number says nothing but yes. OpenShift's plugin lets 0 through, annotates the pod, and
     # nobody counts it.
     Rule(
         "notOne",
-        f"variables.asking.filter(c, quantity(c.resources.requests['{RESOURCE}']).compareTo(quantity('1')) != 0)"
+        "variables.asking.filter(c, "
+        f"quantity(c.resources.requests['{RESOURCE}']).compareTo(quantity('1')) != 0)"
         ".map(c, c.name)",
-        f"a container asks for more or less than a single {RESOURCE}: set the request to 1 or remove it",
+        f"a container asks for more or less than a single {RESOURCE}: set the request to 1 or "
+        "remove it",
         _named(
             "container",
             "notOne",
@@ -126,7 +133,8 @@ _RULES: tuple[Rule, ...] = (
     # plugin does not look at init containers, and takes a request of 0 for equal to its limit.
     Rule(
         "notGuaranteed",
-        f"variables.asking.size() == 0 ? [] : variables.containers.filter(c, !({_GUARANTEED})).map(c, c.name)",
+        "variables.asking.size() == 0 ? [] : variables.containers.filter(c, "
+        f"!({_GUARANTEED})).map(c, c.name)",
         f"the pod asks for {RESOURCE} and is not of QoS class Guaranteed",
         _named(
             f"the pod asks for {RESOURCE} and is not of QoS class Guaranteed: container",
@@ -141,7 +149,8 @@ _RULES: tuple[Rule, ...] = (
         "notWhole",
         "variables.asking.filter(c, 'cpu' in c.resources.requests && "
         "!quantity(c.resources.requests['cpu']).isInteger()).map(c, c.name)",
-        f"a container asks for {RESOURCE} and for a fraction of a CPU: exclusive CPUs are whole ones",
+        f"a container asks for {RESOURCE} and for a fraction of a CPU: exclusive CPUs are "
+        "whole ones",
         _named(
             "container",
             "notWhole",
@@ -154,7 +163,8 @@ _RULES: tuple[Rule, ...] = (
         "notAnnotated",
         f"variables.asking.filter(c, !('{_HOOK}/' + c.name in variables.annotations && "
         f"variables.annotations['{_HOOK}/' + c.name] == 'enable')).map(c, '{_HOOK}/' + c.name)",
-        f"a container asks for {RESOURCE} and CRI-O is not told: annotate the pod with {_HOOK}/<container>: enable",
+        f"a container asks for {RESOURCE} and CRI-O is not told: annotate the pod with "
+        f"{_HOOK}/<container>: enable",
         _named(
             "CRI-O must be told of each container that shares CPUs: annotate the pod with",
             "notAnnotated",
@@ -192,7 +202,8 @@ _RULES: tuple[Rule, ...] = (
 #: PodLevelResourceManagers: off).
 _NO_POD_RESOURCES = Rule(
     "ofPod",
-    "variables.asking.size() > 0 && has(object.spec.resources) ? variables.asking.map(c, c.name) : []",
+    "variables.asking.size() > 0 && has(object.spec.resources) ? variables.asking.map(c, "
+    "c.name) : []",
     f"the pod asks for {RESOURCE} and has resources of its own",
     _named(
         "container",
@@ -219,7 +230,8 @@ def hints(version: Version) -> Iterator[Rule]:
     # Other handlers do not allow the annotation: CRI-O drops it without a word.
     yield Rule(
         "otherRuntime",
-        "has(object.spec.runtimeClassName) && object.spec.runtimeClassName in variables.runtimeClasses "
+        "has(object.spec.runtimeClassName) && object.spec.runtimeClassName in "
+        "variables.runtimeClasses "
         "? [] : variables.asking.map(c, c.name)",
         "shared CPUs need a runtimeClassName of cpuplan's",
         _named("container", "otherRuntime", "gets no shared CPUs without a runtimeClassName of ")
@@ -231,7 +243,8 @@ def hints(version: Version) -> Iterator[Rule]:
         yield Rule(
             "throttled",
             f"'{_QUOTA_HOOK}' in variables.annotations && "
-            f"variables.annotations['{_QUOTA_HOOK}'] in ['disable', 'true'] ? [] : variables.asking.map(c, c.name)",
+            f"variables.annotations['{_QUOTA_HOOK}'] in ['disable', 'true'] ? [] : "
+            "variables.asking.map(c, c.name)",
             f"shared CPUs need the annotation {_QUOTA_HOOK}: disable",
             _named(
                 "container",
@@ -244,7 +257,8 @@ def hints(version: Version) -> Iterator[Rule]:
 #: What tells CRI-O: a JSON patch, since the names of annotations are only known with the pod. `add`
 #: replaces too.
 ANNOTATE = (
-    f"({_HAS_ANNOTATIONS} ? [] : [JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}]) + "
+    f"({_HAS_ANNOTATIONS} ? [] : "
+    f"[JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}]) + "
     "variables.asking.map(c, JSONPatch{op: 'add', "
     f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{_HOOK}/' + c.name), value: 'enable'}})"
 )

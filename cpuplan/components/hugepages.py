@@ -175,4 +175,7 @@ def _fewer(pages: dict[int, int], size: int) -> str:
         return "ask for fewer pages"
     (kib,) = pages
     unit = to_text(kib * 1024).removesuffix("i")
-    return f"ask for fewer than {size // (kib * 1024)} pages of {unit} there: the system needs memory too"
+    return (
+        f"ask for fewer than {size // (kib * 1024)} pages of {unit} there: the system needs "
+        "memory too"
+    )

@@ -13,7 +13,8 @@ from cpuplan.files.listing import list_files
 from cpuplan.read.files import refusal
 from cpuplan.source import Position
 
-#: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of different classes
+#: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of different
+#: classes
 #: change different files.
 CLASSES = ".cpuplan/classes"
 #: The files of `out/` that cpuplan owns, a path a line.

@@ -137,7 +137,10 @@ def _unlabelled(
     pool = target.pool or ""
     place = intent.at("targets", index, "mixedHardware")
     if len(pool) > naming.LONGEST_LABEL:
-        problem = f"{pool} would have a name of {len(pool)} characters; the limit of labels is {naming.LONGEST_LABEL}"
+        problem = (
+            f"{pool} would have a name of {len(pool)} characters; the limit of labels is "
+            f"{naming.LONGEST_LABEL}"
+        )
         yield diagnose("CP288", place, problem=problem)
         return
     label = targets.role(pool)

@@ -69,7 +69,8 @@ def parse(text: str) -> list[Any]:
     """The documents of a text: JSON values in a row, or a stream of YAML. Raises DataError."""
     if text.lstrip()[:1] not in ("{", "["):
         return _parse_yaml(text)
-    # Each value but the first of its container follows a comma; they are counted before any is made.
+    # Each value but the first of its container follows a comma; they are counted before any is
+    # made.
     if sum(map(text.count, ",[{")) > MAX_VALUES:
         raise DataError(f"it has more than {MAX_VALUES:,} keys and values")
     try:

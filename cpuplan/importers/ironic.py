@@ -75,7 +75,10 @@ def _cores(topology: dict[str, Any], complaints: Complaints) -> _Cores:
         core_id = number(row.get("cpu"), 0, _MAX_CORE)
         cpus = cpus_of(row.get("thread_siblings"))
         if node is None or core_id is None or cpus is None or cpus & seen:
-            problem = "a core needs the numbers cpu and numa_node, and a list of CPUs that no other core has"
+            problem = (
+                "a core needs the numbers cpu and numa_node, and a list of CPUs that no "
+                "other core has"
+            )
             complaints.add("numa_topology.cpus", row.get("cpu"), problem)
             continue
         seen |= cpus

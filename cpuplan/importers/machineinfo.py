@@ -72,7 +72,10 @@ def read(path: Path) -> Imported:
     name = node_name(path)
     remarks = (
         f"{path} has no host name: the node is named {name}, after the file",
-        f"{path}: the kubelet's view does not contain offline CPUs, dies, clusters and kinds of cores",
+        (
+            f"{path}: the kubelet's view does not contain offline CPUs, dies, clusters and kinds "
+            "of cores"
+        ),
         f"{path}: the kubelet treats cores of one core id in a NUMA node and socket as one",
     )
     return Imported((Node(name, machine, {}, partial=True),), remarks, tuple(complaints))

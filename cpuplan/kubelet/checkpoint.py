@@ -62,5 +62,8 @@ def dump_map(values: Mapping[str, str]) -> str:
 
 def unreadable(error: KubeletError, manager: str, path: str) -> KubeletError:
     """What a kubelet says of a file that it cannot use, and why it does not start."""
-    remedy = f"please drain this node and delete the {manager} checkpoint file {quote(path)} before restarting Kubelet"
+    remedy = (
+        f"please drain this node and delete the {manager} checkpoint file {quote(path)} "
+        "before restarting Kubelet"
+    )
     return KubeletError(f"could not restore state from checkpoint: {error}, {remedy}")

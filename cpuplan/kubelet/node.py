@@ -150,7 +150,8 @@ class Kubelet:
 
     def _validate_node_allocatable(self) -> None:
         problems = [
-            f'Resource "{name}" has a reservation of {amount} but capacity of {self.capacity[name]}.'
+            f'Resource "{name}" has a reservation of {amount} but capacity of '
+            f"{self.capacity[name]}."
             " Expected capacity >= reservation."
             for name, amount in self.reservation.items()
             if amount.nano > self.capacity[name].nano

@@ -16,7 +16,8 @@ _OS_LABEL = "kubernetes.io/os"
 class Membership(NamedTuple):
     """The pools of a node; the first decides everything that the node gets.
 
-    A node without pools is not managed. `is_custom_role_ignored`: the node is also in a custom pool, and gets nothing of it.
+    A node without pools is not managed. `is_custom_role_ignored`: the node is also in a custom
+    pool, and gets nothing of it.
     """
 
     pools: tuple[Object, ...] = ()

@@ -12,7 +12,8 @@ from pydantic_core import PydanticCustomError
 class Model(BaseModel):
     """A mapping of a document: camelCase in YAML, unknown keys refused, never changed once read."""
 
-    # `strict`: `"3"` is not a number. `defer_build`: a command pays only for the models that it reads.
+    # `strict`: `"3"` is not a number. `defer_build`: a command pays only for the models that it
+    # reads.
     model_config = ConfigDict(
         strict=True,
         extra="forbid",

@@ -127,7 +127,8 @@ class ClusterSpec(Model):
     cgroup_mode: Literal["v1", "v2"] | None = Field(
         default=None,
         description="version of the nodes' control groups; on openshift as in the Node object "
-        "`cluster`. Default: v2; v1 on openshift before 4.16 with a PerformanceProfile, because the "
+        "`cluster`. Default: v2; v1 on openshift before 4.16 with a PerformanceProfile, "
+        "because the "
         "node tuning operator sets it unless the target has ignoreCgroupsVersion",
     )
     machine_config_pools: Annotated[tuple[MachineConfigPool, ...], Listed] = Field(

@@ -29,7 +29,8 @@ class DeliverySpec(Model):
         str,
         matching(
             rf"^({_FOLDER}(/{_FOLDER})*)?$",
-            "folders below the repository's root, such as sites/north: letters, digits, dots, dashes, underscores",
+            "folders below the repository's root, such as sites/north: letters, digits, dots, "
+            "dashes, underscores",
         ),
     ] = Field(default="", description="folder of the project in the repository; default: its root")
     project: Name = Field(

@@ -87,7 +87,8 @@ class Target(Model):
     )
     cpu_partitioning: bool = Field(
         default=False,
-        description="openshift: installed with workload partitioning (Infrastructure: cpuPartitioning AllNodes)",
+        description="openshift: installed with workload partitioning (Infrastructure: "
+        "cpuPartitioning AllNodes)",
     )
     pinned_pools: Annotated[tuple[PoolName, ...], Listed] = Field(
         default=(), description="openshift: other pools of a cluster with workload partitioning"
@@ -96,7 +97,8 @@ class Target(Model):
         "HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"
     ] = Field(
         default="HighlyAvailable",
-        description="openshift: as in the Infrastructure object. External: a hosted cluster, whose pool is a NodePool",
+        description="openshift: as in the Infrastructure object. External: a hosted cluster, "
+        "whose pool is a NodePool",
     )
 
     hosting_cluster: Name = Field(

@@ -35,7 +35,7 @@ _PciAddress = Annotated[
 
 
 class Numbering(Model):
-    """How the firmware numbers CPUs; docs/inventory.md describes the numbering of common platforms."""
+    """How the firmware numbers CPUs; docs/inventory.md describes that of common platforms."""
 
     threads: Literal["separate", "adjacent"] = Field(
         default="separate",
@@ -44,7 +44,8 @@ class Numbering(Model):
     )
     cores: Literal["blocks", "interleaved"] = Field(
         default="blocks",
-        description="blocks: socket after socket. interleaved: CPU by CPU over the NUMA nodes (Dell's default)",
+        description="blocks: socket after socket. interleaved: CPU by CPU over the NUMA nodes "
+        "(Dell's default)",
     )
 
 
@@ -93,7 +94,8 @@ class Regular(Model):
     )
     memory_only_nodes: Annotated[tuple[Quantity, ...], Listed] = Field(
         default=(),
-        description="memory of each NUMA node without CPUs (HBM, GPU memory), numbered after those with CPUs",
+        description="memory of each NUMA node without CPUs (HBM, GPU memory), numbered after "
+        "those with CPUs",
     )
     distances: Distances | None = None
     numbering: Numbering = Field(default_factory=Numbering.model_construct)

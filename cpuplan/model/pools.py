@@ -183,7 +183,8 @@ class Pool(Model):
     never: CpuList | None = Field(default=None, description="none of these CPUs")
     whole_cores: bool = Field(
         default=True,
-        description="false: threads of a core may go to different pools; a pool that takes the rest then takes them",
+        description="false: threads of a core may go to different pools; a pool that takes the "
+        "rest then takes them",
     )
     sibling: SetName | None = Field(
         default=None,

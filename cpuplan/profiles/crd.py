@@ -19,7 +19,10 @@ _LIST = re.compile(list_pattern(r"[0-9]{1,19}(-[0-9]{1,19})?"))
 
 #: The operator's webhook converts these, and adds the field.
 _OLD_VERSIONS = ("performance.openshift.io/v1", "performance.openshift.io/v1alpha1")
-_CONVERTED = ", and globallyDisableIrqLoadBalancing: true under spec, as the operator does when it converts the profile"
+_CONVERTED = (
+    ", and globallyDisableIrqLoadBalancing: true under spec, as the operator does "
+    "when it converts the profile"
+)
 
 
 class Read(NamedTuple):

@@ -1,6 +1,6 @@
 """The PerformanceProfile (performance.openshift.io/v2), as the operator's CRD defines it.
 
-Unknown keys are refused, although an API server silently drops them. The rules of the webhook are in
+Unknown keys are refused, although an API server silently drops them. The webhook's rules are in
 `profiles.rules`.
 """
 

@@ -24,7 +24,7 @@ class Profiles(NamedTuple):
 
 
 def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest) -> Profiles:
-    """The Intents of all PerformanceProfiles; the other objects among `sources` describe the cluster.
+    """The Intents of all PerformanceProfiles; other objects among `sources` describe the cluster.
 
     If none of them has its release, `release` returns it.
     """

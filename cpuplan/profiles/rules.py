@@ -197,7 +197,10 @@ def _device_problems(device: Device) -> Iterator[str]:
         yield "has an empty interfaceName"
     for name, value in (("vendorID", device.vendor_id), ("deviceID", device.device_id)):
         if value is not None and not _PCI_ID.fullmatch(value):
-            yield f"has {name} {value or 'of no characters'}, which is not 0x and one to four hexadecimal digits"
+            yield (
+                f"has {name} {value or 'of no characters'}, which is not 0x and one to four "
+                "hexadecimal digits"
+            )
     if device.device_id is not None and device.vendor_id is None:
         yield "has a deviceID but no vendorID, and each vendor has its own device numbers"
 

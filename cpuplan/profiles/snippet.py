@@ -133,7 +133,10 @@ def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
         if not all(map(_is_reservation, items)):
             yield (
                 "reservedMemory has entries other than amounts of memory by NUMA node",
-                'write entries such as {"numaNode": 0, "limits": {"memory": "1100Mi"}}; nothing else can be reserved',
+                (
+                    'write entries such as {"numaNode": 0, "limits": {"memory": "1100Mi"}}; '
+                    "nothing else can be reserved"
+                ),
             )
 
 

@@ -21,7 +21,8 @@ from cpuplan.quantity import to_text
 from cpuplan.source import Locate
 
 MODE = "performanceProfile"
-#: Fields of the kubelet that the operator sets, even if the snippet has them; with DRA drivers, only
+#: Fields of the kubelet that the operator sets, even if the snippet has them; with DRA drivers,
+#: only
 #: the policies.
 _POLICIES = ("cpuManagerPolicy", "topologyManagerPolicy")
 _OPERATORS = (*_POLICIES, "cpuManagerReconcilePeriod", kubelet.RESERVED_CPUS)

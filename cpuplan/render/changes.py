@@ -15,7 +15,7 @@ _MOST = 5
 
 
 def move_lines(changed: Iterable[Moves], locate: Locate) -> Iterator[str]:
-    """`lab/du: CPUs 4,36 move from isolated to reserved: reserved is CPUs 0-4 (intents/a.yaml:12)`."""
+    """`lab/du: CPUs 4,36 move from isolated to reserved: reserved is 0-4 (intents/a.yaml:12)`."""
     for moves in changed:
         nodes = f" ({first_of(moves.nodes, _MOST)})" if moves.nodes else ""
         for move in moves.moves:

@@ -113,7 +113,10 @@ def _limited(machine: Machine) -> list[str]:
         return []
     cpus = cpus_text(machine.offline)
     return [
-        f"booted with {words}: {cpus} written as offline; to state this in an intent, import without it first"
+        (
+            f"booted with {words}: {cpus} written as offline; to state this in an intent, import "
+            "without it first"
+        )
     ]
 
 

@@ -90,14 +90,20 @@ def admit(pod: Pod, namespace_annotations: Mapping[str, str]) -> Pod:
         if RESOURCE not in container.requests:
             continue
         if ALLOWED not in namespace_annotations:
-            what = f"pod {pod.name} namespace {pod.namespace} is not allowed for {RESOURCE} resource request"
+            what = (
+                f"pod {pod.name} namespace {pod.namespace} is not allowed for {RESOURCE} "
+                "resource request"
+            )
             raise _forbidden(pod, what)
         asking = f"{pod.name}/{container.name}"
         if not all(map(_is_guaranteed, pod.containers)):
             what = f"requests for {quote(RESOURCE)} resource but pod is not Guaranteed QoS class"
             raise _forbidden(pod, f"{asking} {what}")
         if container.requests[RESOURCE].value > 1:
-            what = f"more than a single {quote(RESOURCE)} resource is forbiden, please set the request to 1 or remove it"
+            what = (
+                f"more than a single {quote(RESOURCE)} resource is forbiden, please set the "
+                "request to 1 or remove it"
+            )
             raise _forbidden(pod, f"{asking} {what}")
         annotations[f"{SHARED}/{container.name}"] = ENABLE
     return pod._replace(annotations=annotations)

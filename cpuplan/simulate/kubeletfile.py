@@ -97,7 +97,7 @@ def findings(
 
 
 def _dropped(strict_errors: Iterable[str]) -> Iterator[Finding]:
-    """What the strict decoder refuses; all keys that are there twice are one text of the kubelet."""
+    """What the strict decoder refuses; all repeated keys are one text of the kubelet."""
     for error in strict_errors:
         for text in error.removeprefix(DUPLICATES).split("\n"):
             line, field = _LINE.search(text), _UNKNOWN.search(text)

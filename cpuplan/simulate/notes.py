@@ -72,6 +72,7 @@ def _uneven(plan: ConfiguredPlan) -> Iterator[str]:
     """Huge pages whose NUMA node is only known after boot."""
     for pages in hugepages.uneven(plan):
         yield (
-            f"the kernel chooses the NUMA node of {pages.left} of {counted(pages.number, 'huge page')} "
+            f"the kernel chooses the NUMA node of {pages.left} of "
+            f"{counted(pages.number, 'huge page')} "
             f"of {pages.size} at boot; the lowest NUMA nodes are assumed"
         )

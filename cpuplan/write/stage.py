@@ -1,10 +1,10 @@
 """The folder beside the output in which its successor is made, and proof of who made it.
 
-    .out.cpuplan-stage/of-<inode>   an empty folder, named after the inode of the stage: made first, deleted last
+    .out.cpuplan-stage/of-<inode>   empty, named after the stage's inode: made first, deleted last
     .out.cpuplan-stage/tree         the new tree; after the exchange the old one
-    .out.cpuplan-stage/journal      written when the tree is complete; gone when the exchange is settled
-    .out.cpuplan-stage/beside       a file that goes with the new tree, to its place when the exchange is settled
-    .out.cpuplan-stage/old          the old tree, between the two renames that stand in for renameat2(2)
+    .out.cpuplan-stage/journal      written when the tree is complete, until the exchange is settled
+    .out.cpuplan-stage/beside       a file that goes with the new tree, until that is settled
+    .out.cpuplan-stage/old          the old tree, between two renames instead of renameat2(2)
 
 A repository may contain a folder of this name. Git keeps no empty folder and nobody chooses inodes,
 so a stage without its mark is neither read, moved nor deleted; nor is a tree whose inode is not in
@@ -94,7 +94,7 @@ def is_left_over(stage: Stage) -> bool:
 
     A run that was killed before it made the mark left nothing: its stage is deleted.
 
-    Raises CpuplanError (CP601, CP602) if anything but a stage of this user on this machine is there.
+    Raises CpuplanError (CP601, CP602) if anything but a stage of this user and machine is there.
     """
     entry = look(stage.folder)
     if entry is None:

@@ -69,7 +69,7 @@ class Verdict(NamedTuple):
 
 
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
-    """(file and id, what differs) for the pods of the files, or of the files in folders, `paths`."""
+    """(file and id, what differs) for the pods of the files or folders `paths`."""
     policies = {name: _objects(setup) for name, setup in SETUPS.items()}
     for path in sorted(paths) or [VECTORS]:
         for file in sorted(path.glob("*.jsonl")) if path.is_dir() else [path]:

@@ -1,4 +1,4 @@
-"""Kernel arguments by what they mean (`vectors/nto/README.md`, "Comparing rendered manifests", 6)."""
+"""Kernel arguments by meaning (`vectors/nto/README.md`, "Comparing rendered manifests", 6)."""
 
 import re
 from collections.abc import Iterator

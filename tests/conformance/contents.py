@@ -145,7 +145,7 @@ def tuned_sections(text: str) -> dict[str, Exact]:
 
 
 def plain(value: Any, key: str = "") -> Any:
-    """CPU lists and amounts in one form; lists, whose order says nothing in these formats, sorted."""
+    """CPU lists and amounts in one form; lists sorted, since their order says nothing here."""
     if isinstance(value, dict):
         return Exact({name: plain(item, name) for name, item in value.items()})
     if isinstance(value, list):

@@ -157,7 +157,7 @@ def translate(arguments: Sequence[str], *, hosted: bool) -> list[str] | None:
 
 
 def is_name(name: str | None) -> bool:
-    """Whether an API server takes the name. The creator does not ask, not even whether it is empty."""
+    """Whether an API server takes the name; the creator does not ask, not even if it is empty."""
     return bool(name and _NAME.fullmatch(name))
 
 

@@ -29,7 +29,7 @@ _MISSING = object()
 
 
 def canonical(manifest: Json, *, real_time: bool = False) -> Json:
-    """The meaning of an object, as nested dicts; `real_time` tells under which kernel TuneD runs."""
+    """The meaning of an object, as nested dicts; `real_time`: TuneD runs under that kernel."""
     given = manifest["metadata"]
     labels, annotations = given.get("labels") or {}, given.get("annotations") or {}
     metadata = {

@@ -162,7 +162,7 @@ def _spec(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _writes_selector(dump: Dump, call: creator.Asked) -> bool:
-    """Whether the creator tells nodes by labels: those of the pool, if it is not all expressions."""
+    """Whether the creator selects nodes by labels: the pool's, if it is not all expressions."""
     return dump.hosted or any(pool.match_labels for pool in dump.pools if pool.name == call.pool)
 
 

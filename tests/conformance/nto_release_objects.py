@@ -228,7 +228,9 @@ def _object_failures(path: Path, line: Line, made: Compiled, expected: Line) -> 
     found = _predicted(plan)
     for kind in sorted(set(_KINDS) & (expected.keys() | found.keys())):
         if kind not in expected or kind not in found:
-            yield f"{kind} is {'' if kind in found else 'not '}predicted, and should be the opposite"
+            yield (
+                f"{kind} is {'' if kind in found else 'not '}predicted, and should be the opposite"
+            )
             continue
         wanted, given = (
             meaning.canonical(data, real_time=plan.spec.kernel.real_time)
@@ -248,7 +250,7 @@ def _ignores_cgroups(path: Path, line: Line) -> bool:
 
 
 def _is_sensible(line: Line, refused: list[Diagnostic]) -> bool:
-    """Whether a refusal stands for a rule: of the webhook for what it refuses too, or of SENSIBLE."""
+    """Whether a refusal stands for a rule: of the webhook, or of SENSIBLE."""
     if not line["webhook"].get("allowed"):
         return True
     from tests.conformance.nto_validate import OPERATORS

@@ -1,4 +1,4 @@
-"""Lines of vectors/nto/releases beside the profiles: admission, fields of the CRD, feature gates."""
+"""Lines of vectors/nto/releases without profiles: admission, CRD fields, feature gates."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

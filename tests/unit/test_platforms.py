@@ -33,7 +33,7 @@ def test_every_feature_is_one_of_a_platform() -> None:
 
 
 def test_no_stage_compares_names_of_platforms() -> None:
-    """What differs is asked of `Platform`; only the command that reads profiles knows one by name."""
+    """What differs is asked of `Platform`; only the command that reads profiles knows a name."""
     compared = re.compile(r"\bplatform (?:==|!=) |\.platform (?:in|not in) ")
     found = {
         path.relative_to(PACKAGE).as_posix()

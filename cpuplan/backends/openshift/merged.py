@@ -108,7 +108,7 @@ def _sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
 
 
 def _machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
-    """The MachineConfigs of a class: cpuplan's, or those that the node tuning operator will write."""
+    """The MachineConfigs of a class: cpuplan's, or those of the node tuning operator."""
     target = plan.node_class.target
     if target.is_profile:
         for manifest in predicted.manifests(plan):

@@ -1,4 +1,4 @@
-"""What pools, MachineConfigs and KubeletConfigs of one cluster do to each other (CP237 to CP299)."""
+"""What pools, MachineConfigs and KubeletConfigs of one cluster do to each other."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 

@@ -15,7 +15,10 @@ from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.plan import ConfiguredPlan
 
-HEADER = "What the node tuning operator will make of PerformanceProfile {name}. Its scripts and comments are left out."
+HEADER = (
+    "What the node tuning operator will make of PerformanceProfile {name}. Its scripts "
+    "and comments are left out."
+)
 #: What the operator says in other words: a summary, and boot arguments for TuneD to compute.
 _OWN_WORDS = ("main.summary", "bootloader.")
 

@@ -168,7 +168,8 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
     what = ", ".join(done) if done else "nothing changed"
     plan = compiled.plan
     note(
-        f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; out/: {what}"
+        f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; "
+        f"out/: {what}"
     )
     if paused := [
         node_plan.node_class.full_name for node_plan in compiled.plan.nodes if node_plan.spec.paused

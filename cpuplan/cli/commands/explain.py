@@ -27,7 +27,8 @@ _MACHINE_CONFIGS = "machineConfigs"
     "--no-alternatives",
     "only_why",
     is_flag=True,
-    help="Do not search for the next best layout. This needs no solver and takes at most half the time.",
+    help="Do not search for the next best layout. This needs no solver and takes at most half "
+    "the time.",
 )
 def command(subject: str, what: str | None, only_why: bool) -> int:
     """Explain a CPU, pool or setting of NODE, or a diagnostic CODE, or a built-in RULE.
@@ -74,7 +75,8 @@ def _explain_rule(name: str) -> int:
         if near := nearest(name, known):
             raise click.UsageError(f"unknown rule {name}; did you mean {near}?")
         raise click.UsageError(
-            "missing CPU, pool or setting; give it after the node, as in cpuplan explain worker-3 17"
+            "missing CPU, pool or setting; give it after the node, as in cpuplan explain "
+            "worker-3 17"
         )
     from cpuplan.render.explain.entries import explain_default, explain_rule
 

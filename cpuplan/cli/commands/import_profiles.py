@@ -12,7 +12,10 @@ from cpuplan.cli.output import echo, note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.text import counted, joined
 
-_HINT = "view the new document with --stdout, then overwrite the file with --force, or choose another folder with -o"
+_HINT = (
+    "view the new document with --stdout, then overwrite the file with --force, or choose "
+    "another folder with -o"
+)
 
 
 def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force: bool) -> int:
@@ -71,7 +74,8 @@ def _release() -> str:
     names = sorted(set(_releases()))
     if len(names) == 1:
         note(
-            f"note: the profiles are read for OpenShift {names[0]}, the release of the project's intents"
+            f"note: the profiles are read for OpenShift {names[0]}, the release of the "
+            "project's intents"
         )
         return names[0]
     if sys.stdin.isatty():

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from cpuplan.profiles.propose.dump import Dump
     from cpuplan.profiles.propose.proposal import Proposal
 
-_HINT = "view the new document with --stdout, then overwrite the file with --force, or choose another --name"
+_HINT = (
+    "view the new document with --stdout, then overwrite the file with --force, or choose "
+    "another --name"
+)
 
 
 def _choice(words: tuple[str, ...]) -> "click.Choice[str]":

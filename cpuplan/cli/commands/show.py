@@ -75,7 +75,8 @@ def _print(maps: "list[Map]", svg: Path | None) -> int:
     if svg:
         if len(maps) > 1:
             raise click.UsageError(
-                f"--svg needs a single machine; give one of {', '.join(drawn.title for drawn in maps)}"
+                "--svg needs a single machine; give one of "
+                f"{', '.join(drawn.title for drawn in maps)}"
             )
         from cpuplan.render.map.svg.draw import draw_svg
         from cpuplan.write.files import write_file

@@ -47,14 +47,16 @@ Answers = Sequence[tuple[str, Answer]]
 @click.option(
     "--any-order",
     is_flag=True,
-    help="Prove that the pods fit in every order of arrival on each node, or show an order that fails.",
+    help="Prove that the pods fit in every order of arrival on each node, or show an order "
+    "that fails.",
 )
 @click.option(
     "--state",
     "states",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Start from this cpu_manager_state or memory_manager_state; repeat the option to give both. "
+    help="Start from this cpu_manager_state or memory_manager_state; repeat the option to give "
+    "both. "
     "Needs a single node.",
 )
 @click.option(

@@ -40,9 +40,8 @@ def command(files: tuple[Path, ...], output_format: str, strict: bool, target: s
 
     FILES (or folders) are read in addition to those of the project: intents, or unmodified
     PerformanceProfiles of OpenShift's node tuning operator, with the MachineConfigPool and Node
-    objects of their cluster. All YAML
-    and JSON files of a folder are read. KubeletConfigurations are checked as the kubelet does at startup,
-    also without a project.
+    objects of their cluster. All YAML and JSON files of a folder are read. KubeletConfigurations
+    are checked as the kubelet does at startup, also without a project.
 
     Exit code 0: nothing is wrong; 1: something is.
     """

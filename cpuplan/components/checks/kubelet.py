@@ -258,7 +258,7 @@ def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Di
 
 
 def _check_uneven_pages(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """Huge pages on NUMA nodes that only the kernel chooses, where the memory manager aligns them."""
+    """Huge pages on NUMA nodes that the kernel chooses, where the memory manager aligns them."""
     if not memory.uses_memory_manager(plan):
         return
     for pages in hugepages.uneven(plan):

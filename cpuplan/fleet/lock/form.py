@@ -14,7 +14,10 @@ from cpuplan.fleet.lock.entry import Lock, Locked, digest
 from cpuplan.plan import NodePlan
 from cpuplan.source import Position
 
-HEADER = "Layouts as cpuplan solved them. Commit this file: with it, `compile` moves no CPU without need.\n"
+HEADER = (
+    "Layouts as cpuplan solved them. Commit this file: with it, `compile` moves no CPU "
+    "without need.\n"
+)
 #: The last line of every lock.
 END = "..."
 _NOWHERE = Position("", 0, 0)
@@ -25,8 +28,8 @@ def render(
 ) -> str:
     """The text of the lock file: the layouts of `plans`, and of removed classes (`left`).
 
-    Removed classes may come back. `solver` returns the version that solved the layouts which are not
-    those of `before`.
+    Removed classes may come back. `solver` returns the version that solved the layouts that are
+    not those of `before`.
     """
     entries = {key: entry._replace(gone=True, others=()) for key, entry in left.items()}
     for plan in plans:

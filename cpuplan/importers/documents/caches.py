@@ -8,7 +8,8 @@ from cpuplan.importers.documents.cores import sequence
 from cpuplan.importers.machine import CacheFacts
 from cpuplan.quantity import to_text
 
-#: From this level on the kubelet distinguishes caches by their ids (uncore cache), so they are kept.
+#: From this level on the kubelet distinguishes caches by their ids (uncore cache), so they are
+#: kept.
 _LEVEL_WITH_IDS = 3
 
 

@@ -1,4 +1,4 @@
-"""How machines of one model differ, in a few words each; what decides where CPUs are comes first."""
+"""How machines of one model differ, in a few words each; the places of CPUs come first."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

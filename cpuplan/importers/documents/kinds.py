@@ -90,7 +90,7 @@ def _kinds(nodes: Iterable[Node]) -> list[Kind]:
 
 
 def _facts(machine: Machine) -> str:
-    """All that distinguishes machines: their document without memory, huge pages, drivers and names."""
+    """What distinguishes machines: their document without memory, huge pages, drivers and names."""
     nodes = tuple(node._replace(memory=None, huge_pages={}) for node in machine.numa_nodes)
     devices = tuple(device._replace(driver=None, interfaces=()) for device in machine.devices)
     return to_yaml(hardware_spec(machine._replace(numa_nodes=nodes, devices=devices)))

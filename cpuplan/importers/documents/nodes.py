@@ -45,7 +45,7 @@ def cluster_of(node: Node) -> str:
 
 
 def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
-    """A sentence for each cluster that no option named: where its name is from, how to change it."""
+    """A sentence for each cluster that no option named: where its name is from, and its option."""
     counts: dict[tuple[str, str], int] = {}
     for node in nodes:
         source = node.cluster_from if node.cluster is not None else "nothing"

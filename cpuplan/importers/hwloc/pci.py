@@ -9,7 +9,8 @@ from cpuplan.importers.sysroot import pci
 #: Class without programming interface, ids of the function and of its subsystem, revision; version
 #: 3 ends with the programming interface (hwloc__xml_export_object_contents).
 _TYPE = re.compile(
-    r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[[0-9a-f:]{9}\])?(?: [0-9a-f]{2}(?: ([0-9a-f]{2}))?)?"
+    r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[[0-9a-f:]{9}\])?(?: [0-9a-f]{2}(?: "
+    r"([0-9a-f]{2}))?)?"
 )
 #: The name of virtual functions in pci.ids; hwloc marks them in no other way.
 _VIRTUAL = re.compile(r"\bVirtual Function\b", re.IGNORECASE)

@@ -25,8 +25,11 @@ from cpuplan.naming import is_subdomain
 
 _ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
 #: What uname(1) calls 32-bit and big-endian kernels of an architecture.
-_RELATED = {"i386": "x86_64", "i586": "x86_64", "i686": "x86_64", "amd64": "x86_64", "ppc": "ppc64le",
-            "ppc64": "ppc64le", "s390": "s390x"}  # fmt: skip
+_RELATED = {
+    **dict.fromkeys(("i386", "i586", "i686", "amd64"), "x86_64"),
+    **dict.fromkeys(("ppc", "ppc64"), "ppc64le"),
+    "s390": "s390x",
+}
 #: Words of model names, where uname's is not there; the first that fits.
 _MODELS = (
     (re.compile(r"itanium|sparc", re.IGNORECASE), "other"),

@@ -44,7 +44,10 @@ def disagreement(table: Table, summary: Summary) -> str | None:
     told = CpuSet(row.cpu for row in table.rows if row.online is not None)
     online = CpuSet(row.cpu for row in table.rows if row.online)
     if online != summary.online & told:
-        return f"{cpus_text(summary.online)} are online in it, but {cpus_text(online)} in the other one"
+        return (
+            f"{cpus_text(summary.online)} are online in it, but {cpus_text(online)} in the "
+            "other one"
+        )
     return None
 
 
@@ -147,9 +150,9 @@ def _tells_sockets(summary: Summary, architecture: str) -> bool:
 def _threads_per_core(summary: Summary, architecture: str) -> int:
     """Hardware threads of the widest core.
 
-    Without core ids, as on RISC-V, lscpu counts all CPUs of a socket as threads of one core. Threads
-    share the first-level caches, so CPUs that have as many of these are cores. (Not so on x86: QEMU
-    gives each thread its own.)
+    Without core ids, as on RISC-V, lscpu counts all CPUs of a socket as threads of one core.
+    Threads share the first-level caches, so CPUs that have as many of these are cores. (Not so on
+    x86: QEMU gives each thread its own.)
     """
     count = len(summary.online)
     firsts = [summary.caches.get((1, kind)) for kind in ("Data", "Instruction")]

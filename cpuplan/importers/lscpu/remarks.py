@@ -19,7 +19,9 @@ def of_summary(summary: Summary, rules: Iterable[str]) -> Iterator[str]:
         count = len(summary.kinds)
         yield f"there are {count} kinds of cores, and it is unknown which CPUs belong to which"
     if summary.caches:
-        yield "only the total size of caches is known, not which CPUs share one: caches are left open"
+        yield (
+            "only the total size of caches is known, not which CPUs share one: caches are left open"
+        )
 
 
 def of_table(
@@ -36,13 +38,22 @@ def of_table(
     if guessed and summary is None:
         yield f"{cpus_text(guessed)}: no core is listed, so they count as offline"
     if machine.core_ids:
-        yield "cores have the kernel's ids: CPUs of one core_id in one socket and NUMA node are treated as siblings"
+        yield (
+            "cores have the kernel's ids: CPUs of one core_id in one socket and NUMA node "
+            "are treated as siblings"
+        )
     if machine.caches and all(cache.id is None for cache in machine.caches):
         yield "it is unknown whether the numbers of caches are the kernel's ids: they are left open"
     if machine.core_types:
-        yield "kinds of cores are numbered in the order of their CPUs: it is unknown which of them is faster"
+        yield (
+            "kinds of cores are numbered in the order of their CPUs: it is unknown which of "
+            "them is faster"
+        )
     if incomplete := CpuSet(table.incomplete) & machine.online:
-        yield f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so theirs are left open"
+        yield (
+            f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so "
+            "theirs are left open"
+        )
     if not machine.offline and summary is None and "online" not in table.columns:
         yield "offline CPUs are not listed"
     if summary is None and "node" in table.columns:

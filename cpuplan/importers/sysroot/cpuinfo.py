@@ -10,9 +10,19 @@ _MAX_LINE = 4096  # the longest ones, the flags, have 2,000 characters
 _MAX_MODEL = 128
 #: MIDR implementers (arch/arm64/include/asm/cputype.h), as lscpu names them.
 ARM_VENDORS = {
-    0x41: "ARM", 0x42: "Broadcom", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon", 0x4E: "NVIDIA",
-    0x50: "APM", 0x51: "Qualcomm", 0x61: "Apple", 0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
-}  # fmt: skip
+    0x41: "ARM",
+    0x42: "Broadcom",
+    0x43: "Cavium",
+    0x46: "Fujitsu",
+    0x48: "HiSilicon",
+    0x4E: "NVIDIA",
+    0x50: "APM",
+    0x51: "Qualcomm",
+    0x61: "Apple",
+    0x6D: "Microsoft",
+    0x70: "Phytium",
+    0xC0: "Ampere",
+}
 #: `CPU architecture` of 64-bit kernels; older ones print the words.
 ARM_64 = frozenset({"8", "AArch64"})
 #: `cpu` of 64-bit PowerPC (arch/powerpc/kernel/cpu_specs_book3s_64.h).

@@ -164,7 +164,7 @@ def caches(reader: Reader, cpus: CpuSet, cores: Iterable[CpuSet]) -> tuple[Cache
 def _caches(
     reader: Reader, cpus: CpuSet, core: Mapping[int, CpuSet], names: Sequence[str]
 ) -> list[CacheFacts]:
-    """The caches by the files `names`. Raises _BadListError where lists come first and one is bad."""
+    """The caches by the files `names`; _BadListError where lists come first and one is bad."""
     known: dict[str, int] = {}  # bits of the CPUs whose cache of an index has been read
     facts = []
     for cpu in cpus:

@@ -29,7 +29,11 @@ _KINDS = {
     "float64": "number",
     **dict.fromkeys(_INTEGERS, "number"),
 }
-_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_META = (
+    "struct "
+    '{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
 DUPLICATES = "yaml: unmarshal errors:\n  "
 
 Config = dict[str, Any]

@@ -39,7 +39,8 @@ def _typed(go_type: str, names: str) -> dict[str, str]:
 _CONFIGURATION: dict[str, str] = {
     **_typed(
         "string",
-        "apiVersion kind staticPodPath podLogsDir staticPodURL address tlsCertFile tlsPrivateKeyFile",
+        "apiVersion kind staticPodPath podLogsDir staticPodURL address tlsCertFile "
+        "tlsPrivateKeyFile",
     ),
     **_typed(
         "string",
@@ -47,11 +48,13 @@ _CONFIGURATION: dict[str, str] = {
     ),
     **_typed(
         "string",
-        "cgroupDriver cpuManagerPolicy memoryManagerPolicy topologyManagerPolicy topologyManagerScope",
+        "cgroupDriver cpuManagerPolicy memoryManagerPolicy topologyManagerPolicy "
+        "topologyManagerScope",
     ),
     **_typed(
         "string",
-        "hairpinMode podCIDR contentType containerLogMaxSize configMapAndSecretChangeDetectionStrategy",
+        "hairpinMode podCIDR contentType containerLogMaxSize "
+        "configMapAndSecretChangeDetectionStrategy",
     ),
     **_typed(
         "string",
@@ -95,7 +98,8 @@ _CONFIGURATION: dict[str, str] = {
     **_typed("*float64", "memoryThrottlingFactor"),
     **_typed(
         "bool",
-        "rotateCertificates serverTLSBootstrap enableContentionProfiling runOnce protectKernelDefaults",
+        "rotateCertificates serverTLSBootstrap enableContentionProfiling runOnce "
+        "protectKernelDefaults",
     ),
     **_typed("bool", "kernelMemcgNotification"),
     **_typed(
@@ -112,7 +116,8 @@ _CONFIGURATION: dict[str, str] = {
     ),
     **_typed(
         "*bool",
-        "enableDebugFlagsHandler seccompDefault registerNode localStorageCapacityIsolation failCgroupV1",
+        "enableDebugFlagsHandler seccompDefault registerNode localStorageCapacityIsolation "
+        "failCgroupV1",
     ),
     **_typed("[]string", "clusterDNS tlsCipherSuites enforceNodeAllocatable allowedUnsafeSysctls"),
     **_typed("[]string", "preloadedImagesVerificationAllowlist"),

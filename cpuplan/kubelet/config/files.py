@@ -63,7 +63,10 @@ def _gates(config: dict[str, Any], version: Version, is_openshift: bool) -> Gate
     try:
         return set_gates(config.get("featureGates", {}), version, is_openshift=is_openshift)
     except KubeletError as error:
-        text = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error"
+        text = (
+            "failed to merge global and in-flight KubeletConfiguration while setting "
+            "defaults, error"
+        )
         raise PanicError(f"{text}: {error}") from None
 
 

@@ -155,7 +155,10 @@ class StaticPolicy:
         if count > physical:
             if not physical and not behaviour.has(self.gates.version, "cpu.physical_cpus_text"):
                 raise AdmissionError("SMTAlignmentError", not_multiple)
-            text = f"available physical CPUs = {physical}, requested CPUs = {count}, CPUs per core = {per_core}"
+            text = (
+                f"available physical CPUs = {physical}, requested CPUs = {count}, CPUs per "
+                f"core = {per_core}"
+            )
             raise AdmissionError(
                 "SMTAlignmentError", f"SMT Alignment Error: not enough free physical CPUs: {text}"
             )

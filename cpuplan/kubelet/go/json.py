@@ -114,7 +114,8 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> str:
         return "unexpected end of JSON input"
     contexts = {
         "Expecting value": "looking for beginning of value",
-        "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+        "Expecting property name enclosed in double quotes": "looking for beginning of object "
+        "key string",
         "Expecting ':' delimiter": "after object key",
         "Expecting ',' delimiter": "after object key:value pair",
         "Extra data": "after top-level value",

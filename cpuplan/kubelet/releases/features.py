@@ -178,4 +178,7 @@ def _missing_dependencies(gates: Gates, given: Mapping[str, bool]) -> Iterator[s
         if gates.enabled(name):
             off = [other for other in DEPENDS_ON[name] if not gates.enabled(other)]
             if off:
-                yield f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+                yield (
+                    f"{name} is enabled, but depends on features that are disabled: "
+                    f"[{' '.join(off)}]"
+                )

@@ -180,7 +180,7 @@ def can_align_by_socket(sockets: int, numa_nodes: int) -> bool:
 
 
 def max_numa_nodes(given: Mapping[str, str]) -> int:
-    """The largest machine that the topology manager takes; values that cannot be read do not count."""
+    """The largest machine that the topology manager takes; unreadable values do not count."""
     try:
         return _parse_max(given[MAX_NUMA_NODES])
     except (KeyError, KubeletError):

@@ -1,4 +1,4 @@
-"""Kernel arguments as they are given to `rpm-ostree kargs` (generateKargs, pkg/daemon/update.go)."""
+"""Kernel arguments as given to `rpm-ostree kargs` (generateKargs, pkg/daemon/update.go)."""
 
 import re
 from collections.abc import Iterable, Iterator

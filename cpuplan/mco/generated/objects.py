@@ -15,7 +15,7 @@ _MODE = 0o644
 
 
 class Generated(NamedTuple):
-    """A MachineConfig of the operator: texts of files by path; no owner but for objects of users."""
+    """A MachineConfig of the operator: texts of files by path; only users' objects have owners."""
 
     name: str
     role: str

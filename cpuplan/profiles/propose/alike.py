@@ -41,10 +41,16 @@ def remarks(machines: Sequence[tuple[str, Machine]]) -> Iterator[str]:
     _, first = machines[0]
     names = [name for name, machine in machines if len(models((first, machine))) > 1]
     if names:
-        yield f"{_names(names)} and {machines[0][0]} have CPUs of different models; the layout is common to both"
+        yield (
+            f"{_names(names)} and {machines[0][0]} have CPUs of different models; the layout "
+            "is common to both"
+        )
     names = [name for name, machine in machines if machine.core_ids != first.core_ids]
     if names:
-        yield f"{_names(names)} and {machines[0][0]} number their cores in different ways; one list of CPUs fits both"
+        yield (
+            f"{_names(names)} and {machines[0][0]} number their cores in different ways; one "
+            "list of CPUs fits both"
+        )
 
 
 def layout_facts(machine: Machine) -> Facts:

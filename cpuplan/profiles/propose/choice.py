@@ -2,8 +2,8 @@
 
 The order is the profile creator's, so that its correct layouts stay the same: NUMA nodes by id,
 their cores by lowest CPU, sockets of one NUMA node in turns. The counts differ: cores are the
-kernel's sibling sets (the creator treats CPUs of one core_id in a NUMA node as siblings, even on two
-sockets), shares of NUMA nodes add up to the requested number, and nodes without CPUs get none.
+kernel's sibling sets (the creator treats CPUs of one core_id in a NUMA node as siblings, even on
+two sockets), shares of NUMA nodes add up to the requested number, and nodes without CPUs get none.
 """
 
 from collections.abc import Iterable, Sequence
@@ -75,7 +75,10 @@ def _problem(wanted: Wanted, total: int) -> Diagnostic | None:
             "CP283", problem=f"{wanted.offlined} CPUs to switch off", remedy="ask for 0 or more"
         )
     if wanted.reserved + wanted.offlined >= total:
-        asked = f"{wanted.reserved} reserved and {wanted.offlined} offlined CPUs of {total} leave none for pods"
+        asked = (
+            f"{wanted.reserved} reserved and {wanted.offlined} offlined CPUs of {total} "
+            "leave none for pods"
+        )
         return diagnose("CP283", problem=asked, remedy=f"ask for at most {total - 1} together")
     return None
 

@@ -135,7 +135,8 @@ class Dump:
             return self.facts.control_plane_topology == "External"
         if self._trees:
             self.remarks.append(
-                "there is no Infrastructure object: the pools show whether the control plane is elsewhere"
+                "there is no Infrastructure object: the pools show whether the control plane "
+                "is elsewhere"
             )
         return not self.pools and any(NODE_POOL in node.labels for node in self.nodes)
 

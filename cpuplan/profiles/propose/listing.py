@@ -59,7 +59,10 @@ def _lines(listing: Listing) -> Iterator[str]:
                 continue
             smt = "SMT" if len(machine.siblings) < len(machine.online) else "no SMT"
             offline = f", offline: {machine.offline}" if machine.offline else ""
-            yield f"  {name}: {len(machine.online)} CPUs, {len(machine.siblings)} cores, {smt}{offline}"
+            yield (
+                f"  {name}: {len(machine.online)} CPUs, {len(machine.siblings)} cores, "
+                f"{smt}{offline}"
+            )
             for node in machine.numa_nodes:
                 cores = " ".join(f"({core})" for core in machine.siblings if core <= node.cpus)
                 yield f"    NUMA node {node.id}: {node.cpus & machine.online or 'no CPUs'}"

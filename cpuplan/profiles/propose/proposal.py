@@ -52,7 +52,8 @@ def propose(dump: Dump, request: Request) -> Proposal:
         return Proposal(None, None, (), tuple(remarks), tuple(problems))
     if not (dump.release or request.release):
         remarks.append(
-            f"the must-gather does not contain OpenShift's release: {dump.facts.version} is assumed (--release)"
+            f"the must-gather does not contain OpenShift's release: {dump.facts.version} is "
+            "assumed (--release)"
         )
     remarks += _guesses(machines[0][1])
     remarks += alike.remarks(machines)
@@ -102,7 +103,10 @@ def _share_remarks(request: Request, choice: Choice) -> Iterable[str]:
     counts = {node: len(cpus) for node, cpus in choice.shares.items()}
     if request.split and len(set(counts.values())) > 1:
         shares = ", ".join(f"{count} on node {node}" for node, count in counts.items())
-        yield f"{request.reserved} reserved CPUs cannot be split evenly over the NUMA nodes in whole cores: {shares}"
+        yield (
+            f"{request.reserved} reserved CPUs cannot be split evenly over the NUMA nodes in "
+            f"whole cores: {shares}"
+        )
 
 
 def _comments(
@@ -125,7 +129,8 @@ def _comments(
     nodes_count = len(machine.numa_nodes)
     if nodes_count > DEFAULT_MAX_NUMA_NODES:
         lines.append(
-            f"{MAX_NUMA_NODES}: with {nodes_count} NUMA nodes, the kubelet does not start without it"
+            f"{MAX_NUMA_NODES}: with {nodes_count} NUMA nodes, the kubelet does not start "
+            "without it"
         )
     if request.disable_smt and len(machine.siblings) < len(machine.online):
         lines.append("nosmt leaves the first thread of each core: the others are in no pool")

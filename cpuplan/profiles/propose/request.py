@@ -33,7 +33,10 @@ class Request(NamedTuple):
 def contradiction(request: Request) -> str | None:
     """Options that exclude each other, by the rules of the creator and of the webhook."""
     if request.split and request.topology_policy == "single-numa-node":
-        return "--split spreads reserved CPUs over NUMA nodes and cannot be used with --topology-policy single-numa-node"
+        return (
+            "--split spreads reserved CPUs over NUMA nodes and cannot be used with "
+            "--topology-policy single-numa-node"
+        )
     if request.real_time and request.power == "default":
         return "--rt-kernel needs --power low-latency or ultra-low-latency"
     if request.per_pod_power and request.power == "ultra-low-latency":

@@ -1,4 +1,4 @@
-"""The reasons of a CPU, a pool or a setting, with the lines they come from, and what else could be."""
+"""The reasons of a CPU, pool or setting, with the lines they come from, and alternatives."""
 
 from collections.abc import Iterator, Sequence
 

@@ -26,7 +26,8 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
     blocks = ["\n".join(_node(node, is_example=id(node) not in told)) + "\n" for node in shown]
     if rest := _count(nodes) - _count(shown):
         blocks.append(
-            f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows them\n"
+            f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows "
+            "them\n"
         )
     if result.nowhere:
         refused = list(map(alike.Refused, result.nowhere)) if one_by_one else alike.refused(result)
@@ -144,7 +145,10 @@ def _move(move: Move) -> str:
 def _left(left: Left) -> Iterator[str]:
     """The CPUs that can still become exclusive, and the largest request."""
     free = f"CPUs {to_text(left.cpus)}" if left.cpus else "no CPU"
-    yield f"left for exclusive use: {free}; the largest request that would be admitted is {left.largest}"
+    yield (
+        f"left for exclusive use: {free}; the largest request that would be admitted is "
+        f"{left.largest}"
+    )
     if left.because:
         yield f"  a larger request is refused: {left.because}"
     for node, (cpus, largest) in left.by_numa_node.items():
@@ -165,7 +169,10 @@ def order_text(answer: Answer, count: int) -> str:
     if answer.is_proven:
         return f"all {count} pods are admitted in every order of arrival ({tried})\n"
     if answer.refused is None:
-        return f"not proven for every order of arrival: the search was stopped ({tried}), and no order failed\n"
+        return (
+            f"not proven for every order of arrival: the search was stopped ({tried}), and "
+            "no order failed\n"
+        )
     lines = ["in this order of arrival, the last pod is refused:"]
     lines += [f"  {number}. {full_name(pod)}" for number, pod in enumerate(answer.failing, 1)]
     return "\n".join([*lines, f"  {_refusal(answer.refused)}", f"({tried})"]) + "\n"

@@ -1,4 +1,4 @@
-"""The largest container that would still be admitted: asked of an allocator, which is then as it was."""
+"""The largest container that an allocator would still admit; its state does not change."""
 
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.node import Kubelet

@@ -9,7 +9,8 @@ from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
 
-#: Starts an allocator on a planned node with these state files; StartError, PanicError, HangError or
+#: Starts an allocator on a planned node with these state files; StartError, PanicError, HangError
+#: or
 #: UnfitError if it does not work there.
 Start = Callable[[Planned, Node], Allocator]
 

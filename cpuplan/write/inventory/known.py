@@ -44,7 +44,7 @@ class Known(NamedTuple):
 
 
 def read(folder: Path) -> tuple[list[Known], list[Diagnostic]]:
-    """The Hardware, Nodes and Cluster documents below `folder`, by path, and what is wrong with them."""
+    """The Hardware, Nodes and Cluster documents below `folder`, by path, and their problems."""
     if not os.path.lexists(folder):
         return [], []
     paths, refused = object_files(folder, json=False)

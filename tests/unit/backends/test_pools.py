@@ -1,4 +1,4 @@
-"""What nodes get from all MachineConfigs of their cluster, and what of it contradicts their plan."""
+"""What nodes get from all MachineConfigs of a cluster, and what contradicts their plan."""
 
 from typing import Any
 

@@ -217,7 +217,7 @@ def test_nothing_wrong_is_written(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A component that writes a number where RuntimeClass has text: CP570 names object and field."""
+    """A component writes a number where RuntimeClass has text: CP570 names object and field."""
     project = make_project(tmp_path / "project", REPOSITORY / "tests/cases/telco-du")
     (project / "intents/plan.lock.yaml").unlink(missing_ok=True)
     document = runtimeclass.document

@@ -68,7 +68,9 @@ def image_thresholds(given: Given) -> Iterator[str]:
     high = given.config["imageGCHighThresholdPercent"]
     if low >= high:
         than = f"imageGCHighThresholdPercent (--image-gc-high-threshold) {high}"
-        yield f"imageGCLowThresholdPercent (--image-gc-low-threshold) {low} must be less than {than}"
+        yield (
+            f"imageGCLowThresholdPercent (--image-gc-low-threshold) {low} must be less than {than}"
+        )
 
 
 def status_images(given: Given) -> Iterator[str]:

@@ -217,7 +217,8 @@ def test_keys_that_are_there_twice_are_one_warning() -> None:
         (
             "kind: 5\n",
             (
-                "failed to decode: couldn't get version/kind; json parse error: json: cannot unmarshal "
+                "failed to decode: couldn't get version/kind; json parse error: json: cannot "
+                "unmarshal "
                 "number into Go struct field .kind of type string"
             ),
         ),
