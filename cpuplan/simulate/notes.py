@@ -1,6 +1,7 @@
 """What a simulation does not check or ignores, as sentences for its reader."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from cpuplan.components import hugepages
 from cpuplan.kubelet.pods.nodefit import pod_requests
@@ -11,7 +12,7 @@ from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import assumes_memory, planned
 from cpuplan.text import counted
 
-POD_LEVEL = "PodLevelResources"
+POD_LEVEL, MANAGERS = "PodLevelResources", "PodLevelResourceManagers"
 
 
 def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources) -> Iterator[str]:
@@ -48,20 +49,36 @@ def _is_unknown(name: str, given: Collection[str]) -> bool:
 
 
 def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[str]:
-    """Resources of whole pods where the release or the configuration has them off."""
+    """Resources of whole pods where the release or the configuration has them off, or half so."""
     names = [full_name(pod) for pod in pods if _has_pod_level(pod)]
     if not names:
         return
-    releases = set()
+    without, unaligned = set(), set()
     for plan in plans:
         facts = planned(plan)
-        if not Gates(facts.config.get("featureGates") or {}, facts.version).enabled(POD_LEVEL):
-            releases.add(".".join(map(str, facts.version)))
-    if releases:
+        gates = Gates(facts.config.get("featureGates") or {}, facts.version)
+        release = ".".join(map(str, facts.version))
+        if not gates.enabled(POD_LEVEL):
+            without.add(release)
+        elif gates.ignores_pod_level and _aligns(facts.config):
+            unaligned.add(release)
+    if without:
         yield (
             f"spec.resources of {listed(names)} is ignored: the feature gate {POD_LEVEL} is off "
-            f"in Kubernetes {listed(sorted(releases))}"
+            f"in Kubernetes {listed(sorted(without))}"
         )
+    if unaligned:
+        yield (
+            f"the containers of {listed(names)} get no exclusive CPUs and no aligned memory: their "
+            f"pods have spec.resources, and the feature gate {MANAGERS} is off in Kubernetes "
+            f"{listed(sorted(unaligned))}"
+        )
+
+
+def _aligns(config: Mapping[str, Any]) -> bool:
+    """Whether a manager of the kubelet would otherwise give CPUs or memory to containers."""
+    policies = (config.get("cpuManagerPolicy"), config.get("memoryManagerPolicy"))
+    return policies[0] == "static" or policies[1] == "Static"
 
 
 def _has_pod_level(pod: Pod) -> bool:

@@ -397,6 +397,26 @@ def test_pod_level_resources_without_their_gate_are_ignored_with_a_note(
     )
 
 
+def test_pods_with_resources_get_no_exclusive_cpus_without_a_gate(
+    project: Path, capsys: Capture
+) -> None:
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: cache}\nspec:\n"
+        "  resources: {limits: {cpu: 2, memory: 1Gi}}\n"
+        "  containers: [{name: main, resources: {limits: {cpu: 2, memory: 1Gi}}}]\n"
+    )
+    (project / "pods.yaml").write_text(pod)
+    intent = project / "intents/main.yaml"
+    intent.write_text(intent.read_text().replace('"1.33"', '"1.34"'))
+    code, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert (code, "main       Guaranteed  (" in out) == (0, True)
+    assert err == (
+        "note: the containers of default/cache get no exclusive CPUs and no aligned memory: their "
+        "pods have spec.resources, and the feature gate PodLevelResourceManagers is off in "
+        "Kubernetes 1.34\n"
+    )
+
+
 def test_the_largest_request_is_explained(project: Path, capsys: Capture) -> None:
     intent = project / "intents/main.yaml"
     intent.write_text(intent.read_text().replace("best-effort", "single-numa-node"))
