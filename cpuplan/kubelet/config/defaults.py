@@ -3,6 +3,7 @@
 from typing import Any
 
 from cpuplan.kubelet import eviction
+from cpuplan.kubelet.config.fields import of_version
 from cpuplan.kubelet.go.durations import MILLISECOND, MINUTE, SECOND
 from cpuplan.kubelet.nodeallocatable import MAX_PODS
 from cpuplan.kubelet.releases import behaviour
@@ -52,16 +53,20 @@ EMPTY: dict[str, Any] = {
     "topologyManagerPolicy": "none",
     "topologyManagerScope": "container",
 }
+#: Before the limits of requests and events were raised (kubernetes/kubernetes#116121).
+_LOW_ABSENT = {"eventRecordQPS": 5, "kubeAPIQPS": 5}
+_LOW_EMPTY = {"eventBurst": 10, "kubeAPIBurst": 10}
 
 
 def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
     """The effective fields but evictionHard, which `set_eviction_defaults` completes."""
-    full = {
-        **ABSENT,
-        "failCgroupV1": behaviour.has(gates.version, "config.fail_cgroup_v1"),
-        **config,
-    }
-    full.update({name: value for name, value in EMPTY.items() if not config.get(name)})
+    absent = {**ABSENT, "failCgroupV1": behaviour.has(gates.version, "config.fail_cgroup_v1")}
+    empty = EMPTY
+    if not behaviour.has(gates.version, "config.high_limits"):
+        absent, empty = {**absent, **_LOW_ABSENT}, {**empty, **_LOW_EMPTY}
+    absent, empty = of_version(absent, gates.version), of_version(empty, gates.version)
+    full = {**absent, **config}
+    full.update({name: value for name, value in empty.items() if not config.get(name)})
     pulls = config.get("maxParallelImagePulls")
     if "serializeImagePulls" not in config and pulls is not None and pulls > 1:
         full["serializeImagePulls"] = False

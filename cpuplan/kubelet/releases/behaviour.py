@@ -21,6 +21,8 @@ SINCE: dict[str, Version] = {
     "cpu.odd_uncore_remainders": (1, 34),
     # By default the kubelet does not start on cgroup v1 (KubeletConfiguration failCgroupV1).
     "config.fail_cgroup_v1": (1, 35),
+    # kubeAPIQPS, kubeAPIBurst, eventRecordQPS and eventBurst are ten times as high (#116121).
+    "config.high_limits": (1, 27),
     # mergeDefaultEvictionSettings in the configuration file.
     "config.merge_eviction": (1, 33),
     # memoryReservationPolicy, which is None by default.

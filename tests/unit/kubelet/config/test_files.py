@@ -1,5 +1,7 @@
 """KubeletConfiguration files, as far as a kubelet comes with them."""
 
+from typing import Any
+
 import pytest
 
 from cpuplan.kubelet.config.files import StageError, load
@@ -275,3 +277,20 @@ def test_drop_ins_that_stop_the_kubelet(drop_in: str, message: str) -> None:
 def test_a_number_of_thousands_of_digits_is_no_bug() -> None:
     with pytest.raises(StageError, match="cannot unmarshal number 0x"):
         load(HEAD + "maxPods: 0x" + "f" * 9000 + "\n")
+
+
+@pytest.mark.parametrize(
+    ("minor", "expected"),
+    [
+        (26, {"kubeAPIQPS": 5, "kubeAPIBurst": 10, "eventRecordQPS": 5, "eventBurst": 10}),
+        (27, {"kubeAPIQPS": 50, "kubeAPIBurst": 100, "eventRecordQPS": 50, "eventBurst": 100}),
+        (29, {"podLogsDir": None, "containerLogMaxWorkers": None, "failCgroupV1": None}),
+        (30, {"podLogsDir": "/var/log/pods", "containerLogMaxWorkers": 1, "failCgroupV1": None}),
+        (31, {"failCgroupV1": False}),
+        (35, {"failCgroupV1": True}),
+    ],
+)
+def test_defaults_of_releases(minor: int, expected: dict[str, Any]) -> None:
+    config = load(HEAD, version=(1, minor)).config
+    assert {name: config.get(name) for name in expected} == expected
+    assert not load(HEAD, version=(1, minor)).errors
