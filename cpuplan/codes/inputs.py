@@ -251,12 +251,12 @@ CODES = {
     "CP237": Code(
         "settings of another pool",
         "nodes of pool {pool} of cluster {cluster} would also get {what} of intent {other}",
-        "write `mode: mco` in the target of intent {other}: pools that cpuplan writes do not select its MachineConfig "
-        "then; or give the nodes of intent {other} a custom pool",
+        "{hint}",
         "A custom MachineConfigPool has the MachineConfigs of the role worker too. The machine config operator adds "
         "their boot arguments and never takes back a kernel; the Linux kernel uses the first of two `isolcpus=` or "
         "`nohz_full=` lists. The node tuning operator labels its MachineConfigs with the role only, so no selector "
-        "can leave them out.",
+        "can leave them out. It gives the profiles of TuneD for workers and for custom pools the same priority, so "
+        "that the nodes of a custom pool can get either.",
     ),
     "CP238": Code(
         "object of the cluster that contradicts a plan",
@@ -268,7 +268,7 @@ CODES = {
     "CP239": Code(
         "node in several pools",
         "node {node} of cluster {cluster} is in the pools {pools}{effect}",
-        "remove the label of one of the pools from the node",
+        "remove the label of one of the pools from the node, or give the pools different nodeSelectors",
         "A node has one MachineConfigPool: master before a custom pool, a custom pool before worker. With two custom "
         "pools the machine config operator reports an error, and the node gets no updates.",
     ),
@@ -280,13 +280,36 @@ CODES = {
         "from the object that was created last.",
     ),
     "CP299": Code(
-        "pool with the settings of workers",
-        "pool {pool} also selects the MachineConfig of intent {intent}, which is for the pool worker",
-        "add {{key: cpuplan.io/pool, operator: NotIn, values: [worker]}} to machineConfigSelector of the pool, if its "
-        "nodes are not the same hardware",
-        "The nodes of the pool get the boot arguments and CPU lists of the workers, and not their KubeletConfig, so "
-        "that the kubelet uses its default configuration.",
+        "pool with settings of an intent",
+        "pool {pool} {problem} of intent {intent}, which is for the pool {own}",
+        "{hint}",
+        "The nodes of the pool get boot arguments and CPU lists that were made for other nodes. With the MachineConfig "
+        "alone, their kubelet uses its default configuration.",
         "warning",
+    ),
+    "CP255": Code(
+        "MachineConfig in the wrong pool",
+        "{problem} the MachineConfig of intent {intent}, by its machineConfigLabel",
+        "remove machineConfigLabel, or write {{machineconfiguration.openshift.io/role: {pool}}}",
+        "MachineConfigPools select MachineConfigs by their labels: the pools of every cluster by their role, those that "
+        "cpuplan writes by the roles worker and their own. With the role of another pool, the nodes of that pool get "
+        "the boot arguments, files and units too; without a role, no node gets them.",
+    ),
+    "CP256": Code(
+        "KubeletConfig for several pools",
+        "the KubeletConfig of intent {intent} is for pool {pool}, but pool {other} has its labels too",
+        "write a label in machineConfigPoolSelector that only pool {pool} has",
+        "A KubeletConfig is for all pools that have its labels. The kubelets of the other pool would get its CPU lists, "
+        "and of several KubeletConfigs only the one that was created last counts.",
+    ),
+    "CP257": Code(
+        "kubelet configuration of the workers",
+        "nodes of pool {pool} of cluster {cluster} would get {paths} of pool {other}",
+        "{hint}",
+        "The machine config operator writes a MachineConfig of each KubeletConfig, and custom pools select that of the "
+        "workers too. Before OpenShift 4.15 the one whose name comes last counts: `99-worker-generated-kubelet` comes "
+        "after `99-worker-cnf-generated-kubelet`. Later, a file that only the workers' KubeletConfig causes is "
+        "inherited.",
     ),
     "CP249": Code(
         "object that blocks its pool",

@@ -1,11 +1,11 @@
-"""Which MachineConfigPool each node is in, by the labels that the inventory has (CP239)."""
+"""Which MachineConfigPool each node is in, by its labels (CP239)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim
-from cpuplan.fleet.cluster import NODE_ROLE, MachineConfigPool
-from cpuplan.fleet.targets import node_selector, role, target_for
+from cpuplan.fleet.cluster import MachineConfigPool
+from cpuplan.fleet.targets import is_split, node_selector, role, target_for
 from cpuplan.model.cluster import ClusterSpec
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Documents
@@ -19,7 +19,7 @@ def check(
 ) -> Iterator[Diagnostic]:
     """Nodes in two custom pools, or in a pool that decides instead of their own.
 
-    Nothing is known of nodes without a role among their labels.
+    Nodes also have the labels that select them for the pool of their class.
     """
     classes = list(classes)
     pools = _pools(documents, classes)
@@ -32,9 +32,11 @@ def check(
         cluster, node = claim.group.cluster, min(claim.names)
         own = pool_of.get((cluster, node))
         target = target_for(claim.intent.spec, cluster)
-        if not own or not target or not _has_role(claim) or cluster not in pools:
+        if not own or not target or cluster not in pools:
             continue
         labels = claim.group.labels
+        if not is_split(target[1]):  # of which each part has labels that the inventory may lack
+            labels = {**labels, **node_selector(target[1])}
         selecting = {name for name, pool in pools[cluster].items() if pool.selects(labels)}
         if effect := _effect(own, selecting):
             yield diagnose(
@@ -45,10 +47,6 @@ def check(
                 pools=joined(sorted(selecting | {own})),
                 effect=effect,
             )
-
-
-def _has_role(claim: Claim) -> bool:
-    return any(label.startswith(NODE_ROLE) for label in claim.group.labels)
 
 
 def _effect(own: str, selecting: set[str]) -> str:

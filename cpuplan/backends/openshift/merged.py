@@ -1,17 +1,19 @@
 """What nodes get from all MachineConfigs of their cluster together, as the machine config operator
-merges them (`mco`), and what of that contradicts their own plan.
+merges them (`mco`). What of that contradicts their own plan is in `inherited`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import objects, predicted
-from cpuplan.components import cmdline
+from cpuplan.components import kubelet
 from cpuplan.components.openshift import pinning, pool
-from cpuplan.components.openshift.machineconfig import ROLE
+from cpuplan.components.openshift.machineconfig import ROLE, WORKER
+from cpuplan.components.selectors import selects
 from cpuplan.emit import to_json
 from cpuplan.mco.errors import RenderError
-from cpuplan.mco.machineconfig import DEFAULT_KERNEL, read_machine_config
+from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
+from cpuplan.mco.generated.objects import Generated
 from cpuplan.mco.pools import name_of
 from cpuplan.mco.render import Rendered, render
 from cpuplan.model.base import Model
@@ -19,11 +21,15 @@ from cpuplan.plan import ConfiguredPlan
 
 
 class Source(NamedTuple):
-    """A MachineConfig: of a class of cpuplan, or the one with a number in the Cluster document."""
+    """A MachineConfig: of a class of cpuplan, or of the object at `place` in a Cluster document.
+
+    `is_kubelet` of what the machine config operator writes of a KubeletConfig.
+    """
 
     data: Mapping[str, Any]
     plan: ConfiguredPlan | None = None
-    number: int = -1
+    place: str = ""
+    is_kubelet: bool = False
 
     @property
     def intent(self) -> str:
@@ -39,17 +45,6 @@ class Source(NamedTuple):
             yield f"units.{index}", unit["name"]
 
 
-class Inherited(NamedTuple):
-    """Something that nodes of a class get from an object that is not their own.
-
-    `what` names it; `field` is the key in a MachineConfig of a Cluster document, with its index.
-    """
-
-    source: Source
-    what: str
-    field: str
-
-
 class Pool(NamedTuple):
     """A class in its pool: the rendered MachineConfig, and the objects that it is made from."""
 
@@ -63,19 +58,20 @@ def of_cluster(plans: Sequence[ConfiguredPlan]) -> Iterator[Pool]:
 
     RenderError where a pool cannot be rendered.
     """
-    merging = [plan for plan in plans if _has_pool(plan)]
+    merging = [plan for plan in plans if has_pool(plan)]
     if not merging:
         return
     sources = list(_sources(merging))
     by_name = {name_of(source.data): source for source in sources}
     for plan in merging:
         configs = [source.data for source in sources]
-        rendered = render(_pool_object(plan), configs, _release(plan))
+        rendered = render(pool_object(plan), configs, _release(plan))
         if rendered is not None:
             yield Pool(plan, rendered, tuple(by_name[name] for name in rendered.order))
 
 
-def _has_pool(plan: ConfiguredPlan) -> bool:
+def has_pool(plan: ConfiguredPlan) -> bool:
+    """Whether the nodes of a class are in a MachineConfigPool."""
     node_class = plan.node_class
     return bool(node_class.machine_config_pool) and not node_class.target.is_hosted
 
@@ -85,7 +81,7 @@ def _release(plan: ConfiguredPlan) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _pool_object(plan: ConfiguredPlan) -> dict[str, Any]:
+def pool_object(plan: ConfiguredPlan) -> dict[str, Any]:
     """The MachineConfigPool of a class; those that every cluster has select one role."""
     name = plan.node_class.target.pool or ""
     if name not in pool.BUILT_IN:
@@ -97,17 +93,42 @@ def _pool_object(plan: ConfiguredPlan) -> dict[str, Any]:
 def _sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
     """The MachineConfigs of a cluster, each name once."""
     names: set[str] = set()
+    for source in (*_own_sources(plans), *_foreign_sources(plans)):
+        if name_of(source.data) not in names:
+            names.add(name_of(source.data))
+            yield source
+
+
+def _own_sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
     for plan in plans:
-        for config in _machine_configs(plan):
-            if name_of(config) not in names:
-                names.add(name_of(config))
-                yield Source(config, plan)
-    for number, foreign in enumerate(plans[0].node_class.cluster_facts.machine_configs):
-        if foreign.name not in names:
-            yield Source(_foreign_object(foreign), number=number)
+        for config in machine_configs(plan):
+            yield Source(config, plan)
+        fields = {setting.key for setting in plan.settings.of(kubelet.NAME)}
+        config = _kubelet_object(plan.node_class.target.pool or "", fields)
+        yield Source(config, plan, is_kubelet=True)
 
 
-def _machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
+def _foreign_sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
+    """The objects of a Cluster document; of KubeletConfigs those for workers without a class."""
+    facts = plans[0].node_class.cluster_facts
+    for number, config in enumerate(facts.machine_configs):
+        yield Source(_foreign_object(config), place=f"machineConfigs.{number}")
+    for number, kubelet_config in enumerate(facts.kubelet_configs):
+        if selects(kubelet_config.machine_config_pool_selector, pool.built_in_labels(WORKER)):
+            place = f"kubeletConfigs.{number}.name"
+            yield Source(_kubelet_object(WORKER), place=place, is_kubelet=True)
+
+
+def _kubelet_object(pool_name: str, fields: Collection[str] = ()) -> dict[str, Any]:
+    """What the machine config operator writes of a KubeletConfig with these fields."""
+    paths = [KUBELET_CONF]
+    if any(field.startswith("systemReserved.") for field in fields):
+        paths.append(NODE_SIZING)
+    name = f"99-{pool_name}-generated-kubelet"
+    return Generated(name, pool_name, dict.fromkeys(paths, "")).as_object()
+
+
+def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     """The MachineConfigs of a class: cpuplan's, or those of the node tuning operator."""
     target = plan.node_class.target
     if target.is_profile:
@@ -137,52 +158,6 @@ def _foreign_object(foreign: Model) -> dict[str, Any]:
             "kernelType": facts.kernel_type,
         },
     }
-
-
-def inherited(pool: Pool) -> Iterator[Inherited]:
-    """What contradicts a class's own plan: boot arguments, kernel, files and units of others.
-
-    Of other classes everything counts, of objects of a Cluster document only what the plan sets
-    too. Of a file or unit with several objects, the last one counts.
-    """
-    own = [source for source in pool.sources if _is_own(source, pool.plan)]
-    arguments = _arguments(own)
-    kernel_types = {read_machine_config(source.data).kernel_type for source in own}
-    written = {name for source in own for _, name in source.writes()}
-    last = {name: source for source in pool.sources for _, name in source.writes()}
-    for source in pool.sources:
-        if source in own:
-            continue
-        yield from _contradicting_arguments(source, arguments)
-        kernel_type = read_machine_config(source.data).kernel_type
-        if kernel_type not in ("", DEFAULT_KERNEL, *kernel_types):
-            yield Inherited(source, f"kernelType {kernel_type}", "kernelType")
-        for field, name in source.writes():
-            if last[name] is source and (source.plan or name in written):
-                yield Inherited(source, name, field)
-
-
-def _is_own(source: Source, plan: ConfiguredPlan) -> bool:
-    """Whether an object is of the same pool: classes of one pool share its objects."""
-    if source.plan is None:
-        return False
-    return source.plan.node_class.target.pool == plan.node_class.target.pool
-
-
-def _arguments(sources: Sequence[Source]) -> dict[str, Any]:
-    """The values of boot arguments, by key."""
-    words = [
-        word for source in sources for word in read_machine_config(source.data).kernel_arguments
-    ]
-    return dict(cmdline.keyed(" ".join(words)))
-
-
-def _contradicting_arguments(source: Source, own: Mapping[str, Any]) -> Iterator[Inherited]:
-    for index, argument in enumerate(read_machine_config(source.data).kernel_arguments):
-        for key, value in cmdline.keyed(argument).items():
-            is_set = key in own or cmdline.canonical(key) in cmdline.CPU_LISTS
-            if (source.plan or is_set) and own.get(key) != value:
-                yield Inherited(source, argument, f"kernelArguments.{index}")
 
 
 def expected(pool: Pool) -> dict[str, Any]:

@@ -1,19 +1,27 @@
 """What pools, MachineConfigs and KubeletConfigs of one cluster do to each other."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from cpuplan.backends.openshift import merged
-from cpuplan.backends.openshift.merged import Inherited, Pool
-from cpuplan.components.openshift import machineconfig, pool
-from cpuplan.components.selectors import selects
+from cpuplan.backends.openshift import merged, selection
+from cpuplan.backends.openshift.inherited import Inherited, inherited
+from cpuplan.backends.openshift.merged import Pool
+from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.mco.errors import RenderError
+from cpuplan.mco.generated.kubelet import NODE_SIZING
+from cpuplan.mco.machineconfig import read_machine_config
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.source import Locate
+from cpuplan.source import Locate, Position
 from cpuplan.text import joined
 
 #: Of what a pool inherits, so much is shown.
 _SHOWN = 3
+_SIZING_HINT = (
+    "set kubelet.systemReserved in the intent: the memory of the workers counts otherwise"
+)
+_NAME_HINT = (
+    "give the pool a name that comes after `worker-generated`, such as `x-workers`, or target 4.15"
+)
 
 
 def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
@@ -23,10 +31,7 @@ def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnosti
             yield from _check_inherited(pool, locate)
     except RenderError as error:
         yield from _unrenderable(plans[0].node_class, error, locate)
-    own_pools = {plan.node_class.target.pool for plan in plans}
-    for plan in plans:
-        yield from _check_kubelet_configs(plan, locate)
-        yield from _check_foreign_pools(plan, own_pools, locate)
+    yield from selection.check(plans, locate)
 
 
 def _unrenderable(
@@ -45,21 +50,52 @@ def _unrenderable(
 
 
 def _check_inherited(pool: Pool, locate: Locate) -> Iterator[Diagnostic]:
-    by_class: dict[str, list[Inherited]] = {}
-    for item in merged.inherited(pool):
-        by_class.setdefault(item.source.intent, []).append(item)
-    for intent, items in by_class.items():
-        if intent:
+    by_class: dict[tuple[str, bool], list[Inherited]] = {}
+    for item in inherited(pool):
+        key = item.source.intent, item.source.is_kubelet
+        by_class.setdefault(key, []).append(item)
+    for (intent, is_kubelet), items in by_class.items():
+        if is_kubelet:
+            yield _of_kubelet_config(pool, items, locate)
+        elif intent:
             yield _of_other_class(pool, items, locate)
         else:
             yield from _contradictions(pool, items, locate)
+
+
+def _of_kubelet_config(pool: Pool, items: Sequence[Inherited], locate: Locate) -> Diagnostic:
+    """CP257: files of the KubeletConfig of workers, of an intent or of the Cluster document."""
+    node_class, source = pool.plan.node_class, items[0].source
+    other = _pool_place(source.plan, locate)
+    if other is None:
+        other = locate(node_class.cluster_place(source.place))
+    paths = [item.what for item in items]
+    role = read_machine_config(source.data).role
+    hint = _SIZING_HINT if paths == [NODE_SIZING] else _NAME_HINT
+    if role != WORKER:
+        hint = "remove machineConfigLabel"
+    return diagnose(
+        "CP257",
+        locate(node_class.place(node_class.target_field("pool"))),
+        labels=[Label(other, "this KubeletConfig")] if other else [],
+        pool=node_class.target.pool,
+        cluster=node_class.cluster,
+        paths=_shown(paths),
+        other=role,
+        hint=hint,
+    )
+
+
+def _pool_place(plan: ConfiguredPlan | None, locate: Locate) -> Position | None:
+    node_class = plan.node_class if plan else None
+    return locate(node_class.place(node_class.target_field("pool"))) if node_class else None
 
 
 def _of_other_class(pool: Pool, items: Sequence[Inherited], locate: Locate) -> Diagnostic:
     node_class, source = pool.plan.node_class, items[0].source.plan
     assert source is not None  # noqa: S101 - it has an intent
     other = source.node_class
-    other_place = locate(other.place(other.target_field("pool")))
+    other_place = _pool_place(source, locate)
     return diagnose(
         "CP237",
         locate(node_class.place(node_class.target_field("pool"))),
@@ -68,18 +104,28 @@ def _of_other_class(pool: Pool, items: Sequence[Inherited], locate: Locate) -> D
         cluster=node_class.cluster,
         what=_shown([item.what for item in items]),
         other=other.intent,
+        hint=_hint(node_class, other),
     )
 
 
-def _contradictions(
-    pool: Pool, inherited: Sequence[Inherited], locate: Locate
-) -> Iterator[Diagnostic]:
+def _hint(node_class: NodeClass, other: NodeClass) -> str:
+    if other.target.cpu_partitioning != node_class.target.cpu_partitioning:
+        return "write the same cpuPartitioning in both targets: it is a property of the cluster"
+    if other.target.is_profile and other.target.pool == WORKER:
+        return (
+            f"write `mode: mco` in the target of intent {other.intent}: pools that cpuplan writes "
+            f"do not select its MachineConfig then; or give the nodes of intent {other.intent} a "
+            "custom pool"
+        )
+    return f"remove machineConfigLabel from the target of intent {other.intent}"
+
+
+def _contradictions(pool: Pool, items: Sequence[Inherited], locate: Locate) -> Iterator[Diagnostic]:
     node_class = pool.plan.node_class
-    for item in inherited:
-        place = f"machineConfigs.{item.source.number}.{item.field}"
+    for item in items:
         yield diagnose(
             "CP238",
-            locate(node_class.cluster_place(place)),
+            locate(node_class.cluster_place(item.place)),
             name=item.source.data["metadata"]["name"],
             pool=node_class.target.pool,
             what=item.what,
@@ -91,44 +137,3 @@ def _shown(names: Sequence[str]) -> str:
     shown = list(names[:_SHOWN])
     further = len(names) - len(shown)
     return joined([*shown, f"{further} more"] if further else shown)
-
-
-def _labels(plan: ConfiguredPlan, component: str) -> Mapping[str, str]:
-    """The labels that an object of the class has."""
-    labels = plan.settings.values(component)["metadata.labels"]
-    assert isinstance(labels, dict)  # noqa: S101 - the components say so
-    return {key: str(value) for key, value in labels.items()}
-
-
-def _check_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
-    node_class = plan.node_class
-    if not node_class.machine_config_pool or node_class.target.is_hosted:
-        return
-    labels = _labels(plan, pool.NAME)
-    for index, config in enumerate(node_class.cluster_facts.kubelet_configs):
-        if selects(config.machine_config_pool_selector, labels):
-            yield diagnose(
-                "CP298",
-                locate(node_class.cluster_place(f"kubeletConfigs.{index}.name")),
-                name=config.name,
-                pool=node_class.target.pool,
-                intent=node_class.intent,
-            )
-
-
-def _check_foreign_pools(
-    plan: ConfiguredPlan, own_pools: Collection[str | None], locate: Locate
-) -> Iterator[Diagnostic]:
-    node_class = plan.node_class
-    if node_class.target.pool != machineconfig.WORKER or node_class.target.is_hosted:
-        return
-    labels = _labels(plan, machineconfig.NAME)
-    for index, foreign in enumerate(node_class.cluster_facts.machine_config_pools):
-        is_foreign = foreign.name not in own_pools
-        if is_foreign and selects(foreign.machine_config_selector, labels):
-            yield diagnose(
-                "CP299",
-                locate(node_class.cluster_place(f"machineConfigPools.{index}.name")),
-                pool=foreign.name,
-                intent=node_class.intent,
-            )

@@ -20,7 +20,7 @@ HEADER = (
     "and comments are left out."
 )
 #: What the operator says in other words: a summary, and boot arguments for TuneD to compute.
-_OWN_WORDS = ("main.summary", "bootloader.")
+OWN_WORDS = ("main.summary", "bootloader.")
 
 #: Before 4.16, the operator changes the whole cluster to cgroups v1.
 _NODE = {
@@ -47,7 +47,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     if cgroups.operator_sets_v1(target):
         made["node-cluster"] = _NODE
     if plan.settings.of(tuned.NAME):
-        made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=_OWN_WORDS))
+        made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=OWN_WORDS))
     comment = HEADER.format(name=name)
     for file, data in sorted(made.items()):
         yield Manifest(f"{file}.yaml", data, comment)

@@ -17,6 +17,10 @@ EFFECT: Effect | None = None
 #: Pools that every cluster has; cpuplan does not write them.
 BUILT_IN = ("master", "worker", "arbiter")
 LABELS, NODE_SELECTOR = "metadata.labels", "nodeSelector"
+#: Labels of the pools that every cluster has (manifests of the machine config operator).
+_OWN_LABEL = "pools.operator.machineconfiguration.openshift.io/{}"
+_BUILT_IN_LABEL = "machineconfiguration.openshift.io/mco-built-in"
+_REQUIRED_LABEL = "operator.machineconfiguration.openshift.io/required-for-upgrade"
 #: The roles whose MachineConfigs it takes, and the pools whose marked ones it does not.
 SELECTOR, WITHOUT = "machineConfigSelector", f"machineConfigSelector.{OWNER}"
 
@@ -46,8 +50,16 @@ def labels(target: Target) -> Mapping[str, str]:
     if target.machine_config_pool_selector:
         return target.machine_config_pool_selector
     if target.pool in BUILT_IN:
-        return {f"pools.operator.machineconfiguration.openshift.io/{target.pool}": ""}
+        return {_OWN_LABEL.format(target.pool): ""}
     return {ROLE: target.pool or ""}
+
+
+def built_in_labels(name: str) -> Mapping[str, str]:
+    """All labels of a pool that every cluster has; none of a custom pool."""
+    if name not in BUILT_IN:
+        return {}
+    required = {} if name == WORKER else {_REQUIRED_LABEL: ""}
+    return {_OWN_LABEL.format(name): "", _BUILT_IN_LABEL: "", **required}
 
 
 def _roles(target: Target) -> tuple[str, ...]:

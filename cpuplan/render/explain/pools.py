@@ -31,7 +31,7 @@ def _place(pool: Pool, source: Source, locate: Locate) -> str:
         node_class = source.plan.node_class
         place = node_class.place(node_class.target_field("pool"))
     else:
-        place = pool.plan.node_class.cluster_place(f"machineConfigs.{source.number}.name")
+        place = pool.plan.node_class.cluster_place(source.place)
     return str(locate(place) or place)
 
 

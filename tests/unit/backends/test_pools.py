@@ -1,18 +1,30 @@
 """What nodes get from all MachineConfigs of a cluster, and what contradicts their plan."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from cpuplan.backends.openshift import inherited as of_others
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.components.openshift.machineconfig import ROLE
+from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
 from cpuplan.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import plan
 
+PAGES = {"hugePages": {"defaultSize": "1G", "pages": [{"size": "1G", "count": 4}]}}
 
-def of_intent(name: str, pool: str, isolated: str, **target: Any) -> ConfiguredPlan:
-    made = plan(isolated=isolated, version="4.20", target={"pool": pool, **target})
+
+def of_intent(
+    name: str,
+    pool: str,
+    isolated: str,
+    version: str = "4.20",
+    spec: Mapping[str, Any] | None = None,
+    **target: Any,
+) -> ConfiguredPlan:
+    made = plan(isolated=isolated, version=version, spec=spec, target={"pool": pool, **target})
     made.node_class.intent = name
     return made
 
@@ -22,22 +34,24 @@ def rendered(*plans: ConfiguredPlan) -> dict[str, merged.Pool]:
 
 
 def inherited(pool: merged.Pool) -> list[str]:
-    return [item.what for item in merged.inherited(pool)]
+    return [item.what for item in of_others.inherited(pool)]
 
 
 def test_a_custom_pool_has_nothing_of_the_workers_plan() -> None:
     """Its selector leaves out what is marked as the worker's, which the pool worker still takes."""
     general, fast = of_intent("general", "worker", "4-7"), of_intent("fast", "fast", "2-7")
     pools = rendered(general, fast)
-    assert pools["fast"].rendered.order == ("50-performance-fast",)
-    assert pools["general"].rendered.order == ("50-performance-general",)
+    of_workers = "99-worker-generated-kubelet"
+    of_fast = ("50-performance-fast", "99-fast-generated-kubelet")
+    assert pools["fast"].rendered.order == (of_workers, *of_fast)
+    assert pools["general"].rendered.order == ("50-performance-general", of_workers)
     assert "isolcpus=managed_irq,2-7" in pools["fast"].rendered.kernel_arguments
     assert [inherited(pool) for pool in pools.values()] == [[], []]
 
 
 def test_a_profile_of_workers_reaches_custom_pools() -> None:
     """The operator labels its MachineConfigs with the role only (rules 1 to 4)."""
-    profile = {"mode": "performanceProfile"}
+    profile: dict[str, Any] = {"mode": "performanceProfile"}
     general = of_intent("general", "worker", "4-7", **profile)
     fast = of_intent("fast", "fast", "2-7", **profile)
     pools = rendered(general, fast)
@@ -48,7 +62,7 @@ def test_a_profile_of_workers_reaches_custom_pools() -> None:
 
 
 def test_equal_profiles_contradict_nothing() -> None:
-    profile = {"mode": "performanceProfile"}
+    profile: dict[str, Any] = {"mode": "performanceProfile"}
     general = of_intent("general", "worker", "2-7", **profile)
     fast = of_intent("fast", "fast", "2-7", **profile)
     assert inherited(rendered(general, fast)["fast"]) == []
@@ -69,15 +83,24 @@ def test_only_nodes_of_the_pool_worker_come_second_to_tuned() -> None:
         ({"kernelArguments": ["isolcpus=managed_irq,2-7"]}, []),
         ({"kernelArguments": ["isolcpus=4-7"]}, ["isolcpus=4-7"]),
         ({"kernelArguments": ["skew_tick=0"]}, ["skew_tick=0"]),
+        ({"kernelArguments": ["skew-tick=0"]}, ["skew-tick=0"]),
+        ({"kernelArguments": ["hugepagesz=1G", "hugepages=4"]}, []),
+        ({"kernelArguments": ["hugepagesz=1G", "hugepages=5"]}, ["hugepagesz=1G hugepages=5"]),
+        ({"kernelArguments": ["hugepagesz=2M", "hugepages=5"]}, []),
+        ({"kernelArguments": ["hugepages=5"]}, ["hugepages=5"]),
+        ({"kernelArguments": ["nosmt"]}, ["nosmt"]),
+        ({"kernelArguments": ["--"]}, ["--"]),
+        ({"kernelArguments": ['console="ttyS0']}, ['console="ttyS0']),
         ({"kernelType": "realtime"}, ["kernelType realtime"]),
         ({"files": [objects.CRIO_DROP_IN, "/etc/motd"]}, [objects.CRIO_DROP_IN]),
+        ({"files": [KUBELET_CONF]}, []),
         ({"units": ["chronyd.service"]}, []),
     ],
 )
 def test_objects_that_cpuplan_does_not_write(facts: dict[str, Any], expected: list[str]) -> None:
     """What the plan does not set is added; what it sets must be the same."""
     config = {"name": "60-fast", "labels": {ROLE: "fast"}, **facts}
-    fast = of_intent("fast", "fast", "2-7")
+    fast = of_intent("fast", "fast", "2-7", spec=PAGES)
     fast.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [config]})
     assert inherited(rendered(fast)["fast"]) == expected
 
@@ -92,6 +115,68 @@ def test_of_two_files_the_later_object_counts() -> None:
     fast = of_intent("fast", "fast", "2-7")
     fast.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [config]})
     pool = rendered(fast)["fast"]
-    assert pool.rendered.order == ("99-worker", "50-performance-fast")
+    own = ("50-performance-fast", "99-fast-generated-kubelet")
+    assert pool.rendered.order == ("99-worker", *own)
     assert inherited(pool) == []
     assert merged.expected(pool)["files"][objects.CRIO_DROP_IN] == "50-performance-fast"
+
+
+def test_a_later_file_of_the_kubelet_counts() -> None:
+    """An object beside the operator's own, in the same pool."""
+    config = {"name": "99-own", "labels": {ROLE: "fast"}, "files": [KUBELET_CONF]}
+    fast = of_intent("fast", "fast", "2-7")
+    fast.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [config]})
+    assert inherited(rendered(fast)["fast"]) == [KUBELET_CONF]
+
+
+@pytest.mark.parametrize(
+    ("version", "pool", "expected"),
+    [
+        ("4.14", "fast", [KUBELET_CONF, NODE_SIZING]),
+        ("4.14", "worker-cnf", [KUBELET_CONF, NODE_SIZING]),
+        ("4.14", "worker-rt", []),
+        ("4.15", "fast", []),
+    ],
+)
+def test_the_kubelet_configuration_of_workers_comes_last_before_4_15(
+    version: str, pool: str, expected: list[str]
+) -> None:
+    """All objects by name: `99-worker-generated-kubelet` after `99-fast-generated-kubelet`."""
+    general = of_intent("general", "worker", "4-7", version)
+    fast = of_intent("fast", pool, "2-7", version)
+    assert inherited(rendered(general, fast)["fast"]) == expected
+
+
+def test_reserved_memory_of_workers_is_inherited() -> None:
+    """Only a KubeletConfig with systemReserved writes the file that has it."""
+    off: dict[str, Any] = {"kubelet": {"systemReserved": {}}}
+    general = of_intent("general", "worker", "2-7")
+    fast = of_intent("fast", "fast", "2-7", spec=off)
+    assert inherited(rendered(general, fast)["fast"]) == [NODE_SIZING]
+
+
+def test_a_foreign_kubelet_configuration_of_workers_comes_last_before_4_15() -> None:
+    label = "pools.operator.machineconfiguration.openshift.io/worker"
+    config = {"name": "k", "machineConfigPoolSelector": {"matchLabels": {label: ""}}}
+    fast = of_intent("fast", "fast", "2-7", "4.14")
+    fast.node_class.cluster_facts = ClusterSpec.model_validate({"kubeletConfigs": [config]})
+    assert inherited(rendered(fast)["fast"]) == [KUBELET_CONF]
+
+
+def test_equal_profiles_of_tuned_are_needed() -> None:
+    """The operator gives both the same priority, and may choose either for a custom pool."""
+    profile: dict[str, Any] = {"mode": "performanceProfile"}
+    network = {"net": {"userLevelNetworking": True}}
+    general = of_intent("general", "worker", "2-7", spec=network, **profile)
+    of_profile = of_intent("fast", "fast", "2-7", **profile)
+    name = "the profile openshift-node-performance-general of TuneD"
+    assert inherited(rendered(general, of_profile)["fast"]) == [name]
+    of_mco = of_intent("fast", "fast", "2-7", spec=network)
+    assert inherited(rendered(general, of_mco)["fast"]) == [name]
+
+
+def test_the_defaults_of_workload_partitioning_are_nobodys() -> None:
+    """Every class of a cluster writes the same objects for the same pools."""
+    general = of_intent("general", "worker", "4-7", cpuPartitioning=True)
+    fast = of_intent("fast", "fast", "2-7", cpuPartitioning=True)
+    assert [inherited(pool) for pool in rendered(general, fast).values()] == [[], []]

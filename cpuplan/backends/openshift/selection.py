@@ -1,0 +1,130 @@
+"""Which pools select the objects of a class, and which objects of others select its pool."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from cpuplan.backends.openshift import merged
+from cpuplan.components.openshift import machineconfig, pool
+from cpuplan.components.selectors import selects
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.mco.labels import read_selector
+from cpuplan.plan import ConfiguredPlan, NodeClass
+from cpuplan.source import Locate, Position
+
+#: What a foreign pool has to say so that it does not select the MachineConfig of workers.
+_LEAVE_OUT = (
+    "add {key: cpuplan.io/pool, operator: NotIn, values: [worker]} to machineConfigSelector of the "
+    "pool, if its nodes are not the same hardware"
+)
+
+
+def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """CP255, CP256, CP298 and CP299, for the classes of one cluster."""
+    in_pools = [plan for plan in plans if merged.has_pool(plan)]
+    own_pools = {_name(plan) for plan in in_pools}
+    for plan in in_pools:
+        yield from _check_machine_config(plan, locate)
+        yield from _check_kubelet_config(plan, in_pools, locate)
+        yield from _check_foreign_kubelet_configs(plan, locate)
+        yield from _check_foreign_pools(plan, own_pools, locate)
+
+
+def _name(plan: ConfiguredPlan) -> str:
+    return plan.node_class.target.pool or ""
+
+
+def _labels(plan: ConfiguredPlan, component: str) -> Mapping[str, str]:
+    """The labels that an object of the class has."""
+    labels = plan.settings.values(component)["metadata.labels"]
+    assert isinstance(labels, dict)  # noqa: S101 - the components say so
+    return {key: str(value) for key, value in labels.items()}
+
+
+def _pool_labels(plan: ConfiguredPlan) -> Mapping[str, str]:
+    """All labels of the pool of a class."""
+    return {**pool.built_in_labels(_name(plan)), **_labels(plan, pool.NAME)}
+
+
+def _field(node_class: NodeClass, locate: Locate, field: str) -> Position | None:
+    return locate(node_class.place(node_class.target_field(field)))
+
+
+def _check_machine_config(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP255: labels that the pool of the class does not select, or one of every cluster does."""
+    node_class, labels = plan.node_class, _labels(plan, machineconfig.NAME)
+    selector = merged.pool_object(plan)["spec"]["machineConfigSelector"]
+    selecting = set(pool.BUILT_IN) & {labels.get(machineconfig.ROLE)} - {_name(plan)}
+    problems = [f"pool {name} selects" for name in selecting]
+    if not read_selector(selector).matches(labels):
+        problems.append(f"pool {_name(plan)} does not select")
+    for problem in problems:
+        yield diagnose(
+            "CP255",
+            _field(node_class, locate, "machineConfigLabel"),
+            problem=problem,
+            intent=node_class.intent,
+            pool=_name(plan),
+        )
+
+
+def _check_kubelet_config(
+    plan: ConfiguredPlan, plans: Sequence[ConfiguredPlan], locate: Locate
+) -> Iterator[Diagnostic]:
+    """CP256: labels that another pool has too, of another class or of every cluster."""
+    node_class, wanted = plan.node_class, _labels(plan, pool.NAME).items()
+    others = {name: pool.built_in_labels(name) for name in pool.BUILT_IN}
+    others |= {_name(other): _pool_labels(other) for other in plans}
+    del others[_name(plan)]
+    given = node_class.target.machine_config_pool_selector
+    field = "machineConfigPoolSelector" if given else "pool"
+    for name, labels in others.items():
+        if wanted <= labels.items():
+            yield diagnose(
+                "CP256",
+                _field(node_class, locate, field),
+                intent=node_class.intent,
+                pool=_name(plan),
+                other=name,
+            )
+
+
+def _check_foreign_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP298: KubeletConfigs of the Cluster document for the pool of a class."""
+    node_class, labels = plan.node_class, _pool_labels(plan)
+    for index, config in enumerate(node_class.cluster_facts.kubelet_configs):
+        if selects(config.machine_config_pool_selector, labels):
+            yield diagnose(
+                "CP298",
+                locate(node_class.cluster_place(f"kubeletConfigs.{index}.name")),
+                name=config.name,
+                pool=node_class.target.pool,
+                intent=node_class.intent,
+            )
+
+
+def _check_foreign_pools(
+    plan: ConfiguredPlan, own_pools: Collection[str], locate: Locate
+) -> Iterator[Diagnostic]:
+    """CP299: pools of the Cluster document that get objects of the class."""
+    node_class, wanted = plan.node_class, _labels(plan, pool.NAME).items()
+    labels = _labels(plan, machineconfig.NAME)
+    is_marked = machineconfig.OWNER in labels
+    for index, foreign in enumerate(node_class.cluster_facts.machine_config_pools):
+        if foreign.name in own_pools:
+            continue
+        place = locate(node_class.cluster_place(f"machineConfigPools.{index}.name"))
+        problems = []
+        if selects(foreign.machine_config_selector, labels):
+            hint = _LEAVE_OUT if is_marked else "change machineConfigSelector of the pool"
+            problems.append(("also selects the MachineConfig", hint))
+        if wanted <= foreign.labels.items():
+            problems.append(("also gets the KubeletConfig", "change the labels of the pool"))
+        for problem, hint in problems:
+            yield diagnose(
+                "CP299",
+                place,
+                pool=foreign.name,
+                problem=problem,
+                intent=node_class.intent,
+                own=_name(plan),
+                hint=hint,
+            )
