@@ -2,7 +2,7 @@
 
 from cpuplan import defaults
 from cpuplan.diagnostics import Reason
-from cpuplan.model import base
+from cpuplan.model import base, places
 from cpuplan.model.base import Model
 from cpuplan.plan import NodePlan
 
@@ -45,7 +45,12 @@ def of_hardware(plan: NodePlan, text: str, field: str = "") -> Reason:
 
 
 def is_written(plan: NodePlan, field: str) -> bool:
-    """Whether the intent itself gives `field`, and not a default."""
+    """Whether the intent itself gives `field`, and not a default.
+
+    Raises ValueError where intents have no such field: what no one can write is not a default.
+    """
+    if not places.is_field("Intent", field):
+        raise ValueError(f"Intent has no field spec.{field}")
     value: object = plan.spec
     for key in field.split("."):
         if isinstance(value, tuple) and key.isdigit():

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import cpuplan
+from cpuplan.components.reasons import is_written
 from cpuplan.model.places import is_field, of_field
+from tests.machines.plans import plan
 
 SOURCE = Path(cpuplan.__file__).parent
 #: Functions that take a path below `spec`: the number of the argument, and the kind of document.
@@ -19,7 +21,13 @@ TAKERS = {
     "is_written": (1, "Intent"),
     "hardware_place": (0, "Hardware"),
     "of_hardware": (2, "Hardware"),
+    "cluster_place": (0, "Cluster"),
+    "target_field": (0, "Intent"),
 }
+#: What the paths that a function takes are below.
+BELOW = {"target_field": "targets.0."}
+#: What may stand at a `{…}` in the middle of a path: a place in a list, or a pool.
+STAND_INS = ("0", "isolated")
 
 
 def test_place() -> None:
@@ -60,20 +68,33 @@ def test_every_path_in_the_source_is_a_field() -> None:
     paths = list(_paths())
     assert len(paths) > 60
     wrong = [
-        f"{where}: {kind} spec.{path}" for where, kind, path in paths if not is_field(kind, path)
+        f"{where}: {kind} spec.{path}" for where, kind, path in paths if not _is_any(kind, path)
     ]
     assert not wrong
 
 
+def test_a_mistyped_path_is_refused_and_not_taken_for_a_default() -> None:
+    node = plan()
+    assert not is_written(node, "kernel.realTime")
+    with pytest.raises(ValueError, match=r"no field spec\.kernel\.realtime"):
+        is_written(node, "kernel.realtime")
+
+
+def _is_any(kind: str, path: str) -> bool:
+    """Whether there is such a field, with something that stands for each `*`."""
+    return any(is_field(kind, path.replace("*", stand_in)) for stand_in in STAND_INS)
+
+
 def _paths() -> Iterator[tuple[str, str, str]]:
-    """(place, kind, path) of each path that is written in a call; of f-strings the constants."""
+    """(place, kind, path) of each path that is written in a call; `*` is what an f-string fills in."""
     for file in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and (taker := TAKERS.get(_name(node.func))):
                 number, kind = taker
                 path = _path(node.args[number]) if len(node.args) > number else ""
-                if path:
-                    yield f"{file.relative_to(SOURCE)}:{node.lineno}", kind, path
+                if path and "/" not in path:  # `Subject.place` takes paths of files
+                    below = BELOW.get(_name(node.func), "")
+                    yield f"{file.relative_to(SOURCE)}:{node.lineno}", kind, below + path
 
 
 def _name(function: ast.expr) -> str:
@@ -83,10 +104,10 @@ def _name(function: ast.expr) -> str:
 
 
 def _path(argument: ast.expr) -> str:
+    """The path, up to the last name that is known: what an f-string ends with may be any."""
     if isinstance(argument, ast.Constant):
         return str(argument.value)
     if not isinstance(argument, ast.JoinedStr):
         return ""
-    first = argument.values[0]
-    start = str(first.value) if isinstance(first, ast.Constant) else ""
-    return start.rpartition(".")[0]
+    parts = [str(part.value) if isinstance(part, ast.Constant) else "*" for part in argument.values]
+    return "".join(parts).removesuffix("*").removesuffix(".")
