@@ -15,6 +15,7 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan
 from tests.hosts import CPU, make_root
+from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY
 from tests.unprivileged import unprivileged
 
@@ -332,3 +333,28 @@ def test_the_wanted_cpus_are_named_with_those_that_are_off(sample: Sample, tmp_p
     [finding] = [one for one in findings(sample, node, root) if one.code == "CP802"]
     topology = sample[1][node].topology
     assert str(topology.online | topology.offline) in f"{finding.message} {finding.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("listed", "codes"),
+    [
+        pytest.param("3", [], id="the kernel lists the siblings that are online"),
+        pytest.param("2-3", ["CP804"], id="another core's"),
+        pytest.param("3,7", ["CP804"], id="one that should be off"),
+    ],
+)
+def test_an_offlined_cpu_is_no_sibling(tmp_path: Path, listed: str, codes: list[str]) -> None:
+    node = plan(regular(cores=4, threads=2), offlined="7")
+    root = make_root(node, tmp_path)
+    write(f"{CPU}/cpu3/topology/thread_siblings_list", f"{listed}\n")(root)
+    assert [finding.code for finding in check(Root(root), node, lambda place: None)] == codes
+
+
+def test_siblings_of_a_cpu_that_is_off_are_not_compared(tmp_path: Path) -> None:
+    """A file that stayed from before tells nothing."""
+    node = plan(regular(cores=4, threads=2), offlined="7")
+    root = make_root(node, tmp_path)
+    path = root / CPU / "cpu7/topology/thread_siblings_list"
+    path.parent.mkdir(parents=True)
+    path.write_text("3,7\n")
+    assert check(Root(root), node, lambda place: None) == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.fleet.hardware import build
 from cpuplan.importers import documents
 from cpuplan.importers.sysroot import reader as sysroot
@@ -81,6 +81,21 @@ def test_uneven_sub_numa_clusters() -> None:
     assert [len(cpus) for cpus in topology.numa_nodes.values()] == [86, 86, 84, 86, 86, 84]
     assert str(topology.numa_nodes[2]) == "86-127,342-383"
     assert len(topology.uncore_caches) == 2
+
+
+def test_interleaved_nodes_with_fewer_cores_run_out_first() -> None:
+    """Five cores a socket in nodes of 3 and 2: the last round has the larger nodes alone."""
+    topology = made(
+        regular(sockets=2, coresPerSocket=5, numaNodesPerSocket=2, numbering=INTERLEAVED)
+    )
+    nodes = {node: str(cpus) for node, cpus in topology.numa_nodes.items()}
+    assert nodes == {0: "0,4,8", 1: "1,5,9", 2: "2,6", 3: "3,7"}
+    assert [str(cpus) for cpus in topology.sockets.values()] == ["0,2,4,6,8", "1,3,5,7,9"]
+    assert [topology[cpu].core_id for cpu in (0, 4, 8, 2, 6)] == [0, 1, 2, 3, 4]
+
+
+def test_a_machine_may_have_as_many_cpus_as_there_are_numbers() -> None:
+    assert len(made(regular(sockets=2, coresPerSocket=(MAX_CPU + 1) // 2)).online) == MAX_CPU + 1
 
 
 def test_caches_dies_and_memory() -> None:
@@ -210,6 +225,17 @@ def test_one_cache_per_group(per: str, extra: dict[str, Any], domains: list[str]
             regular(sockets=9, coresPerSocket=512, threadsPerCore=2),
             "CP307",
             ("regular", "coresPerSocket"),
+        ),
+        (regular(sockets=3, coresPerSocket=2731), "CP307", ("regular", "coresPerSocket")),
+        (
+            regular(
+                coresPerSocket=4,
+                numaNodesPerSocket=2,
+                distances={"withinSocket": 12},
+                memoryOnlyNodes=["1Gi"],
+            ),
+            "CP311",
+            ("regular", "distances"),
         ),
         (
             layout(cores=[{"threads": ["0-3", "3-6"]}]),
