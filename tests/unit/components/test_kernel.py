@@ -92,6 +92,87 @@ def test_unknown_vendors_get_what_holds_for_all() -> None:
     assert "nohz_full=2-7" in found
 
 
+OLD_PROFILE = {"mode": "performanceProfile"}
+EARLIER_OF_ALL = ["intel_iommu=on", "iommu=pt"]
+
+
+@pytest.mark.parametrize(
+    ("hints", "further"),
+    [
+        ({"realTime": False}, []),
+        ({}, ["tsc=reliable", "nmi_watchdog=0", "mce=off", "intel_pstate=disable"]),
+        (
+            {"realTime": False, "highPowerConsumption": True},
+            ["processor.max_cstate=1", "intel_idle.max_cstate=0"],
+        ),
+        (
+            {"highPowerConsumption": True},
+            [
+                *["tsc=reliable", "nmi_watchdog=0", "mce=off"],
+                *["processor.max_cstate=1", "intel_idle.max_cstate=0", "idle=poll"],
+                "intel_pstate=disable",
+            ],
+        ),
+        ({"realTime": False, "perPodPowerManagement": True}, ["intel_pstate=passive"]),
+    ],
+)
+def test_before_4_16_a_profile_gives_every_vendor_the_same(
+    hints: dict[str, bool], further: list[str]
+) -> None:
+    spec = {"workloadHints": hints}
+    node = plan(version="4.15", vendor="HygonGenuine", target=OLD_PROFILE, spec=spec)
+    words = line(node)
+    start = words.index("intel_iommu=on")
+    wanted = [*EARLIER_OF_ALL, *further]
+    assert words[start : start + len(wanted)] == wanted
+    rest = [word for word in words if "cstate" in word or "pstate" in word or "mce" in word]
+    assert set(rest) <= set(further)
+    reasons = {setting.key: setting.reasons for setting in kernel.settings(node)}
+    assert {reason.origin for reason in reasons["intel_iommu"]} == {
+        "Intent/ran:spec.targets.0.version"
+    }
+    assert all(reasons[word.partition("=")[0]] for word in wanted)
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "architecture", "vendor", "wanted"),
+    [
+        ("4.20", "performanceProfile", "x86_64", "GenuineIntel", True),
+        ("4.20", "performanceProfile", "x86_64", "HygonGenuine", False),
+        ("4.20", "mco", "x86_64", "HygonGenuine", True),
+        ("4.15", "performanceProfile", "x86_64", "HygonGenuine", True),
+        ("4.18", "performanceProfile", "aarch64", "APM", True),
+        ("4.17", "performanceProfile", "aarch64", "APM", False),
+        ("4.18", "performanceProfile", "x86_64", "APM", False),
+        ("4.20", "performanceProfile", "x86_64", "", True),
+    ],
+)
+def test_vendors_that_the_profile_of_tuned_knows(
+    version: str, mode: str, architecture: str, vendor: str, wanted: bool
+) -> None:
+    node = plan(version=version, vendor=vendor, architecture=architecture, target={"mode": mode})
+    assert kernel.is_tunable(node) is wanted
+
+
+@pytest.mark.parametrize(
+    ("platform", "version", "wanted"),
+    [("openshift", "5.1", True), ("openshift", "4.20", False), ("kubernetes", "1.33", True)],
+)
+def test_patience_without_ticks_where_the_kernel_may_know_it(
+    platform: str, version: str, wanted: bool
+) -> None:
+    spec = {"defaults": [{"enable": "latency"}]}
+    words = line(plan(platform=platform, version=version, spec=spec))
+    assert ("rcutree.nohz_full_patience_delay=1000" in words) is wanted
+
+
+def test_offlined_cpus_are_a_reason_for_the_affinity_of_services() -> None:
+    node = plan(offlined="7")
+    reasons = {setting.key: setting.reasons for setting in kernel.settings(node)}
+    origins = {reason.origin for reason in reasons["systemd.cpu_affinity"]}
+    assert {"Intent/ran:spec.pools.isolated", "Intent/ran:spec.pools.offlined"} <= origins
+
+
 @pytest.mark.parametrize(
     ("extra", "wanted"),
     [

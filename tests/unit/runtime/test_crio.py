@@ -161,3 +161,35 @@ def test_an_empty_list_of_siblings_stands_for_the_cpu_alone() -> None:
     spec = Spec("app", "4-5", 2048, -1)
     sandbox.create(spec)
     assert spec.env == ["OPENSHIFT_HOUSEKEEPING_CPUS=4"]
+
+
+def test_housekeeping_keeps_the_interrupts_of_the_first_core() -> None:
+    annotations = {IRQ: "housekeeping"}
+    sandbox = Sandbox(Settings(), Cgroups(V2, POD, "max"), annotations, {4: "4,6"}, irq_mask="ff")
+    spec = run(sandbox, "4-7")
+    assert sandbox.effects(spec).without_interrupts == bits_of((5, 7))
+
+
+@pytest.mark.parametrize("qos", ["burstable", "besteffort"])
+def test_no_hooks_below_the_cgroup_of_a_lower_qos_class(qos: str) -> None:
+    pod = f"kubepods.slice/kubepods-{qos}.slice/kubepods-{qos}-pod1.slice"
+    sandbox = Sandbox(Settings("2-3"), Cgroups(V2, pod, "max"), {LOAD_BALANCING: "disable"})
+    spec = run(sandbox)
+    assert not sandbox.runs_hooks(spec)
+    assert sandbox.effects(spec).without_load_balancing == 0
+
+
+def test_effects_of_annotations() -> None:
+    effects = make(V2, {**SHARES, LOAD_BALANCING: "disable", GOVERNOR: "performance"})
+    spec = run(effects)
+    assert effects.effects(spec).without_load_balancing == bits_of((4, 5))
+    assert effects.effects(spec).governor == "performance"
+    assert make(V2, {}).effects(Spec("app", "4-5", 2048, -1)).governor == ""
+
+
+def test_a_mask_holds_four_cpus_in_each_digit() -> None:
+    """CPU 7 is in the last byte of ff, CPU 8 is beyond: CRI-O crashes."""
+    run(make(V2, {IRQ: "disable"}, mask="ff"), "7")
+    with pytest.raises(PanicError):
+        run(make(V2, {IRQ: "disable"}, mask="ff"), "7-8")
+    run(make(V2, {IRQ: "disable"}, mask="ff,ffffffff"), "32-39")
