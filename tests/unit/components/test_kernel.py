@@ -161,7 +161,7 @@ def test_vendors_that_the_profile_of_tuned_knows(
 def test_patience_without_ticks_where_the_kernel_may_know_it(
     platform: str, version: str, wanted: bool
 ) -> None:
-    spec = {"defaults": [{"enable": "latency"}]}
+    spec = {"defaults": [{"enable": "latency", "because": "ticks"}]}
     words = line(plan(platform=platform, version=version, spec=spec))
     assert ("rcutree.nohz_full_patience_delay=1000" in words) is wanted
 

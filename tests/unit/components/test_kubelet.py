@@ -54,6 +54,34 @@ def test_shared_cpus_are_reserved_where_they_are_used(
     )
 
 
+@pytest.mark.parametrize(
+    ("mixed", "origins"),
+    [
+        (False, {"Intent/ran:spec.pools.reserved"}),
+        (
+            True,
+            {
+                "Intent/ran:spec.pools.reserved",
+                "Intent/ran:spec.pools.shared",
+                "Intent/ran:spec.runtime.mixedCpus",
+            },
+        ),
+    ],
+)
+def test_shared_cpus_are_a_reason_where_they_are_used(mixed: bool, origins: set[str]) -> None:
+    node = plan(shared="2-3", spec={"runtime": {"mixedCpus": mixed}})
+    [reserved] = [item for item in kubelet.settings(node) if item.key == "reservedSystemCPUs"]
+    assert {reason.origin for reason in reserved.reasons} == origins
+
+
+def test_beside_a_driver_nothing_is_written_that_the_intent_does_not_say() -> None:
+    given = {"dynamicResourceAllocation": True, "topologyManagerScope": "pod"}
+    written = configuration(plan(spec={"kubelet": given}))
+    assert written["topologyManagerScope"] == "pod"
+    assert (written["topologyManagerPolicy"], written["cpuManagerPolicy"]) == ("none", "none")
+    assert not {"kubeReserved", "systemReserved", "evictionHard"} & written.keys()
+
+
 def reserved_memory(topology: Topology, reserved: str = "0-1", **spec: Any) -> dict[int, str]:
     kubelet_spec = {"topologyManagerPolicy": "restricted", **spec.pop("kubelet", {})}
     found = configuration(plan(topology, reserved=reserved, spec={"kubelet": kubelet_spec, **spec}))
@@ -163,6 +191,11 @@ def test_foreign_keys_are_read_too() -> None:
 
 def test_a_list_that_cannot_be_read_stays_text() -> None:
     assert kubelet.parse("reservedSystemCPUs: 3-1\n") == {"reservedSystemCPUs": "3-1"}
+
+
+def test_what_is_no_yaml_is_refused_at_its_line() -> None:
+    with pytest.raises(ValueError, match=r"\(line 2, column 4\)"):
+        kubelet.parse("a: 1\nb: ]\n")
 
 
 def test_an_empty_file_says_nothing() -> None:

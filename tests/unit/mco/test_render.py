@@ -155,6 +155,11 @@ def test_kernel_devel_needs_the_default_kernel() -> None:
     assert refused(config).stage == "merge"
 
 
+def test_the_default_kernel_has_headers() -> None:
+    config = machine_config("a", extensions=["kernel-devel"])
+    assert rendered(config).extensions == ("kernel-devel",)
+
+
 def test_objects_without_labels_are_refused_since_4_15() -> None:
     unlabelled = {"metadata": {"name": "a"}, "spec": {}}
     not_master = {"key": "role", "operator": "NotIn", "values": ["master"]}
@@ -201,6 +206,16 @@ def test_bug_compression_is_kept_beside_plain_contents_before_4_20() -> None:
     assert contents == {"source": "data:,two"}
     before = rendered(*configs, release=(4, 19)).config["storage"]["files"][0]["contents"]
     assert before == {"source": "data:,two", "compression": "gzip"}
+
+
+def test_a_file_without_contents_stays_without() -> None:
+    """The reset of a compression leaves no empty contents behind."""
+    configs = [
+        machine_config("a", config=files({"path": "/a", "mode": 0o644})),
+        machine_config("b", config=files({"path": "/a", "mode": 0o600})),
+    ]
+    [entry] = rendered(*configs).config["storage"]["files"]
+    assert entry == {"path": "/a", "mode": 0o600, "overwrite": True}
 
 
 def test_the_rendered_version_is_the_newest() -> None:

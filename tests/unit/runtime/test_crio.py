@@ -193,3 +193,12 @@ def test_a_mask_holds_four_cpus_in_each_digit() -> None:
     with pytest.raises(PanicError):
         run(make(V2, {IRQ: "disable"}, mask="ff"), "7-8")
     run(make(V2, {IRQ: "disable"}, mask="ff,ffffffff"), "32-39")
+
+
+@pytest.mark.parametrize(
+    ("quota", "written"), [(None, "max"), (-1, "max"), (0, "max"), (1000, "1000")]
+)
+def test_no_quota_is_the_highest_on_version_2(quota: int | None, written: str) -> None:
+    sandbox = make(V2, {})
+    sandbox.create(Spec("app", "4-5", 2048, quota))
+    assert sandbox.cgroups.files[f"{SCOPE}/cpu.max"] == f"{written} 100000"

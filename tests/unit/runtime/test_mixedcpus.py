@@ -201,7 +201,8 @@ def test_pod_cgroup(driver: str, cpu: dict[str, str], path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("milli", "shares", "weight"), [(0, 2, 1), (1, 2, 1), (1000, 1024, 39), (10**9, 262144, 10000)]
+    ("milli", "shares", "weight"),
+    [(0, 2, 1), (1, 2, 1), (1000, 1024, 39), (2127, 2178, 84), (10**9, 262144, 10000)],
 )
 def test_shares(milli: int, shares: int, weight: int) -> None:
     assert milli_cpu_to_shares(milli) == shares
