@@ -86,7 +86,7 @@ def _is_any(kind: str, path: str) -> bool:
 
 
 def _paths() -> Iterator[tuple[str, str, str]]:
-    """(place, kind, path) of each path that is written in a call; `*` is what an f-string fills in."""
+    """(place, kind, path) of each path in a call; `*` is what an f-string fills in."""
     for file in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and (taker := TAKERS.get(_name(node.func))):
