@@ -64,13 +64,18 @@ def per_node(plan: NodePlan) -> dict[int, dict[int, int]]:
 
 
 class Uneven(NamedTuple):
-    """Pages of an entry that are left over when each node has as many as the others."""
+    """Pages of an entry that are left over when each node has as many as the others.
+
+    `nodes` are all that the kernel spreads the entry over, `free` those without a count of their
+    own for the size.
+    """
 
     entry: int
     size: str
     number: int
     left: int
     nodes: tuple[int, ...]
+    free: tuple[int, ...]
 
 
 def uneven(plan: NodePlan) -> Iterator[Uneven]:
@@ -80,15 +85,16 @@ def uneven(plan: NodePlan) -> Iterator[Uneven]:
     without enough contiguous memory.
     """
     entries = plan.spec.huge_pages.pages
+    nodes = tuple(memory_nodes(plan.topology))
     for index, pages in enumerate(entries):
         if pages.numa_node is not None:
             continue
         size = to_kib(pages.size)
         stated = {other.numa_node for other in entries if to_kib(other.size) == size}
-        nodes = memory_nodes(plan.topology)
+        free = tuple(node for node in nodes if node not in stated)
         left = pages.count % len(nodes) if nodes else 0
-        if left and not stated.issuperset(nodes):
-            yield Uneven(index, pages.size, pages.count, left, tuple(nodes))
+        if left and free:
+            yield Uneven(index, pages.size, pages.count, left, nodes, free)
 
 
 def bytes_of(pages: dict[int, int]) -> int:
@@ -96,16 +102,24 @@ def bytes_of(pages: dict[int, int]) -> int:
     return sum(kib * 1024 * count for kib, count in pages.items())
 
 
-def room(plan: NodePlan) -> dict[int, int | None]:
+def room(plan: NodePlan, *, at_worst: bool) -> dict[int, int | None]:
     """What pages leave of each NUMA node's memory, in bytes; below 0 where they do not fit.
 
-    None where the memory is not known.
+    None where the memory is not known. `at_worst`, a node gets one of the pages whose node the
+    kernel chooses; otherwise it gets none.
     """
     pages = per_node(plan)
-    return {
+    rooms = {
         node: None if size is None else size - bytes_of(pages.get(node, {}))
         for node, size in memory_nodes(plan.topology).items()
     }
+    for entry in uneven(plan):
+        for node in entry.free:
+            is_assumed = node in entry.nodes[: entry.left]
+            known = rooms[node]
+            if known is not None and is_assumed != at_worst:
+                rooms[node] = known + to_kib(entry.size) * 1024 * (1 if is_assumed else -1)
+    return rooms
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:

@@ -65,10 +65,11 @@ def placed(plan: NodePlan) -> tuple[dict[int, int], int]:
     """Reserved bytes by NUMA node, and the bytes for which there is no room.
 
     System services run on the reserved CPUs, so their nodes come first, from the lowest CPU on;
-    then the rest in order. A node takes what it has beside its huge pages, in whole MiB.
+    then the rest in order. A node takes what it has beside its huge pages, in whole MiB, whichever
+    nodes the kernel chooses for pages that cannot be spread evenly.
     """
     wanted = reservation(plan)
-    rooms = hugepages.room(plan)
+    rooms = hugepages.room(plan, at_worst=True)
     found: dict[int, int] = {}
     for node in _preferred(plan):
         room = rooms.get(node, 0)

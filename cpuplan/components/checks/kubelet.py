@@ -242,7 +242,7 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
 
 def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Diagnostic]:
     """A reservation that does not fit beside the huge pages of its NUMA node (pages: CP543)."""
-    rooms = hugepages.room(plan)
+    rooms = hugepages.room(plan, at_worst=False)
     listed = [entry.numa_node for entry in plan.spec.kubelet.reserved_memory]
     for node, asked in given.items():
         room = rooms.get(node)

@@ -105,10 +105,18 @@ def pages(*of_node: int) -> dict[str, Any]:
     return {"hugePages": {"pages": given}}
 
 
+def anywhere(count: int) -> dict[str, Any]:
+    return {"hugePages": {"pages": [{"size": "1G", "count": count}]}}
+
+
 @pytest.mark.parametrize(
     ("topology", "reserved", "spec", "wanted"),
     [
         (regular(sockets=2, cores=4), "0", {}, {0: "1100Mi"}),
+        # The kernel may choose node 1 for the last of 13 pages, so that it has 1 GiB left.
+        (with_memory(8 * GIB, 8 * GIB), "4", anywhere(12), {1: "1100Mi"}),
+        (with_memory(8 * GIB, 8 * GIB), "4", anywhere(13), {0: "76Mi", 1: "1Gi"}),
+        (with_memory(8 * GIB, 8 * GIB), "0", anywhere(13), {0: "1Gi", 1: "76Mi"}),
         (regular(sockets=2, cores=4), "4", {}, {1: "1100Mi"}),
         (regular(sockets=2, cores=4), "3-4", {}, {0: "1100Mi"}),
         (regular(sockets=2, cores=4, memory=None), "0", {}, {0: "1100Mi"}),
