@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import chain
-from typing import NamedTuple, TypeAlias, Union
+from typing import Any, NamedTuple, TypeAlias, Union
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
@@ -60,6 +60,24 @@ class Settings:
     def values(self, component: str) -> dict[str, Value]:
         """The values of one component's settings, by key."""
         return {setting.key: setting.value for setting in self.of(component)}
+
+
+def plain(value: Value) -> Any:
+    """A value as YAML and JSON have it: CPU sets as the lists that Linux reads."""
+    if isinstance(value, CpuSet):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return list(map(plain, value)) if isinstance(value, tuple) else value
+
+
+def from_plain(data: Any) -> Value:
+    """The value of data that was read; of null, no entry of a map."""
+    if isinstance(data, list):
+        return tuple(map(from_plain, data))
+    if isinstance(data, dict):
+        return {str(key): from_plain(item) for key, item in data.items() if item is not None}
+    return data if isinstance(data, bool | int | float | str) else str(data)
 
 
 def names_cpu(value: Value, cpu: int) -> bool:

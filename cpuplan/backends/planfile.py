@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
 from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION, Key
 from cpuplan.fleet.paused import Kept
 from cpuplan.plan import ConfiguredPlan, Plan, Pool
-from cpuplan.setting import Value
+from cpuplan.setting import plain
 
 
 def files(plan: Plan, kept: Mapping[Key, Kept]) -> dict[str, bytes]:
@@ -60,14 +59,3 @@ def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
 
 def _reason(reason: Reason) -> dict[str, str]:
     return {"text": reason.text, "origin": reason.origin}
-
-
-def plain(value: Value) -> Any:
-    """A setting's value as JSON has it: CPU sets as lists that Linux reads."""
-    if isinstance(value, CpuSet):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value

@@ -15,7 +15,7 @@ from cpuplan.emit import to_toml
 from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.platforms.features import Feature
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value, plain
 
 NAME = "crio"
 EFFECT: Effect | None = Effect("crio status config", Cost.CRIO_RESTART)
@@ -188,7 +188,7 @@ def render(settings: Sequence[Setting]) -> str:
         table = tables
         for parent in parents:
             table = table.setdefault(parent, {})
-        table[key] = _plain(setting.value)
+        table[key] = plain(setting.value)
     return to_toml({"crio": {"runtime": tables}}) if tables else ""
 
 
@@ -264,9 +264,3 @@ def _value(name: str, value: Any) -> Value:
         except CpuSetError:
             return value
     return value if isinstance(value, bool | int | str) else str(value)
-
-
-def _plain(value: Value) -> Any:
-    if isinstance(value, CpuSet):
-        return str(value)
-    return list(value) if isinstance(value, tuple) else value

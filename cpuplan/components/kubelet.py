@@ -19,7 +19,7 @@ from cpuplan.kubelet.releases.policy_options import (
 )
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
 
 NAME = "kubelet"
 EFFECT: Effect | None = Effect(
@@ -50,11 +50,11 @@ def _further(plan: NodePlan) -> Iterator[Setting]:
         because = (plan.node_class.reason("asked for", f"kubelet.configuration.{field}"),)
         if isinstance(value, dict):
             for key, item in sorted(value.items()):
-                yield Setting(NAME, f"{field}.{key}", _value(item), because)
+                yield Setting(NAME, f"{field}.{key}", from_plain(item), because)
         elif isinstance(value, str) and is_fraction(field) and fits(field, value):
             yield Setting(NAME, field, float(value), because)
         else:
-            yield Setting(NAME, field, _value(value), because)
+            yield Setting(NAME, field, from_plain(value), because)
 
 
 def _left_to_drivers(plan: NodePlan) -> Iterator[Setting]:
@@ -250,18 +250,10 @@ def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
     for setting in settings:
         field, _, key = setting.key.partition(".")
         if key:
-            fields.setdefault(field, {})[key] = _plain(setting.value)
+            fields.setdefault(field, {})[key] = plain(setting.value)
         else:
-            fields[field] = _plain(setting.value)
+            fields[field] = plain(setting.value)
     return HEAD | dict(sorted(fields.items()))
-
-
-def _plain(value: Value) -> Any:
-    if isinstance(value, CpuSet):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def render(settings: Sequence[Setting]) -> str:
@@ -291,23 +283,17 @@ def parse(text: str) -> dict[str, Value]:
             continue
         if isinstance(value, dict):
             found |= {
-                f"{field}.{key}": _value(item) for key, item in value.items() if item is not None
+                f"{field}.{key}": from_plain(item)
+                for key, item in value.items()
+                if item is not None
             }
         else:
-            found[field] = _cpus(value) if field == RESERVED_CPUS else _value(value)
+            found[field] = _cpus(value) if field == RESERVED_CPUS else from_plain(value)
     return found
 
 
 def _cpus(value: Any) -> Value:
     try:
-        return CpuSet.parse(value) if isinstance(value, str) else _value(value)
+        return CpuSet.parse(value) if isinstance(value, str) else from_plain(value)
     except CpuSetError:
         return str(value)
-
-
-def _value(value: Any) -> Value:
-    if isinstance(value, list):
-        return tuple(map(_value, value))
-    if isinstance(value, dict):
-        return {str(key): _value(item) for key, item in value.items() if item is not None}
-    return value if isinstance(value, bool | int | float | str) else str(value)

@@ -34,6 +34,11 @@ def of_release(plan: NodePlan) -> Reason:
     return plan.node_class.reason(text, version)
 
 
+def of_mode(plan: NodePlan, text: str) -> Reason:
+    """What the target's mode needs."""
+    return plan.node_class.reason(text, plan.node_class.target_field("mode"))
+
+
 def stated_or(plan: NodePlan, text: str, field: str, default: Reason) -> Reason:
     """The reason `text` at `field` where the intent writes it, else the default's."""
     return plan.node_class.reason(text, field) if is_written(plan, field) else default

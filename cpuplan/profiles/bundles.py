@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from cpuplan.components.openshift.performanceprofile import KIND
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.profiles.api import KIND
 from cpuplan.read import yaml
 from cpuplan.source import Mark, Marks, Source
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from cpuplan.components.openshift.performanceprofile import API_VERSION
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.document import list_pattern
 from cpuplan.profiles import crd_fields
-from cpuplan.profiles.api import API_VERSION
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.profile import CPU_SETS, Profile
 from cpuplan.read.documents import name_problems, validate, written

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
+from cpuplan.components.openshift.profile_annotations import PREFIX
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.cluster import NODE_ROLE, Cluster
 from cpuplan.platforms import OPENSHIFT
 from cpuplan.profiles import kubelet
-from cpuplan.profiles.api import ANNOTATION_PREFIX
 from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.source import Field, Source
@@ -95,7 +95,7 @@ def _nodes(draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster) -
         "spec",
         "machineConfigPoolSelector",
     )
-    if draft.annotations.get(ANNOTATION_PREFIX + _CGROUPS) == "true":
+    if draft.annotations.get(PREFIX + _CGROUPS) == "true":
         draft.spec["targets"][0]["ignoreCgroupsVersion"] = True
     if cluster.hosted:
         draft.spec["targets"][0]["controlPlaneTopology"] = "External"
@@ -131,10 +131,8 @@ def _cpus(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     if cpu.ovs_dpdk:
         draft.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
         draft.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
-        if draft.annotations.get(ANNOTATION_PREFIX + _OVS_BALANCING) == "disable":
-            draft.annotate(
-                ("openVSwitch", "loadBalancing"), False, ANNOTATION_PREFIX + _OVS_BALANCING
-            )
+        if draft.annotations.get(PREFIX + _OVS_BALANCING) == "disable":
+            draft.annotate(("openVSwitch", "loadBalancing"), False, PREFIX + _OVS_BALANCING)
     draft.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
     if spec.globally_disable_irq_load_balancing:
         draft.put(
@@ -235,7 +233,7 @@ def _steering(draft: IntentDraft, spec: PerformanceProfileSpec, release: str) ->
     """Receive packet steering as the operator of the release decides on it."""
     is_new = operator_has(release, "rps.enable_is_yes") or release not in OPENSHIFT.releases
     yes, no = (("true", "enable"), ("false", "disable")) if is_new else (("true",), ("false",))
-    name = ANNOTATION_PREFIX + "enable-rps"
+    name = PREFIX + "enable-rps"
     asked = _is_yes(draft, name, yes, no)
     by_default = operator_has(release, "rps.for_real_time") and is_real_time(spec)
     refused = operator_has(release, "rps.false_is_no") and draft.annotations.get(name) == "false"
@@ -254,12 +252,10 @@ def is_real_time(spec: PerformanceProfileSpec) -> bool:
 def _annotations(draft: IntentDraft) -> None:
     """The operator's switches. Other annotations belong to whoever put them there."""
     for name, (yes, no, path) in _SWITCHES.items():
-        if _is_yes(draft, ANNOTATION_PREFIX + name, yes, no):
-            draft.annotate(path, True, ANNOTATION_PREFIX + name)
-    if draft.annotations.get(ANNOTATION_PREFIX + "exec-cpu-affinity") == "disable":
-        draft.annotate(
-            ("runtime", "execCpuAffinity"), "none", ANNOTATION_PREFIX + "exec-cpu-affinity"
-        )
+        if _is_yes(draft, PREFIX + name, yes, no):
+            draft.annotate(path, True, PREFIX + name)
+    if draft.annotations.get(PREFIX + "exec-cpu-affinity") == "disable":
+        draft.annotate(("runtime", "execCpuAffinity"), "none", PREFIX + "exec-cpu-affinity")
 
 
 def _is_yes(draft: IntentDraft, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:

@@ -7,10 +7,10 @@ operator.)
 from collections.abc import Iterator
 from typing import Any
 
+from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.model.tuning import ALIGNING
-from cpuplan.profiles.api import SNIPPET
 from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.snippet import Snippet

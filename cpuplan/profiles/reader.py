@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from cpuplan.components.openshift.performanceprofile import KIND
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
 from cpuplan.fleet import cluster
 from cpuplan.model.intent import IntentSpec
 from cpuplan.profiles import bundles, crd, intents, rules
-from cpuplan.profiles.api import KIND
 from cpuplan.profiles.crd import Read
 from cpuplan.profiles.profile import Profile
 from cpuplan.read.documents import Document, validate

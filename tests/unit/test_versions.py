@@ -4,12 +4,11 @@ import pytest
 
 from cpuplan import platforms
 from cpuplan.backends import configure, openshift
-from cpuplan.backends.openshift import objects, predicted
+from cpuplan.backends.openshift import objects, predicted, profile_checks
 from cpuplan.components import crio, kernel
 from cpuplan.components.openshift import machineconfig, rps, tuned, units
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.cluster import ClusterSpec
-from cpuplan.profiles import writer
 from tests.machines.plans import no_position, plan, regular
 
 STALLD = "/etc/sysconfig/stalld-backend"
@@ -216,7 +215,7 @@ def test_steering_that_no_profile_switches_off() -> None:
     spec = {"net": {"receivePacketSteering": False}}
     for version, codes in (("4.18", ["CP548"]), ("4.19", [])):
         node = plan(version=version, target=PROFILE, spec=spec)
-        assert [each.code for each in writer.check(node, no_position)] == codes
+        assert [each.code for each in profile_checks.check(node, no_position)] == codes
 
 
 @pytest.mark.parametrize(("version", "is_right"), [("4.15", False), ("4.16", True)])

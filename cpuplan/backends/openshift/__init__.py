@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends.base import Manifest
-from cpuplan.backends.openshift import merged, objects, pool_checks, predicted
+from cpuplan.backends.openshift import merged, objects, pool_checks, predicted, profile_checks
 from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass
 from cpuplan.components.base import Component
 from cpuplan.components.openshift import (
     machineconfig,
     mixedcpus,
     ovsdpdk,
+    performanceprofile,
     pinning,
     pool,
     rps,
@@ -18,7 +19,6 @@ from cpuplan.components.openshift import (
 )
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.profiles import writer
 from cpuplan.source import Locate
 
 NAME = "openshift"
@@ -37,13 +37,14 @@ COMPONENTS: tuple[Component, ...] = (
     nrt,
     pool,
     machineconfig,
+    performanceprofile,
 )
 PATHS: Mapping[str, str] = {crio.NAME: objects.CRIO_DROP_IN}
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """What no PerformanceProfile can say, where one is written."""
-    return writer.check(plan, locate)
+    return profile_checks.check(plan, locate)
 
 
 def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:

@@ -16,6 +16,7 @@ from cpuplan.components.openshift import (
     machineconfig,
     mixedcpus,
     ovsdpdk,
+    performanceprofile,
     pinning,
     pool,
     rps,
@@ -25,7 +26,6 @@ from cpuplan.components.openshift import (
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
 from cpuplan.emit import Noted, to_yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.profiles import writer
 
 #: The node tuning operator's own path, so that a pool can move from one to the other.
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-runtimes.conf"
@@ -41,14 +41,23 @@ HOSTED_NAMESPACE = "clusters"
 
 def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
     """The PerformanceProfile, from which the node tuning operator makes everything else."""
-    return writer.profile(plan, metadata(plan.node_class.profile, NODE_WAVE))
+    return _profile(plan, metadata(plan.node_class.profile, NODE_WAVE))
+
+
+def _profile(plan: ConfiguredPlan, metadata: dict[str, Any]) -> dict[str, Any]:
+    """The profile with this metadata, and with the annotations that are settings."""
+    document = performanceprofile.document(plan.settings.of(performanceprofile.NAME))
+    settings = document["metadata"].get("annotations", {})
+    if settings:
+        metadata = metadata | {"annotations": metadata.get("annotations", {}) | settings}
+    return document | {"metadata": metadata}
 
 
 def config_map(plan: ConfiguredPlan) -> dict[str, Any]:
     """The profile of a hosted cluster; its NodePool names the object in spec.tuningConfig."""
     name = plan.node_class.intent
     made = metadata(name, NODE_WAVE) | {"namespace": HOSTED_NAMESPACE}
-    tuning = to_yaml(writer.profile(plan, {"name": name}))
+    tuning = to_yaml(_profile(plan, {"name": name}))
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": tuning}}
 
 

@@ -23,7 +23,7 @@ REAL_TIME = "realtime"
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The kernel that nodes boot; the labels, except where a hosted cluster's NodePool has none."""
-    yield _kernel_type(plan)
+    yield kernel_type(plan)
     node_class, target = plan.node_class, plan.node_class.target
     if target.is_hosted:
         return
@@ -40,7 +40,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield Setting(NAME, LABELS, {**given}, reasons)
 
 
-def _kernel_type(plan: NodePlan) -> Setting:
+def kernel_type(plan: NodePlan) -> Setting:
+    """The kernel that nodes boot."""
     kernel = plan.spec.kernel
     if kernel.real_time:
         reason = stated(plan, "the kernel is the real-time one", "kernel.realTime")

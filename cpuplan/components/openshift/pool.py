@@ -28,8 +28,8 @@ SELECTOR, WITHOUT = "machineConfigSelector", f"machineConfigSelector.{OWNER}"
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Labels of objects and nodes; on a hosted cluster, with its NodePool, of nodes only."""
     node_class, target = plan.node_class, plan.node_class.target
-    pool = node_class.reason(f"the pool is {target.pool}", node_class.target_field("pool"))
     if not target.is_hosted:
+        pool = node_class.reason(f"the pool is {target.pool}", node_class.target_field("pool"))
         given = target.machine_config_pool_selector
         field = node_class.target_field("machineConfigPoolSelector")
         reason = node_class.reason("a KubeletConfig finds the pool by them", field)
@@ -39,10 +39,18 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
             text = "the boot arguments and files of the workers are not for the pool"
             field = node_class.target_field("pool")
             yield Setting(NAME, WITHOUT, (WORKER,), (node_class.reason(text, field),))
-    field = node_class.target_field("nodeSelector")
-    reason = node_class.reason("the nodes of the pool have them", field)
-    wanted: Value = {**targets.node_selector(target)}
-    yield Setting(NAME, NODE_SELECTOR, wanted, (reason if target.node_selector else pool,))
+    yield node_selector(plan)
+
+
+def node_selector(plan: NodePlan) -> Setting:
+    """The labels of the pool's nodes."""
+    node_class, target = plan.node_class, plan.node_class.target
+    if target.node_selector:
+        text, field = "the nodes of the pool have them", "nodeSelector"
+    else:
+        text, field = f"the pool is {target.pool}", "pool"
+    reason = node_class.reason(text, node_class.target_field(field))
+    return Setting(NAME, NODE_SELECTOR, {**targets.node_selector(target)}, (reason,))
 
 
 def labels(target: Target) -> Mapping[str, str]:

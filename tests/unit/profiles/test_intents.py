@@ -175,7 +175,9 @@ def test_there_and_back(policy: str, drivers: bool) -> None:
         annotations["kubeletconfig.experimental"] = snippet
         spec["workloadHints"] = {"realTime": True}
     first = read(profile(spec, annotations=annotations))
-    written = objects.performance_profile(configure(assumed.plan(first.name, first.spec)))
+    target = first.spec.targets[0].model_copy(update={"mode": "performanceProfile"})
+    in_mode = first.spec.model_copy(update={"targets": (target,)})
+    written = objects.performance_profile(configure(assumed.plan(first.name, in_mode)))
     again = read(written)
     plans = [configure(assumed.plan(each.name, each.spec)) for each in (first, again)]
     assert _outputs(plans[1]) == _outputs(plans[0])

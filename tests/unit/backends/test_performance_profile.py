@@ -7,10 +7,9 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends import openshift
-from cpuplan.backends.openshift import objects
+from cpuplan.backends.openshift import objects, profile_checks
+from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.plan import Plan
-from cpuplan.profiles import writer
-from cpuplan.profiles.api import SNIPPET
 from tests.machines.plans import no_position, plan, regular
 
 TARGET: dict[str, Any] = {
@@ -77,11 +76,35 @@ def test_reserved_memory_is_the_snippets_unless_it_is_all_on_node_0() -> None:
         assert (SNIPPET in annotations) is has_snippet
 
 
+def test_open_v_switch_has_a_field_and_an_annotation() -> None:
+    spec = {"openVSwitch": {"dpdk": True, "loadBalancing": False}}
+    node = plan(regular(cores=8), isolcpus="4", spec=spec, **TARGET)
+    profile = objects.performance_profile(node)
+    assert profile["spec"]["cpu"]["ovsDpdk"] == "4"
+    name = "performance.openshift.io/cpu-load-balancing-ovs-dpdk"
+    assert profile["metadata"]["annotations"][name] == "disable"
+
+
+def test_a_field_is_explained_by_the_statement_behind_it() -> None:
+    node = plan(spec={"kubelet": {"configuration": {"maxPods": 100}}}, **TARGET)
+    reasons = {setting.key: setting.reasons for setting in node.settings.of("performanceprofile")}
+    assert reasons["cpu.reserved"] == node.pool("reserved").because
+    origins = [reason.origin for reason in reasons[f"annotations.{SNIPPET}"]]
+    assert origins == [
+        "Intent/ran:spec.targets.0.mode",
+        "Intent/ran:spec.kubelet.configuration.maxPods",
+    ]
+
+
+def test_no_setting_of_a_profile_in_mode_mco() -> None:
+    assert not plan().settings.of("performanceprofile")
+
+
 def test_interrupts_are_an_argument() -> None:
     node = plan(
         spec={"isolation": {"irqAffinity": True}, "kernel": {"extraArguments": ["quiet"]}}, **TARGET
     )
-    assert list(writer.check(node, no_position)) == []
+    assert list(profile_checks.check(node, no_position)) == []
     arguments = objects.performance_profile(node)["spec"]["additionalKernelArgs"]
     assert arguments == ["quiet", f"irqaffinity={node.pool('reserved').cpus}"]
 
@@ -98,11 +121,11 @@ def test_interrupts_are_an_argument() -> None:
     ],
 )
 def test_no_place(given: dict[str, Any], field: str) -> None:
-    (found,) = writer.check(plan(spec=given, **TARGET), no_position)
+    (found,) = profile_checks.check(plan(spec=given, **TARGET), no_position)
     assert found.code == "CP548"
     assert field in found.message
     other = {**TARGET, "target": {"mode": "mco"}}
-    assert list(writer.check(plan(spec=given, **other), no_position)) == []
+    assert list(profile_checks.check(plan(spec=given, **other), no_position)) == []
 
 
 def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
@@ -115,13 +138,15 @@ def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
         pool, made = (each.data for each in openshift.manifests(node))
         assert pool["metadata"]["labels"].items() >= labels.items()
         assert made["spec"].get("machineConfigPoolSelector") == (labels if is_written else None)
-        assert list(writer.check(node, no_position)) == []
+        assert list(profile_checks.check(node, no_position)) == []
 
 
 @pytest.mark.parametrize("field", ["nodeSelector", "machineConfigLabel"])
 def test_a_profile_has_one_label(field: str) -> None:
     target = {**TARGET["target"], field: {"a/b": "c", "d": ""}}
-    (found,) = writer.check(plan(platform="openshift", version="5.1", target=target), no_position)
+    (found,) = profile_checks.check(
+        plan(platform="openshift", version="5.1", target=target), no_position
+    )
     assert (found.code, f"targets.0.{field} is a/b=c, d=; with" in found.message) == ("CP548", True)
 
 
@@ -131,7 +156,7 @@ def test_a_profile_has_one_label(field: str) -> None:
 def test_a_profile_without_cpus_is_refused(pools: dict[str, Any], named: str) -> None:
     """The CRD requires both lists (facts/nto.md 3)."""
     node = plan(regular(cores=4), **pools, **TARGET)
-    found = [one for one in writer.check(node, no_position) if one.code == "CP564"]
+    found = [one for one in profile_checks.check(node, no_position) if one.code == "CP564"]
     assert [one.message for one in found] == [
         f"pools.{named} has no CPU, but a PerformanceProfile must have some"
     ]
