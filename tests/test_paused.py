@@ -10,7 +10,10 @@ from tests.git_projects import KUBERNETES, OPENSHIFT, add_class, edit
 from tests.projects import run_in
 
 Capture = pytest.CaptureFixture[str]
-PROFILE = '{platform: openshift, version: "4.20", pool: worker-%s, mode: performanceProfile}' % "du"  # noqa: UP031
+PROFILE = (
+    '{platform: openshift, version: "4.20", pool: worker-du, mode: performanceProfile, '
+    "featureSet: TechPreviewNoUpgrade}"
+)
 PINNED = '{platform: openshift, version: "4.20", pool: worker-%s, cpuPartitioning: true}' % "du"  # noqa: UP031
 TARGETS = [KUBERNETES, OPENSHIFT % "du", PROFILE, PINNED]
 NOTES = ("manifest", "written")

@@ -124,9 +124,9 @@ CODES = {
     "CP550": Code(
         "namespaces without shared CPUs",
         "runtime.sharedNamespaces has {names}, but no container can share CPUs",
-        "add pools.shared, or remove the namespaces",
-        "The annotation of a namespace allows its pods to request shared CPUs. Without a shared pool, or with "
-        "runtime.mixedCpus false, such pods stay pending.",
+        "add pools.shared, or the feature set that CP571 asks for, or remove the namespaces",
+        "The annotation of a namespace allows its pods to request shared CPUs. Without a shared pool, with "
+        "runtime.mixedCpus false, or if the node tuning operator ignores the pool, such pods stay pending.",
     ),
     "CP551": Code(
         "mutating policy behind a gate",
