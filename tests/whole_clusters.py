@@ -1,0 +1,187 @@
+"""Clusters of several pools, compiled, and what each node gets of all their objects together.
+
+The objects in `out/` are rendered with the port of the machine config operator, next to those that
+a Cluster document states, and compared with what the same class gets alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from cpuplan import pipeline
+from cpuplan.components import cmdline
+from cpuplan.components.openshift.pool import built_in_labels
+from cpuplan.diagnostics import errors
+from cpuplan.mco.effective import Effective, effective
+from cpuplan.mco.generated.kubelet import KubeletConfigs
+from cpuplan.mco.labels import read_selector
+
+ROLE = "machineconfiguration.openshift.io/role"
+NODE_ROLE = "node-role.kubernetes.io/"
+HARDWARE = {
+    "vendor": "GenuineIntel",
+    "regular": {
+        "sockets": 2,
+        "coresPerSocket": 4,
+        "threadsPerCore": 2,
+        "memoryPerNumaNode": "64Gi",
+    },
+}
+_DEFAULTS = {"worker": {"maxPods": 250}, "master": {"maxPods": 250}}
+_KERNEL_ARGUMENTS, _FILES, _UNITS = "kernelArguments", "files", "units"
+Object = Mapping[str, Any]
+
+
+class Member(NamedTuple):
+    """A class of a cluster: its pool, and what its intent says."""
+
+    name: str
+    target: Mapping[str, Any]
+    spec: Mapping[str, Any]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of its node."""
+        pool = self.target["pool"]
+        roles = [pool] if pool == "master" else ["worker", pool]
+        return {f"{NODE_ROLE}{role}": "" for role in roles}
+
+
+def compiled(
+    root: Path, members: Sequence[Member], facts: Mapping[str, Any] | None = None
+) -> tuple[list[Object], set[str]]:
+    """The objects of a cluster with these classes; or the codes of what is wrong with them."""
+    _write(root, members, facts)
+    project = pipeline.load(root)
+    plan, diagnostics = pipeline.judge(project, allow_removal=True)
+    codes = {problem.code for problem in errors(diagnostics)}
+    return ([] if codes else list(_objects(pipeline.emit(project, plan)))), codes
+
+
+def _write(root: Path, members: Sequence[Member], facts: Mapping[str, Any] | None) -> None:
+    documents = [_document("Hardware", "server", HARDWARE)]
+    for member in members:
+        nodes = [{"name": f"{member.name}-0"}]
+        labels = {"class": member.name, **member.labels}
+        spec = {"cluster": "edge", "hardware": "server", "labels": labels, "nodes": nodes}
+        documents.append(_document("Nodes", member.name, spec))
+        selector = {"matchLabels": {"class": member.name}}
+        intent = {"selector": selector, "targets": [dict(member.target)], **member.spec}
+        documents.append(_document("Intent", member.name, intent))
+    if facts:
+        documents.append(_document("Cluster", "edge", facts))
+    for folder in ("inventories", "intents"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    intents = [document for document in documents if document["kind"] == "Intent"]
+    others = [document for document in documents if document["kind"] != "Intent"]
+    (root / "intents/all.yaml").write_text(yaml.safe_dump_all(intents))
+    (root / "inventories/all.yaml").write_text(yaml.safe_dump_all(others))
+
+
+def _document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {"name": name}
+    return {
+        "apiVersion": "cpuplan.io/v1alpha1",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": dict(spec),
+    }
+
+
+def _objects(files: Mapping[str, bytes]) -> Iterator[Object]:
+    """The objects that are synced, and those that operators make of them."""
+    for path, data in sorted(files.items()):
+        if path.startswith(("clusters/edge/manifests/", "clusters/edge/expected/operator/")):
+            yield from filter(None, yaml.safe_load_all(data))
+
+
+def stated(facts: Mapping[str, Any]) -> Iterator[Object]:
+    """The objects that a Cluster document describes, with some contents."""
+    for item in facts.get("machineConfigs", ()):
+        files = [
+            {"path": path, "mode": 420, "contents": {"source": "data:,foreign"}}
+            for path in item.get(_FILES, ())
+        ]
+        config = {"ignition": {"version": "3.2.0"}, "storage": {"files": files}}
+        spec = {"config": config, _KERNEL_ARGUMENTS: item.get(_KERNEL_ARGUMENTS, [])}
+        spec["kernelType"] = item.get("kernelType", "default")
+        yield _object("MachineConfig", item, spec)
+    for item in facts.get("machineConfigPools", ()):
+        selectors = {key: item[key] for key in ("machineConfigSelector", "nodeSelector")}
+        yield _object("MachineConfigPool", item, selectors)
+    for item in facts.get("kubeletConfigs", ()):
+        key = "machineConfigPoolSelector"
+        yield _object("KubeletConfig", item, {key: item[key], "kubeletConfig": {"maxPods": 77}})
+
+
+def _object(kind: str, item: Mapping[str, Any], spec: Mapping[str, Any]) -> Object:
+    metadata = {"name": item["name"], "labels": item.get("labels", {})}
+    return {"kind": kind, "metadata": metadata, "spec": spec}
+
+
+def gets(member: Member, objects: Sequence[Object]) -> dict[str, Any]:
+    """What the node of a class gets: boot arguments as the kernel reads them, kernel, files, units,
+    and TuneD's profile.
+    """
+    major, _, minor = member.target["version"].partition(".")
+    release = int(major), int(minor)
+    pools = [_built_in("master"), _built_in("worker"), *_of_kind(objects, "MachineConfigPool")]
+    kubelet_configs = KubeletConfigs(pools, _DEFAULTS, release)
+    for item in _of_kind(objects, "KubeletConfig"):
+        kubelet_configs.create(item)
+    kubelet_configs.restart()
+    generated = [item.as_object() for item in kubelet_configs.machine_configs.values()]
+    configs = [*_of_kind(objects, "MachineConfig"), *generated]
+    node = {"metadata": {"name": member.name, "labels": member.labels}}
+    found = effective(node, pools, configs, release)
+    assert found.rendered
+    config = found.rendered.config
+    files = config.get("storage", {}).get("files") or ()
+    units = config.get("systemd", {}).get("units") or ()
+    return {
+        _KERNEL_ARGUMENTS: cmdline.keyed(" ".join(found.rendered.kernel_arguments)),
+        "kernelType": found.rendered.kernel_type,
+        _FILES: {file["path"]: file["contents"] for file in files},
+        _UNITS: {unit["name"]: unit for unit in units},
+        "tuned": _tuned(found, objects),
+    }
+
+
+def _of_kind(objects: Sequence[Object], kind: str) -> list[Object]:
+    return [item for item in objects if item.get("kind") == kind]
+
+
+def _built_in(name: str) -> Object:
+    spec = {
+        "machineConfigSelector": {"matchLabels": {ROLE: name}},
+        "nodeSelector": {"matchLabels": {f"{NODE_ROLE}{name}": ""}},
+    }
+    return {"metadata": {"name": name, "labels": built_in_labels(name)}, "spec": spec}
+
+
+def _tuned(found: Effective, objects: Sequence[Object]) -> set[str]:
+    """The texts of the profiles with the lowest priority among those for the node's pools."""
+    selectors = [
+        read_selector(pool["spec"]["machineConfigSelector"]) for pool in found.membership.pools
+    ]
+    by_priority: dict[int, set[str]] = {}
+    for item in _of_kind(objects, "Tuned"):
+        (recommended,) = item["spec"]["recommend"]
+        labels = recommended["machineConfigLabels"]
+        if any(selector.matches(labels) for selector in selectors):
+            texts = by_priority.setdefault(recommended["priority"], set())
+            texts.add(item["spec"]["profile"][0]["data"])
+    return by_priority[min(by_priority)] if by_priority else set()
+
+
+def differences(alone: Mapping[str, Any], together: Mapping[str, Any]) -> list[str]:
+    """What a node should get and does not; and CPU lists that it gets besides."""
+    differing = [key for key in ("kernelType", "tuned") if alone[key] != together[key]]
+    for kind in (_KERNEL_ARGUMENTS, _FILES, _UNITS):
+        own, all_of_them = alone[kind], together[kind]
+        differing += [key for key in own if own[key] != all_of_them.get(key)]
+    lists = cmdline.CPU_LISTS & together[_KERNEL_ARGUMENTS].keys()
+    differing += sorted(lists - alone[_KERNEL_ARGUMENTS].keys())
+    return differing
