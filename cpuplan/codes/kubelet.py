@@ -149,8 +149,9 @@ CODES = {
     "CP547": Code(
         "kubelet field that OpenShift does not allow",
         "the machine config operator refuses a KubeletConfig with {field}",
-        "remove the field; feature gates are set by the FeatureGate object of the cluster",
-        "The operator then leaves the pool unchanged and reports this only in the status of the KubeletConfig.",
+        "{hint}",
+        "The operator then leaves the pool unchanged and reports this only in the status of the KubeletConfig. It "
+        "refuses swap settings from 4.21 on, and unlike cgroups of the system from 4.22 on.",
     ),
     "CP558": Code(
         "soft threshold without a grace period",

@@ -43,8 +43,6 @@ class Platform(NamedTuple):
     owns_kubelet_configuration: bool = False
     #: The kubelet's maxPods where nobody sets it.
     max_pods: int = 110
-    #: Fields of KubeletConfiguration that are refused.
-    refused_kubelet_fields: frozenset[str] = frozenset()
 
 
 _OPENSHIFT_RELEASES: Mapping[str, Version] = {
@@ -82,11 +80,6 @@ OPENSHIFT = Platform(
     owns_kubelet_configuration=True,
     # The machine config operator's templates of kubelet.conf.
     max_pods=250,
-    # The machine config operator takes no KubeletConfig with them (its
-    # pkg/controller/kubelet-config).
-    refused_kubelet_fields=frozenset(
-        {"cgroupDriver", "clusterDNS", "clusterDomain", "featureGates", "staticPodPath"}
-    ),
 )
 PLATFORMS: dict[str, Platform] = {each.name: each for each in (OPENSHIFT, KUBERNETES)}
 

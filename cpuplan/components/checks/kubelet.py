@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from cpuplan import versions
 from cpuplan.components import chosen, hugepages, kubelet, memory
-from cpuplan.components.checks import eviction
+from cpuplan.components.checks import eviction, kubelet_config
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import fields
@@ -38,6 +38,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     return [
         *_check_drop_in(plan, locate),
         *_check_further(plan, at),
+        *kubelet_config.check(plan, at),
         *_check_options(plan, at, "cpuManagerPolicyOptions"),
         *_check_options(plan, at, "topologyManagerPolicyOptions"),
         *_check_static(plan, at),
@@ -82,8 +83,6 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         elif not fields.fits(name, value):
             place, expected = at(f"configuration.{name}"), fields.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
-        elif name in plan.node_class.platform.refused_kubelet_fields:
-            yield diagnose("CP547", position, field=name)
         else:
             for path in fields.unknown({name: value}, fields.KIND, ""):
                 yield diagnose("CP545", at(f"configuration.{name}"), field=path, hint="remove it")

@@ -69,7 +69,9 @@ def check_cgroups(config: Config) -> None:
     reserved, system = config.get("systemReservedCgroup"), config.get("systemCgroups")
     if reserved and system and reserved != system:
         raise McoError(
-            "systemReservedCgroup differs from systemCgroups", reserved=reserved, system=system
+            "systemReservedCgroup differs from systemCgroups",
+            field="systemReservedCgroup",
+            shown=f"systemReservedCgroup {reserved} beside systemCgroups {system}",
         )
 
 
@@ -83,9 +85,11 @@ def validate_static_pods(spec: Mapping[str, Any], pool: Object, release: Release
         return
     if is_control_plane(pool):
         if '"staticPodPath"' in json.dumps(raw):
-            raise McoError("staticPodPath on the control plane", pool=name_of(pool))
+            raise McoError(
+                "staticPodPath on the control plane", field="staticPodPath", pool=name_of(pool)
+            )
     elif path := decode(raw).get("staticPodPath"):
-        raise McoError("staticPodPath is not empty", pool=name_of(pool), value=path)
+        raise McoError("staticPodPath is not empty", field="staticPodPath", value=path)
 
 
 def is_control_plane(pool: Object) -> bool:

@@ -299,6 +299,19 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP546", kubelet(configuration={"maxPods": True}), ["maxPods", "a whole number"]),
     ("CP546", kubelet(configuration={"failSwapOn": 0}), ["failSwapOn", "true or false"]),
     ("CP547", kubelet(configuration={"featureGates": {"MemoryQoS": True}}), ["featureGates"]),
+    ("CP547", kubelet(configuration={"failSwapOn": False}), ["failSwapOn"]),
+    ("CP547", kubelet(configuration={"memorySwap": {"swapBehavior": "NoSwap"}}), ["swapBehavior"]),
+    ("CP547", kubelet(configuration={"staticPodPath": "/etc/pods"}), ["staticPodPath"]),
+    (
+        "CP547",
+        kubelet(configuration={"systemReservedCgroup": "/a", "systemCgroups": "/b"}),
+        ["systemReservedCgroup /a beside systemCgroups /b"],
+    ),
+    (
+        "CP547",
+        kubelet(dynamicResourceAllocation=True, configuration={"systemCgroups": "/b"}),
+        ["systemReservedCgroup /system.slice beside systemCgroups /b"],
+    ),
     (
         "CP550",
         {"spec": {"runtime": {"sharedNamespaces": ["a", "b"]}}},
@@ -418,14 +431,17 @@ FINE: list[dict[str, Any]] = [
     {"reserved": "", **kubelet(cpuManagerPolicy="none")},
     {"version": "4.14", "shared": "2", "spec": {"runtime": {"mixedCpus": False}}},
     *({"version": version} for version in platforms.OPENSHIFT.releases),
-    kubelet(
-        configuration={"maxPods": 250, "failSwapOn": False, "imageGCHighThresholdPercent": None}
-    ),
+    kubelet(configuration={"maxPods": 250, "eventBurst": 0, "imageGCHighThresholdPercent": None}),
     {**KUBERNETES, **kubelet(configuration={"featureGates": {"MemoryQoS": True}})},
     kubelet(dynamicResourceAllocation=True, configuration={"reservedSystemCPUs": "0-1"}),
     # Who says that pods are annotated knows that the gate is on.
     {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"annotatePods": True}}},
     kubelet(kubeReserved={"cpu": "500m", "memory": "1.5Gi"}),
+    # What the machine config operator of a release takes.
+    {"version": "4.20", **further(failSwapOn=False)},
+    {"version": "4.21", **further(systemReservedCgroup="/a", systemCgroups="/b")},
+    further(systemCgroups="/b"),
+    further(staticPodPath=""),
     further(
         evictionSoft={"pid.available": "10%"},
         evictionMinimumReclaim={"pid.available": "0"},
