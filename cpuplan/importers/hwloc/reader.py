@@ -194,6 +194,7 @@ def _other_remarks(document: Document, machine: Machine) -> tuple[Remark, ...]:
     nodes = machine.numa_nodes
     lenders = ", ".join(map(str, hwloc_numa.lenders(document, nodes)))
     homeless = machine.online - union(node.cpus for node in nodes)
+    loose = machine.online - CpuSet(machine.sockets) if machine.sockets else EMPTY
     return (
         (
             document.version <= _NEWEST,
@@ -206,6 +207,11 @@ def _other_remarks(document: Document, machine: Machine) -> tuple[Remark, ...]:
             lenders,
         ),
         (not homeless, "CPUs {} are in no NUMA node", homeless),
+        (
+            not loose,
+            "CPUs {} are in no package: hwloc omits packages that overlap a NUMA node in part",
+            loose,
+        ),
         (
             not machine.devices,
             "drivers, SR-IOV, and the NUMA nodes of devices near all CPUs are missing",

@@ -44,6 +44,16 @@ def machine(imported: Imported) -> Machine:
     return imported.nodes[0].machine
 
 
+def test_cpus_without_a_package_are_told(read: Any) -> None:
+    inside = thing("Package", "0-1", core(0, 0) + core(1, 1), os_index=0)
+    inside += core(2, 2) + core(3, 3) + node(0, "0-3")
+    imported = read(topology(thing("Machine", "0-3", inside)))
+    assert machine(imported).sockets == {0: 0, 1: 0}
+    assert any("CPUs 2-3 are in no package" in remark for remark in imported.remarks)
+    without = read(topology(thing("Machine", "0", core(0, 0) + node(0, "0"))), "b.xml")
+    assert not any("in no package" in remark for remark in without.remarks)
+
+
 @pytest.mark.parametrize("version", ["1", "2.0", "3.0"])
 def test_server(read: Any, version: str) -> None:
     imported = read(server(version, "" if version == "1" else MATRIX))
