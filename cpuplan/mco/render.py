@@ -57,7 +57,7 @@ class Rendered(NamedTuple):
 
 def render(
     pool: Object,
-    machine_configs: Iterable[Object],
+    machine_configs: Iterable[Object | MachineConfig],
     release: Release = NEWEST,
     default_os_image: str = "",
 ) -> Rendered | None:
@@ -83,11 +83,11 @@ def render(
     return rendered
 
 
-def select(pool: Object, machine_configs: Iterable[Object]) -> list[MachineConfig]:
+def select(pool: Object, machine_configs: Iterable[Object | MachineConfig]) -> list[MachineConfig]:
     """The objects that a pool's selector matches; nothing for an empty selector."""
     try:
         selector = read_selector(mapping(pool, "spec").get("machineConfigSelector"))
-        configs = [read_machine_config(item) for item in machine_configs]
+        configs = list(map(_read, machine_configs))
     except McoError as error:
         raise RenderError("select", error) from error
     if selector.is_empty:
@@ -96,6 +96,11 @@ def select(pool: Object, machine_configs: Iterable[Object]) -> list[MachineConfi
     if not selected:
         raise RenderError("select", McoError("the pool selects nothing", pool=name_of(pool)))
     return selected
+
+
+def _read(item: Object | MachineConfig) -> MachineConfig:
+    """An object of several pools is read once by who renders them all."""
+    return item if isinstance(item, MachineConfig) else read_machine_config(item)
 
 
 def in_order(configs: Sequence[MachineConfig], release: Release = NEWEST) -> list[MachineConfig]:

@@ -3,6 +3,7 @@ merges them (`mco`). What of that contradicts their own plan is in `inherited`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import objects, predicted
@@ -14,6 +15,7 @@ from cpuplan.emit import to_json
 from cpuplan.mco.errors import RenderError
 from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
 from cpuplan.mco.generated.objects import Generated
+from cpuplan.mco.machineconfig import read_machine_config
 from cpuplan.mco.pools import name_of
 from cpuplan.mco.render import Rendered, render
 from cpuplan.model.base import Model
@@ -58,16 +60,28 @@ def of_cluster(plans: Sequence[ConfiguredPlan]) -> Iterator[Pool]:
 
     RenderError where a pool cannot be rendered.
     """
+    pools, error = _merged(tuple(plans))
+    yield from pools
+    if error:
+        raise error
+
+
+@cache
+def _merged(plans: tuple[ConfiguredPlan, ...]) -> tuple[list[Pool], RenderError | None]:
+    """The pools up to the first one that cannot be rendered: checked and emitted from one result."""
     merging = [plan for plan in plans if has_pool(plan)]
-    if not merging:
-        return
-    sources = list(_sources(merging))
+    sources = list(_sources(merging)) if merging else []
+    configs = [read_machine_config(source.data) for source in sources]
     by_name = {name_of(source.data): source for source in sources}
+    pools: list[Pool] = []
     for plan in merging:
-        configs = [source.data for source in sources]
-        rendered = render(pool_object(plan), configs, _release(plan))
+        try:
+            rendered = render(pool_object(plan), configs, _release(plan))
+        except RenderError as error:
+            return pools, error
         if rendered is not None:
-            yield Pool(plan, rendered, tuple(by_name[name] for name in rendered.order))
+            pools.append(Pool(plan, rendered, tuple(by_name[name] for name in rendered.order)))
+    return pools, None
 
 
 def has_pool(plan: ConfiguredPlan) -> bool:
