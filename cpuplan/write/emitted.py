@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -20,9 +20,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.resources import resource
-
-if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
+from cpuplan.write.fits import fits
 
 #: Reads the bytes of a file: the schema's name, and the values.
 _Reader = Callable[[bytes], tuple[str, Any]]
@@ -66,15 +64,12 @@ def _problems(path: str, data: bytes) -> Iterator[tuple[str, str]]:
 
 def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
     """Violations of the schema `name`, also in the texts that an object contains."""
-    validator = _validator(name)
-    if validator is None:
+    schema = _schema(name)
+    if schema is None:
         yield at, f"is of a kind without a schema: {name}"
         return
-    for error in validator.iter_errors(value):
-        yield (
-            at + error.json_path[1:],
-            error.message if len(error.message) < 200 else f"breaks {error.validator}",
-        )
+    if not fits(value, schema):
+        yield from _violations(value, schema, at)
     if name == "KubeletConfig":
         yield from _invalid(
             "KubeletConfiguration",
@@ -85,6 +80,16 @@ def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
         yield from _carried(value)
     if name == "ConfigMap":
         yield from _problems("data.tuning.yaml", str(_inside(value, "data", "tuning")).encode())
+
+
+def _violations(value: Any, schema: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
+    from jsonschema import Draft7Validator  # heavy, and needed to explain a mistake only
+
+    for error in Draft7Validator(schema).iter_errors(value):
+        yield (
+            at + error.json_path[1:],
+            error.message if len(error.message) < 200 else f"breaks {error.validator}",
+        )
 
 
 def _carried(machine_config: Any) -> Iterator[tuple[str, str]]:
@@ -116,14 +121,15 @@ def _inside(value: Any, *way: str) -> Any:
 
 
 @cache
-def _validator(name: str) -> "Validator | None":
-    """The validator of a kind; None for a kind without a schema."""
-    from jsonschema import Draft7Validator  # heavy, and not needed when no file is new
-
+def _schema(name: str) -> dict[str, Any] | None:
+    """The schema of a kind; None for a kind without one."""
     if name == "KubeletConfiguration":
-        return Draft7Validator(kubelet_schema.schema())
+        return kubelet_schema.schema()
     path = resource("schemas", "emitted", f"{name}.schema.json")
-    return Draft7Validator(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+    if not path.is_file():
+        return None
+    schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return schema
 
 
 def _object(data: bytes) -> tuple[str, Any]:

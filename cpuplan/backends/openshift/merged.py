@@ -68,7 +68,7 @@ def of_cluster(plans: Sequence[ConfiguredPlan]) -> Iterator[Pool]:
 
 @cache
 def _merged(plans: tuple[ConfiguredPlan, ...]) -> tuple[list[Pool], RenderError | None]:
-    """The pools up to the first one that cannot be rendered: checked and emitted from one result."""
+    """The pools up to the first one that cannot be rendered; made once for checks and output."""
     merging = [plan for plan in plans if has_pool(plan)]
     sources = list(_sources(merging)) if merging else []
     configs = [read_machine_config(source.data) for source in sources]
