@@ -15,7 +15,7 @@ from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.releases.policy_options import MAX_NUMA_NODES
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
 from cpuplan.source import Locate
 
@@ -115,9 +115,9 @@ def _amounts(capacity: int, allocatable: int) -> Value:
     }
 
 
-def node_resource_topology(plan: NodePlan, node: str) -> dict[str, Any]:
+def node_resource_topology(plan: ConfiguredPlan, node: str) -> dict[str, Any]:
     """The object of the node `node` of the plan's class."""
-    made = document(list(settings(plan)))
+    made = document(plan.settings.of(NAME))
     return {
         "apiVersion": made.pop("apiVersion"),
         "kind": made.pop("kind"),
