@@ -6,6 +6,7 @@ GetNodesInfo); the kubelet takes its cores, sockets and uncore caches from there
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from cpuplan.kubelet.cpu.topology import CPUTopology, discover
 from cpuplan.kubelet.machine import MachineCore, MachineNode
@@ -31,6 +32,7 @@ def number_of_sockets(topology: Topology) -> int:
     return len(topology.sockets) if sockets is None else sockets
 
 
+@lru_cache(maxsize=64)
 def machine_nodes(topology: Topology) -> tuple[MachineNode, ...]:
     """NUMA nodes in the order of their folders' names: node0, node1, node10, node2.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
@@ -55,6 +56,7 @@ def deviations(topology: Topology) -> Iterator[Deviation]:
     yield from _compare(Kind.CACHE, _within(caches.values(), seen), _groups(kubelet_caches))
 
 
+@lru_cache(maxsize=64)
 def _rows(topology: Topology) -> tuple[CpuRow, ...]:
     try:
         return cpu_topology(topology).rows
