@@ -209,9 +209,17 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP521", kernel("rcupdate.rcu_normal_after_boot=0"), ["rcupdate.rcu_normal_after_boot=1"]),
     ("CP521", kernel("loglevel=3", "loglevel=4"), ["loglevel=4 replaces loglevel=3"]),
     ("CP522", kernel("hugepagesz=1G", hugePages={"defaultSize": "1G"}), ["hugepagesz=1G"]),
+    ("CP522", kernel("hugepages=4", hugePages={"defaultSize": "1G"}), ["hugepages=4"]),
+    (
+        "CP522",
+        kernel("default_hugepagesz=2M", hugePages={"pages": [{"size": "1G", "count": 1}]}),
+        ["default_hugepagesz=2M"],
+    ),
     ("CP523", {"topology": SMT, **kernel("nosmt")}, ["nosmt", "4-7"]),
     ("CP523", kernel("maxcpus=6"), ["6-7"]),
     ("CP523", kernel("nr_cpus=4"), ["4-7"]),
+    ("CP523", kernel("nr_cpus=1"), ["1-7"]),
+    ("CP523", kernel("maxcpus=0"), ["1-7"]),
     (
         "CP524",
         {"spec": {"workloadHints": {"highPowerConsumption": True, "perPodPowerManagement": True}}},
@@ -413,6 +421,21 @@ FINE: list[dict[str, Any]] = [
     kernel("hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=8"),
     kernel("console=tty0", "console=ttyS0"),
     kernel("maxcpus=8", "nr_cpus=8"),
+    # Linux reads no number there, and ignores the argument.
+    kernel("maxcpus=two"),
+    kernel("nr_cpus"),
+    # The reservation fills the room beside the huge pages.
+    {
+        "topology": regular(memory=2 * GIB),
+        "spec": {
+            "kubelet": {
+                "topologyManagerPolicy": "restricted",
+                "reservedMemory": [{"numaNode": 0, "memory": "1Gi"}],
+                "evictionHard": {"memory.available": "24Mi"},
+            },
+            "hugePages": {"pages": [{"size": "1G", "count": 1}]},
+        },
+    },
     {"topology": SMT, "offlined": "4-7", **kernel("nosmt")},
     {"topology": regular(sockets=8, cores=2)},
     {"topology": regular(sockets=9, cores=2), **kubelet(topologyManagerPolicy="none")},

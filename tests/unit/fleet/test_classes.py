@@ -146,6 +146,62 @@ def test_nodes_of_a_pool_must_get_the_same_files(
 
 
 @pytest.mark.parametrize(
+    ("groups", "codes"),
+    [
+        ('  - {name: odd, hardware: none, labels: {role: worker}, offline: "3"}\n', ["CP222"]),
+        # Of machines with the same fault, the first is named.
+        (
+            '  - {name: odd, labels: {role: worker}, offline: "99"}\n'
+            '  - {name: odder, labels: {role: worker}, offline: "99"}\n',
+            ["CP231"],
+        ),
+    ],
+)
+def test_nodes_without_a_machine_are_in_no_class(
+    tmp_path: Path, groups: str, codes: list[str]
+) -> None:
+    project = make_project(tmp_path)
+    site = (project / SITE).read_text()
+    (project / SITE).write_text(site + groups)
+    loaded = pipeline.load(project)
+    assert [found.code for found in loaded.diagnostics] == codes
+    assert [each.nodes for each in loaded.classes] == [("worker-0", "worker-1")]
+
+
+@pytest.mark.parametrize(
+    ("near", "number"),
+    [
+        ("  pools:\n    shared: {cores: 1, near: {class: gpu}}\n", 2),
+        ("  qos: {bestEffort: {cores: 1, near: {class: gpu}}}\n  pools:\n", 2),
+        ("  qos: {other: {cores: 1, near: {class: gpu}}}\n  pools:\n", 2),
+        ("  pools:\n    shared: {cores: 1}\n", 1),
+    ],
+)
+def test_devices_of_some_nodes_matter_where_something_is_near_one(
+    tmp_path: Path, near: str, number: int
+) -> None:
+    project = make_project(tmp_path)
+    device = "{address: '0000:10:00.0', class: gpu, numaNode: 1}"
+    site = (project / SITE).read_text()
+    group = f"  - {{name: odd, labels: {{role: worker}}, devices: [{device}]}}\n"
+    (project / SITE).write_text(site + group)
+    edit(project, INTENT, "  pools:\n", near)
+    assert len(pipeline.load(project).classes) == number
+
+
+def test_of_a_pool_that_cannot_be_split_only_that_is_said(tmp_path: Path) -> None:
+    """CP288 has the cause of what CP227 would say."""
+    project = make_project(tmp_path)
+    site = (project / SITE).read_text()
+    group = "  - {name: odd, hardware: other, labels: {role: worker}}\n"
+    (project / SITE).write_text(site + group + OTHER % ("AuthenticAMD", "16Gi"))
+    master = POOL.replace("pool: du", "pool: master, mixedHardware: split")
+    edit(project, INTENT, "  - platform: kubernetes", master + "  - platform: kubernetes")
+    codes = [found.code for found in pipeline.load(project).diagnostics]
+    assert codes == ["CP288"]
+
+
+@pytest.mark.parametrize(
     ("labels", "target", "said"),
     [
         (
