@@ -21,9 +21,11 @@ from cpuplan.profiles.propose.dump import Dump
 from tests.conformance import (
     admission,
     contents,
+    corpus,
     crio,
     kubelet,
     machineinfo,
+    mco,
     meaning,
     nto_ppc,
     nto_release_objects,
@@ -376,3 +378,75 @@ def test_admission(tmp_path: Path) -> None:
     results = list(admission.run([file]))
     assert len(results) == number > 60
     assert "\n".join(_unnoticed(results, "$^")) == ""
+
+
+#: Texts are the operator's own; whether it refuses is compared (of a merge the stage, of an object
+#: whether it is accepted).
+_NOT_OF_MCO = (
+    r"(error|refused_against_current|\.message) changed"
+    r"|\.message removed|^(merge|validate)\.jsonl.* error removed"
+)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in mco.VECTORS.glob("*.jsonl")))
+def test_mco(name: str, tmp_path: Path) -> None:
+    cases = [case for case in _lines(mco.VECTORS / name) if case["op"] in mco.OPERATIONS]
+    # Of several answers that may be given, a wrong one does no harm.
+    single = [case for case in cases[::6] if "one_of" not in case["expected"]]
+    newest = [{**case, "by_release": {}} for case in single]
+    number = _write_mutants(tmp_path / name, newest, "expected")
+    results = list(mco.run([tmp_path / name]))
+    assert len(results) == number > 10
+    assert "\n".join(_unnoticed(results, _NOT_OF_MCO)) == ""
+
+
+#: The keys of expected.json that are compared with what is imported; the others say where a machine
+#: comes from, or sum up these.
+_OF_CORPUS = (
+    "arch",
+    "model",
+    "cmdline",
+    "hugepages",
+    "cpus",
+    "numa",
+    "caches",
+    "pci",
+    "views",
+    "expected_kubelet",
+)
+#: Of huge pages the sizes count, and a number of 0 is as good as none; CPUs that are not there are
+#: left out of the list of a NUMA node; cores and sockets of lscpu are compared as sets of CPUs; of
+#: the kubelet's counts those that are told.
+_NOT_OF_CORPUS = (
+    r"hugepages\.\d+ (changed|removed)|cpus\.\[\]\.(l3_id|cluster|max_khz|cppc) |pci\.\[\]\.cpus "
+    r"|numa\.\[\]\.cpus changed|views\.lscpu 2.*\.numa\."
+    r"|views\.lscpu summary\.(threads_|cores_|sockets|numa|model removed|l3)"
+    r"|expected_kubelet\.(sockets_from|num_\w+ removed|nodes|from|differs)"
+)
+
+
+_NETWORK = "0x020000"
+
+
+@pytest.mark.parametrize("name", ["intel-lakefield-hybrid-5c", "vm-2c-2s-accel-ghw"])
+def test_corpus(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    shutil.copytree(corpus.CORPUS / name, folder)
+    expected = folder / "expected.json"
+    expected.chmod(0o644)
+    facts = json.loads(expected.read_text())
+    compared = {key: facts[key] for key in _OF_CORPUS if facts[key]}
+    # Bridges and timers are not imported.
+    others = [function for function in facts["pci"] if function["class"] != _NETWORK]
+    if "pci" in compared:
+        compared["pci"] = [function for function in facts["pci"] if function not in others]
+    rest = {key: value for key, value in facts.items() if key not in _OF_CORPUS}
+    changed = [mutant for mutant in mutants(compared) if not re.search(_NOT_OF_CORPUS, mutant.kind)]
+    assert len(changed) > 30
+    unnoticed = []
+    for mutant in changed:
+        functions = [*others, *mutant.value.get("pci", ())]
+        expected.write_text(json.dumps({**rest, **mutant.value, "pci": functions}))
+        if not any(failures for _, failures in corpus.run([folder])):
+            unnoticed.append(mutant.kind)
+    assert "\n".join(unnoticed) == ""
