@@ -145,14 +145,16 @@ def test_nodes_of_a_pool_must_get_the_same_files(
     ] == wanted
 
 
+SAME_FAULT = '  - {name: odder, labels: {role: worker}, offline: "99"}\n'
+
+
 @pytest.mark.parametrize(
     ("groups", "codes"),
     [
         ('  - {name: odd, hardware: none, labels: {role: worker}, offline: "3"}\n', ["CP222"]),
         # Of machines with the same fault, the first is named.
         (
-            '  - {name: odd, labels: {role: worker}, offline: "99"}\n'
-            '  - {name: odder, labels: {role: worker}, offline: "99"}\n',
+            '  - {name: "odd-[0-1]", labels: {role: worker}, offline: "99"}\n' + SAME_FAULT,
             ["CP231"],
         ),
     ],

@@ -106,9 +106,51 @@ def test_frequencies(tuning: dict[str, int], found: list[str]) -> None:
     assert refusals({"hardwareTuning": tuning}) == found
 
 
+POWER, PODS = {"highPowerConsumption": True}, {"perPodPowerManagement": True}
+
+
+@pytest.mark.parametrize(
+    ("hints", "found"),
+    [
+        (POWER, []),
+        (PODS, []),
+        ({**POWER, "perPodPowerManagement": False}, []),
+        ({**POWER, **PODS}, ["CP270 spec.workloadHints.highPowerConsumption"]),
+        ({"realTime": False}, []),
+        ({"mixedCpus": True}, ["CP270 spec.workloadHints.mixedCpus"]),
+    ],
+)
+def test_hints_that_exclude_each_other(hints: dict[str, bool], found: list[str]) -> None:
+    assert refusals({"workloadHints": hints}) == found
+
+
+@pytest.mark.parametrize(
+    ("device", "found"),
+    [
+        ({"vendorID": "0x8086", "deviceID": "0x1572"}, []),
+        ({"vendorID": "0x8086"}, []),
+        ({"deviceID": "0x1572"}, ["CP269 spec.net.devices.0"]),
+        ({"vendorID": "8086"}, ["CP269 spec.net.devices.0"]),
+    ],
+)
+def test_devices(device: dict[str, str], found: list[str]) -> None:
+    refused = refusals({"net": {"userLevelNetworking": True, "devices": [device]}})
+    assert [item.removesuffix(",") for item in refused] == found
+
+
+@pytest.mark.parametrize(
+    ("isolated", "said"), [("1-7", "remove it from"), ("0-7", "remove them from")]
+)
+def test_cpus_in_two_sets(isolated: str, said: str) -> None:
+    [twice] = read_all(profile({"cpu": {"reserved": "0-1", "isolated": isolated}})).diagnostics
+    assert twice.code == "CP261"
+    assert said in twice.remedy
+
+
 @pytest.mark.parametrize(
     ("spec", "found"),
     [
+        ({"hugepages": {"defaultHugepagesSize": "1G", "pages": [{"size": "1G", "count": 0}]}}, []),
         ({"nodeSelector": {"a/b": "c d"}}, ["CP270 spec.nodeSelector"]),
         ({"nodeSelector": {"a b/c": ""}}, ["CP270 spec.nodeSelector"]),
         (
