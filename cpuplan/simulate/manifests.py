@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.pods.nodefit import EPHEMERAL_STORAGE
+from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod, read_pod
 from cpuplan.kubelet.quantity import parse
 from cpuplan.source import Field, Source
 
@@ -34,6 +35,8 @@ _SHAPES: tuple[tuple[Field, type, str], ...] = (
     (("spec", "priority"), int, "a whole number"),
     (("spec", "runtimeClassName"), str, "text"),
 )
+#: Resources of which a container may use more than it requests; of all others exactly as much.
+_OVERCOMMITTED = (CPU, MEMORY, EPHEMERAL_STORAGE)
 #: Most pods of all manifests together.
 MOST = 100_000
 #: Objects with these names come along in many files and have no pods.
@@ -228,8 +231,27 @@ def _resource_problems(source: Source, at: Field, resources: Any) -> Iterator[Di
     if not isinstance(resources, dict):
         yield _problem(source, at, "resources is not a mapping")
         return
-    for column in ("requests", "limits"):
-        yield from _quantity_problems(source, (*at, column), resources.get(column))
+    problems = [
+        problem
+        for column in ("requests", "limits")
+        for problem in _quantity_problems(source, (*at, column), resources.get(column))
+    ]
+    yield from problems or _limit_problems(source, at, resources)
+
+
+def _limit_problems(source: Source, at: Field, resources: Any) -> Iterator[Diagnostic]:
+    """Requests that the API server refuses beside their limits (ValidateResourceRequirements)."""
+    limits = resources.get("limits") or {}
+    for name, amount in (resources.get("requests") or {}).items():
+        limit = limits.get(name)
+        place = (*at, "requests", name)
+        if name in _OVERCOMMITTED:
+            if limit is not None and parse(str(amount)).nano > parse(str(limit)).nano:
+                yield _problem(source, place, f"requests {name} {amount}, but its limit is {limit}")
+        elif limit is None or parse(str(amount)).nano != parse(str(limit)).nano:
+            shown = "there is none" if limit is None else f"it is {limit}"
+            problem = f"requests {name} {amount}, so its limit must be the same, but {shown}"
+            yield _problem(source, place, problem)
 
 
 def _quantity_problems(source: Source, at: Field, given: Any) -> Iterator[Diagnostic]:

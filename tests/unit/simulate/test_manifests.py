@@ -68,6 +68,25 @@ def test_other_kinds_are_named() -> None:
     )
 
 
+def asking(requests: str, limits: str) -> str:
+    head = "kind: Pod\nspec:\n  containers:\n  - name: a\n    resources:\n"
+    return f"{head}      requests: {requests}\n      limits: {limits}\n"
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits"),
+    [
+        ("{cpu: 4}", "{cpu: 4000m}"),
+        ("{cpu: 1, memory: 1Gi}", "{memory: 2Gi}"),
+        ("{}", "{a.io/b: 2}"),
+        ("{a.io/b: 2}", "{a.io/b: '2'}"),
+    ],
+)
+def test_limits_that_the_api_server_takes(requests: str, limits: str) -> None:
+    (item,) = read(asking(requests, limits)).items
+    assert item.pod.name == "pod"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
@@ -106,6 +125,9 @@ def test_other_kinds_are_named() -> None:
             2,
             "overhead cpu is 'x'",
         ),
+        (asking("{cpu: 4}", "{cpu: 2500m}"), 6, "requests cpu 4, but its limit is 2500m"),
+        (asking("{a.io/b: 1}", "{a.io/b: 2}"), 6, "limit must be the same, but it is 2"),
+        (asking("{hugepages-2Mi: 4Mi}", "{}"), 6, "limit must be the same, but there is none"),
         ("kind: List\nitems:\n- 4\n", 3, "has no kind"),
         (f"kind: Pod\n{POD}\n---\nkind: Pod\n{POD}\n", 4, "is the second pod default/pod"),
     ],
