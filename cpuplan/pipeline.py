@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,7 +130,18 @@ def solve(
         except CpuplanError as error:
             findings.add(error.diagnostics, names)
     plans.sort(key=lambda plan: plan.node_class.key)
-    return Plan(tuple(map(backends.configure, plans))), _once(of_lock, findings.all())
+    plan = Plan(tuple(map(backends.configure, plans)))
+    _add_kept(project, plan)
+    return plan, _once(of_lock, findings.all())
+
+
+def _add_kept(project: Project, plan: Plan) -> None:
+    """Give paused classes their files; `judge` reports what is wrong with these."""
+    paused_nodes = {node.node_class.key: node for node in plan.nodes if node.spec.paused}
+    if paused_nodes:
+        with suppress(CpuplanError):
+            for key, kept in _kept(project, plan).items():
+                paused_nodes[key].kept = kept.files
 
 
 def _once(first: Sequence[Diagnostic], second: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -1,5 +1,6 @@
 """Who gets which CPUs, and why, and the settings that follow: all that later stages read."""
 
+from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -166,6 +167,8 @@ class ConfiguredPlan(NodePlan):
     def __init__(self, plan: NodePlan, settings: Settings) -> None:
         super().__init__(plan.node_class, plan.pools, plan.sets)
         self.settings = settings
+        #: Of a paused class, its files below `out/`, which stay.
+        self.kept: Mapping[str, bytes] = {}
 
 
 class Plan:

@@ -146,3 +146,30 @@ def test_a_record_of_others_leads_nowhere_else(site: Path, capsys: Capture, path
     code, out, err = run_in(site, ["compile"], capsys)
     assert code == 1
     assert "CP565" in out + err
+
+
+def test_what_stays_counts_for_other_pools(tmp_path: Path, capsys: Capture) -> None:
+    """The nodes of a custom pool get what was compiled of the workers, not what was said since."""
+    workers = '{platform: openshift, version: "4.20", pool: worker%s}'
+    add_class(tmp_path, "du", target=workers % ", mode: performanceProfile", cores=6)
+    assert run_in(tmp_path, ["compile"], capsys)[0] == 0
+    pause(tmp_path)
+    edit(tmp_path, "intents/du.yaml", ", mode: performanceProfile", "")
+    add_class(tmp_path, "core", target=OPENSHIFT % "core", cores=8)
+    code, out, err = run_in(tmp_path, ["validate"], capsys)
+    assert code == 1
+    assert "CP237" in out + err
+    assert "resume intent du first" in out + err
+    edit(tmp_path, "intents/du.yaml", "  paused: true\n", "")
+    assert run_in(tmp_path, ["validate"], capsys)[0] == 0
+
+
+def test_pausing_the_workers_changes_nothing(tmp_path: Path, capsys: Capture) -> None:
+    """Nor does it change what is expected of a custom pool, which has objects of the workers."""
+    add_class(tmp_path, "du", target='{platform: openshift, version: "4.20", pool: worker}')
+    add_class(tmp_path, "core", target=OPENSHIFT % "core")
+    assert run_in(tmp_path, ["compile"], capsys)[0] == 0
+    before = objects(tmp_path)
+    pause(tmp_path)
+    assert run_in(tmp_path, ["compile"], capsys)[0] == 0
+    assert objects(tmp_path) == before

@@ -133,6 +133,7 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan], kept: Mapping[Key, Kept]
         **by_git.cluster_files(cluster, plans, by_name.values(), stays),
         **_node_files(cluster, going),
         **_expected(cluster, going),
+        **_expected_of_cluster(cluster, plans),
         **_node_labels(cluster, going),
     }
 
@@ -187,7 +188,13 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
         for manifest in of(plan.node_class).expected(plan):
             text = to_yaml(manifest.data, manifest.comment)
             files[f"{folder}/operator/{manifest.file}"] = text.encode()
+    return files
+
+
+def _expected_of_cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
+    """The same of what classes do to each other, paused ones too."""
+    files: Files = {}
     for backend, members in _by_backend(plans):
         for path, data in backend.expected_of_cluster(members).items():
-            files[f"{folder}/{path}"] = data
+            files[f"clusters/{cluster}/expected/{path}"] = data
     return files

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.backends.openshift import merged, objects, predicted
+from cpuplan.backends.openshift import kept, merged, objects, predicted
 from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.components import cmdline
 from cpuplan.components.openshift import pool as pools
@@ -129,7 +129,11 @@ def _tuned_profile(pool: Pool) -> Iterator[Inherited]:
         if plan is None or source.is_kubelet or not plan.settings.of(tuned.NAME):
             continue
         target = plan.node_class.target
-        if target.pool == WORKER and target.is_profile and _profile(plan) != _profile(pool.plan):
+        if (
+            target.pool == WORKER
+            and kept.is_profile(plan)
+            and _profile(plan) != _profile(pool.plan)
+        ):
             name = objects.tuned_object(plan)["metadata"]["name"]
             yield Inherited(source, f"the profile {name} of TuneD", "")
             return
@@ -138,5 +142,6 @@ def _tuned_profile(pool: Pool) -> Iterator[Inherited]:
 def _profile(plan: ConfiguredPlan) -> str:
     """The text of TuneD's profile; that of mode `mco` is never the operator's."""
     without = predicted.OWN_WORDS if plan.node_class.target.is_profile else ()
-    profile: str = objects.tuned_object(plan, without)["spec"]["profile"][0]["data"]
+    made = kept.objects(plan, "Tuned") or [objects.tuned_object(plan, without)]
+    profile: str = made[0]["spec"]["profile"][0]["data"]
     return profile

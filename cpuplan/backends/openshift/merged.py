@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from cpuplan.backends.openshift import objects, predicted
+from cpuplan.backends.openshift import kept, objects, predicted
 from cpuplan.components import kubelet
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
@@ -69,7 +69,7 @@ def of_cluster(plans: Sequence[ConfiguredPlan]) -> Iterator[Pool]:
 @cache
 def _merged(plans: tuple[ConfiguredPlan, ...]) -> tuple[list[Pool], RenderError | None]:
     """The pools up to the first one that cannot be rendered; made once for checks and output."""
-    merging = [plan for plan in plans if has_pool(plan)]
+    merging = [plan for plan in plans if has_pool(plan) and not kept.is_empty(plan)]
     sources = list(_sources(merging)) if merging else []
     configs = [read_machine_config(source.data) for source in sources]
     by_name = {name_of(source.data): source for source in sources}
@@ -99,7 +99,8 @@ def pool_object(plan: ConfiguredPlan) -> dict[str, Any]:
     """The MachineConfigPool of a class; those that every cluster has select one role."""
     name = plan.node_class.target.pool or ""
     if name not in pool.BUILT_IN:
-        return objects.machine_config_pool(plan)
+        made = kept.objects(plan, "MachineConfigPool")
+        return made[0] if made else objects.machine_config_pool(plan)
     selector = {"matchLabels": {ROLE: name}}
     return {"metadata": {"name": name}, "spec": {"machineConfigSelector": selector}}
 
@@ -145,6 +146,9 @@ def _kubelet_object(pool_name: str, fields: Collection[str] = ()) -> dict[str, A
 def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     """The MachineConfigs of a class: cpuplan's, or those of the node tuning operator."""
     target = plan.node_class.target
+    if plan.spec.paused:
+        yield from kept.objects(plan, "MachineConfig")
+        return
     if target.is_profile:
         for manifest in predicted.manifests(plan):
             if manifest.data["kind"] == "MachineConfig":
@@ -202,4 +206,5 @@ def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[str, bytes]:
     return {
         f"pools/{pool.plan.node_class.target.pool}.json": to_json(expected(pool)).encode()
         for pool in pools
+        if not pool.plan.spec.paused
     }

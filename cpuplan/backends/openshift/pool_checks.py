@@ -109,6 +109,8 @@ def _of_other_class(pool: Pool, items: Sequence[Inherited], locate: Locate) -> D
 
 
 def _hint(node_class: NodeClass, other: NodeClass) -> str:
+    if other.spec.paused:
+        return f"resume intent {other.intent} first, so that its files are compiled anew"
     if other.target.cpu_partitioning != node_class.target.cpu_partitioning:
         return "write the same cpuPartitioning in both targets: it is a property of the cluster"
     if other.target.is_profile and other.target.pool == WORKER:

@@ -19,7 +19,7 @@ _LEAVE_OUT = (
 
 def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
     """CP255, CP256, CP298 and CP299, for the classes of one cluster."""
-    in_pools = [plan for plan in plans if merged.has_pool(plan)]
+    in_pools = [plan for plan in plans if merged.has_pool(plan) and not plan.spec.paused]
     own_pools = {_name(plan) for plan in in_pools}
     for plan in in_pools:
         yield from _check_machine_config(plan, locate)
