@@ -60,7 +60,7 @@ IS_NEW_OR_ANNOTATED = (
     "(has(oldObject.metadata.annotations) && oldObject.metadata.annotations.exists(k, "
     f"k.startsWith('{_HOOK}') && !({_HAS_ANNOTATIONS} && k in object.metadata.annotations)))"
 )
-# A scheduler binds a pod by an object of its own, whose annotations the API server copies to the
+# A scheduler binds a pod by a Binding object, whose annotations the API server copies to the
 # pod (pkg/registry/core/pod/storage, assignPod).
 BINDING_ANNOTATES = (
     f"{_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, k.startsWith('{_HOOK}'))"
@@ -163,10 +163,10 @@ _RULES: tuple[Rule, ...] = (
         "notAnnotated",
         f"variables.asking.filter(c, !('{_HOOK}/' + c.name in variables.annotations && "
         f"variables.annotations['{_HOOK}/' + c.name] == 'enable')).map(c, '{_HOOK}/' + c.name)",
-        f"a container asks for {RESOURCE} and CRI-O is not told: annotate the pod with "
-        f"{_HOOK}/<container>: enable",
+        f"a container asks for {RESOURCE} without the annotation that CRI-O needs: annotate the "
+        f"pod with {_HOOK}/<container>: enable",
         _named(
-            "CRI-O must be told of each container that shares CPUs: annotate the pod with",
+            "CRI-O needs an annotation for each container that shares CPUs: annotate the pod with",
             "notAnnotated",
             "= enable",
         ),
@@ -204,7 +204,7 @@ _NO_POD_RESOURCES = Rule(
     "ofPod",
     "variables.asking.size() > 0 && has(object.spec.resources) ? variables.asking.map(c, "
     "c.name) : []",
-    f"the pod asks for {RESOURCE} and has resources of its own",
+    f"the pod asks for {RESOURCE} and has spec.resources",
     _named(
         "container",
         "ofPod",

@@ -258,7 +258,7 @@ def test_pods_bring_the_annotation_where_nobody_adds_it() -> None:
     refused = ask(pod(container()), annotatePods=False).refusals
     assert refused == [
         (
-            "CRI-O must be told of each container that shares CPUs: "
+            "CRI-O needs an annotation for each container that shares CPUs: "
             "annotate the pod with cpu-shared.crio.io/app = enable"
         )
     ]
@@ -393,7 +393,7 @@ LIKE_THE_PLUGIN = (
     "more or less than a single",
     "not of QoS class Guaranteed",
 )
-STRICTER = ("fraction of a CPU", "is for no container", "must be told")
+STRICTER = ("fraction of a CPU", "is for no container", "CRI-O needs an annotation")
 
 
 def recorded() -> list[dict[str, Any]]:
