@@ -40,9 +40,7 @@ def leave(code: int) -> None:
 
 
 def _is_watched() -> bool:
-    """Whether a debugger, profiler or measure of coverage is at work; from Python 3.12 on they
-    register as tools.
-    """
+    """Whether a debugger, profiler or measure of coverage runs: tools since Python 3.12."""
     if sys.gettrace() or sys.getprofile():
         return True
     return sys.version_info >= (3, 12) and any(map(sys.monitoring.get_tool, range(6)))

@@ -13,9 +13,7 @@ from cpuplan.printable import UNPRINTABLE, escape, printable_lines
 
 
 class Flow:
-    """Marks a list or dict to be written on one line: `{id: 0, cpus: 0-55}`. Everything in it is on
-    that line too.
-    """
+    """Marks a list or dict to be written, with all that it holds, on one line: `{id: 0}`."""
 
     __slots__ = ("data",)
 
@@ -24,9 +22,7 @@ class Flow:
 
 
 class Noted(str):
-    """A text of a dict that people cannot read, base64 say: YAML has `note` above it in comment
-    lines.
-    """
+    """An unreadable text of a dict, such as base64; YAML has `note` above it as a comment."""
 
     __slots__ = ("note",)
     note: str
@@ -64,8 +60,7 @@ _MAX_KEY = 1000
 
 
 def to_yaml(data: object, header: str = "") -> str:
-    """`data` as a YAML document in block style, keys in the order of the dict; `header` becomes
-    comment lines above it.
+    """`data` as a YAML document in block style, keys in order, below `header` as a comment.
 
     Takes None, bool, int, str, lists, tuples, dicts with text keys, and Flow; raises TypeError for
     anything else and ValueError for text that is not Unicode (half of a surrogate pair), which YAML
@@ -86,9 +81,7 @@ def to_json(data: object, *, sort_keys: bool = True) -> str:
 
 
 def to_toml(data: dict[str, Any]) -> str:
-    """`data` as TOML, keys in the order of the dict. TOML has no null: raises TypeError for
-    None.
-    """
+    """`data` as TOML, keys in the order of the dict; TypeError for None, which TOML lacks."""
     import tomli_w
 
     return tomli_w.dumps(_without_flow(data))
@@ -108,9 +101,7 @@ def _write_document(lines: list[str], data: object) -> None:
 
 
 def _write_dict(lines: list[str], data: dict[str, Any], lead: str, indent: str) -> None:
-    """`lead` is what stands before the first key: the indent, or the dashes of the lists that the
-    dict is first in.
-    """
+    """`lead` stands before the first key: the indent, or the dashes of lists that begin here."""
     for key, value in data.items():
         start = f"{lead}{_key(key, indent)}:"
         # not between the dash of a list and its first key
@@ -144,17 +135,23 @@ def _write_list(
 def _write_leaf(lines: list[str], start: str, value: object, indent: str) -> None:
     """A value that begins on the line of its key or dash."""
     if isinstance(value, str) and "\n" in value and _is_literal(value):
-        kept = len(value) - len(value.rstrip("\n"))
-        lines.append(f"{start}|{'-' if not kept else '' if kept == 1 else '+'}")
-        text = value[:-1] if kept else value
+        line_ends = len(value) - len(value.rstrip("\n"))
+        lines.append(f"{start}|{_chomping(line_ends)}")
+        text = value.removesuffix("\n")
         lines.extend(f"{indent}  {line}" if line else "" for line in text.split("\n"))
     else:
         lines.append(start + _inline(value, isinstance(value, Flow)))
 
 
+def _chomping(line_ends: int) -> str:
+    """The sign after `|` for the number of line ends at the end of a text."""
+    if line_ends == 0:
+        return "-"
+    return "" if line_ends == 1 else "+"
+
+
 def _is_literal(text: str) -> bool:
-    """Whether a literal block gives `text` back without an indentation indicator, and keeps it
-    visible.
+    """Whether a literal block without indentation indicator keeps all of `text`, and visible.
 
     The first line tells readers the indentation, so it has text and does not begin with a blank.
     Blanks at an end of a line would be lost to editors and reviewers.
@@ -193,9 +190,7 @@ def _inline(value: object, flow: bool) -> str:
 
 
 def _key(key: str, indent: str | None = None) -> str:
-    """A key up to its colon, in brackets or, with `indent`, in a block; a long one needs the `?`
-    form.
-    """
+    """A key up to its colon, in brackets or, with `indent`, in a block; `?` before a long one."""
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r} is not text")
     text = _quote(key, indent is None)

@@ -7,8 +7,7 @@ _NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 
 
 def expand_names(pattern: str) -> list[str]:
-    """Expand `worker-[00-11]` into its names, zeros kept; several ranges multiply, the last one
-    fastest.
+    """Expand `worker-[00-11]` into its names, zeros kept; of several ranges, the last runs first.
 
     Raises ValueError for a range that runs backwards, or for more than 100,000 names.
     """

@@ -1,5 +1,4 @@
-"""The one rule for names of what becomes a file or an object: documents, nodes, clusters, pools,
-partitions.
+"""The rule for names of what becomes a file or an object, such as documents and nodes.
 
 Names are RFC 1123 subdomains, label by label, as apimachinery's IsDNS1123Subdomain takes them, and
 good as file names on every system where a repository is checked out.

@@ -11,8 +11,7 @@ _QUANTITY = re.compile(PATTERN)
 
 
 def to_bytes(text: str) -> int:
-    """The number of bytes that `text` stands for, fractions of one rounded up as Kubernetes does
-    (Quantity.Value).
+    """The number of bytes that `text` stands for, rounded up as Kubernetes does (Quantity.Value).
 
     ValueError when it is not a valid quantity.
     """

@@ -1,7 +1,7 @@
 """Kubernetes with CRI-O on nodes without an operator: a tree of files, and a RuntimeClass.
 
 The tree is laid over the root file system by whatever installs the nodes (Ansible, cloud-init, an
-image build). It only holds drop-ins of its own, so that it never edits a file that somebody else
+image build). It holds drop-ins only, so that it never edits a file that somebody else
 wrote.
 """
 

@@ -9,16 +9,16 @@ from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION, Key
 from cpuplan.fleet.paused import Kept
 from cpuplan.plan import ConfiguredPlan, Plan, Pool
-from cpuplan.setting import plain
+from cpuplan.setting import Setting, plain
 
 
 def files(plan: Plan, kept: Mapping[Key, Kept]) -> dict[str, bytes]:
     """A file for each class, by path below `out/`: its nodes, pools and settings."""
-    found = {}
-    for each in plan.nodes:
-        cluster, name = key = each.node_class.key
-        found[f"{CLASSES}/{cluster}/{name}.json"] = render(each, kept.get(key))
-    return found
+    texts = {}
+    for node_plan in plan.nodes:
+        cluster, name = key = node_plan.node_class.key
+        texts[f"{CLASSES}/{cluster}/{name}.json"] = render(node_plan, kept.get(key))
+    return texts
 
 
 def render(plan: ConfiguredPlan, kept: Kept | None = None) -> bytes:
@@ -38,21 +38,22 @@ def _class(plan: ConfiguredPlan) -> dict[str, Any]:
         "nodes": list(node_class.nodes),
         "pools": _pools(plan.pools),
         **({"sets": _pools(plan.sets)} if plan.sets else {}),
-        "settings": [
-            {
-                "component": setting.component,
-                "key": setting.key,
-                "value": plain(setting.value),
-                "because": [_reason(reason) for reason in setting.reasons],
-            }
-            for setting in plan.settings
-        ],
+        "settings": list(map(_setting, plan.settings)),
+    }
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    return {
+        "component": setting.component,
+        "key": setting.key,
+        "value": plain(setting.value),
+        "because": list(map(_reason, setting.reasons)),
     }
 
 
 def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
-        pool.name: {"cpus": str(pool.cpus), "because": [_reason(reason) for reason in pool.because]}
+        pool.name: {"cpus": str(pool.cpus), "because": list(map(_reason, pool.because))}
         for pool in pools
     }
 

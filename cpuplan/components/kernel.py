@@ -262,7 +262,7 @@ def _isolation(plan: NodePlan) -> Iterator[Argument]:
         both.append(("domain", apart))
         reasons = (*reasons, unasked(plan, "scheduler", NAME, "isolcpus"))
     if both:
-        # A list of its own comes last: kernels before 5.18 know one list only, and drop each later
+        # A separate list comes last: kernels before 5.18 know one list only, and drop each later
         # one that differs.
         yield "isolcpus", both[0] if len(both) == 1 else tuple(both), (*isolated.because, *reasons)
 

@@ -147,10 +147,12 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
         **HEAD,
         "topologyPolicies": policies,
         "attributes": sorted(attributes, key=_name),
-        "zones": [
-            {key: value for key, value in zone.items() if value != []} for zone in zones.values()
-        ],
+        "zones": list(map(_without_empty_lists, zones.values())),
     }
+
+
+def _without_empty_lists(zone: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in zone.items() if value != []}
 
 
 def _add(zone: dict[str, Any], field: str, value: Mapping[str, Value]) -> None:

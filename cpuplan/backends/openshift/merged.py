@@ -1,5 +1,6 @@
-"""What nodes get from all MachineConfigs of their cluster together, as the machine config operator
-merges them (`mco`). What of that contradicts their own plan is in `inherited`.
+"""What nodes get from all MachineConfigs of their cluster, as `mco` merges them.
+
+What of that contradicts their own plan is in `inherited`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -167,7 +167,7 @@ def _pool_labels(plan: ConfiguredPlan) -> dict[str, str]:
 
 
 def tuned_priority(plan: ConfiguredPlan) -> int:
-    """The priority of the Tuned object; the operator gives all of its own the same."""
+    """The priority of the Tuned object; the operator gives all its objects the same."""
     labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
     return WORKER_TUNED_PRIORITY if OWNER in labels else TUNED_PRIORITY
 

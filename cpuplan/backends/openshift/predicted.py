@@ -1,7 +1,7 @@
 """What the node tuning operator will make of a PerformanceProfile: for reviews, never synced.
 
-It is what mode `mco` writes for the same plan, but for three things that the operator has ways of
-its own for: scripts, which have its text; boot arguments, which it writes to a MachineConfig once
+It is what mode `mco` writes for the same plan, except for three things that the operator does
+differently: scripts, which have its text; boot arguments, which it writes to a MachineConfig once
 TuneD has computed them on the nodes; and TuneD's section of them.
 """
 

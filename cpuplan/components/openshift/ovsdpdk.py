@@ -33,7 +33,7 @@ def cpus(plan: NodePlan) -> CpuSet:
 
 
 def reason(plan: NodePlan) -> Reason:
-    """Why they are told apart."""
+    """Why these CPUs are separate."""
     return stated(
         plan, "Open vSwitch's DPDK threads have these CPUs to themselves", "openVSwitch.dpdk"
     )

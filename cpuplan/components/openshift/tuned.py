@@ -205,9 +205,8 @@ def render(settings: Sequence[Setting]) -> str:
     for setting in settings:
         section, _, option = setting.key.partition(".")
         sections.setdefault(section, []).append(f"{option}={setting.value}")
-    return "\n".join(
-        "".join(f"{line}\n" for line in (f"[{name}]", *lines)) for name, lines in sections.items()
-    )
+    texts = ("\n".join([f"[{name}]", *lines, ""]) for name, lines in sections.items())
+    return "\n".join(texts)
 
 
 _SECTION = re.compile(r"\[([^\]]+)\]")
