@@ -112,7 +112,14 @@ def test_interrupts_are_an_argument() -> None:
 @pytest.mark.parametrize(
     ("given", "field"),
     [
+        ({"isolation": {"managedIrq": False}}, "isolation.managedIrq is false"),
+        ({"isolation": {"nohzFull": False}}, "isolation.nohzFull is false"),
         ({"isolation": {"rcuNocbs": False}}, "isolation.rcuNocbs is false"),
+        (
+            {"kubelet": {"cpuManagerReconcilePeriod": "10s"}},
+            "kubelet.cpuManagerReconcilePeriod is 10s",
+        ),
+        ({"runtime": {"handler": "fast"}}, "runtime.handler is fast"),
         ({"kubelet": {"cpuManagerPolicy": "none"}}, "kubelet.cpuManagerPolicy is none"),
         (
             {"runtime": {"containersLimit": 8}},
@@ -126,6 +133,34 @@ def test_no_place(given: dict[str, Any], field: str) -> None:
     assert field in found.message
     other = {**TARGET, "target": {"mode": "mco"}}
     assert list(profile_checks.check(plan(spec=given, **other), no_position)) == []
+
+
+def test_cpus_of_isolcpus_are_those_of_the_switch() -> None:
+    """A profile has the isolated CPUs of Open vSwitch, and no other CPUs for isolcpus."""
+    node = plan(isolated="4-7", isolcpus="2-3", **TARGET)
+    (found,) = profile_checks.check(node, no_position)
+    assert "pools.isolcpus is 2-3" in found.message
+
+
+@pytest.mark.parametrize(
+    ("net", "codes"),
+    [
+        ({}, []),
+        ({"receivePacketSteering": True}, []),
+        ({"receivePacketSteering": False}, ["CP548"]),
+    ],
+)
+def test_an_old_operator_steers_packets_whatever_a_profile_says(
+    net: dict[str, bool], codes: list[str]
+) -> None:
+    node = plan(**{**TARGET, "version": "4.18"}, spec={"net": net})
+    assert [found.code for found in profile_checks.check(node, no_position)] == codes
+
+
+def test_one_label_has_a_place_in_a_profile() -> None:
+    labels = {"nodeSelector": {"a/b": "c"}, "machineConfigLabel": {"d/e": ""}}
+    node = plan(platform="openshift", version="5.1", target={**TARGET["target"], **labels})
+    assert list(profile_checks.check(node, no_position)) == []
 
 
 def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
