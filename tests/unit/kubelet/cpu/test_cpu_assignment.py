@@ -11,6 +11,8 @@ from tests.machines.cputopologies import all_but, hybrid, regular, without
 SMALL = regular(1, 1, 4)  # cores (0,4) (1,5) (2,6) (3,7)
 DUAL = regular(2, 2, 6)  # node 0: 0-5,12-17; node 1: 6-11,18-23
 SPLIT = regular(1, 2, 4)  # sub-NUMA clusters: one socket above two nodes
+SNC = regular(2, 4, 4)  # two nodes in each socket; node 0: 0-3,16-19
+QUAD = regular(4, 2, 4, threads=1)  # two sockets in each node; node 0: 0-3
 CACHES = regular(1, 1, 8, caches=4)  # caches of two cores: 0-1,8-9  2-3,10-11  4-5,12-13  6-7,14-15
 
 
@@ -28,6 +30,9 @@ CACHES = regular(1, 1, 8, caches=4)  # caches of two cores: 0-1,8-9  2-3,10-11  
         pytest.param(DUAL, "1-23", 12, "6-11,18-23", id="the free node, though it is less full"),
         pytest.param(DUAL, "1-23", 14, "1,6-11,13,18-23", id="a whole node, then best fit"),
         pytest.param(SPLIT, "0-15", 8, "0-3,8-11", id="sockets first: a node of the socket"),
+        pytest.param(SPLIT, "1-15", 8, "4-7,12-15", id="the free node of a socket in use"),
+        pytest.param(SNC, "1-31", 16, "8-15,24-31", id="a free socket before free nodes of two"),
+        pytest.param(QUAD, "1-15", 4, "4-7", id="a free node before free sockets of two"),
     ],
 )
 def test_best_fit(machine: CPUTopology, free: str, count: int, taken: str) -> None:
