@@ -51,16 +51,16 @@ def per_node(plan: NodePlan) -> dict[int, dict[int, int]]:
     (hugetlb_hstate_alloc_pages); a count of a node's own then replaces what it got.
     """
     nodes = list(memory_nodes(plan.topology))
-    found: dict[int, dict[int, int]] = {node: {} for node in nodes}
+    counts: dict[int, dict[int, int]] = {node: {} for node in nodes}
     for pages in plan.spec.huge_pages.pages:
         if pages.numa_node is None and nodes:
             share, more = divmod(pages.count, len(nodes))
             for index, node in enumerate(nodes):
-                found[node][to_kib(pages.size)] = share + (index < more)
+                counts[node][to_kib(pages.size)] = share + (index < more)
     for pages in plan.spec.huge_pages.pages:
         if pages.numa_node is not None:
-            found.setdefault(pages.numa_node, {})[to_kib(pages.size)] = pages.count
-    return found
+            counts.setdefault(pages.numa_node, {})[to_kib(pages.size)] = pages.count
+    return counts
 
 
 class Uneven(NamedTuple):

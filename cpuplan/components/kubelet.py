@@ -88,11 +88,8 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     spec = plan.spec.kubelet
-    text = (
-        "pods get exclusive CPUs"
-        if spec.cpu_manager_policy == "static"
-        else "no pod gets exclusive CPUs"
-    )
+    is_static = spec.cpu_manager_policy == "static"
+    text = "pods get exclusive CPUs" if is_static else "no pod gets exclusive CPUs"
     yield _given(plan, "cpuManagerPolicy", spec.cpu_manager_policy, text, "static-policy")
     for option, (value, reason) in sorted(cpu_options(plan).items()):
         yield Setting(NAME, f"cpuManagerPolicyOptions.{option}", value, (reason,))
@@ -113,7 +110,7 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
     """
     spec = plan.spec.kubelet
     given = spec.cpu_manager_policy_options
-    found = {
+    options = {
         option: (
             value,
             plan.node_class.reason("asked for", f"kubelet.cpuManagerPolicyOptions.{option}"),
@@ -126,8 +123,8 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
     )
     if strict and not excluded and chosen.is_on(plan, "whole-cores"):
         reason = unasked(plan, "whole-cores", NAME, f"cpuManagerPolicyOptions.{FULL_PCPUS_ONLY}")
-        found[FULL_PCPUS_ONLY] = ("true", reason)
-    return found
+        options[FULL_PCPUS_ONLY] = ("true", reason)
+    return options
 
 
 def true_cpu_options(plan: NodePlan) -> set[str]:
@@ -277,19 +274,19 @@ def parse(text: str) -> dict[str, Value]:
     if len(documents) > 1:
         raise ValueError("it holds more than one document")
     data = documents[0] if documents else None
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for field, value in (data if isinstance(data, dict) else {}).items():
         if field in HEAD or value is None:
             continue
         if isinstance(value, dict):
-            found |= {
+            values |= {
                 f"{field}.{key}": from_plain(item)
                 for key, item in value.items()
                 if item is not None
             }
         else:
-            found[field] = _cpus(value) if field == RESERVED_CPUS else from_plain(value)
-    return found
+            values[field] = _cpus(value) if field == RESERVED_CPUS else from_plain(value)
+    return values
 
 
 def _cpus(value: Any) -> Value:

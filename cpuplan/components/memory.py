@@ -55,10 +55,10 @@ def reserved(plan: NodePlan) -> dict[int, int]:
 
 def given(plan: NodePlan) -> dict[int, int]:
     """The reserved bytes that the intent lists, by NUMA node, ascending."""
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for entry in plan.spec.kubelet.reserved_memory:
-        found[entry.numa_node] = found.get(entry.numa_node, 0) + quantity.to_bytes(entry.memory)
-    return {node: size for node, size in sorted(found.items()) if size}
+        sizes[entry.numa_node] = sizes.get(entry.numa_node, 0) + quantity.to_bytes(entry.memory)
+    return {node: size for node, size in sorted(sizes.items()) if size}
 
 
 def placed(plan: NodePlan) -> tuple[dict[int, int], int]:
@@ -70,16 +70,16 @@ def placed(plan: NodePlan) -> tuple[dict[int, int], int]:
     """
     wanted = reservation(plan)
     rooms = hugepages.room(plan, at_worst=True)
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for node in _preferred(plan):
         room = rooms.get(node, 0)
         taken = (
             wanted if room is None else max(0, min(wanted, room // hugepages.MIB * hugepages.MIB))
         )
         if taken:
-            found[node] = taken
+            sizes[node] = taken
             wanted -= taken
-    return dict(sorted(found.items())), wanted
+    return dict(sorted(sizes.items())), wanted
 
 
 def _preferred(plan: NodePlan) -> list[int]:

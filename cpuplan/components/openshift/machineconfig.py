@@ -75,7 +75,7 @@ def render(settings: Sequence[Setting]) -> str:
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
     data = next(yaml11.load(text))
-    found: dict[str, Value] = {KERNEL_TYPE: data["spec"].get("kernelType", "default")}
+    values: dict[str, Value] = {KERNEL_TYPE: data["spec"].get("kernelType", "default")}
     if labels := data["metadata"].get("labels"):
-        found[LABELS] = labels
-    return found
+        values[LABELS] = labels
+    return values

@@ -41,20 +41,18 @@ def reason(plan: NodePlan) -> Reason:
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The arguments of the unit: the CPUs, and whether the scheduler balances between them."""
-    if found := cpus(plan):
-        because = plan.pool("isolcpus").because
-        yield Setting(NAME, CPUS_KEY, found, (*because, reason(plan)))
-        balanced = plan.spec.open_v_switch.load_balancing
-        text = (
-            "the scheduler may move the threads"
-            if balanced
-            else "the scheduler does not move the threads"
-        )
-        kind = "member" if balanced else "isolated"
-        default = unasked(plan, "dpdk-balancing", NAME, _PARTITION)
-        yield Setting(
-            NAME, _PARTITION, kind, (stated_or(plan, text, "openVSwitch.loadBalancing", default),)
-        )
+    thread_cpus = cpus(plan)
+    if not thread_cpus:
+        return
+    because = plan.pool("isolcpus").because
+    yield Setting(NAME, CPUS_KEY, thread_cpus, (*because, reason(plan)))
+    if plan.spec.open_v_switch.load_balancing:
+        kind, text = "member", "the scheduler may move the threads"
+    else:
+        kind, text = "isolated", "the scheduler does not move the threads"
+    default = unasked(plan, "dpdk-balancing", NAME, _PARTITION)
+    why = stated_or(plan, text, "openVSwitch.loadBalancing", default)
+    yield Setting(NAME, _PARTITION, kind, (why,))
 
 
 def render(settings: Sequence[Setting]) -> str:

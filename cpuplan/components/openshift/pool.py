@@ -112,14 +112,14 @@ def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
     data = next(yaml11.load(text))
     spec = data["spec"]
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     if labels := data["metadata"].get("labels"):
-        found[LABELS] = labels
+        values[LABELS] = labels
     for expression in spec.get("machineConfigSelector", {}).get("matchExpressions", ()):
         if expression["key"] == ROLE:
-            found[SELECTOR] = tuple(expression["values"])
+            values[SELECTOR] = tuple(expression["values"])
         if expression["key"] == OWNER:
-            found[WITHOUT] = tuple(expression["values"])
+            values[WITHOUT] = tuple(expression["values"])
     if labels := spec.get("nodeSelector", {}).get("matchLabels"):
-        found[NODE_SELECTOR] = labels
-    return found
+        values[NODE_SELECTOR] = labels
+    return values

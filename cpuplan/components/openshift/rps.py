@@ -88,13 +88,13 @@ def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
     """(mode, text) by absolute path; the script is always there, for devices steered by hand."""
     if not settings:
         return {}
-    found = {
+    contents = {
         SYSCTL_PATH: (0o644, render(settings)),
         SCRIPT_PATH: (0o700, template("bin/set-rps-mask.sh")),
     }
     if any(setting.key == UNIT for setting in settings):
-        found[RULES_PATH] = (0o644, template("files/99-netdev-physical-rps.rules"))
-    return found
+        contents[RULES_PATH] = (0o644, template("files/99-netdev-physical-rps.rules"))
+    return contents
 
 
 def units(settings: Sequence[Setting]) -> dict[str, str]:

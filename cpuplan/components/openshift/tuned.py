@@ -214,7 +214,7 @@ _SECTION = re.compile(r"\[([^\]]+)\]")
 
 def parse(text: str) -> Mapping[str, Value]:
     """The options of a profile, without comments and other lines."""
-    found: dict[str, Value] = {}
+    options: dict[str, Value] = {}
     section = ""
     for line in map(str.strip, text.splitlines()):
         if match := _SECTION.fullmatch(line):
@@ -222,8 +222,8 @@ def parse(text: str) -> Mapping[str, Value]:
         elif "=" in line and not line.startswith(("#", ";")):
             option, _, value = line.partition("=")
             key = f"{section}.{option.strip()}"
-            found[key] = _cpus(value.strip()) if key == ISOLATED_CORES else value.strip()
-    return found
+            options[key] = _cpus(value.strip()) if key == ISOLATED_CORES else value.strip()
+    return options
 
 
 def _cpus(text: str) -> Value:
