@@ -22,7 +22,7 @@ _DATA_URL = re.compile(
 )
 _URL_DATA = re.compile(r"[!$-;=?-Z_a-z~]*")
 _BASE64_DATA = re.compile(r"[A-Za-z0-9+/=\n]*")
-_EMPTY_VERSION = re.compile(r"(?:^|&)versionId(?:=?(?:&|$))")
+_EMPTY_VERSION = re.compile(r"(?:^|&)versionId(?:=?(?:&|\Z))")
 
 
 def scheme_of(url: str) -> str | None:

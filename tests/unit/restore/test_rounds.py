@@ -277,4 +277,5 @@ def test_hosts_that_were_really_booted(host: str, tmp_path: Path, capsys: Captur
     ).read_text()
     fresh = (tmp_path / "fresh/hardware-xeon-cascadelake-2s-8c-16t.yaml").read_text()
     assert fresh.partition("numaNodes")[0] == planned.partition("numaNodes")[0]
-    assert fresh.partition("caches")[2] in planned
+    # The names of virtio interfaces have been read only since the inventory was recorded.
+    assert fresh.partition("caches")[2].replace(", name: eth0", "") in planned
