@@ -31,7 +31,8 @@ def _place(pool: Pool, source: Source, locate: Locate) -> str:
         node_class = source.plan.node_class
         place = node_class.place(node_class.target_field("pool"))
     else:
-        place = pool.plan.node_class.cluster_place(source.place)
+        field = source.place if source.is_kubelet else f"{source.place}.name"
+        place = pool.plan.node_class.cluster_place(field)
     return str(locate(place) or place)
 
 
