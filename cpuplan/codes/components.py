@@ -221,6 +221,15 @@ CODES = {
         "restore out/ from the commit before, or remove `paused: true` and compile",
         "The objects of a paused intent would disappear from out/, and Argo CD would ask whether to delete them.",
     ),
+    "CP573": Code(
+        "memory reserved elsewhere than by the operator",
+        "memory is reserved by NUMA node ({amounts}); the node tuning operator reserves all of it on NUMA node 0",
+        "nothing is needed; for the operator's entry, write kubelet.reservedMemory",
+        "System services run on the reserved CPUs and use the memory of their NUMA nodes. The operator reserves on NUMA "
+        "node 0, even if that node has no memory. A compiled PerformanceProfile states the reservation in its annotation "
+        "`kubeletconfig.experimental`.",
+        "note",
+    ),
     "CP571": Code(
         "mixed CPUs behind a gate",
         "the node tuning operator ignores pools.shared: the feature set {feature_set} is without its gate MixedCPUsAllocation, and the kubelet gives {cpus} to all pods",

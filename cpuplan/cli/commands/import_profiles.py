@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from cpuplan.cli import new_files
 from cpuplan.cli.output import echo, note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.text import counted, joined
+
+if TYPE_CHECKING:
+    from cpuplan.read.documents import Document
 
 _HINT = (
     "view the new document with --stdout, then overwrite the file with --force, or choose "
@@ -55,10 +59,24 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
         echo("---\n".join(texts.values()), nl=False)
         return 0
     new_files.write(texts)
+    for profile in profiles:
+        _tell_of_memory(profile)
     note(
         f"{counted(len(texts), 'profile')} read; the profiles themselves are no longer needed here"
     )
     return 0
+
+
+def _tell_of_memory(profile: "Document") -> None:
+    """Say where memory is reserved, if the operator would reserve it on NUMA node 0."""
+    from cpuplan.model.tuning import ALIGNING
+
+    kubelet = profile.spec.kubelet
+    if kubelet.topology_manager_policy in ALIGNING and not kubelet.reserved_memory:
+        note(
+            f"note: intent {profile.name}: memory is reserved on the NUMA nodes of the reserved "
+            "CPUs; the node tuning operator reserves it on NUMA node 0 (CP573)"
+        )
 
 
 def _check_release(release: str) -> None:

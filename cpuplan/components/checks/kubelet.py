@@ -26,7 +26,7 @@ from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.read.keys import remedy
 from cpuplan.source import At, Locate, Position
-from cpuplan.text import counted, did_you_mean
+from cpuplan.text import counted, did_you_mean, joined
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -213,6 +213,17 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             wanted=to_text(wanted),
             hardware=hardware,
         )
+    yield from _check_moved(plan, at)
+
+
+def _check_moved(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """CP573: memory of a PerformanceProfile that the operator would reserve on NUMA node 0."""
+    node_class, reserved = plan.node_class, memory.reserved(plan)
+    is_profile = node_class.target.is_profile or node_class.written_as
+    if plan.spec.kubelet.reserved_memory or not is_profile or reserved.keys() <= {0}:
+        return
+    amounts = [f"{to_text(size)} on NUMA node {node}" for node, size in reserved.items()]
+    yield diagnose("CP573", at("topologyManagerPolicy"), amounts=joined(amounts))
 
 
 def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:

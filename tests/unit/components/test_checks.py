@@ -352,6 +352,15 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("CP554", {**by_profile("4.14"), "shared": "2-3"}, ["pools.shared", "4.15"]),
     ("CP554", by_profile("4.20", runtime={"execCpuAffinity": "first"}), ["4.21"]),
+    (
+        "CP573",
+        {
+            "topology": regular(sockets=2),
+            "reserved": "8-9",
+            **by_profile("4.20", kubelet={"topologyManagerPolicy": "restricted"}),
+        },
+        ["1100Mi on NUMA node 1"],
+    ),
     ("CP571", {**by_profile("5.1"), "shared": "2-3"}, ["Default", "CPUs 2-3", "TechPreview"]),
     ("CP572", {**by_profile("4.20"), "vendor": "HygonGenuine"}, ["HygonGenuine", "4.20"]),
     (
