@@ -7,11 +7,13 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.inventory import Device
+from cpuplan.model.pools import Near
 from cpuplan.model.topology import Topology
 from cpuplan.solve import solver
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules import problem_of
+from cpuplan.solve.rules.places import device_words
 from cpuplan.solve.rules.rule import scopes_of
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -244,3 +246,23 @@ def test_a_partition_that_asks_for_whole_cores_is_told_apart() -> None:
     }
     with pytest.raises(CpuplanError, match=r"isolated and isolated\.a do not fit"):
         solver.solve(node_class(machine(8, 2), pools), locate)
+
+
+@pytest.mark.parametrize(
+    ("near", "words"),
+    [
+        ({"device": "ens1f0"}, "ens1f0"),
+        ({"class": "network"}, "devices of class network"),
+        ({"driver": "ice"}, "devices of driver ice"),
+        ({"class": "network", "driver": "ice"}, "devices of class network and driver ice"),
+    ],
+)
+def test_devices_are_named_by_what_is_said_of_them(near: dict[str, str], words: str) -> None:
+    assert device_words(Near.model_validate(near)) == words
+
+
+def test_cores_of_a_type_are_asked_for_at_their_field() -> None:
+    pool = {"cores": 1, "coreTypes": ["efficient"]}
+    rules = problem_of(node_class(TWO_NODES, {"reserved": pool})).rules
+    [reason] = [rule.reason for rule in rules if "efficient cores only" in rule.reason.text]
+    assert reason.origin.endswith(":spec.pools.reserved.coreTypes")
