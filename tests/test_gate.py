@@ -132,6 +132,7 @@ def test_without_a_home_there_is_no_record(
 # Tampering: restored or refused, never unchanged.
 
 
+@pytest.mark.slow
 def test_what_is_missing_or_edited_in_out_is_seen(fleet: Path, capsys: Capture) -> None:
     good = tree(fleet / "out")
     for name in good:

@@ -216,6 +216,7 @@ def test_killed_run_leaves_old_or_new(tmp_path: Path, atomic: bool) -> None:
     assert set(seen) == ({"old", "new"} if atomic else {"old", "none", "new"})
 
 
+@pytest.mark.slow
 def test_killed_run_after_a_killed_run(tmp_path: Path, atomic: bool) -> None:
     out = tmp_path / "out"
     renew(out)
