@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import DocumentName, Listed, Release
+from cpuplan.model.document import DocumentName, Listed, OciRuntime, Release
 
 _Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
 
@@ -101,7 +101,7 @@ class ContainerRuntimeConfig(Model):
     machine_config_pool_selector: LabelSelector = Field(
         description="the pools that get it, by their labels"
     )
-    default_runtime: Literal["crun", "runc"] | None = Field(
+    default_runtime: OciRuntime | None = Field(
         default=None, description="the runtime of containers whose handler names none"
     )
 

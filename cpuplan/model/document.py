@@ -1,7 +1,7 @@
 """What all input documents share: their envelope, and the types of their fields."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
 
@@ -134,6 +134,9 @@ Quantity = Annotated[
     matching(QUANTITY_PATTERN, "an amount with or without a unit, such as 16Gi", "16Gi"),
 ]
 
+#: Two unions of one Literal in different orders are one object to `typing`, in the order that was
+#: imported first. So every field takes this one.
+OciRuntime = Literal["crun", "runc"]
 #: A release of a platform.
 Release = Annotated[
     str,

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from cpuplan import platforms
 from cpuplan.model.base import Model
-from cpuplan.model.document import Listed, Name, PoolName, Release
+from cpuplan.model.document import Listed, Name, OciRuntime, PoolName, Release
 from cpuplan.model.pools import GOAL_ORDER, Defaults, Objective, Pools, QosSets, Rules, Workloads
 from cpuplan.model.tuning import (
     HardwareTuning,
@@ -65,7 +65,7 @@ class Target(Model):
         default={}, description="openshift: labels of the MachineConfigPool"
     )
     runtime: Literal["crio"] = Field(default="crio", description="container runtime")
-    oci_runtime: Literal["runc", "crun"] | None = Field(
+    oci_runtime: OciRuntime | None = Field(
         default=None,
         description="openshift before 4.18: defaultRuntime of the pool's ContainerRuntimeConfig. "
         "Default: runc",
