@@ -8,7 +8,6 @@ from cpuplan import versions
 from cpuplan.components import chosen, mixedcpus
 from cpuplan.components.openshift import pool
 from cpuplan.components.reasons import is_written, stated, stated_or, unasked
-from cpuplan.components.selectors import selects
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
@@ -154,7 +153,7 @@ def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
         return target.oci_runtime, stated(plan, text, node_class.target_field("ociRuntime"))
     configs = list(enumerate(node_class.cluster_facts.container_runtime_configs))
     for index, config in reversed(configs):
-        if config.default_runtime and selects(config.machine_config_pool_selector, labels):
+        if config.default_runtime and config.machine_config_pool_selector.selects(labels):
             place = node_class.cluster_place(f"containerRuntimeConfigs.{index}.defaultRuntime")
             text = (
                 f"ContainerRuntimeConfig {config.name} makes {config.default_runtime} the default"

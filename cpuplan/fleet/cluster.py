@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from cpuplan.model.cluster import meets
+
 #: The release that is assumed if no object has the cluster's, which a profile does not contain.
 VERSION = "5.1"
 NODE_ROLE = "node-role.kubernetes.io/"
@@ -78,20 +80,9 @@ class MachineConfigPool(NamedTuple):
 
 
 def _fits(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = str(expression.get("key")), expression.get("values")
-    values = values if isinstance(values, list) else []
-    present = key in labels
-    match expression.get("operator"):
-        case "In":
-            return present and labels[key] in values
-        case "NotIn":
-            return not present or labels[key] not in values
-        case "Exists":
-            return present
-        case "DoesNotExist":
-            return not present
-        case _:
-            return False
+    values = expression.get("values")
+    listed = values if isinstance(values, list) else []
+    return meets(str(expression.get("operator")), str(expression.get("key")), listed, labels)
 
 
 def _built_in(name: str) -> MachineConfigPool:

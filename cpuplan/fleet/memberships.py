@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim
-from cpuplan.fleet.cluster import MachineConfigPool
 from cpuplan.fleet.targets import is_split, node_selector, role, target_for
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.model.cluster import ClusterSpec, LabelSelector
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Documents
 from cpuplan.text import joined
@@ -63,41 +62,24 @@ def _effect(own: str, selecting: set[str]) -> str:
 
 def _pools(
     documents: Documents, classes: Iterable[NodeClass]
-) -> Mapping[str, dict[str, MachineConfigPool]]:
-    """The MachineConfigPools of each cluster, by name; not those of hosted clusters."""
-    pools: dict[str, dict[str, MachineConfigPool]] = {}
+) -> Mapping[str, dict[str, LabelSelector]]:
+    """The node selectors of each cluster's MachineConfigPools; not those of hosted clusters."""
+    pools: dict[str, dict[str, LabelSelector]] = {}
     for node_class in classes:
         if node_class.machine_config_pool and not node_class.target.is_hosted:
             of_cluster = pools.setdefault(node_class.cluster, _built_in())
-            of_cluster.setdefault(
-                node_class.machine_config_pool,
-                MachineConfigPool(
-                    node_class.machine_config_pool, {}, node_selector(node_class.target)
-                ),
-            )
+            selector = LabelSelector.model_construct(match_labels=node_selector(node_class.target))
+            of_cluster.setdefault(node_class.machine_config_pool, selector)
     for document in documents.of_kind("Cluster"):
         if document.name in pools:
             spec: ClusterSpec = document.spec
-            for pool in _foreign(spec):
-                pools[document.name].setdefault(pool.name, pool)
+            for pool in spec.machine_config_pools:
+                pools[document.name].setdefault(pool.name, pool.node_selector)
     return pools
 
 
-def _built_in() -> dict[str, MachineConfigPool]:
-    return {name: MachineConfigPool(name, {}, {role(name): ""}) for name in (MASTER, WORKER)}
-
-
-def _foreign(spec: ClusterSpec) -> Iterator[MachineConfigPool]:
-    for pool in spec.machine_config_pools:
-        selector = pool.node_selector
-        expressions = tuple(
-            requirement.model_dump(by_alias=True) | {"values": list(requirement.values)}
-            for requirement in selector.match_expressions
-        )
-        yield MachineConfigPool(
-            pool.name,
-            pool.labels,
-            selector.match_labels,
-            expressions,
-            selects_nothing=not (selector.match_labels or expressions),
-        )
+def _built_in() -> dict[str, LabelSelector]:
+    return {
+        name: LabelSelector.model_construct(match_labels={role(name): ""})
+        for name in (MASTER, WORKER)
+    }

@@ -1,5 +1,6 @@
 """The document of what nodes of a cluster get from others than cpuplan: Cluster (pydantic)."""
 
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -43,6 +44,22 @@ class Requirement(Model):
         return self
 
 
+def meets(operator: str, key: str, values: Collection[object], labels: Mapping[str, str]) -> bool:
+    """Whether labels meet a requirement; no labels do with an unknown operator."""
+    is_present = key in labels
+    match operator:
+        case "In":
+            return is_present and labels[key] in values
+        case "NotIn":
+            return not is_present or labels[key] not in values
+        case "Exists":
+            return is_present
+        case "DoesNotExist":
+            return not is_present
+        case _:
+            return False
+
+
 class LabelSelector(Model):
     """Objects that match all of these conditions; without conditions, none."""
 
@@ -50,6 +67,14 @@ class LabelSelector(Model):
     match_expressions: Annotated[tuple[Requirement, ...], Listed] = Field(
         default=(), description="further conditions"
     )
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels matches."""
+        if not (self.match_labels or self.match_expressions):
+            return False
+        return self.match_labels.items() <= labels.items() and all(
+            meets(one.operator, one.key, one.values, labels) for one in self.match_expressions
+        )
 
 
 class MachineConfigPool(Model):

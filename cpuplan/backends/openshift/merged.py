@@ -11,7 +11,6 @@ from cpuplan.backends.openshift import kept, objects, predicted
 from cpuplan.components import kubelet
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
-from cpuplan.components.selectors import selects
 from cpuplan.emit import to_json
 from cpuplan.mco.errors import RenderError
 from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
@@ -130,7 +129,7 @@ def _foreign_sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
     for number, config in enumerate(facts.machine_configs):
         yield Source(_foreign_object(config), place=f"machineConfigs.{number}")
     for number, kubelet_config in enumerate(facts.kubelet_configs):
-        if selects(kubelet_config.machine_config_pool_selector, pool.built_in_labels(WORKER)):
+        if kubelet_config.machine_config_pool_selector.selects(pool.built_in_labels(WORKER)):
             place = f"kubeletConfigs.{number}.name"
             yield Source(_kubelet_object(WORKER), place=place, is_kubelet=True)
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cpuplan.backends.openshift import merged
 from cpuplan.components.openshift import machineconfig, pool
-from cpuplan.components.selectors import selects
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.mco.labels import read_selector
 from cpuplan.plan import ConfiguredPlan, NodeClass
@@ -91,7 +90,7 @@ def _check_foreign_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iter
     """CP298: KubeletConfigs of the Cluster document for the pool of a class."""
     node_class, labels = plan.node_class, _pool_labels(plan)
     for index, config in enumerate(node_class.cluster_facts.kubelet_configs):
-        if selects(config.machine_config_pool_selector, labels):
+        if config.machine_config_pool_selector.selects(labels):
             yield diagnose(
                 "CP298",
                 locate(node_class.cluster_place(f"kubeletConfigs.{index}.name")),
@@ -113,7 +112,7 @@ def _check_foreign_pools(
             continue
         place = locate(node_class.cluster_place(f"machineConfigPools.{index}.name"))
         problems = []
-        if selects(foreign.machine_config_selector, labels):
+        if foreign.machine_config_selector.selects(labels):
             hint = _LEAVE_OUT if is_marked else "change machineConfigSelector of the pool"
             problems.append(("also selects the MachineConfig", hint))
         if wanted <= foreign.labels.items():
