@@ -69,6 +69,12 @@ def maturity(levels: Mapping[str, Version], version: Version) -> str | None:
     return reached[-1] if reached else None
 
 
+def from_text(release: str) -> Version:
+    """(1, 33) for `1.33`; of a platform's release too. ValueError for anything but two numbers."""
+    major, minor = release.split(".")
+    return int(major), int(minor)
+
+
 def to_text(version: Version) -> str:
     """`1.33` for (1, 33)."""
     return f"{version[0]}.{version[1]}"

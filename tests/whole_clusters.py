@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan import pipeline
+from cpuplan import pipeline, versions
 from cpuplan.components import cmdline
 from cpuplan.components.openshift.pool import built_in_labels
 from cpuplan.diagnostics import errors
@@ -125,8 +125,7 @@ def gets(member: Member, objects: Sequence[Object]) -> dict[str, Any]:
     """What the node of a class gets: boot arguments as the kernel reads them, kernel, files, units,
     and TuneD's profile.
     """
-    major, _, minor = member.target["version"].partition(".")
-    release = int(major), int(minor)
+    release = versions.from_text(member.target["version"])
     pools = [_built_in("master"), _built_in("worker"), *_of_kind(objects, "MachineConfigPool")]
     kubelet_configs = KubeletConfigs(pools, _DEFAULTS, release)
     for item in _of_kind(objects, "KubeletConfig"):

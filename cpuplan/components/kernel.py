@@ -96,8 +96,7 @@ def _has_tuned(plan: NodePlan, version: versions.Version, feature: Feature) -> b
     """Whether the nodes' TuneD is of this version, as the intent says or else the release."""
     target = plan.node_class.target
     if target.is_profile and target.tuned:
-        major, minor = target.tuned.split(".")
-        return (int(major), int(minor)) >= version
+        return versions.from_text(target.tuned) >= version
     return versions.ships(target, feature)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan import platforms
+from cpuplan import platforms, versions
 from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import objects, predicted, profile_checks
 from cpuplan.components import crio, kernel
@@ -275,3 +275,9 @@ def test_receive_packet_steering_in_a_profile(
 @pytest.mark.parametrize("version", platforms.OPENSHIFT.releases)
 def test_every_release_has_objects(version: str) -> None:
     assert [each.data["kind"] for each in openshift.manifests(plan(version=version))]
+
+
+@pytest.mark.parametrize(("text", "version"), [("1.33", (1, 33)), ("4.9", (4, 9))])
+def test_a_release_as_numbers(text: str, version: tuple[int, int]) -> None:
+    assert versions.from_text(text) == version
+    assert versions.to_text(version) == text

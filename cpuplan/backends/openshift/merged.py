@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from cpuplan import versions
 from cpuplan.backends.openshift import kept, objects, predicted
 from cpuplan.components import kubelet
 from cpuplan.components.openshift import pinning, pool
@@ -75,8 +76,9 @@ def _merged(plans: tuple[ConfiguredPlan, ...]) -> tuple[list[Pool], RenderError 
     by_name = {name_of(source.data): source for source in sources}
     pools: list[Pool] = []
     for plan in merging:
+        release = versions.from_text(plan.node_class.target.version)
         try:
-            rendered = render(pool_object(plan), configs, _release(plan))
+            rendered = render(pool_object(plan), configs, release)
         except RenderError as error:
             return pools, error
         if rendered is not None:
@@ -88,11 +90,6 @@ def has_pool(plan: ConfiguredPlan) -> bool:
     """Whether the nodes of a class are in a MachineConfigPool."""
     node_class = plan.node_class
     return bool(node_class.machine_config_pool) and not node_class.target.is_hosted
-
-
-def _release(plan: ConfiguredPlan) -> tuple[int, int]:
-    major, _, minor = plan.node_class.target.version.partition(".")
-    return int(major), int(minor)
 
 
 def pool_object(plan: ConfiguredPlan) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from cpuplan import versions
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.targets import node_selector
@@ -56,10 +57,9 @@ def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 def _refusal(plan: NodePlan, config: dict[str, Any]) -> McoError | None:
     """Why the operator of the release refuses a KubeletConfig for the pool; None if it does not."""
     target = plan.node_class.target
-    major, _, minor = target.version.partition(".")
     selector = {"matchLabels": node_selector(target)}
     pool = {"metadata": {"name": target.pool or ""}, "spec": {"nodeSelector": selector}}
-    controller = KubeletConfigs([pool], _DEFAULTS, (int(major), int(minor)))
+    controller = KubeletConfigs([pool], _DEFAULTS, versions.from_text(target.version))
     spec = {"kubeletConfig": config}
     try:
         controller.validate(spec)
