@@ -9,7 +9,7 @@ from cpuplan.components import cmdline
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift import tuned
 from cpuplan.components.openshift.machineconfig import WORKER
-from cpuplan.mco.machineconfig import DEFAULT_KERNEL, read_machine_config
+from cpuplan.mco.machineconfig import DEFAULT_KERNEL
 from cpuplan.plan import ConfiguredPlan
 
 #: Arguments that take CPUs away on which a plan counts (kernel-parameters.txt).
@@ -37,14 +37,14 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
     """
     own = [source for source in pool.sources if _is_own(source, pool.plan)]
     arguments = _arguments(own)
-    kernel_types = {read_machine_config(source.data).kernel_type for source in own}
+    kernel_types = {source.config.kernel_type for source in own}
     written = {name for source in own for _, name in source.writes()}
     last = {name: source for source in pool.sources for _, name in source.writes()}
     for source in pool.sources:
         if source in own:
             continue
         yield from _contradicting_arguments(source, arguments)
-        kernel_type = read_machine_config(source.data).kernel_type
+        kernel_type = source.config.kernel_type
         if kernel_type not in ("", DEFAULT_KERNEL, *kernel_types):
             yield _inherited(source, f"kernelType {kernel_type}", "kernelType")
         for field, name in source.writes():
@@ -68,9 +68,7 @@ def _is_own(source: Source, plan: ConfiguredPlan) -> bool:
 
 def _arguments(sources: Sequence[Source]) -> dict[str, Any]:
     """The values of boot arguments, by key."""
-    words = [
-        word for source in sources for word in read_machine_config(source.data).kernel_arguments
-    ]
+    words = [word for source in sources for word in source.config.kernel_arguments]
     return _keyed(" ".join(words))
 
 
@@ -79,7 +77,7 @@ def _keyed(text: str) -> dict[str, Any]:
 
 
 def _contradicting_arguments(source: Source, own: Mapping[str, Any]) -> Iterator[Inherited]:
-    for index, text in _phrases(read_machine_config(source.data).kernel_arguments):
+    for index, text in _phrases(source.config.kernel_arguments):
         if _contradicts(text, own, is_planned=source.plan is not None):
             yield _inherited(source, text, f"kernelArguments.{index}")
 

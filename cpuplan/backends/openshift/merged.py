@@ -4,7 +4,7 @@ What of that contradicts their own plan is in `inherited`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cpuplan import versions
@@ -16,8 +16,7 @@ from cpuplan.emit import to_json
 from cpuplan.mco.errors import RenderError
 from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
 from cpuplan.mco.generated.objects import Generated
-from cpuplan.mco.machineconfig import read_machine_config
-from cpuplan.mco.pools import name_of
+from cpuplan.mco.machineconfig import MachineConfig, read_machine_config
 from cpuplan.mco.render import Rendered, render
 from cpuplan.model.base import Model
 from cpuplan.plan import ConfiguredPlan
@@ -30,9 +29,15 @@ class Source(NamedTuple):
     """
 
     data: Mapping[str, Any]
+    config: MachineConfig  # what the operator reads of it
     plan: ConfiguredPlan | None = None
     place: str = ""
     is_kubelet: bool = False
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], **origin: Any) -> "Source":
+        """An object with its `plan` or `place`."""
+        return cls(data, read_machine_config(data), **origin)
 
     @property
     def intent(self) -> str:
@@ -67,13 +72,13 @@ def of_cluster(plans: Sequence[ConfiguredPlan]) -> Iterator[Pool]:
         raise error
 
 
-@cache
+@lru_cache(maxsize=256)
 def _merged(plans: tuple[ConfiguredPlan, ...]) -> tuple[list[Pool], RenderError | None]:
     """The pools up to the first one that cannot be rendered; made once for checks and output."""
     merging = [plan for plan in plans if has_pool(plan) and not kept.is_empty(plan)]
     sources = list(_sources(merging)) if merging else []
-    configs = [read_machine_config(source.data) for source in sources]
-    by_name = {name_of(source.data): source for source in sources}
+    configs = [source.config for source in sources]
+    by_name = {source.config.name: source for source in sources}
     pools: list[Pool] = []
     for plan in merging:
         release = versions.from_text(plan.node_class.target.version)
@@ -106,29 +111,29 @@ def _sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
     """The MachineConfigs of a cluster, each name once."""
     names: set[str] = set()
     for source in (*_own_sources(plans), *_foreign_sources(plans)):
-        if name_of(source.data) not in names:
-            names.add(name_of(source.data))
+        if source.config.name not in names:
+            names.add(source.config.name)
             yield source
 
 
 def _own_sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
     for plan in plans:
         for config in machine_configs(plan):
-            yield Source(config, plan)
+            yield Source.read(config, plan=plan)
         fields = {setting.key for setting in plan.settings.of(kubelet.NAME)}
         config = _kubelet_object(plan.node_class.target.pool or "", fields)
-        yield Source(config, plan, is_kubelet=True)
+        yield Source.read(config, plan=plan, is_kubelet=True)
 
 
 def _foreign_sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
     """The objects of a Cluster document; of KubeletConfigs those for workers without a class."""
     facts = plans[0].node_class.cluster_facts
     for number, config in enumerate(facts.machine_configs):
-        yield Source(_foreign_object(config), place=f"machineConfigs.{number}")
+        yield Source.read(_foreign_object(config), place=f"machineConfigs.{number}")
     for number, kubelet_config in enumerate(facts.kubelet_configs):
         if kubelet_config.machine_config_pool_selector.selects(pool.built_in_labels(WORKER)):
             place = f"kubeletConfigs.{number}.name"
-            yield Source(_kubelet_object(WORKER), place=place, is_kubelet=True)
+            yield Source.read(_kubelet_object(WORKER), place=place, is_kubelet=True)
 
 
 def _kubelet_object(pool_name: str, fields: Collection[str] = ()) -> dict[str, Any]:
@@ -180,7 +185,7 @@ def expected(pool: Pool) -> dict[str, Any]:
     made_by: dict[str, dict[str, str]] = {"files": {}, "units": {}}
     for source in pool.sources:
         for field, name in source.writes():
-            made_by[field.partition(".")[0]][name] = name_of(source.data)
+            made_by[field.partition(".")[0]][name] = source.config.name
     return {
         "pool": pool.plan.node_class.target.pool,
         "machineConfigs": list(pool.rendered.order),

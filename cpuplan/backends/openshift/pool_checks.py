@@ -9,7 +9,6 @@ from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.mco.errors import RenderError
 from cpuplan.mco.generated.kubelet import NODE_SIZING
-from cpuplan.mco.machineconfig import read_machine_config
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.source import Locate, Position
 from cpuplan.text import joined
@@ -70,7 +69,7 @@ def _of_kubelet_config(pool: Pool, items: Sequence[Inherited], locate: Locate) -
     if other is None:
         other = locate(node_class.cluster_place(source.place))
     paths = [item.what for item in items]
-    role = read_machine_config(source.data).role
+    role = source.config.role
     hint = _SIZING_HINT if paths == [NODE_SIZING] else _NAME_HINT
     if role != WORKER:
         hint = "remove machineConfigLabel"
@@ -128,7 +127,7 @@ def _contradictions(pool: Pool, items: Sequence[Inherited], locate: Locate) -> I
         yield diagnose(
             "CP238",
             locate(node_class.cluster_place(item.place)),
-            name=item.source.data["metadata"]["name"],
+            name=item.source.config.name,
             pool=node_class.target.pool,
             what=item.what,
             intent=node_class.intent,

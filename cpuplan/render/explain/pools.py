@@ -1,8 +1,6 @@
 """What the nodes of a MachineConfigPool get, object by object."""
 
 from cpuplan.backends.openshift.merged import Pool, Source
-from cpuplan.mco.machineconfig import read_machine_config
-from cpuplan.mco.pools import name_of
 from cpuplan.render.explain.rows import table
 from cpuplan.source import Locate
 from cpuplan.text import counted, joined
@@ -13,7 +11,7 @@ def explain_machine_configs(pool: Pool, node: str, locate: Locate) -> str:
     name = pool.plan.node_class.target.pool
     lines = [f"{node} is in pool {name}, whose MachineConfigs are, in the order of merging:", ""]
     for source in pool.sources:
-        lines.append(f"{name_of(source.data)}  {_place(pool, source, locate)}")
+        lines.append(f"{source.config.name}  {_place(pool, source, locate)}")
         lines += table([("", text) for text in _contents(source)])
     lines += ["", "together"]
     lines += table(
@@ -38,7 +36,7 @@ def _place(pool: Pool, source: Source, locate: Locate) -> str:
 
 def _contents(source: Source) -> list[str]:
     """What an object adds; of an object that cpuplan does not write, by name."""
-    config = read_machine_config(source.data)
+    config = source.config
     files = [name for field, name in source.writes() if field.startswith("files")]
     units = [name for field, name in source.writes() if field.startswith("units")]
     parts = [f"kernelType {config.kernel_type}"] if config.kernel_type else []
