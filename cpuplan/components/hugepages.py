@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
-from cpuplan.source import Locate
+from cpuplan.source import Locate, Position
 
 MIB = 1024**2
 #: Sizes that the kernel has, by architecture and base page size
@@ -156,15 +156,14 @@ def _check_pages(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             yield diagnose("CP541", locate(origin), size=pages.size, where=where)
         seen.add((to_kib(pages.size), pages.numa_node))
         if pages.numa_node is not None and pages.numa_node not in nodes:
-            known = ", ".join(map(str, nodes)) or "none"
             position = locate(plan.node_class.place(f"hugePages.pages.{index}.numaNode"))
-            yield diagnose(
-                "CP542",
-                position,
-                node=pages.numa_node,
-                hardware=plan.node_class.hardware,
-                nodes=known,
-            )
+            yield unknown_node(plan, pages.numa_node, position)
+
+
+def unknown_node(plan: NodePlan, node: int, position: Position | None) -> Diagnostic:
+    """CP542: a NUMA node that the hardware lacks, or that has no memory."""
+    nodes = ", ".join(map(str, memory_nodes(plan.topology))) or "none"
+    return diagnose("CP542", position, node=node, hardware=plan.node_class.hardware, nodes=nodes)
 
 
 def _check_memory(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -238,15 +238,8 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
     nodes = hugepages.memory_nodes(plan.topology)
     for index, entry in enumerate(plan.spec.kubelet.reserved_memory):
         if entry.numa_node not in nodes:
-            known = ", ".join(map(str, nodes)) or "none"
             position = at(f"reservedMemory.{index}.numaNode")
-            yield diagnose(
-                "CP542",
-                position,
-                node=entry.numa_node,
-                hardware=plan.node_class.hardware,
-                nodes=known,
-            )
+            yield hugepages.unknown_node(plan, entry.numa_node, position)
     yield from _check_room(plan, at, given)
 
 
