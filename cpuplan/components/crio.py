@@ -147,7 +147,7 @@ def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
     Of ContainerRuntimeConfigs with this setting, the one that was created last counts.
     """
     node_class = plan.node_class
-    target, labels = node_class.target, pool.labels(node_class.target)
+    target, labels = node_class.target, pool.all_labels(node_class.target)
     if target.oci_runtime:
         text = f"{target.oci_runtime} is the default runtime of the pool"
         return target.oci_runtime, stated(plan, text, node_class.target_field("ociRuntime"))

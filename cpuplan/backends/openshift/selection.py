@@ -38,11 +38,6 @@ def _labels(plan: ConfiguredPlan, component: str) -> Mapping[str, str]:
     return {key: str(value) for key, value in labels.items()}
 
 
-def _pool_labels(plan: ConfiguredPlan) -> Mapping[str, str]:
-    """All labels of the pool of a class."""
-    return {**pool.built_in_labels(_name(plan)), **_labels(plan, pool.NAME)}
-
-
 def _field(node_class: NodeClass, locate: Locate, field: str) -> Position | None:
     return locate(node_class.place(node_class.target_field(field)))
 
@@ -71,7 +66,7 @@ def _check_kubelet_config(
     """CP256: labels that another pool has too, of another class or of every cluster."""
     node_class, wanted = plan.node_class, _labels(plan, pool.NAME).items()
     others = {name: pool.built_in_labels(name) for name in pool.BUILT_IN}
-    others |= {_name(other): _pool_labels(other) for other in plans}
+    others |= {_name(other): pool.all_labels(other.node_class.target) for other in plans}
     del others[_name(plan)]
     given = node_class.target.machine_config_pool_selector
     field = "machineConfigPoolSelector" if given else "pool"
@@ -88,7 +83,7 @@ def _check_kubelet_config(
 
 def _check_foreign_kubelet_configs(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP298: KubeletConfigs of the Cluster document for the pool of a class."""
-    node_class, labels = plan.node_class, _pool_labels(plan)
+    node_class, labels = plan.node_class, pool.all_labels(plan.node_class.target)
     for index, config in enumerate(node_class.cluster_facts.kubelet_configs):
         if config.machine_config_pool_selector.selects(labels):
             yield diagnose(

@@ -70,10 +70,15 @@ def built_in_labels(name: str) -> Mapping[str, str]:
     return {_OWN_LABEL.format(name): "", _BUILT_IN_LABEL: "", **required}
 
 
+def all_labels(target: Target) -> Mapping[str, str]:
+    """All labels of the pool that are known, by which any object may select it."""
+    return {**built_in_labels(target.pool or ""), **labels(target)}
+
+
 def _roles(target: Target) -> tuple[str, ...]:
     """The roles of the MachineConfigs that a custom pool takes: those of `worker`, and its own."""
     pool = target.pool or ""
-    return tuple(dict.fromkeys(["worker", pool, target.machine_config_label.get(ROLE, pool)]))
+    return tuple(dict.fromkeys([WORKER, pool, target.machine_config_label.get(ROLE, pool)]))
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:
