@@ -74,9 +74,19 @@ class MachineConfigPool(NamedTuple):
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Whether the selector fits `labels` (apimachinery, metav1.LabelSelectorAsSelector)."""
-        if self.selects_nothing or not self.match_labels.items() <= labels.items():
+        if self.selects_nothing:
             return False
-        return all(_fits(expression, labels) for expression in self.match_expressions)
+        return _fit(self.match_labels, self.match_expressions, labels)
+
+
+def _fit(
+    match_labels: Mapping[str, str],
+    match_expressions: Iterable[Mapping[str, Any]],
+    labels: Mapping[str, str],
+) -> bool:
+    return match_labels.items() <= labels.items() and all(
+        _fits(expression, labels) for expression in match_expressions
+    )
 
 
 def _fits(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
@@ -105,14 +115,18 @@ def listed_pools(objects: Iterable[Mapping[str, Any]]) -> list[MachineConfigPool
 def _pool(item: Mapping[str, Any]) -> MachineConfigPool:
     metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
     selector = spec.get("nodeSelector")
-    expressions = _mapping(selector).get("matchExpressions")
     return MachineConfigPool(
         str(metadata.get("name", "")),
         _labels(metadata.get("labels")),
         _labels(_mapping(selector).get("matchLabels")),
-        tuple(map(_mapping, expressions)) if isinstance(expressions, list) else (),
+        _expressions(_mapping(selector)),
         selects_nothing=selector is None,
     )
+
+
+def _expressions(selector: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    expressions = selector.get("matchExpressions")
+    return tuple(map(_mapping, expressions)) if isinstance(expressions, list) else ()
 
 
 def matching(
@@ -169,10 +183,12 @@ def oci_runtime(objects: Iterable[Mapping[str, Any]], pool: MachineConfigPool) -
     for item in objects:
         if item.get("kind") == "ContainerRuntimeConfig":
             spec = _mapping(item.get("spec"))
-            selector = spec.get("machineConfigPoolSelector")
-            labels = _labels(_mapping(selector).get("matchLabels"))
+            selector = _mapping(spec.get("machineConfigPoolSelector"))
+            labels = _labels(selector.get("matchLabels"))
+            expressions = _expressions(selector)
             runtime = _mapping(spec.get("containerRuntimeConfig")).get("defaultRuntime")
-            if labels.items() <= pool.labels.items() and selector and runtime in ("runc", "crun"):
+            is_selected = bool(labels or expressions) and _fit(labels, expressions, pool.labels)
+            if is_selected and runtime in ("runc", "crun"):
                 return str(runtime)
     return ""
 
