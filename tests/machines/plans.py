@@ -6,6 +6,7 @@ from typing import Any
 from cpuplan.backends import configure
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Reason
+from cpuplan.fleet import cluster_facts
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Pool
@@ -64,7 +65,9 @@ def class_of(topology: Topology, intent: str, spec: Mapping[str, Any], **facts: 
     """
     read = IntentSpec.model_validate({"selector": {}, **spec})
     facts = {"name": f"{intent}-{facts['hardware']}", "cluster": "site-a", **facts}
-    return NodeClass(intent=intent, spec=read, target=read.targets[0], topology=topology, **facts)
+    made = NodeClass(intent=intent, spec=read, target=read.targets[0], topology=topology, **facts)
+    cluster_facts.settle([made])
+    return made
 
 
 def plan(
@@ -75,6 +78,7 @@ def plan(
     isolated: str | None = None,
     isolcpus: str = "",
     offlined: str = "",
+    sets: Mapping[str, str] | None = None,
     platform: str = "openshift",
     version: str = "5.1",
     vendor: str = "GenuineIntel",
@@ -87,6 +91,7 @@ def plan(
     given.
 
     `spec` holds further keys of the intent's spec, and `target` of its target, as they are in YAML.
+    `sets` are the CPUs of partitions and QoS sets.
     """
     topology = topology or regular()
     pools = {
@@ -99,12 +104,14 @@ def plan(
     taken = {name: CpuSet.parse(cpus or "") for name, cpus in pools.items()}
     if isolated is None:
         taken["isolated"] = topology.online - union(taken.values())
+    qos = {name: cpus for name, cpus in (sets or {}).items() if "." not in name}
     given_target = {"platform": platform, "version": version, **(target or {})}
     if platform == "openshift":
         given_target.setdefault("pool", "worker-cnf")
     document = {
         "targets": [given_target],
         "pools": {name: str(cpus) for name, cpus in taken.items() if cpus},
+        **({"qos": qos} if qos else {}),
         **(spec or {}),
     }
     document["pools"].setdefault("reserved", {"count": 0})
@@ -123,7 +130,17 @@ def plan(
         for name, cpus in taken.items()
         if cpus
     ]
-    return configure(NodePlan(node_class, tuple(made)))
+    over = tuple(
+        Pool(name, CpuSet.parse(cpus), (Reason(f"{name} is {cpus}", _place_of_set(name)),))
+        for name, cpus in (sets or {}).items()
+    )
+    return configure(NodePlan(node_class, tuple(made), over))
+
+
+def _place_of_set(name: str) -> str:
+    partition = name.partition("isolated.")[2]
+    inside = f"pools.isolated.partitions.{partition}" if partition else f"qos.{name}"
+    return f"Intent/ran:spec.{inside}"
 
 
 def no_position(_origin: str) -> None:

@@ -1,0 +1,1 @@
+"""The CPU allocator that both resource policies use (pkg/cpuallocator)."""

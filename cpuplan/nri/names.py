@@ -1,0 +1,14 @@
+"""Names of the balloons policy: its own types, annotations of pods, and folders of /sys.
+
+Apart from the port, so that those who only write them need not load it.
+"""
+
+#: The types that are always there, and the namespace whose pods come to the first.
+RESERVED, DEFAULT = "reserved", "default"
+SYSTEM_NAMESPACE = "kube-system"
+#: In the name of every annotation that the policy reads.
+SCOPE = "resource-policy.nri.io"
+#: The type of the balloon that a container is to come to.
+BALLOON = f"balloon.balloons.{SCOPE}"
+CPU_FOLDER = "/sys/devices/system/cpu"
+NODE_FOLDER = "/sys/devices/system/node"

@@ -1,0 +1,1 @@
+"""What the plugin reads of /sys (pkg/sysfs), with its mistakes."""
