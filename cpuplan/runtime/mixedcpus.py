@@ -79,6 +79,11 @@ class Node(NamedTuple):
     siblings: Mapping[int, str] = MappingProxyType({})
 
 
+def asking(pod: Pod) -> tuple[Container, ...]:
+    """The containers that request the resource, init containers too."""
+    return tuple(one for one in pod.all_containers if RESOURCE in one.requests)
+
+
 def admit(pod: Pod, namespace_annotations: Mapping[str, str]) -> Pod:
     """The pod as the API server stores it, with an annotation for each container that asks.
 

@@ -3,11 +3,12 @@
 KEP-30, Per-QoS-Class CPU Affinity Hints, which no kubelet has built.
 
 BestEffort and Burstable pods have slices whose AllowedCPUs the kernel enforces. Guaranteed pods
-have none: exclusive CPUs come out of what reservedSystemCPUs leaves, and only
+have none of their class: exclusive CPUs come out of what reservedSystemCPUs leaves, and only
 strict-cpu-reservation keeps the others off the rest.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
@@ -24,10 +25,11 @@ from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
 
 STATIC_POLICY = "static policy of the CPU manager"
 NOTHING = "nothing"
+ALL_PODS = "kubepods.slice"
 SLICES = {BEST_EFFORT: "kubepods-besteffort.slice", BURSTABLE: "kubepods-burstable.slice"}
 
 #: Kinds of problems.
-OUTSIDE, OVERLAP, IGNORED, NOT_STARTED = "outside", "overlap", "ignored", "not started"
+OUTSIDE, OVERLAP, NOT_STARTED = "outside", "overlap", "not started"
 
 
 class QosSets(NamedTuple):
@@ -69,20 +71,37 @@ class QosSets(NamedTuple):
 
 
 class Enforcement(NamedTuple):
-    """What enforces the sets: the kubelet's policy, and drop-ins with AllowedCPUs for slices."""
+    """What enforces the sets: the kubelet's policy, and AllowedCPUs by the name of a slice."""
 
     is_static: bool = True
     strict_reservation: bool = True
-    slices: bool = True
+    allowed: Mapping[str, CpuSet] = MappingProxyType({})
     cgroup_version: int = 2
+
+    def limit(self, qos: str) -> CpuSet | None:
+        """The CPUs of the slice that pods of a class are in; None where nothing limits it."""
+        whole, own = self.allowed.get(ALL_PODS), self.allowed.get(SLICES.get(qos, ""))
+        if own is None:
+            return whole
+        return own if whole is None else effective(own, whole)
+
+
+def effective(cpus: CpuSet, limit: CpuSet | None) -> CpuSet:
+    """The CPUs of a cgroup below another (version 2): all of the other's where it has none of them.
+
+    The kernel takes an intersection that is empty for no wish (kernel/cgroup/cpuset.c,
+    update_cpumasks_hier).
+    """
+    if limit is None:
+        return cpus
+    return (cpus & limit) or limit
 
 
 class Problem(NamedTuple):
     """Why a container does not run as it is meant to, and the CPUs in question.
 
     OUTSIDE: it also runs on CPUs that are not in its set. OVERLAP: on CPUs that others have
-    exclusively. IGNORED: its cpuset and its slice have no CPU in common, so the kernel takes the
-    slice alone. NOT_STARTED: on cgroup version 1 writing a cpuset fails that is not within the
+    exclusively. NOT_STARTED: on cgroup version 1 writing a cpuset fails that is not within the
     slice's.
     """
 
@@ -122,7 +141,7 @@ def place(
             meant = Placement(
                 pod.uid, container.name, qos, sets.wanted(qos), written, written, mechanism
             )
-            placed.append(_enforce(meant, taken, _slice_limit(qos, sets, enforcement), enforcement))
+            placed.append(_enforce(meant, taken, enforcement))
     return placed
 
 
@@ -142,30 +161,19 @@ def _mechanism(enforcement: Enforcement) -> str:
     )
 
 
-def _enforce(
-    meant: Placement, taken: CpuSet, limit: CpuSet | None, enforcement: Enforcement
-) -> Placement:
+def _enforce(meant: Placement, taken: CpuSet, enforcement: Enforcement) -> Placement:
     """What the kernel makes of the cpuset that was written, and what is wrong with it."""
     problems = []
-    cpus, mechanism = meant.written, meant.mechanism
+    limit, mechanism = enforcement.limit(meant.qos), meant.mechanism
     if limit is not None:
-        mechanism = f"AllowedCPUs of {SLICES[meant.qos]}"
-        if enforcement.cgroup_version == 1 and not cpus <= limit:
-            problems.append(Problem(NOT_STARTED, cpus - limit))
-        elif cpus.isdisjoint(limit):
-            problems.append(Problem(IGNORED, cpus))
-        cpus = (cpus & limit) or limit
+        name = SLICES.get(meant.qos, ALL_PODS)
+        mechanism = f"AllowedCPUs of {name if name in enforcement.allowed else ALL_PODS}"
+        if enforcement.cgroup_version == 1 and not meant.written <= limit:
+            problems.append(Problem(NOT_STARTED, meant.written - limit))
+    cpus = effective(meant.written, limit)
     stray, both = cpus - meant.wanted, cpus & taken
     if stray:
         problems.append(Problem(OUTSIDE, stray))
     if both:
         problems.append(Problem(OVERLAP, both))
     return meant._replace(cpus=cpus, mechanism=mechanism, problems=tuple(problems))
-
-
-def _slice_limit(qos: str, sets: QosSets, enforcement: Enforcement) -> CpuSet | None:
-    """The CPUs of the class's slice; None where nothing limits it."""
-    chosen = sets.best_effort if qos == BEST_EFFORT else sets.other
-    if qos not in SLICES or not enforcement.slices or chosen is None:
-        return None
-    return sets.wanted(qos)
