@@ -1,4 +1,7 @@
-"""allowedUnsafeSysctls of the configuration (pkg/kubelet/sysctl/allowlist.go, NewAllowlist)."""
+"""Sysctls in the configuration: allowedUnsafeSysctls, and since 1.37 defaultPodSysctls.
+
+(pkg/kubelet/sysctl/allowlist.go, NewAllowlist; KEP-5996.)
+"""
 
 import re
 from collections.abc import Iterable
@@ -26,6 +29,8 @@ _NAMES = frozenset(
     )
 )
 _FOLDERS = ("net.", "fs.mqueue.")
+#: Of the namespaces that only defaultPodSysctls knows: UTS and user namespaces.
+_MORE_NAMES, _MORE_FOLDERS = frozenset({"kernel.domainname"}), ("user.",)
 
 
 def check_allowlist(patterns: Iterable[str]) -> None:
@@ -37,6 +42,14 @@ def check_allowlist(patterns: Iterable[str]) -> None:
         name = _normalized(pattern).partition("*")[0]
         if name not in _NAMES and not name.startswith(_FOLDERS):
             raise KubeletError(f"the sysctls {quote(name)} are not known to be namespaced")
+
+
+def is_of_a_pod(name: str) -> bool:
+    """Whether defaultPodSysctls takes a parameter: it is well formed, and of some namespace."""
+    if len(name.encode()) > _MAX_LENGTH or not _FORM.fullmatch(name) or "*" in name:
+        return False
+    dotted = _normalized(name)
+    return dotted in _NAMES | _MORE_NAMES or dotted.startswith((*_FOLDERS, *_MORE_FOLDERS))
 
 
 def _normalized(name: str) -> str:

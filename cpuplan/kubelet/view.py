@@ -39,18 +39,22 @@ class Deviation(NamedTuple):
 
 def unseen_cpus(topology: Topology) -> CpuSet:
     """The online CPUs that the kubelet does not see."""
-    return topology.online - CpuSet(row.cpu for row in _rows(topology))
+    return topology.online - _seen(topology)
 
 
-def deviations(topology: Topology) -> Iterator[Deviation]:
+@lru_cache(maxsize=64)
+def deviations(topology: Topology) -> tuple[Deviation, ...]:
     """What the kubelet sees differently, most important first; nothing on most machines."""
-    rows = _rows(topology)
+    return tuple(_deviations(topology))
+
+
+def _deviations(topology: Topology) -> Iterator[Deviation]:
+    rows, seen = _rows(topology), _seen(topology)
     caches = topology.uncore_caches
     cached = CpuSet(cpu for cpus in caches.values() for cpu in cpus)
     cores = ((row.cpu, row.core) for row in rows)
     nodes = ((row.cpu, row.numa_node) for row in rows)
     kubelet_caches = ((row.cpu, row.uncore_cache) for row in rows if row.cpu in cached)
-    seen = CpuSet(row.cpu for row in rows)
     yield from _compare(Kind.CORE, _within(topology.cores.values(), seen), _groups(cores))
     yield from _compare(Kind.NUMA_NODE, _within(topology.numa_nodes.values(), seen), _groups(nodes))
     yield from _compare(Kind.CACHE, _within(caches.values(), seen), _groups(kubelet_caches))
@@ -62,6 +66,11 @@ def _rows(topology: Topology) -> tuple[CpuRow, ...]:
         return cpu_topology(topology).rows
     except KubeletError:
         return ()
+
+
+@lru_cache(maxsize=64)
+def _seen(topology: Topology) -> CpuSet:
+    return CpuSet(row.cpu for row in _rows(topology))
 
 
 def _within(groups: Iterable[CpuSet], seen: CpuSet) -> list[CpuSet]:

@@ -7,15 +7,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import yaml
-
-from cpuplan import yaml11
 from cpuplan.kubelet import quantity
-from cpuplan.kubelet.config.fields import API_VERSION, KIND, SINCE, STRUCTS, of_version, unknown
+from cpuplan.kubelet.config.fields import API_VERSION, KIND, STRUCTS, of_version, unknown
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.go.durations import duration_text, parse_duration
 from cpuplan.kubelet.go.json import kind_of
 from cpuplan.kubelet.go.text import quote
+from cpuplan.kubelet.go.yaml import load
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.versions import Version
 
@@ -70,9 +68,7 @@ def decode(text: str, path: str, version: Version = LATEST) -> Decoded:
         what = f"no kind {quote(kind)} is registered for version {quote(api_version)}"
         raise DecodeError(f"failed to decode: {what} {scheme}")
     known = of_version(data, version) if kind == KIND else data
-    later = [name for name in data if name in SINCE and name not in known]
-    missing = sorted([*unknown(data, kind, ""), *later])
-    strict = [*duplicates, *(f"unknown field {quote(name)}" for name in missing)]
+    strict = [*duplicates, *_unknown_fields(data, kind, version)]
     if kind != KIND:
         what = f"{api_version}, Kind={kind}"
         raise DecodeError(
@@ -82,6 +78,19 @@ def decode(text: str, path: str, version: Version = LATEST) -> Decoded:
         return Decoded(convert(known, any_case=False), strict)
     except KubeletError as error:
         raise DecodeError(f"failed to decode: {error}") from None
+
+
+def _unknown_fields(data: Any, kind: str, version: Version, *, any_case: bool = False) -> list[str]:
+    """The strict decoder's text for each field that the version does not have."""
+    known = of_version(data, version) if kind == KIND else data
+    later = [name for name in data if name not in known]
+    missing = sorted({*unknown(data, kind, "", any_case=any_case), *later})
+    return [f"unknown field {quote(name)}" for name in missing]
+
+
+def unread_fields(text: str, version: Version = LATEST) -> list[str]:
+    """The fields of a drop-in that the kubelet drops without a word, as a file would be told."""
+    return _unknown_fields(raw_fields(text), KIND, version, any_case=True)
 
 
 def raw_fields(text: str) -> Config:
@@ -126,45 +135,8 @@ def merge(config: Any, patch: Any) -> Any:
 
 def _load(text: str) -> tuple[Any, list[str]]:
     """The first document, and the strict reader's text for keys that are there twice, if any."""
-    duplicates: list[str] = []
-
-    class Loader(yaml.SafeLoader):
-        """YAML 1.1 without dates; the last of equal keys counts."""
-
-    def construct_mapping(loader: Loader, node: yaml.MappingNode) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = loader.construct_object(key_node, deep=True)
-            name = key if isinstance(key, str) else json.dumps(key, default=str)
-            if name in fields:
-                line = key_node.start_mark.line + 1
-                shown = quote(name) if isinstance(key, str) else name
-                duplicates.append(f"line {line}: key {shown} already set in map")
-            fields[name] = loader.construct_object(value_node, deep=True)
-        return fields
-
-    Loader.yaml_implicit_resolvers = {
-        first: list(filter(_is_resolved, resolvers))
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
-    try:
-        document = next(yaml11.load(text, Loader), None)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error)
-        if "'\\t' that cannot start any token" in problem:
-            problem = "found a tab character that violates indentation"
-        line = f"line {mark.line + 1}: " if mark else ""
-        raise KubeletError(f"yaml: {line}{problem}") from None
-    except ValueError as error:
-        raise KubeletError(f"yaml: {error}") from None
+    document, duplicates = load(text, "found a tab character that violates indentation")
     return document, [DUPLICATES + "\n  ".join(duplicates)] if duplicates else []
-
-
-def _is_resolved(resolver: tuple[str, Any]) -> bool:
-    """Whether Go's YAML reader knows the tag of a resolver (tag, pattern)."""
-    return not resolver[0].endswith(("timestamp", "value"))
 
 
 def _type_of(data: Any, text: str) -> tuple[str, str]:

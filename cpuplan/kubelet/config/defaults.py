@@ -64,6 +64,8 @@ def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
     empty = EMPTY
     if not behaviour.has(gates.version, "config.high_limits"):
         absent, empty = {**absent, **_LOW_ABSENT}, {**empty, **_LOW_EMPTY}
+    if behaviour.has(gates.version, "config.no_throttling_factor"):
+        absent = {name: absent[name] for name in absent if name != "memoryThrottlingFactor"}
     absent, empty = of_version(absent, gates.version), of_version(empty, gates.version)
     full = {**absent, **config}
     full.update({name: value for name, value in empty.items() if not config.get(name)})

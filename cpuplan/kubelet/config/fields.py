@@ -1,4 +1,4 @@
-"""The fields of a KubeletConfiguration and their Go types, as of 1.36.
+"""The fields of a KubeletConfiguration and their Go types, as of 1.37.
 
 From staging/src/k8s.io/kubelet/config/v1beta1/types.go.
 
@@ -96,6 +96,7 @@ _CONFIGURATION: dict[str, str] = {
     **_typed("int64", "maxOpenFiles"),
     **_typed("*int64", "podPidsLimit"),
     **_typed("*float64", "memoryThrottlingFactor"),
+    **_typed("map[string]string", "defaultPodSysctls"),
     **_typed(
         "bool",
         "rotateCertificates serverTLSBootstrap enableContentionProfiling runOnce "
@@ -203,6 +204,7 @@ SINCE: dict[str, Version] = {
     "userNamespaces": (1, 33),
     "memoryReservationPolicy": (1, 36),
     "tlsCurvePreferences": (1, 36),
+    "defaultPodSysctls": (1, 37),
 }
 
 #: The fields that a user can give, beside the envelope's.
@@ -235,20 +237,23 @@ def of_version(value: Any, version: Version) -> Any:
     return {name: inner for name, inner in value.items() if name.lower() not in later}
 
 
-def unknown(value: Any, struct: str, path: str) -> Iterator[str]:
-    """Fields that a struct does not have, exactly so spelt, in it and below."""
+def unknown(value: Any, struct: str, path: str, *, any_case: bool = False) -> Iterator[str]:
+    """Fields that a struct does not have, exactly so spelt or in any case, in it and below."""
     fields = STRUCTS[struct]
+    if any_case:
+        fields = {name.lower(): go_type for name, go_type in fields.items()}
     for name, inner in value.items() if isinstance(value, dict) else ():
         where = f"{path}{name}"
-        if name not in fields:
+        go_type = fields.get(str(name).lower() if any_case else name)
+        if go_type is None:
             yield where
             continue
-        below = fields[name].lstrip("*").removeprefix("[]")
+        below = go_type.lstrip("*").removeprefix("[]")
         if below in STRUCTS:
             listed = inner if isinstance(inner, list) else [inner]
             for index, one in enumerate(listed):
                 at = f"{where}[{index}]" if isinstance(inner, list) else where
-                yield from unknown(one, below, f"{at}.")
+                yield from unknown(one, below, f"{at}.", any_case=any_case)
 
 
 def is_fraction(name: str) -> bool:

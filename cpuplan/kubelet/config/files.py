@@ -24,11 +24,15 @@ class Loaded(NamedTuple):
 
 
 class StageError(KubeletError):
-    """Files that cannot be read or merged: `decode` or `dropin`."""
+    """Files that cannot be read or merged: `decode` or `dropin`.
 
-    def __init__(self, stage: str, error: KubeletError) -> None:
+    `file` is the number of the file, 0 for the main one; None if merged files are refused.
+    """
+
+    def __init__(self, stage: str, error: KubeletError, file: int | None = None) -> None:
         super().__init__(str(error))
         self.stage = stage
+        self.file = file
 
 
 def load(
@@ -49,7 +53,7 @@ def load(
     try:
         decoded = decode(text, path, version)
     except KubeletError as error:
-        raise StageError("decode", error) from error
+        raise StageError("decode", error, 0) from error
     gates = _gates(decoded.config, version, is_openshift)
     config = set_eviction_defaults(set_defaults(decoded.config, gates), gates)
     if drop_ins:
@@ -76,9 +80,12 @@ def _merge(config: dict[str, Any], drop_ins: Sequence[str], version: Version) ->
     Values of drop-ins are decoded once, when all are merged.
     """
     merged = encode(config)
-    try:
-        for number, text in enumerate(drop_ins, 1):
+    for number, text in enumerate(drop_ins, 1):
+        try:
             merged = merge(merged, decode_drop_in(text, f"{_DROP_INS}/{number:02}.conf"))
+        except KubeletError as error:
+            raise StageError("dropin", error, number) from error
+    try:
         return convert(of_version(merged, version), any_case=True)
     except KubeletError as error:
         raise StageError("dropin", error) from error

@@ -1,7 +1,8 @@
 """What the kubelet refuses in its configuration (pkg/kubelet/apis/config/validation).
 
-Read in 1.25 to 1.36. Policies and options of the CPU and memory managers are not looked at here:
-they fail when the managers are made. Fields that are defaulted when empty have no rule.
+Read in 1.25 to 1.36; what 1.37 adds is from its documentation. Policies and options of the CPU and
+memory managers are not looked at here: they fail when the managers are made. Fields that are
+defaulted when empty have no rule.
 """
 
 from typing import Any, NamedTuple
@@ -67,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     Rule(node.cgroup_version, since=(1, 31), is_plain=True, stage=_OS),
     Rule(node.single_process_kill, since=(1, 32), stage=_OS),
     Rule(node.ids_per_pod, since=(1, 33), stage=_OS),
+    Rule(node.default_sysctls, since=(1, 37), stage=_OS),
     Rule(telemetry.hidden_metrics, is_plain=True),
     Rule(telemetry.logging, is_plain=True),
     Rule(telemetry.tracing_gate, until=(1, 34)),

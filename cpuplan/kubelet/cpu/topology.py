@@ -1,7 +1,7 @@
 """The machine as the CPU manager sees it (pkg/kubelet/cm/cpumanager/topology/topology.go)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from cpuplan.kubelet.errors import KubeletError
@@ -102,7 +102,8 @@ def _below(
     return below
 
 
-def discover(nodes: Iterable[MachineNode], num_cpus: int, num_sockets: int) -> CPUTopology:
+@lru_cache(maxsize=64)
+def discover(nodes: tuple[MachineNode, ...], num_cpus: int, num_sockets: int) -> CPUTopology:
     """The CPU manager's view of the machine (topology.Discover).
 
     A core is known by its lowest thread. A core without uncore cache gets the id of its socket,

@@ -27,6 +27,8 @@ SINCE: dict[str, Version] = {
     "config.merge_eviction": (1, 33),
     # memoryReservationPolicy, which is None by default.
     "config.memory_reservation": (1, 36),
+    # memoryThrottlingFactor is not set by default: memory.high is then left alone (#140007).
+    "config.no_throttling_factor": (1, 37),
     # Gates that need another which is off keep the kubelet from starting
     # (component-base/featuregate).
     "gates.dependencies": (1, 35),

@@ -8,7 +8,8 @@ from cpuplan.kubelet.releases import behaviour, othergates
 from cpuplan.versions import Version
 
 ALPHA, BETA, GA, DEPRECATED = "alpha", "beta", "ga", "deprecated"
-#: The version that the rules of this package were recorded from.
+#: The version that the rules of this package were recorded from. Of 1.37 only the fields were read,
+#: its release notes and the documentation of its gates: see docs/limits.md.
 LATEST: Version = (1, 36)
 #: Gates for all others of a stage.
 ALL = {"AllAlpha": ALPHA, "AllBeta": BETA}
@@ -41,9 +42,11 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "CPUManagerPolicyBetaOptions": (_beta(23),),
     "CPUManagerPolicyOptions": (_alpha(22), _beta(23), _ga(33)),
     "CustomCPUCFSQuotaPeriod": (_alpha(12), _ga(36, locked=False)),
+    "DefaultPodSysctls": (_alpha(37),),
     "DisableCPUQuotaWithExclusiveCPUs": (_beta(33), Spec((1, 36), DEPRECATED, default=True)),
     "GracefulNodeShutdown": (_alpha(20), _beta(21)),
     "GracefulNodeShutdownBasedOnPodPriority": (_alpha(23), _beta(24)),
+    "HugepageAwareEviction": (_beta(37),),
     "ImageMaximumGCAge": (_alpha(29), _beta(30), _ga(35)),
     "InPlacePodLevelResourcesVerticalScaling": (_alpha(35), _beta(36)),
     "InPlacePodVerticalScaling": (_alpha(27), _beta(33), _ga(35)),
@@ -56,7 +59,7 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "LoggingAlphaOptions": (_alpha(24),),
     "LoggingBetaOptions": (_beta(24),),
     "MemoryManager": (_alpha(21), _beta(22), _ga(32)),
-    "MemoryQoS": (_alpha(22),),
+    "MemoryQoS": (_alpha(22), _beta(37)),
     "NodeDeclaredFeatures": (_alpha(35), _beta(36)),
     "NodeLogQuery": (_alpha(27), _beta(30, default=False), _ga(36)),
     "NodeSwap": (_alpha(22), _beta(28, default=False), _beta(30), _ga(34)),
@@ -150,7 +153,7 @@ def set_gates(
             continue
         history = specs(name, version)
         if not history:
-            if is_openshift:
+            if is_openshift or _may_be_new(name, version):
                 continue
             raise KubeletError(f"unrecognized feature gate: {name}")
         if history[-1].locked and value != history[-1].default:
@@ -165,6 +168,11 @@ def set_gates(
     if behaviour.has(version, "gates.dependencies"):
         _check_dependencies(gates, given)
     return gates
+
+
+def _may_be_new(name: str, version: Version) -> bool:
+    """Whether the gate may have come with a version whose gates were not read."""
+    return version > LATEST and name not in REMOVED
 
 
 def _check_dependencies(gates: Gates, given: Mapping[str, bool]) -> None:

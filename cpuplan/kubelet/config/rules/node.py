@@ -7,6 +7,7 @@ from typing import Any
 from cpuplan.kubelet.config.rules.base import Given, alternatives
 from cpuplan.kubelet.go.durations import SECOND, duration_text
 from cpuplan.kubelet.go.text import quote
+from cpuplan.kubelet.sysctls import is_of_a_pod
 
 _TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 _HAIRPIN = ("none", "hairpin-veth", "promiscuous-bridge")
@@ -150,3 +151,10 @@ def ids_per_pod(given: Given) -> Iterator[str]:
         yield f"userNamespaces.idsPerPod must be a multiple of {_IDS}"
     elif ids > _MOST_IDS:
         yield f"userNamespaces.idsPerPod must not be more than {_MOST_IDS}"
+
+
+def default_sysctls(given: Given) -> Iterator[str]:
+    """The kubelet's documentation says that it does not start; its text is not known."""
+    for name in sorted(given.config.get("defaultPodSysctls") or {}):
+        if not is_of_a_pod(name):
+            yield f"defaultPodSysctls: sysctl {quote(name)} is invalid or not namespaced"

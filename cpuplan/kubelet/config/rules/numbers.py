@@ -80,8 +80,8 @@ def status_images(given: Given) -> Iterator[str]:
 
 
 def throttling_factor(given: Given) -> Iterator[str]:
-    factor = given.config["memoryThrottlingFactor"]
-    if not 0 < factor <= 1:
+    factor = given.config.get("memoryThrottlingFactor")
+    if factor is not None and not 0 < factor <= 1:
         shown = f"memoryThrottlingFactor {float_text(factor)}"
         yield f"{shown} must be greater than 0 and less than or equal to 1.0"
 

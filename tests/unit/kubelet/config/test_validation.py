@@ -250,6 +250,34 @@ def test_of_the_operating_systems_rules_only_the_first_is_reported() -> None:
     assert errors((1, 30), cgroup_v1=True, failCgroupV1=True) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "is_taken"),
+    [
+        ("net.ipv4.ip_forward", True),
+        ("net/ipv4/ip_forward", True),
+        ("kernel.shmall", True),
+        ("kernel.domainname", True),
+        ("user.max_mnt_namespaces", True),
+        ("fs.mqueue.msg_max", True),
+        ("vm.swappiness", False),
+        ("kernel.shm*", False),
+        ("Net.core", False),
+    ],
+)
+def test_sysctls_of_all_pods_are_of_a_namespace(name: str, is_taken: bool) -> None:
+    sysctls: dict[str, Any] = {"defaultPodSysctls": {name: "1"}}
+    refused = f'defaultPodSysctls: sysctl "{name}" is invalid or not namespaced'
+    assert errors((1, 37), **sysctls) == ([] if is_taken else [refused])
+    assert errors((1, 36), **sysctls) == []
+
+
+def test_memory_is_not_throttled_by_default_from_1_37_on() -> None:
+    assert set_defaults({}, Gates({}, (1, 36)))["memoryThrottlingFactor"] == 0.9
+    assert "memoryThrottlingFactor" not in set_defaults({}, Gates({}, (1, 37)))
+    assert errors((1, 37)) == []
+    assert len(errors((1, 37), memoryThrottlingFactor=1.5)) == 1
+
+
 def test_every_rule_can_fail() -> None:
     """A rule that no case of this file breaks is not tested."""
     cases: list[tuple[dict[str, Any], dict[str, bool]]] = []
@@ -260,13 +288,14 @@ def test_every_rule_can_fail() -> None:
         {**tracing(endpoint="a"), "off": "KubeletTracing"},
         {"failCgroupV1": True},
         {"failCgroupV1": False, "singleProcessOOMKill": False},
+        {"defaultPodSysctls": {"vm.swappiness": "1"}},
     ]
     for row in rows:
         fields = dict(row)
         switched = {fields.pop("on", ""): True, fields.pop("off", ""): False}
         cases.append((fields, {gate: value for gate, value in switched.items() if gate}))
     for rule in RULES:
-        version = min(LATEST, (rule.until[0], rule.until[1] - 1))
+        version = max(rule.since, min(LATEST, (rule.until[0], rule.until[1] - 1)))
         failing = 0
         for fields, switched in cases:
             gates = Gates(switched, version)

@@ -14,6 +14,8 @@ SPLIT = regular(1, 2, 4)  # sub-NUMA clusters: one socket above two nodes
 SNC = regular(2, 4, 4)  # two nodes in each socket; node 0: 0-3,16-19
 QUAD = regular(4, 2, 4, threads=1)  # two sockets in each node; node 0: 0-3
 CACHES = regular(1, 1, 8, caches=4)  # caches of two cores: 0-1,8-9  2-3,10-11  4-5,12-13  6-7,14-15
+FLAT = regular(1, 1, 8, threads=1, caches=2)
+TWO = regular(2, 2, 4, caches=2)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,27 @@ def test_spread_takes_cpus_in_order_and_no_whole_cores() -> None:
 )
 def test_uncore_caches(free: str, count: int, taken: str) -> None:
     assert to_text(take(CACHES, parse_cpus(free), count, align_by_uncore_cache=True)) == taken
+
+
+@pytest.mark.parametrize(
+    ("machine", "free", "count", "odd", "taken"),
+    [
+        pytest.param(
+            CACHES, "1-7,10-15", 7, True, "2-5,10-12", id="a cache, and three of the next"
+        ),
+        pytest.param(CACHES, "0-1,6,10,12,15", 1, True, "10", id="one: the half core of a cache"),
+        pytest.param(FLAT, "1-3,5,7", 1, True, "5", id="cores of one thread: the fuller cache"),
+        pytest.param(TWO, "1-3,6,9,12-13,15", 1, True, "1", id="one: the lowest of a whole core"),
+        pytest.param(TWO, "2-5,8,11-12", 1, False, "5", id="whole cores only: none is missing"),
+    ],
+)
+def test_rest_in_an_uncore_cache(
+    machine: CPUTopology, free: str, count: int, odd: bool, taken: str
+) -> None:
+    found = take(
+        machine, parse_cpus(free), count, align_by_uncore_cache=True, odd_uncore_remainders=odd
+    )
+    assert to_text(found) == taken
 
 
 def test_a_half_used_lowest_core_defeats_the_cache() -> None:

@@ -33,6 +33,13 @@ def test_refused(version: tuple[int, int], given: dict[str, bool], message: str)
     assert str(caught.value) == message
 
 
+def test_a_version_that_was_not_read_may_have_new_gates() -> None:
+    assert not set_gates({"Nope": True}, (1, 37)).enabled("Nope")
+    assert Gates({}, (1, 37)).enabled("MemoryQoS")
+    with pytest.raises(KubeletError, match="unrecognized feature gate: MemoryManager"):
+        set_gates({"MemoryManager": True}, (1, 37))
+
+
 def test_a_gate_s_name_is_known_as_long_as_it_exists() -> None:
     assert set_gates({"MemoryManager": True}, (1, 35)).enabled("MemoryManager")
     assert specs("MemoryManager") == ()

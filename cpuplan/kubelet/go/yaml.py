@@ -1,0 +1,55 @@
+"""YAML as Go's reader (sigs.k8s.io/yaml) takes it."""
+
+import json
+from typing import Any
+
+import yaml
+
+from cpuplan import yaml11
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.go.text import quote
+
+
+def load(text: str, tab_problem: str) -> tuple[Any, list[str]]:
+    """The first document, and a line for each key that is there twice; the last one counts.
+
+    KubeletError with the text of Go's reader. Its releases differ in what they say about a tab.
+    """
+    duplicates: list[str] = []
+
+    class Loader(yaml.SafeLoader):
+        """YAML 1.1 without dates; the last of equal keys counts."""
+
+    def construct_mapping(loader: Loader, node: yaml.MappingNode) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = loader.construct_object(key_node, deep=True)
+            name = key if isinstance(key, str) else json.dumps(key, default=str)
+            if name in fields:
+                line = key_node.start_mark.line + 1
+                shown = quote(name) if isinstance(key, str) else name
+                duplicates.append(f"line {line}: key {shown} already set in map")
+            fields[name] = loader.construct_object(value_node, deep=True)
+        return fields
+
+    Loader.yaml_implicit_resolvers = {
+        first: list(filter(_is_resolved, resolvers))
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
+    try:
+        return next(yaml11.load(text, Loader), None), duplicates
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        if "'\\t' that cannot start any token" in problem:
+            problem = tab_problem
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise KubeletError(f"yaml: {line}{problem}") from None
+    except ValueError as error:
+        raise KubeletError(f"yaml: {error}") from None
+
+
+def _is_resolved(resolver: tuple[str, Any]) -> bool:
+    """Whether Go's YAML reader knows the tag of a resolver (tag, pattern)."""
+    return not resolver[0].endswith(("timestamp", "value"))
