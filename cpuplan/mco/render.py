@@ -4,7 +4,7 @@ Source: pkg/controller/render/render_controller.go, pkg/controller/common/helper
 (MergeMachineConfigs).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -68,15 +68,16 @@ def render(
     selected = select(pool, machine_configs)
     if not selected:
         return None
+    parsed: dict[str, Config] = {}
     for config in selected:
         try:
-            validate(config, release)
+            parsed[config.name] = validate(config, release)
         except McoError as error:
             raise RenderError("validate", error, config.name) from error
     for config in selected:
         _check_generation(config)
     try:
-        rendered = _merge(in_order(selected, release), release, default_os_image)
+        rendered = _merge(in_order(selected, release), parsed, release, default_os_image)
         _check_image_stream(pool, rendered, release)
     except McoError as error:
         raise RenderError("merge", error) from error
@@ -131,19 +132,25 @@ def _check_generation(config: MachineConfig) -> None:
         raise RenderError("merge", error, config.name)
 
 
-def validate(config: MachineConfig, release: Release = NEWEST) -> None:
-    """Raises McoError for an object that no pool can be rendered with."""
+def validate(config: MachineConfig, release: Release = NEWEST) -> Config:
+    """The Ignition config; empty without one, or where it cannot be converted.
+
+    Raises McoError for an object that no pool can be rendered with.
+    """
     kernels: tuple[str, ...] = _KERNELS
     if has(release, "merge.kernel_64k_pages"):
         kernels = (*kernels, machineconfig.LARGE_PAGES_KERNEL)
     if config.kernel_type not in kernels:
         raise McoError("unknown kernelType", value=config.kernel_type)
+    ignition: Config = {}
     with suppress(ConversionError):  # the operator sees it while merging
-        check_modes(config.ignition(release) or {})
+        ignition = config.ignition(release) or {}
+    check_modes(ignition)
     if _checks_extensions(config, release):
         unknown = [name for name in config.extensions if name not in extensions(release)]
         if unknown:
             raise McoError("unknown extensions", values=tuple(unknown))
+    return ignition
 
 
 def _checks_extensions(config: MachineConfig, release: Release) -> bool:
@@ -160,7 +167,13 @@ def check_modes(ignition: Config) -> None:
             raise McoError("the mode has special bits", path=file["path"], mode=oct(file["mode"]))
 
 
-def _merge(configs: list[MachineConfig], release: Release, default_os_image: str) -> Rendered:
+def _merge(
+    configs: list[MachineConfig],
+    parsed: Mapping[str, Config],
+    release: Release,
+    default_os_image: str,
+) -> Rendered:
+    """`parsed` has the Ignition configs by the names of the objects, as `validate` gives them."""
     kernel_type = _kernel_type(configs, release)
     listed = tuple(name for config in configs for name in config.extensions)
     if kernel_type != machineconfig.DEFAULT_KERNEL and "kernel-devel" in listed:
@@ -169,7 +182,7 @@ def _merge(configs: list[MachineConfig], release: Release, default_os_image: str
     os_image = _last((config.os_image for config in images), default_os_image)
     return Rendered(
         tuple(config.name for config in configs),
-        _ignition(configs, release),
+        _ignition(configs, parsed, release),
         tuple(argument for config in configs for argument in config.kernel_arguments),
         listed,
         kernel_type,
@@ -201,12 +214,14 @@ def _last(images: Iterable[str], default: str = "") -> str:
     return given[-1] if given else default
 
 
-def _ignition(configs: list[MachineConfig], release: Release) -> Config:
+def _ignition(
+    configs: list[MachineConfig], parsed: Mapping[str, Config], release: Release
+) -> Config:
     newest = "{}.{}.0".format(*newest_ignition(release))
-    first, *others = configs
-    merged = first.ignition(release) or {"ignition": {"version": newest}}
-    for config in others:
-        child = config.ignition(release)
+    # Another attempt at what could not be converted says why.
+    first, *others = (parsed[config.name] or config.ignition(release) for config in configs)
+    merged = first or {"ignition": {"version": newest}}
+    for child in others:
         if child is not None:
             merged = _merged(merged, child, release)
     for file in merged.get("storage", {}).get("files") or ():

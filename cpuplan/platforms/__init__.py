@@ -13,7 +13,7 @@ from cpuplan.platforms.features import Feature, Span
 #: Kubernetes versions as (major, minor). CRI-O's minor versions are those of Kubernetes.
 Version: TypeAlias = tuple[int, int]
 #: What a target may name; a test compares it with `PLATFORMS`.
-Name = Literal["openshift", "kubernetes"]
+Name = Literal["openshift", "kubernetes", "rke2", "k3s", "talos", "bottlerocket"]
 
 
 class Platform(NamedTuple):
@@ -43,6 +43,16 @@ class Platform(NamedTuple):
     owns_kubelet_configuration: bool = False
     #: The kubelet's maxPods where nobody sets it.
     max_pods: int = 110
+    #: Nodes take files and units of others; no operator or image keeps them away.
+    takes_files: bool = True
+    #: The unit that runs the kubelet.
+    kubelet_unit: str = "kubelet.service"
+    #: The container runtime has a unit, apart from the kubelet's.
+    has_runtime_unit: bool = True
+    #: Where the kubelet's drop-ins are.
+    kubelet_folder: str = "/etc/kubernetes/kubelet.conf.d"
+    #: The kubelet reads that folder without being told.
+    reads_kubelet_folder: bool = False
 
 
 _OPENSHIFT_RELEASES: Mapping[str, Version] = {
@@ -71,6 +81,7 @@ OPENSHIFT = Platform(
     releases=_OPENSHIFT_RELEASES,
     features=features.OPENSHIFT,
     has_pools=True,
+    takes_files=False,
     has_operator_defaults=True,
     ships_kernel=True,
     manages_open_v_switch=True,
@@ -81,7 +92,62 @@ OPENSHIFT = Platform(
     # The machine config operator's templates of kubelet.conf.
     max_pods=250,
 )
-PLATFORMS: dict[str, Platform] = {each.name: each for each in (OPENSHIFT, KUBERNETES)}
+#: K3s and RKE2 run the kubelet and containerd within their own process. Their releases are those of
+#: Kubernetes; they start the kubelet with a folder of drop-ins from 1.32 on (docs.k3s.io,
+#: installation/kubelet-configuration).
+_WITH_FOLDER = {
+    name: version for name, version in KUBERNETES.releases.items() if version >= (1, 32)
+}
+RKE2 = Platform(
+    "rke2",
+    "RKE2",
+    releases=_WITH_FOLDER,
+    features={},
+    kubelet_unit="rke2-agent.service",
+    has_runtime_unit=False,
+    kubelet_folder="/var/lib/rancher/rke2/agent/etc/kubelet.conf.d",
+    reads_kubelet_folder=True,
+)
+K3S = Platform(
+    "k3s",
+    "K3s",
+    releases=_WITH_FOLDER,
+    features={},
+    kubelet_unit="k3s-agent.service",
+    has_runtime_unit=False,
+    kubelet_folder="/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
+    reads_kubelet_folder=True,
+)
+#: The newest Kubernetes that each release supports (docs.siderolabs.com, Support Matrix).
+TALOS = Platform(
+    "talos",
+    "Talos",
+    releases={
+        "1.9": (1, 32),
+        "1.10": (1, 33),
+        "1.11": (1, 34),
+        "1.12": (1, 35),
+        "1.13": (1, 36),
+        "1.14": (1, 37),
+    },
+    features={},
+    takes_files=False,
+    has_runtime_unit=False,
+    reads_kubelet_folder=True,
+)
+#: Its variants are called by the Kubernetes that they run.
+BOTTLEROCKET = Platform(
+    "bottlerocket",
+    "Bottlerocket",
+    releases=KUBERNETES.releases,
+    features={},
+    takes_files=False,
+    has_runtime_unit=False,
+    reads_kubelet_folder=True,
+)
+PLATFORMS: dict[str, Platform] = {
+    each.name: each for each in (OPENSHIFT, KUBERNETES, RKE2, K3S, TALOS, BOTTLEROCKET)
+}
 
 
 class Release(Protocol):

@@ -38,6 +38,7 @@ Feature = Literal[
     "rps.for_real_time",
     "rps.false_is_no",
     "rps.short_masks",
+    "tuned.bans_by_list",
     "tuned.conntrack_hashsize",
     "tuned.fwupd_timer",
     "tuned.timer_migration_by_kernel",
@@ -93,6 +94,8 @@ OPENSHIFT: Mapping[Feature, Span] = {
     "rps.for_real_time": Span("4.14", "4.19", "P/profile/profile.go", False),
     "rps.false_is_no": Span("4.19", None, "P/profile/profile.go", True),
     "rps.short_masks": Span("4.14", "4.15", "P/utils.go", False),
+    # redhat-performance/tuned#657: IRQBALANCE_BANNED_CPULIST.
+    "tuned.bans_by_list": Span("4.16", None, "TuneD 2.24, plugin_irqbalance"),
     "tuned.conntrack_hashsize": Span("4.14", "4.21", "P/tuned/tuned.go", False),
     # RHEL 10 enables the timer, RHEL 9 does not.
     "tuned.fwupd_timer": Span("4.23", None, "A/tuned/openshift-node-performance"),

@@ -20,13 +20,22 @@ def decode(value: Any, version: Version, struct: Struct = CONFIG) -> Config:
 def _struct(value: Any, struct: Struct, version: Version, place: Place) -> Config:
     if value is not None and not isinstance(value, Mapping):
         raise _wrong_type(place)
+    given = _by_field(value or {}, struct)
     fields: Config = {}
     for name, field in struct.fields.items():
-        if field.since <= version:
-            decoded = _field(get_field(value or {}, name), field, version, (*place, name))
+        entry = given.get(name)
+        if field.since <= version and (entry is not None or isinstance(field.kind, Scalar)):
+            decoded = _field(entry, field, version, (*place, name))
             if decoded is not None and decoded != {}:
                 fields[name] = decoded
     return fields
+
+
+def _by_field(value: Mapping[str, Any], struct: Struct) -> Mapping[str, Any]:
+    """The entries of a struct by the names of its fields, which most configs have as they are."""
+    if value.keys() <= struct.fields.keys():
+        return value
+    return {name: get_field(value, name) for name in struct.fields}
 
 
 def get_field(value: Mapping[str, Any], name: str) -> Any:

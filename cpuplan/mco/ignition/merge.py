@@ -20,9 +20,10 @@ def _struct(parent: Config, child: Config, struct: Struct) -> Config:
     items = _items(child, struct)
     merged: Config = {}
     for name, field in struct.fields.items():
-        value = _field(name, parent.get(name), child.get(name), field.kind, items)
-        if value is not None:
-            merged[name] = value
+        if name in parent or name in child:
+            value = _field(name, parent.get(name), child.get(name), field.kind, items)
+            if value is not None:
+                merged[name] = value
     return merged
 
 
@@ -64,9 +65,7 @@ def _is_removed_header(kind: Many, child: Any) -> bool:
 
 def _items(child: Config, struct: Struct) -> _Items:
     items: _Items = {}
-    for name, field in struct.fields.items():
-        kind = field.kind
-        if isinstance(kind, Many) and not kind.joined:
-            for item in child.get(name) or ():
-                items[kind.namespace or name, key_of(kind.item, item)] = (name, item)
+    for name, kind in struct.lists.items():
+        for item in child.get(name) or ():
+            items[kind.namespace or name, key_of(kind.item, item)] = (name, item)
     return items

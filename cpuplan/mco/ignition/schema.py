@@ -5,6 +5,7 @@ What an older spec lacks is dropped from a config of that spec, as Ignition's pa
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 Config: TypeAlias = dict[str, Any]
@@ -53,6 +54,12 @@ class Struct:
     name: str
     fields: Mapping[str, Field]
     key: Callable[[Config], str] = str
+
+    @cached_property
+    def lists(self) -> Mapping[str, Many]:
+        """The lists whose items have keys."""
+        kinds = ((name, field.kind) for name, field in self.fields.items())
+        return {name: kind for name, kind in kinds if isinstance(kind, Many) and not kind.joined}
 
 
 def _by(field: str) -> Callable[[Config], str]:

@@ -1,5 +1,7 @@
 """Text of systemd units, as Ignition's parser takes it (go-systemd, unit/deserialize.go)."""
 
+from functools import lru_cache
+
 from cpuplan.mco.errors import McoError
 
 _LINE_LIMIT = 2048
@@ -33,6 +35,7 @@ def is_drop_in_name(name: str) -> bool:
     return name.rpartition("/")[2].endswith(".conf")
 
 
+@lru_cache(maxsize=256)
 def problem_of_unit(text: str) -> str | None:
     """Why the text is not a unit, if it is not. Anything may stand before the first section."""
     try:

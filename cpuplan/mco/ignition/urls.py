@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from cpuplan.mco.ignition.schema import Version
@@ -39,6 +40,7 @@ def scheme_of(url: str) -> str | None:
     return scheme
 
 
+@lru_cache(maxsize=256)
 def problem_of_url(url: str, version: Version) -> str | None:
     """Why a URL is not a source, if it is not."""
     scheme = scheme_of(url)

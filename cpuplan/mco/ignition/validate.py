@@ -42,11 +42,9 @@ def _field(value: Any, kind: Any, version: Version, place: Place) -> Iterator[Pr
 def _duplicates(value: Config, struct: Struct, place: Place) -> Iterator[Problem]:
     """Files, directories and links share their keys, as other lists with one namespace do."""
     keys: set[tuple[str, str]] = set()
-    for name, field in struct.fields.items():
-        kind = field.kind
-        if isinstance(kind, Many) and not kind.joined:
-            for index, item in enumerate(value.get(name) or ()):
-                key = (kind.namespace or name, key_of(kind.item, item))
-                if key in keys:
-                    yield Problem((*place, name, index), "duplicate entry")
-                keys.add(key)
+    for name, kind in struct.lists.items():
+        for index, item in enumerate(value.get(name) or ()):
+            key = (kind.namespace or name, key_of(kind.item, item))
+            if key in keys:
+                yield Problem((*place, name, index), "duplicate entry")
+            keys.add(key)

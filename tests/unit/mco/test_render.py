@@ -42,6 +42,11 @@ def test_selecting_nothing_is_refused(spec: Json) -> None:
     assert caught.value.stage == "select"
 
 
+def test_an_object_without_an_image_takes_none_back() -> None:
+    found = rendered(machine_config("a", osImageURL="own"), machine_config("b"))
+    assert (found.os_image, found.is_os_image_overridden) == ("own", True)
+
+
 def test_worker_comes_first_since_4_15() -> None:
     configs = [machine_config("05-x", "cnf"), machine_config("99-y")]
     assert rendered(*configs).order == ("99-y", "05-x")
