@@ -12,9 +12,11 @@ from cpuplan.backends import configure
 from cpuplan.components import checks
 from cpuplan.diagnostics import errors
 from cpuplan.model.inventory import Device
-from cpuplan.model.pools import GoalName, RuleName
+from cpuplan.model.pools import GoalName
 from cpuplan.model.rulebook import EXPERT_RULES
+from cpuplan.model.switches import RuleName
 from cpuplan.plan import NodeClass
+from cpuplan.simulate import traps
 from cpuplan.solve import solver, statements
 from tests.projects import REPOSITORY
 from tests.unit.solve.problems import locate, machine, node_class
@@ -28,13 +30,30 @@ NIC = {
     "name": "ens1f0",
     "numaNode": 1,
 }
+OTHERS = [("gpu", "nvidia", (0, 1)), ("storage", "nvme", (0, 0, 1))]
+DEVICES = (
+    Device.model_validate(NIC),
+    *(
+        Device.model_validate(
+            {
+                "address": f"0000:{kind[0].encode().hex()}:0{index}.0",
+                "class": kind,
+                "driver": driver,
+                "numaNode": node,
+            }
+        )
+        for kind, driver, nodes in OTHERS
+        for index, node in enumerate(nodes)
+    ),
+)
+PRACTICE = PAGE.partition("## Layouts from practice")[2]
 
 
 def example(block: str) -> NodeClass:
     topology = machine(16, 2, sockets=2, numa_nodes=2, caches=4)
     spec: dict[str, Any] = yaml.safe_load(block)
     spec["kubelet"] = {"cpuManagerPolicy": "static", **spec.get("kubelet", {})}
-    return node_class(topology, spec.pop("pools"), devices=(Device.model_validate(NIC),), **spec)
+    return node_class(topology, spec.pop("pools"), devices=DEVICES, **spec)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[1].strip())
@@ -43,7 +62,8 @@ def test_example(block: str) -> None:
     assert not statements.check(node, locate)
     plan = solver.solve(node, locate)
     assert solver.verify(node, {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)})
-    assert not errors(checks.check(configure(plan), locate))
+    node_plan = configure(plan)
+    assert not errors([*checks.check(node_plan, locate), *traps.check(node_plan, locate)])
 
 
 def test_all_rules_and_goals_are_documented() -> None:
@@ -55,3 +75,10 @@ def test_all_rules_and_goals_are_documented() -> None:
 
 def test_there_are_examples() -> None:
     assert len(BLOCKS) > 10
+
+
+def test_each_layout_from_practice_is_explained_and_shown() -> None:
+    """A paragraph with what operators want, then the block."""
+    paragraphs = re.split(r"^```.*\n", PRACTICE, flags=re.MULTILINE)[::2]
+    explained = [text for text in paragraphs if "**" in text]
+    assert len(explained) == len(re.findall(r"^```yaml layout$", PRACTICE, re.MULTILINE)) == 15

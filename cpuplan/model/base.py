@@ -35,7 +35,7 @@ def attributes(model: type[Model]) -> dict[str, str]:
     return {field.alias or name: name for name, field in model.model_fields.items()}
 
 
-def is_written(mapping: Model, key: str) -> bool:
+def has_key(mapping: Model, key: str) -> bool:
     """Whether a mapping has a key itself, and not a default for it."""
     return attributes(type(mapping))[key] in mapping.model_fields_set
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import DocumentName, Listed, OciRuntime, Release
+from cpuplan.model.document import DocumentName, FeatureSet, Listed, OciRuntime, Release
 
 _Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
 
@@ -139,15 +139,16 @@ class ClusterSpec(Model):
         description="release of the control plane (the API server), where it is newer than the "
         "nodes; default: the newest version of the cluster's targets",
     )
-    feature_set: (
-        Literal["TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade"] | None
-    ) = Field(
+    feature_set: FeatureSet | None = Field(
         default=None,
-        description="openshift: as in the FeatureGate object `cluster`; default: the default "
-        "feature set",
+        description="openshift: as in the FeatureGate object `cluster`. In mode "
+        "performanceProfile, mixed CPUs need a set with the gate MixedCPUsAllocation. Default: "
+        "what a target states, else Default",
     )
     enabled_feature_gates: Annotated[tuple[str, ...], Listed] = Field(
-        default=(), description="openshift: the gates that CustomNoUpgrade enables"
+        default=(),
+        description="openshift: the gates that CustomNoUpgrade enables; without any, it is taken "
+        "to enable what the intents need",
     )
     cgroup_mode: Literal["v1", "v2"] | None = Field(
         default=None,

@@ -137,11 +137,25 @@ Quantity = Annotated[
 #: Two unions of one Literal in different orders are one object to `typing`, in the order that was
 #: imported first. So every field takes this one.
 OciRuntime = Literal["crun", "runc"]
+#: `spec.featureSet` of the FeatureGate object `cluster`; empty there, it is the default.
+FeatureSet = Literal[
+    "Default", "TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade", "OKD"
+]
 #: A release of a platform.
 Release = Annotated[
     str,
     matching(
         r"^[1-9][0-9]?\.[0-9]{1,2}$", "two numbers with a dot, such as 4.20 or 1.33", "4.20", "1.33"
+    ),
+]
+
+#: A unit of systemd that runs a program; systemd allows a backslash too, which scripts do not.
+ServiceName = Annotated[
+    str,
+    matching(
+        r"^[A-Za-z0-9][A-Za-z0-9:_.@-]{0,127}\.service$",
+        "the name of a systemd service, such as kubelet.service",
+        "kubelet.service",
     ),
 ]
 

@@ -6,8 +6,17 @@ from pydantic import Field
 
 from cpuplan import platforms
 from cpuplan.model.base import Model
-from cpuplan.model.document import Listed, Name, OciRuntime, PoolName, Release
-from cpuplan.model.pools import GOAL_ORDER, Defaults, Objective, Pools, QosSets, Rules, Workloads
+from cpuplan.model.document import (
+    FeatureSet,
+    Listed,
+    Name,
+    OciRuntime,
+    PoolName,
+    Release,
+    ServiceName,
+)
+from cpuplan.model.pools import GOAL_ORDER, Objective, Pools, QosSets
+from cpuplan.model.switches import Defaults, Rules
 from cpuplan.model.tuning import (
     HardwareTuning,
     HugePagesSpec,
@@ -19,6 +28,11 @@ from cpuplan.model.tuning import (
     Runtime,
     WorkloadHints,
 )
+from cpuplan.model.workloads import Workloads
+
+#: How files reach nodes that no operator configures; each but the tree is a module of
+#: `backends/deliveries/`.
+Delivery = Literal["tree", "ansible", "butane", "cloudInit", "clusterApi", "ignition", "nodeWright"]
 
 
 class Selector(Model):
@@ -48,6 +62,18 @@ class Target(Model):
     clusters: Annotated[tuple[Name, ...], Listed] = Field(
         default=(), description="only in these clusters; default: all"
     )
+    os_family: Literal["debian", "flatcar", "redhat", "suse"] | None = Field(
+        default=None,
+        description="kubernetes: the operating system, where files lie elsewhere. Default: what is "
+        "right or harmless on all",
+    )
+    kubelet_unit: ServiceName | None = Field(
+        default=None,
+        description="kubernetes, rke2, k3s: the unit that runs the kubelet, such as "
+        "k0sworker.service or rke2-server.service. Default: kubelet.service, rke2-agent.service, "
+        "k3s-agent.service",
+        examples=["k0sworker.service"],
+    )
     pool: PoolName | None = Field(default=None, description="openshift: the MachineConfigPool")
     mixed_hardware: Literal["split", "common"] | None = Field(
         default=None,
@@ -64,7 +90,22 @@ class Target(Model):
     machine_config_pool_selector: dict[str, str] = Field(
         default={}, description="openshift: labels of the MachineConfigPool"
     )
-    runtime: Literal["crio"] = Field(default="crio", description="container runtime")
+    delivery: Annotated[tuple[Delivery, ...], Field(min_length=1), Listed] = Field(
+        default=("tree",),
+        description="kubernetes, rke2, k3s: the forms in which nodes get their files; see "
+        "docs/delivery.md",
+    )
+    mechanism: Literal["kubelet", "balloons"] = Field(
+        default="kubelet",
+        description="what gives CPUs to containers. kubelet: its CPU manager; balloons: "
+        "kubernetes, the NRI balloons policy, which keeps pods to partitions and QoS sets",
+    )
+    runtime: Literal["crio", "containerd"] = Field(
+        default="crio", description="container runtime; containerd: kubernetes"
+    )
+    containerd: Literal["1.6", "1.7", "2.0", "2.1", "2.2", "2.3"] = Field(
+        default="2.0", description="with runtime containerd: its oldest release on the nodes"
+    )
     oci_runtime: OciRuntime | None = Field(
         default=None,
         description="openshift before 4.18: defaultRuntime of the pool's ContainerRuntimeConfig. "
@@ -76,14 +117,10 @@ class Target(Model):
         "that the release's operator names",
         examples=["2.28"],
     )
-    feature_set: (
-        Literal["Default", "TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade", "OKD"]
-        | None
-    ) = Field(
+    feature_set: FeatureSet | None = Field(
         default=None,
-        description="openshift: as in the FeatureGate object `cluster`. Default: that of the "
-        "Cluster document. In mode performanceProfile, mixed CPUs need a set with the gate "
-        "MixedCPUsAllocation; CustomNoUpgrade is taken to enable it",
+        description="openshift: feature set of the cluster, where no Cluster document states it; "
+        "it must be the same in all targets of a cluster",
     )
     cpu_partitioning: bool = Field(
         default=False,
@@ -100,11 +137,17 @@ class Target(Model):
         description="openshift: as in the Infrastructure object. External: a hosted cluster, "
         "whose pool is a NodePool",
     )
-
     hosting_cluster: Name = Field(
         default="in-cluster",
-        description="openshift, hosted clusters: the name by which Argo CD knows the cluster that "
-        "hosts the control plane. Default: the cluster that Argo CD runs in",
+        description="openshift, hosted clusters, and delivery clusterApi: the name by which Argo "
+        "CD knows the cluster that hosts the control plane or manages the machines. Default: the "
+        "cluster that Argo CD runs in",
+    )
+    hosting_namespace: Name = Field(
+        default="clusters",
+        description="openshift, hosted clusters: the namespace of the HostedCluster and NodePool "
+        "objects in the hosting cluster; delivery clusterApi, where it has no default: that of the "
+        "Cluster object",
     )
     ignore_cgroups_version: bool = Field(
         default=False,
@@ -113,9 +156,19 @@ class Target(Model):
     )
 
     @property
+    def kubelet_service(self) -> str:
+        """The unit that runs the kubelet."""
+        return self.kubelet_unit or platforms.of(self).kubelet_unit
+
+    @property
     def is_hosted(self) -> bool:
         """Whether the control plane is in another cluster."""
         return self.control_plane_topology == "External"
+
+    @property
+    def has_balloons(self) -> bool:
+        """Whether the NRI balloons policy gives CPUs to containers."""
+        return self.mechanism == "balloons"
 
     @property
     def is_profile(self) -> bool:
@@ -153,7 +206,7 @@ class IntentSpec(Model):
     net: Net = Field(default_factory=Net.model_construct)
     open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
     hardware_tuning: HardwareTuning | None = Field(
-        default=None, description="openshift: set by TuneD"
+        default=None, description="highest CPU frequencies, set by TuneD"
     )
     defaults: Defaults = Field(
         default=(),

@@ -17,6 +17,7 @@ from cpuplan.model.document import (
     OneOrMore,
     list_pattern,
 )
+from cpuplan.model.sizes import SHARES, SIZES, DeviceSelector, Steps
 
 #: The pools, in the order in which they are solved, printed and explained.
 POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
@@ -24,13 +25,15 @@ POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
 QOS_SETS = ("bestEffort", "other")
 #: Pools that no pod runs on.
 HIDDEN = ("isolcpus", "offlined")
-SIZES = ("cpus", "count", "cores", "percent", "rest")
 #: What `sibling` calls a thread that nobody uses: it is switched off.
 IDLE = "idle"
 #: Before the name of a partition of the isolated pool.
 PARTITION = "isolated."
+#: Pools that can have partitions.
+DIVIDED = ("reserved", "isolated")
 
 Level = Literal["core", "cache", "numaNode", "socket"]
+Part = Literal["cache", "die", "numaNode", "socket"]
 #: A pool, a partition as `isolated.dpdk`, or a QoS set.
 SetName = Annotated[
     str,
@@ -40,76 +43,7 @@ SetName = Annotated[
         "isolated.dpdk",
     ),
 ]
-#: The names of `defaults.SWITCHES`.
-DefaultName = Literal[
-    "infra-containers",
-    "gomaxprocs",
-    "handler",
-    "latency",
-    "tuned",
-    "system-services",
-    "iommu",
-    "frequency-driver",
-    "cpu-frequencies",
-    "firmware-updates",
-    "transparent-hugepages",
-    "tcp-fastopen",
-    "dirty-pages",
-    "swappiness",
-    "timer-migration",
-    "avc-cache",
-    "tuned-scheduler",
-    "kernel-threads",
-    "time-stamps",
-    "irqbalance-start",
-    "cgroup-v1",
-    "scripts",
-    "ovs-slice",
-    "stalld-backend",
-    "tuned-first",
-]
-RuleName = Literal[
-    "cpu0-reserved",
-    "whole-cores",
-    "reserved-not-empty",
-    "reserved-on-every-numa-node",
-    "strict-cpu-reservation",
-    "memory-adds-up",
-    "numa-nodes-fit",
-]
 GoalName = Literal["fewest-moved", "fewest-split-cores", "locality", "balance", "most-isolated"]
-
-
-def _near_shorthand(value: object) -> object:
-    """`near: ens1f0` names a device."""
-    return {"device": value} if isinstance(value, str) else value
-
-
-class Near(Model):
-    """Devices that match all of these fields."""
-
-    device: str | None = Field(default=None, description="a network interface, or a PCI address")
-    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
-        default=None, alias="class", description="devices of this class"
-    )
-    driver: str | None = Field(
-        default=None, description="devices of this kernel driver", examples=["ice"]
-    )
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        """Find what contradicts itself."""
-        if not self.model_fields_set:
-            raise problem("near_nothing", "names no device")
-        return self
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Editors must know the short form too."""
-        mapping = handler.resolve_ref_schema(handler(core_schema))
-        return {"anyOf": [mapping, {"type": "string", "description": "a device's name or address"}]}
 
 
 _CORE_TYPES = WithJsonSchema(
@@ -132,7 +66,7 @@ def _pool_shorthand(value: object) -> object:
 class Pool(Model):
     """Number or list of CPUs, and their places: one size, or `min` and `max`.
 
-    The sizes are `cpus`, `count`, `cores`, `percent` and `rest`.
+    The sizes are `cpus`, `count`, `cores`, `wholeCaches`, `percent`, `steps` and `rest`.
     """
 
     cpus: CpuList | None = Field(default=None, description="exactly these CPUs")
@@ -142,25 +76,51 @@ class Pool(Model):
     cores: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="this many whole cores"
     )
+    whole_caches: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="all online CPUs of this many last-level caches, and no others; with sibling, "
+        "one thread of each of their cores",
+    )
     percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None,
-        description="this share of the online CPUs, rounded up to whole cores, or down if that "
-        "would exceed max",
+        description="this share of the online CPUs, or of the set in `of`, rounded up to whole "
+        "cores, or down if that would exceed max",
+    )
+    steps: Steps | None = Field(
+        default=None,
+        description="shares of the first CPUs, of the next ones, and so on, added up and then "
+        "rounded as with percent",
+        examples=[[{"cpus": 1, "percent": 6}, {"percent": "0.25"}]],
+    )
+    of: SetName | None = Field(
+        default=None,
+        description="percent or steps are of the CPUs of this pool, partition or QoS set; default: "
+        "of all online CPUs",
     )
     rest: Literal[True] | None = Field(
         default=None, description="all CPUs that no other pool takes"
     )
     min: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="at least this many CPUs; with percent, rest or max, or by itself",
+        description="at least this many CPUs; with percent, steps, rest or max, or by itself",
     )
     max: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="at most this many CPUs; with percent, rest or min, or by itself"
+        default=None,
+        description="at most this many CPUs; with percent, steps, rest or min, or by itself",
     )
     per: Literal["machine", "socket", "numaNode", "cache"] = Field(
         default="machine",
         description="the size applies to each of these that the pool may be on; cache is the "
         "last-level cache",
+    )
+    per_device: DeviceSelector | None = Field(
+        default=None,
+        description="the size applies to each device that matches, on the NUMA node of the device; "
+        "a text is the name or address of a device",
+    )
+    within: Part | None = Field(
+        default=None,
+        description="only on one of these, whichever; with per, the share of each part is",
     )
     numa_nodes: NumberList | None = Field(default=None, description="only on these NUMA nodes")
     sockets: NumberList | None = Field(default=None, description="only on these sockets")
@@ -172,7 +132,7 @@ class Pool(Model):
         description="only on these last-level caches, each identified by its lowest CPU, as in "
         "`show`",
     )
-    near: Annotated[Near, BeforeValidator(_near_shorthand)] | None = Field(
+    near: DeviceSelector | None = Field(
         default=None,
         description="only on the NUMA nodes of these devices; a text is the name or address of a "
         "device",
@@ -204,19 +164,36 @@ class Pool(Model):
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         """Find what contradicts itself."""
-        given = [name for name in SIZES if getattr(self, name) is not None]
+        given = [key for key, name in SIZES.items() if getattr(self, name) is not None]
         size = given[0] if given else ""
         ranged = self.min is not None or self.max is not None
         sized = given or ranged or any(getattr(self, name) for name in self.INSTEAD_OF_SIZE)
         if len(given) > 1 or not sized:
             raise problem("pool_size", "{given}", {"given": " and ".join(given) or "none"})
-        if self.per != "machine" and size in ("cpus", "rest") and not ranged:
-            raise problem("pool_per", "{size}", {"size": size})
-        if ranged and size in ("cpus", "count", "cores"):
+        if ranged and size in ("cpus", "count", "cores", "wholeCaches"):
             raise problem("pool_range", "{size}", {"size": size})
         if self.max is not None and (self.min or 0) > self.max:
             raise problem("pool_bounds", "{least}", {"least": self.min, "most": self.max})
+        self._has_effect(size, ranged=ranged)
         return self
+
+    def _has_effect(self, size: str, *, ranged: bool) -> None:
+        """Find keys that change nothing beside the others."""
+        per, within = self.per, self.within
+        is_fixed = size == "cpus" or (size == "rest" and not ranged)
+        if per != "machine" and (is_fixed or (size == "wholeCaches" and per == "cache")):
+            raise problem("pool_per", "{size}", {"key": "per", "size": size})
+        if self.per_device and size in ("cpus", "rest", *SHARES):
+            raise problem("pool_per", "{size}", {"key": "perDevice", "size": size})
+        useless = ""
+        if self.per_device and (per != "machine" or within):
+            useless, other = ("within" if within else "per"), "perDevice"
+        elif within and (within == per or (within == "socket" and per != "machine")):
+            useless, other = "within", f"per: {per}"
+        elif self.of and size not in SHARES:
+            useless, other = "of", size or "a range"
+        if useless:
+            raise problem("pool_useless", "{key}", {"key": useless, "other": other})
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -224,7 +201,7 @@ class Pool(Model):
     ) -> JsonSchemaValue:
         """Editors must know the short forms too."""
         mapping = handler.resolve_ref_schema(handler(core_schema))
-        sizes = [{"required": [name]} for name in SIZES]
+        sizes = [{"required": [key]} for key in SIZES]
         others = [{"required": [name]} for name in ("min", "max", *cls.INSTEAD_OF_SIZE)]
         mapping = {**mapping, "oneOf": [*sizes, {"not": {"anyOf": sizes}, "anyOf": others}]}
         return {
@@ -244,6 +221,34 @@ class Pool(Model):
 PoolSpec = Annotated[Pool, BeforeValidator(_pool_shorthand)]
 
 
+class PartitionIsolation(Model):
+    """What the kernel keeps off a partition, where it differs from `isolation` of the intent."""
+
+    domain: bool | None = Field(default=None, description="isolcpus=domain: no load balancing")
+    managed_irq: bool | None = Field(
+        default=None, description="isolcpus=managed_irq: interrupts of multi-queue devices"
+    )
+    nohz_full: bool | None = Field(
+        default=None, description="nohz_full=: no timer tick while one task runs"
+    )
+    rcu_nocbs: bool | None = Field(
+        default=None, description="rcu_nocbs=: RCU callbacks run on other CPUs"
+    )
+
+
+class Partition(Pool):
+    """A pool within isolated, which the kernel may isolate in its own way."""
+
+    isolation: PartitionIsolation | None = Field(
+        default=None,
+        description="what the kernel keeps off these CPUs, where it differs from `isolation` of "
+        "the intent: domain, managedIrq, nohzFull, rcuNocbs",
+    )
+
+
+PartitionSpec = Annotated[Partition, BeforeValidator(_pool_shorthand)]
+
+
 class Isolated(Pool):
     """A pool, or named parts of one.
 
@@ -251,10 +256,25 @@ class Isolated(Pool):
     """
 
     INSTEAD_OF_SIZE = ("partitions",)
-    partitions: dict[Name, PoolSpec] = Field(
+    partitions: dict[Name, PartitionSpec] = Field(
         default={},
         description="named parts of the isolated pool, such as dpdk; referred to as "
-        "`isolated.dpdk`",
+        "`isolated.dpdk`. Each has the fields of a pool, and may have its own isolation (domain, "
+        "managedIrq, nohzFull, rcuNocbs)",
+    )
+
+
+class Reserved(Pool):
+    """A pool, or named parts of one.
+
+    Without a size, it has the CPUs of its partitions.
+    """
+
+    INSTEAD_OF_SIZE = ("partitions",)
+    partitions: dict[Name, PoolSpec] | None = Field(
+        default=None,
+        description="named parts of the reserved pool, such as interrupts; referred to as "
+        "`reserved.interrupts`",
     )
 
 
@@ -264,7 +284,9 @@ class Pools(Model):
     `isolated` takes the rest if no other pool does.
     """
 
-    reserved: PoolSpec = Field(description="operating system, kubelet, runtime, interrupts")
+    reserved: Annotated[Reserved, BeforeValidator(_pool_shorthand)] = Field(
+        description="operating system, kubelet, runtime, interrupts"
+    )
     shared: PoolSpec | None = Field(
         default=None,
         description="for containers that request shared CPUs in addition to exclusive ones",
@@ -277,6 +299,15 @@ class Pools(Model):
         description="isolated by the kernel, and not available to the kubelet and its pods",
     )
     offlined: PoolSpec | None = Field(default=None, description="switched off to save power")
+
+
+def partitions_of(pools: Pools) -> dict[str, Pool]:
+    """The partitions by their full names, such as `isolated.dpdk`, those of reserved first."""
+    named: dict[str, Pool] = {}
+    for host in DIVIDED:
+        partitions: dict[str, Pool] = getattr(getattr(pools, host), "partitions", None) or {}
+        named |= {f"{host}.{name}": pool for name, pool in sorted(partitions.items())}
+    return named
 
 
 class QosSets(Model):
@@ -293,61 +324,6 @@ class QosSets(Model):
     )
 
 
-class RuleSwitch(Model):
-    """A built-in rule that is disabled or enabled, and the reason for later readers."""
-
-    disable: RuleName | None = Field(default=None, description="the rule to disable")
-    enable: RuleName | None = Field(
-        default=None, description="the rule to enable, if it is off by default"
-    )
-    because: Annotated[
-        str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])
-    ] = Field(description="the reason, for later readers")
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        """Find what contradicts itself."""
-        if (self.disable is None) == (self.enable is None):
-            raise problem("rule_switch", "one of disable and enable")
-        return self
-
-
-class DefaultSwitch(Model):
-    """A default that is disabled, or enabled where the platform has it off, and the reason."""
-
-    disable: DefaultName | None = Field(default=None, description="the default to disable")
-    enable: DefaultName | None = Field(default=None, description="the default to enable")
-    because: Annotated[str, Field(min_length=1, examples=["devices are given to pods by VFIO"])] = (
-        Field(description="the reason")
-    )
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        """Find what contradicts itself."""
-        if (self.disable is None) == (self.enable is None):
-            raise problem("rule_switch", "one of disable and enable")
-        return self
-
-
-class Workload(Model):
-    """Pods with exclusive CPUs for which a node must have room, by their sum.
-
-    The simulator shows where each one runs.
-    """
-
-    name: Name = Field(description="name of the workload in messages")
-    cpus: Annotated[int, Field(ge=1)] = Field(description="exclusive CPUs of each pod")
-    pods: Annotated[int, Field(ge=1)] = Field(
-        default=1, description="number of these pods on each node"
-    )
-    pool: SetName = Field(
-        default="isolated", description="pool of their CPUs: isolated, or a partition of it"
-    )
-
-
-Rules = Annotated[tuple[RuleSwitch, ...], Listed]
-Defaults = Annotated[tuple[DefaultSwitch, ...], Listed]
-Workloads = Annotated[tuple[Workload, ...], Listed]
 #: The default order of goals; see docs/layout.md.
 GOAL_ORDER: tuple[GoalName, ...] = (
     "fewest-moved",

@@ -45,7 +45,7 @@ EXPERT_RULES = {
         "CPUs that are kept from pods are kept from all pods",
         "reservedSystemCPUs only keeps exclusive pods away. All other pods still run there, also on isolcpus, unless the "
         "static policy has the option strict-cpu-reservation (KEP-4540).",
-        ("CP526",),
+        ("CP526", "CP583"),
     ),
     "memory-adds-up": ExpertRule(
         "huge pages and reserved memory fit into each NUMA node",

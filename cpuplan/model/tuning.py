@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name, Quantity
+from cpuplan.model.pools import SetName
 
 _VALUE = r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*"
 
@@ -52,6 +53,12 @@ _Interface = Annotated[
 class Isolation(Model):
     """What the kernel keeps off the isolated pool."""
 
+    by: Literal["bootArguments", "partitions"] = Field(
+        default="bootArguments",
+        description="what keeps the scheduler off: boot arguments (isolcpus=domain), or cgroup "
+        "partitions, without a reboot. The pool isolcpus then has one that a unit makes, and pods "
+        "get theirs from CRI-O when they disable load balancing",
+    )
     domain: bool = Field(
         default=False,
         description="isolcpus=domain: no load balancing. Pods without exclusive CPUs are then "
@@ -71,8 +78,20 @@ class Isolation(Model):
     )
     globally_disable_irq_load_balancing: bool = Field(
         default=False,
-        description="openshift: irqbalance never uses the isolated CPUs, instead of only while a "
-        "pod requests it",
+        description="irqbalance never uses the isolated CPUs, instead of only while a pod requests "
+        "it. Always so where irqAffinity is true on kubernetes",
+    )
+    interrupts: SetName | None = Field(
+        default=None,
+        description="the CPUs that interrupts go to: reserved, a partition of it such as "
+        "`reserved.interrupts`, which system services then leave alone, or shared. Default: "
+        "reserved. If it is given, irqAffinity is true by default",
+        examples=["reserved.interrupts"],
+    )
+    system_services: Literal["affinity", "slices"] = Field(
+        default="affinity",
+        description="kubernetes: how system services are kept off the isolated CPUs. affinity: "
+        "they start on the others; slices: they cannot choose isolated CPUs either (cgroup v2)",
     )
 
 
@@ -265,19 +284,17 @@ class Net(Model):
 
     user_level_networking: bool = Field(
         default=False,
-        description="openshift: devices get as many queues as there are reserved CPUs",
+        description="devices get as many queues as there are reserved CPUs (by TuneD)",
     )
     devices: Annotated[tuple[NetDevice, ...], Listed] = Field(
         default=(), description="only these devices; default: all"
     )
     receive_packet_steering: bool = Field(
         default=False,
-        description="openshift: the reserved CPUs process received packets (RPS), on virtual "
-        "devices",
+        description="the reserved CPUs process received packets (RPS), on virtual devices "
+        "(Linux 6.3, or RHEL 9)",
     )
-    physical_device_rps: bool = Field(
-        default=False, description="openshift: also on physical devices"
-    )
+    physical_device_rps: bool = Field(default=False, description="also on physical devices")
 
 
 class OpenVSwitch(Model):
@@ -293,7 +310,7 @@ class OpenVSwitch(Model):
 
 
 class HardwareTuning(Model):
-    """Highest CPU frequencies in kHz."""
+    """Highest CPU frequencies in kHz, set by TuneD."""
 
     isolated_cpu_freq: Annotated[int, Field(ge=1)] = Field(description="of isolated CPUs, in kHz")
     reserved_cpu_freq: Annotated[int, Field(ge=1)] = Field(description="of reserved CPUs, in kHz")

@@ -11,6 +11,8 @@ from cpuplan.source import Position
 
 #: Where documents are looked for, below the project's folder.
 FOLDERS = ("inventories", "intents")
+#: Where manifests of workloads are looked for, which intents name.
+POD_FOLDER = "pods"
 #: The solved layouts lie beside the intents and are read by `lock`.
 LOCK_NAME = "plan.lock.yaml"
 #: The catalogue of server models lies beside the sample's own inventories, and is no project's
@@ -31,6 +33,11 @@ def input_files(root: Path) -> Inputs:
     listing = list_files(*(root / folder for folder in FOLDERS), within=root)
     paths = [path for path in listing.files if not str(path).startswith(f"{catalog}{os.sep}")]
     return Inputs(paths, [refusal(shown(root, path), error) for path, error in listing.problems])
+
+
+def manifest_files(root: Path) -> list[Path]:
+    """The files under `pods/`; what is not listed, its intent misses."""
+    return list_files(root / POD_FOLDER, within=root).files
 
 
 def object_files(path: Path, *, json: bool = True) -> Inputs:

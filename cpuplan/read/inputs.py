@@ -13,7 +13,7 @@ LOCK_PATH = f"intents/{files.LOCK_NAME}"
 
 
 class Inputs(NamedTuple):
-    """The bytes of the files under `inventories/` and `intents/`, by their names in messages."""
+    """The bytes of the files under `inventories/`, `intents/` and `pods/`, by their names."""
 
     root: Path
     texts: Mapping[str, bytes]
@@ -36,6 +36,7 @@ class Inputs(NamedTuple):
 def read(root: Path, also: Sequence[Path] = ()) -> Inputs:
     """Read all files of the project, and the files `also`; what cannot be read is a diagnostic."""
     paths, refused = files.input_files(root)
+    paths += files.manifest_files(root)
     if also:
         # A file may be named that is the project's anyway, or twice.
         named: dict[Path, Path] = {}

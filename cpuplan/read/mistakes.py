@@ -77,9 +77,18 @@ def _diagnostic(
             place = source.key_at(field) if detail["loc"][-1] == "[key]" else source.value_at(field)
             return diagnose("CP207", place, name=value, **context)
         case (
-            "pool_size" | "pool_per" | "pool_range" | "pool_bounds" | "rule_switch" | "near_nothing"
+            "pool_size"
+            | "pool_per"
+            | "pool_useless"
+            | "pool_steps"
+            | "pool_range"
+            | "pool_bounds"
+            | "rule_switch"
+            | "near_nothing"
         ):
             return _layout_mistake(detail["type"], source, field, context)
+        case "workload_size":
+            return diagnose("CP318", source.value_at(field))
         case "literal_error" | "enum":
             return values.wrong_choice(detail, source, field)
         case _:
@@ -93,9 +102,18 @@ def _layout_mistake(kind: str, source: Source, field: Field, context: dict[str, 
         case "pool_size":
             return diagnose("CP209", source.key_at(field), pool=pool, given=context["given"])
         case "pool_per":
+            key = context["key"]
             return diagnose(
-                "CP210", source.value_at((*field, "per")), pool=pool, size=context["size"]
+                "CP210", source.value_at((*field, key)), pool=pool, key=key, size=context["size"]
             )
+        case "pool_useless":
+            key = context["key"]
+            return diagnose(
+                "CP316", source.key_at((*field, key)), pool=pool, key=key, other=context["other"]
+            )
+        case "pool_steps":
+            index = context["number"] - 1
+            return diagnose("CP317", source.value_at((*field, index)), pool=field[-2], **context)
         case "pool_range":
             size = context["size"]
             problem, hint = (

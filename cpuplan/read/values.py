@@ -27,7 +27,9 @@ _EXPECTED = {
 #: Mappings that may be written shorter -> what they are written as.
 _SHORT_FORMS = {
     "Pool": "a CPU list such as 0-3,8, rest, or a mapping such as {cores: 2}",
+    "Reserved": "a CPU list such as 0-3,8, rest, or a mapping such as {cores: 2}",
     "Isolated": "a CPU list such as 0-3,8, rest, or a mapping such as {cores: 2}",
+    "Partition": "a CPU list such as 0-3,8, rest, or a mapping such as {cores: 2}",
     "Near": "the name of a device, or a mapping with device, class or driver",
 }
 
@@ -107,6 +109,8 @@ def _instead(detail: ErrorDetails) -> str | None:
             may_be = detail["type"] == "cpu_list_type" or context.get("class_name") in (
                 "Pool",
                 "Isolated",
+                "Partition",
+                "Reserved",
             )
             cpus = mends.cpu_list(value) if may_be else None
             return f'write "{cpus}"' if cpus else None

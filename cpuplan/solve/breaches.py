@@ -17,6 +17,7 @@ from cpuplan.solve.constraints import (
     Within,
 )
 from cpuplan.solve.layout import Layout, Slot, View, slots_of
+from cpuplan.solve.portions import AllOrNone, InOne, Share
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
 from cpuplan.text import counted, joined
@@ -82,6 +83,10 @@ def _words(rule: Rule, constraint: Constraint, view: View, cpus: CpuSet) -> str:
         number = counted(constraint.count(view), constraint.unit[:-1])
         text = f"{rule.reason.text}, and it has {number} of {constraint.scope.name}"
         return f"{text}: {cpus}" if cpus else text
+    if isinstance(constraint, Share):
+        number, other = counted(len(cpus), "CPU"), constraint.other
+        held = view.count(other, constraint.scope.cpus)
+        return f"{rule.reason.text}, and it has {number} where {other} has {held}"
     do = "does" if len(cpus) == 1 else "do"
     return f"{rule.reason.text}, and {cpus_text(cpus)} {do} not fit"
 
@@ -95,19 +100,30 @@ def culprits(constraint: Constraint, view: View) -> CpuSet:
             return cpus - view.cpus(name)
         case OneOf():
             return CpuSet(cpu for cpu, slot in view.slots.items() if not constraint.takes(slot))
-        case Amount(name=name, scope=scope):
+        case Amount(name=name, scope=scope) | Share(name=name, scope=scope):
             return view.cpus(name) & scope.cpus
         case Apart(scopes=None) | Together(scopes=None) | WholeCores() | OneThread():
             cores = view.topology.cores.values()
             return union(core for core in cores if not constraint.allows(view.slots_on(core)))
-        case Apart(name=name, other=other, scopes=scopes):
-            mine, others = view.cpus(name), view.cpus(other)
+        case InOne() | AllOrNone() | Apart() | Together():
+            return _in_parts(constraint, view)
+    return EMPTY
+
+
+def _in_parts(constraint: InOne | AllOrNone | Apart | Together, view: View) -> CpuSet:
+    mine = view.cpus(constraint.name)
+    match constraint:
+        case InOne(scopes=scopes):
+            return mine & union(scope.cpus for scope in scopes)
+        case AllOrNone():
+            return constraint.partly(view)
+        case Apart(other=other, scopes=scopes):
+            others = view.cpus(other)
             met = (
                 scope.cpus for scope in scopes or () if mine & scope.cpus and others & scope.cpus
             )
             return union(met) & (mine | others)
-        case Together(name=name, others=others, scopes=scopes):
-            there = union(view.cpus(other) for other in others)
+        case Together(others=names, scopes=scopes):
+            there = union(view.cpus(other) for other in names)
             alone = (scope.cpus for scope in scopes or () if not there & scope.cpus)
-            return union(alone) & view.cpus(name)
-    return EMPTY
+            return union(alone) & mine

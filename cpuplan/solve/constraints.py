@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.solve.layout import Scope, Slot, View
+from cpuplan.solve.portions import AllOrNone, Block, InOne, Share, whole
 
 #: The siblings of each core; empty: those of the machine that is solved.
 Cores: TypeAlias = tuple[CpuSet, ...]
@@ -59,16 +60,22 @@ class OneOf(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """The set has `least` to `most` CPUs of the scope, or CPUs of that many cores."""
+    """The set has `least` to `most` CPUs of the scope, or CPUs of that many cores.
+
+    With the unit "caches", it has that many of the blocks wholly.
+    """
 
     name: str
     scope: Scope
-    unit: Literal["CPUs", "cores"]
+    unit: Literal["CPUs", "cores", "caches"]
     least: int
     most: int
     cores: Cores = ()
+    blocks: tuple[Block, ...] = ()
 
     def count(self, view: View) -> int:
+        if self.unit == "caches":
+            return whole(view, self.name, self.blocks)
         return view.count(self.name, self.scope.cpus, cores=self.unit == "cores")
 
     def holds(self, view: View) -> bool:
@@ -166,7 +173,8 @@ def _is_on(threads: Sequence[Slot], name: str) -> bool:
 
 
 CoreConstraint: TypeAlias = WholeCores | OneThread | Apart | Together
-Constraint: TypeAlias = Within | Has | OneOf | Amount | CoreConstraint | Differs
+Portion: TypeAlias = InOne | AllOrNone | Share
+Constraint: TypeAlias = Within | Has | OneOf | Amount | Portion | CoreConstraint | Differs
 #: Two slots that cannot share a core cannot share it with a third one either.
 PAIRWISE = (WholeCores, OneThread, Apart)
 
@@ -180,8 +188,6 @@ def binds_cores(constraint: Constraint) -> TypeGuard[CoreConstraint]:
 
 def on_cores(constraint: Constraint, cores: Cores) -> Constraint:
     """The same constraint about these cores, if it is about cores at all."""
-    if isinstance(constraint, Within | Has | OneOf | Differs):
-        return constraint
     if isinstance(constraint, Amount) or binds_cores(constraint):
         return constraint._replace(cores=cores)
     return constraint
@@ -201,8 +207,14 @@ def sets_of(constraint: Constraint) -> list[CpuSet]:
     match constraint:
         case Within(cpus=cpus) | Has(cpus=cpus) | Differs(cpus=cpus):
             return [cpus]
-        case Amount(scope=scope):
+        case Amount(scope=scope, blocks=blocks):
+            return [scope.cpus, *(block.cpus for block in blocks)]
+        case Share(scope=scope):
             return [scope.cpus]
+        case InOne(scopes=scopes):
+            return [scope.cpus for scope in scopes]
+        case AllOrNone(blocks=blocks):
+            return [block.cpus for block in blocks]
         case Apart(scopes=scopes) | Together(scopes=scopes):
             return [scope.cpus for scope in scopes or ()]
         case _:

@@ -129,7 +129,8 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counte
     text = rule.reason.text
     if not amounts:
         return text
-    if all(amount.least == amount.most for amount in amounts):
+    is_room = rule.field.startswith("workloads")  # more than the machine has looks like a number
+    if not is_room and all(amount.least == amount.most for amount in amounts):
         scopes: dict[str, list[str]] = {}
         for amount in amounts:
             number = counted(amount.least, amount.unit[:-1])

@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.model.pools import GoalName
+from cpuplan.model.pools import GoalName, Part, Pool
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Cores
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules.rule import Problem, scopes_of
-from cpuplan.solve.sets import set_specs
+from cpuplan.solve.sets import is_range, set_specs
 from cpuplan.text import counted
 
 
@@ -97,9 +97,7 @@ def common_aims(
 def _ranges(node_class: NodeClass) -> Iterator[Aim]:
     """A set whose size is a range takes as few CPUs as it must, in the order of the sets."""
     for name, spec in set_specs(node_class).items():
-        pool = spec.pool
-        is_range = (pool.min, pool.max) != (None, None) and pool.percent is None and not pool.rest
-        if is_range and name != "isolated":
+        if is_range(spec.pool) and name != "isolated":
             yield Total(name, 1)
 
 
@@ -116,8 +114,8 @@ def _aims(
             if topology.threads_per_core > 1:
                 yield SplitCores(cores)
         case "locality":
-            for scopes in _levels(topology):
-                yield from (Parts(name, scopes) for name in _packed(node_class))
+            for level, scopes in _levels(topology):
+                yield from (Parts(name, scopes) for name in _packed(node_class, level))
         case "balance":
             if len(nodes) > 1:
                 yield Smallest("isolated", nodes)
@@ -125,34 +123,51 @@ def _aims(
             yield Total("isolated")
 
 
-def _levels(topology: Topology) -> Iterator[tuple[Scope, ...]]:
+def _levels(topology: Topology) -> Iterator[tuple[Part, tuple[Scope, ...]]]:
     """NUMA nodes and last-level caches, where there are several that differ."""
     nodes, caches = tuple(scopes_of(topology, "numaNode")), tuple(scopes_of(topology, "cache"))
     if len(nodes) > 1:
-        yield nodes
+        yield "numaNode", nodes
     if len(caches) > 1 and {scope.cpus for scope in caches} != {scope.cpus for scope in nodes}:
-        yield caches
+        yield "cache", caches
 
 
-def _packed(node_class: NodeClass) -> Iterator[str]:
+def _packed(node_class: NodeClass, level: Part) -> Iterator[str]:
     """The sets that are better in one place, in their order: all but isolated and the QoS sets.
 
-    A list leaves no choice, and a size for each of several parts is not meant for one place.
+    A list leaves no choice, and a size for each of several parts is not meant for one place. Where
+    a statement says on how many parts of the level a set is, there is nothing to choose either.
     """
     for name, spec in set_specs(node_class).items():
+        pool = spec.pool
         is_packed = name != "isolated" and not spec.is_qos
-        if is_packed and spec.pool.cpus is None and spec.pool.per == "machine":
+        if (
+            is_packed
+            and not _is_settled(pool, level)
+            and pool.cpus is None
+            and pool.per == "machine"
+            and not pool.per_device
+        ):
             yield name
+
+
+def _is_settled(pool: Pool, level: Part) -> bool:
+    """Whether a set is on as many parts of the level wherever it is."""
+    if level == "cache" and pool.whole_caches is not None:
+        return True
+    return pool.within == level and bool(pool.count or pool.cores or pool.whole_caches)
 
 
 def reasons(problem: Problem, name: str, layout: Layout) -> Iterator[Reason]:
     """The goals that explain the place of a set, as far as the layout shows them."""
     cpus, topology = layout[name], problem.topology
-    is_listed = any(rule.name == name and rule.field.endswith(".cpus") for rule in problem.rules)
+    own = [rule.field.rpartition(".")[2] for rule in problem.rules if rule.name == name]
+    is_listed, is_placed = "cpus" in own, not {"within", "perDevice"}.isdisjoint(own)
     if not cpus or is_listed:
         return
     nodes = [scope for scope in scopes_of(topology, "numaNode") if cpus & scope.cpus]
-    if name not in {"isolated", "offlined"} and len(topology.numa_nodes) > 1 and len(nodes) == 1:
+    may_be_anywhere = name not in {"isolated", "offlined"} and not is_placed
+    if may_be_anywhere and len(topology.numa_nodes) > 1 and len(nodes) == 1:
         text = f"{name} stays on one NUMA node, so that the others are whole"
         yield Reason(text, "goal locality")
     others = topology.online - cpus - layout.get("reserved", EMPTY)

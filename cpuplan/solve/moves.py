@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.model.pools import PARTITION
 from cpuplan.plan import NodeClass
 from cpuplan.solve import goals
 from cpuplan.solve.breaches import breaches
@@ -62,9 +61,8 @@ def _slots(layout: Layout) -> dict[int, Slot]:
 
 def _short(slot: Slot) -> tuple[str, ...]:
     """The slot without the pool of a partition."""
-    if not any(name.startswith(PARTITION) for name in slot):
-        return slot
-    return tuple(name for name in slot if name != PARTITION[:-1])
+    hosts = {name.partition(".")[0] for name in slot if "." in name}
+    return tuple(name for name in slot if name not in hosts)
 
 
 def _gains(node_class: NodeClass, before: Layout, after: Layout) -> list[Reason]:

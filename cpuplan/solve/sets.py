@@ -6,15 +6,14 @@ from typing import NamedTuple
 from cpuplan.model.pools import (
     HIDDEN,
     IDLE,
-    PARTITION,
     POOLS,
     QOS_SETS,
-    SIZES,
-    Isolated,
     Pool,
     Pools,
     QosSets,
+    partitions_of,
 )
+from cpuplan.model.sizes import SIZES
 from cpuplan.plan import NodeClass
 
 
@@ -33,7 +32,12 @@ class SetSpec(NamedTuple):
 
     @property
     def is_partition(self) -> bool:
-        return self.name.startswith(PARTITION)
+        return "." in self.name
+
+    @property
+    def host(self) -> str:
+        """The pool of a partition; other sets are their own."""
+        return self.name.partition(".")[0]
 
     @property
     def is_qos(self) -> bool:
@@ -50,7 +54,7 @@ def set_specs(node_class: NodeClass) -> dict[str, SetSpec]:
     """
     spec = node_class.spec
     pools = _pools(spec.pools)
-    partitions = _partitions(spec.pools.isolated)
+    partitions = _partitions(spec.pools)
     written = (*pools.values(), *partitions.values())
     idle = [set_spec for set_spec in written if set_spec.pool.sibling == IDLE]
     if idle and "offlined" not in pools:
@@ -75,22 +79,21 @@ def _pools(pools: Pools) -> dict[str, SetSpec]:
     return specs
 
 
-def _partitions(isolated: Isolated | None) -> dict[str, SetSpec]:
-    if isolated is None:
-        return {}
+def _partitions(pools: Pools) -> dict[str, SetSpec]:
     specs = {}
-    for name, pool in sorted(isolated.partitions.items()):
-        field = f"pools.isolated.partitions.{name}"
-        specs[PARTITION + name] = SetSpec(PARTITION + name, _partition(pool, isolated), field)
+    for name, pool in partitions_of(pools).items():
+        host, _, own = name.partition(".")
+        field = f"pools.{host}.partitions.{own}"
+        specs[name] = SetSpec(name, _partition(pool, getattr(pools, host)), field)
     return specs
 
 
-def _partition(pool: Pool, isolated: Isolated) -> Pool:
+def _partition(pool: Pool, host: Pool) -> Pool:
     """A partition inherits `sibling` from its pool unless it has its own."""
     asks_for_cores = pool.whole_cores and "whole_cores" in pool.model_fields_set
-    if isolated.sibling is None or pool.sibling is not None or asks_for_cores:
+    if host.sibling is None or pool.sibling is not None or asks_for_cores:
         return pool
-    return pool.model_copy(update={"sibling": isolated.sibling})
+    return pool.model_copy(update={"sibling": host.sibling})
 
 
 def _qos_sets(qos: QosSets) -> dict[str, SetSpec]:
@@ -102,13 +105,21 @@ def _qos_sets(qos: QosSets) -> dict[str, SetSpec]:
 
 def has_size(pool: Pool) -> bool:
     """Whether the statement gives a number of CPUs, or a list."""
-    numbers = (getattr(pool, name) for name in (*SIZES, "min", "max"))
+    numbers = (getattr(pool, name) for name in (*SIZES.values(), "min", "max"))
     return any(number is not None for number in numbers)
+
+
+def is_range(pool: Pool) -> bool:
+    """Whether the size is any number between bounds."""
+    given = [name for name in SIZES.values() if getattr(pool, name) is not None]
+    return not given and (pool.min is not None or pool.max is not None)
 
 
 def is_empty(pool: Pool) -> bool:
     """Whether the statement asks for no CPU."""
-    return 0 in (pool.count, pool.cores, pool.max) or (pool.cpus is not None and not pool.cpus)
+    return 0 in (pool.count, pool.cores, pool.whole_caches, pool.max) or (
+        pool.cpus is not None and not pool.cpus
+    )
 
 
 def sibling_of(pool: Pool) -> str | None:
@@ -121,16 +132,16 @@ def hosts_of(name: str, sets: SetSpecs) -> list[str]:
     return [
         spec.name
         for spec in sets.values()
-        if sibling_of(spec.pool) == name and not is_like_isolated(spec, sets)
+        if sibling_of(spec.pool) == name and not is_like_host(spec, sets)
     ]
 
 
-def is_like_isolated(spec: SetSpec, sets: SetSpecs) -> bool:
-    """Whether it is a partition with the `sibling` of isolated, which covers the partition."""
-    isolated = sets.get("isolated")
-    if isolated is None or not spec.is_partition:
+def is_like_host(spec: SetSpec, sets: SetSpecs) -> bool:
+    """Whether it is a partition with the `sibling` of its pool, which covers the partition."""
+    host = sets.get(spec.host)
+    if host is None or not spec.is_partition:
         return False
-    return spec.pool.sibling == isolated.pool.sibling
+    return spec.pool.sibling == host.pool.sibling
 
 
 def beside(name: str, sets: SetSpecs) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.plan import NodeClass
-from cpuplan.solve.faults import lists, names, places
+from cpuplan.solve.faults import lists, manifests, names, places
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.sets import SetSpec
 from cpuplan.source import Locate, Position
@@ -28,6 +28,7 @@ def check(node_class: NodeClass, locate: Locate, mend: Mend = _untried) -> list[
         *names.two_rests(statements, at),
         *names.unknown_sets(statements, at),
         *names.empty_reserved(statements, at),
+        *manifests.wrong(statements, at),
         *lists.overlaps(statements, at),
         *lists.absent_cpus(statements, at),
         *places.absent_places(statements, at),

@@ -14,11 +14,11 @@ from cpuplan.text import joined
 
 
 def overlaps(statements: Statements, at: At) -> Iterator[Diagnostic]:
-    """CP211: CPUs in the lists of two pools or partitions, except of isolated and its partition."""
+    """CP211: CPUs in the lists of two pools or partitions, except of one and its own."""
     listed = [spec for spec in _lists(statements) if not spec.is_qos]
     for first, second in combinations(listed, 2):
         both = _cpus(first) & _cpus(second)
-        is_part = first.name == "isolated" and second.is_partition
+        is_part = second.is_partition and second.host == first.name
         if not both or is_part:
             continue
         other = at(f"{first.field}.cpus")

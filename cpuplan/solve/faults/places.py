@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.model.sizes import Near
 from cpuplan.model.topology import Topology
-from cpuplan.solve.rules.places import PLACES, device_words, matching, parts_of
-from cpuplan.solve.rules.rule import Statements
+from cpuplan.solve.rules.devices import device_words, matching
+from cpuplan.solve.rules.neighbours import WORDS
+from cpuplan.solve.rules.places import PLACES, parts_of
+from cpuplan.solve.rules.rule import Statements, scopes_of
 from cpuplan.solve.sets import SetSpec
 from cpuplan.source import At
 from cpuplan.text import joined
@@ -43,38 +46,50 @@ def _absent(
     for name in spec.pool.core_types or ():
         if name not in types:
             yield "coreTypes", f"{name} cores", "core type", joined(sorted(types - {""}))
-    if not topology.uncore_caches:
-        for field in _cache_fields(spec):
-            yield field, "last-level caches", "last-level cache", ""
+    for field, level in _levels(spec):
+        if level in ("cache", "die") and not scopes_of(topology, level):
+            yield field, f"{WORDS[level]}s", WORDS[level], ""
 
 
-def _cache_fields(spec: SetSpec) -> Iterator[str]:
-    """The fields of a statement that are about last-level caches."""
-    if spec.pool.per == "cache":
-        yield "per"
+def _levels(spec: SetSpec) -> Iterator[tuple[str, str]]:
+    """The fields of a statement that are about parts of a level, with the level."""
+    yield "per", spec.pool.per
+    if spec.pool.within:
+        yield "within", spec.pool.within
+    if spec.pool.whole_caches is not None:
+        yield "wholeCaches", "cache"
     for relation in ("apart", "together"):
         levels: dict[str, str] = getattr(spec.pool, relation)
-        for other, level in levels.items():
-            if level == "cache":
-                yield f"{relation}.{other}"
+        yield from ((f"{relation}.{other}", level) for other, level in levels.items())
 
 
 def absent_devices(statements: Statements, at: At) -> Iterator[Diagnostic]:
-    """CP354: devices that the machine does not have, or whose NUMA node is not known."""
-    node_class, nodes = statements.node_class, statements.topology.numa_nodes
-    for name, spec in statements.sets.items():
-        near = spec.pool.near
-        if near is None:
-            continue
-        devices = matching(node_class, near)
-        if any(device.numa_node in nodes for device in devices):
-            continue
-        what = "has no NUMA node with CPUs for any of them" if devices else "has none"
+    """CP354: devices that the machine does not have, or whose NUMA node is not known.
+
+    CP312: some of the devices that a size is for have no NUMA node.
+    """
+    for spec in statements.sets.values():
+        for key, near in (("near", spec.pool.near), ("perDevice", spec.pool.per_device)):
+            if near is not None:
+                yield from _absent_devices(statements, spec, key, near, at)
+
+
+def _absent_devices(
+    statements: Statements, spec: SetSpec, key: str, near: Near, at: At
+) -> Iterator[Diagnostic]:
+    nodes, devices = statements.topology.numa_nodes, matching(statements.node_class, near)
+    lost = [device for device in devices if device.numa_node not in nodes]
+    place, hardware = at(f"{spec.field}.{key}"), statements.node_class.hardware
+    if len(lost) == len(devices):
         yield diagnose(
             "CP354",
-            at(f"{spec.field}.near"),
-            pool=name,
+            place,
+            key=key,
+            pool=spec.name,
             devices=device_words(near),
-            hardware=node_class.hardware,
-            what=what,
+            hardware=hardware,
+            what="has no NUMA node with CPUs for any of them" if devices else "has none",
         )
+    elif lost and key == "perDevice":
+        names = [device.name or device.address for device in lost]
+        yield diagnose("CP312", place, pool=spec.name, devices=joined(names), hardware=hardware)

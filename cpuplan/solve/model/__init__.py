@@ -19,6 +19,7 @@ from cpuplan.solve.model.aims import reach
 from cpuplan.solve.model.canonical import canonical, placed
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import demand, first_of, held
+from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
 
 
@@ -47,7 +48,7 @@ def feasible(problem: Problem) -> bool:
 
 
 def first_feasible(problem: Problem, options: Sequence[Rule]) -> int | None:
-    """The index of the first rule that can be added; they differ only in numbers of Amounts."""
+    """The index of the first rule that can be added; they differ only in numbers."""
     return first_of(_counts(problem, option=options[0]), options)
 
 
@@ -69,9 +70,11 @@ def _counts(problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = No
     kinds = kinds_of(
         problem.topology, chain.from_iterable(sets), dict.fromkeys(filter(None, divisions))
     )
-    structure = [constraint for constraint in optional if not isinstance(constraint, Amount)]
+    structure = [
+        constraint for constraint in optional if not isinstance(constraint, Amount | Share)
+    ]
     ways = Ways(slots_of(problem.names), [*constraints, *structure])
     counts = Counts(kinds, [ways.of(kind) for kind in kinds])
-    for constraint in constraints:
+    for constraint in (*constraints, *structure):
         demand(counts, constraint)
     return counts

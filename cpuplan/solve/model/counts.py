@@ -70,6 +70,12 @@ class Counts:
             self._present[key] = has
         return self._present[key]
 
+    def variable(self, expression: Expression, most: int) -> Expression:
+        """A variable from 0 to `most` with the value of an expression."""
+        variable = self.model.new_int_var(0, most, "")
+        self.model.add(variable == expression)
+        return variable
+
     def weighted(
         self, weight: Callable[[Pattern, Sequence[int]], int], scope: CpuSet
     ) -> Expression:

@@ -6,6 +6,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount, Apart, Constraint, Differs, Together
 from cpuplan.solve.kinds import Pattern
 from cpuplan.solve.model.counts import Counts, Expression
+from cpuplan.solve.portions import AllOrNone, Block, InOne, Share
 from cpuplan.solve.rules.rule import Rule
 
 
@@ -16,6 +17,14 @@ def demand(counts: Counts, constraint: Constraint) -> None:
             counts.between(held(counts, constraint), least, most)
         case Differs():
             _differ(counts, constraint)
+        case InOne(name=name, scopes=scopes):
+            counts.model.add_at_most_one(counts.present(name, scope.cpus) for scope in scopes)
+        case AllOrNone(name=name, blocks=blocks):
+            for block in blocks:
+                taken = counts.taken(name, block.cpus)
+                counts.model.add(taken == block.size * _has_wholly(counts, name, block))
+        case Share(table=table):
+            counts.model.add_element(_others(counts, constraint), table, _mine(counts, constraint))
         case Apart(name=name, other=other, scopes=scopes):
             for scope in scopes or ():
                 present = counts.present(name, scope.cpus)
@@ -25,6 +34,22 @@ def demand(counts: Counts, constraint: Constraint) -> None:
                 present = counts.present(name, scope.cpus)
                 taken = counts.sum(counts.taken(other, scope.cpus) for other in others)
                 counts.model.add(present <= taken)
+
+
+def _has_wholly(counts: Counts, name: str, block: Block) -> Expression:
+    """Whether the set has all CPUs that it can have of the block."""
+    taken, has = counts.taken(name, block.cpus), counts.model.new_bool_var("")
+    counts.model.add(taken >= block.size * has)
+    counts.model.add(taken <= block.size - 1 + has)
+    return has
+
+
+def _mine(counts: Counts, share: Share) -> Expression:
+    return counts.variable(counts.taken(share.name, share.scope.cpus), len(share.scope.cpus))
+
+
+def _others(counts: Counts, share: Share) -> Expression:
+    return counts.variable(counts.taken(share.other, share.scope.cpus), len(share.scope.cpus))
 
 
 def _differ(counts: Counts, constraint: Differs) -> None:
@@ -50,6 +75,8 @@ def held(counts: Counts, amount: Amount) -> Expression:
     name, cpus = amount.name, amount.scope.cpus
     if amount.unit == "CPUs":
         return counts.taken(name, cpus)
+    if amount.unit == "caches":
+        return counts.sum(_has_wholly(counts, name, block) for block in amount.blocks)
     divided = [set(siblings) for siblings in amount.cores]
 
     def cores(pattern: Pattern, threads: Sequence[int]) -> int:
@@ -63,7 +90,8 @@ def held(counts: Counts, amount: Amount) -> Expression:
 def first_of(counts: Counts, options: Sequence[Rule]) -> int | None:
     """The index of the first option that fits, None if none does.
 
-    Scopes with the same numbers share a table.
+    Options differ in numbers of Amounts, and in tables of Shares. Scopes with the same numbers
+    share a table.
     """
     index = counts.model.new_int_var(0, len(options) - 1, "")
     tables: dict[tuple[int, ...], Expression] = {}
@@ -74,6 +102,11 @@ def first_of(counts: Counts, options: Sequence[Rule]) -> int | None:
             counts.model.add_element(index, list(numbers), tables[numbers])
         return tables[numbers]
 
+    for shares in zip(*(rule.shares for rule in options), strict=True):
+        width = len(shares[0].table)
+        place = counts.variable(index * width + _others(counts, shares[0]), width * len(options))
+        table = [number for share in shares for number in share.table]
+        counts.model.add_element(place, table, _mine(counts, shares[0]))
     for amounts in zip(*(rule.amounts for rule in options), strict=True):
         taken = held(counts, amounts[0])
         counts.model.add(taken >= chosen(tuple(amount.least for amount in amounts)))

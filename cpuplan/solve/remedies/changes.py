@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.model.pools import SIZES, RuleSwitch
+from cpuplan.model.base import attributes
+from cpuplan.model.pools import Part
+from cpuplan.model.sizes import SIZES
+from cpuplan.model.switches import RuleSwitch
+from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Has
 from cpuplan.solve.remedies.edits import Change, all_of, setting, short
 from cpuplan.solve.rules.places import PLACES, parts_of
-from cpuplan.solve.rules.rule import Rule, Statements
+from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 from cpuplan.solve.sets import SetSpec, SetSpecs
 from cpuplan.text import joined
 
@@ -52,6 +56,12 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
         yield [Change(f"remove {short(rule.field)}", setting(path, **{_REMOVABLE[key]: None}))]
     elif key in [place for place, _, _ in PLACES]:
         yield list(_moves(node_class, spec, key))
+    elif key == "within":
+        yield list(_wider(node_class.topology, spec))
+    yield from _without_neighbour(spec, rule)
+
+
+def _without_neighbour(spec: SetSpec, rule: Rule) -> Iterator[list[Change]]:
     for relation in ("apart", "together"):
         prefix = f"{spec.field}.{relation}."
         if rule.field.startswith(prefix):
@@ -63,12 +73,13 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
 
 def _rest(isolated: SetSpec) -> Change:
     """Isolated takes the rest instead of its size; its other fields stay."""
-    numbers = {*SIZES, "min", "max", "per"}
-    written = isolated.pool.model_fields_set
+    numbers = {*SIZES, "of", "min", "max", "per", "perDevice", "within"}
+    names = attributes(type(isolated.pool))
+    written = {key for key, name in names.items() if name in isolated.pool.model_fields_set}
     text = f"write isolated: {REST}"
     if written - numbers:
         text = f"write {REST}: true under isolated instead of {joined(sorted(written & numbers))}"
-    update = dict.fromkeys(numbers) | {"rest": True, "per": "machine"}
+    update = {names[key]: None for key in numbers} | {"rest": True, "per": "machine"}
     return Change(text, setting("pools.isolated", **update))
 
 
@@ -126,6 +137,19 @@ def _moves(node_class: NodeClass, spec: SetSpec, key: str) -> Iterator[Change]:
             edit = setting(spec.field, **{attribute: CpuSet([number])})
             yield Change(f"move {spec.name} to {word} {number}", edit)
     yield Change(f"remove {short(spec.field)}.{key}", setting(spec.field, **{attribute: None}))
+
+
+def _wider(topology: Topology, spec: SetSpec) -> Iterator[Change]:
+    """The set within one larger part, or within none."""
+    levels = get_args(Part)
+    wider = levels[levels.index(spec.pool.within) + 1 :]
+    alike = {}  # a machine's dies may be its sockets: the last name is the one that people use
+    for level in wider if spec.pool.per == "machine" else ():
+        alike[tuple(scope.cpus for scope in scopes_of(topology, level))] = level
+    for level in alike.values():
+        text = f"write within: {level} under {spec.name}"
+        yield Change(text, setting(spec.field, within=level))
+    yield Change(f"remove {short(spec.field)}.within", setting(spec.field, within=None))
 
 
 def _without_rule(node_class: NodeClass, name: Any) -> NodeClass:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Container, Iterator, Sequence
 
+from cpuplan.model.base import attributes
+from cpuplan.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model
 from cpuplan.solve.remedies.attempt import Attempt
@@ -11,7 +13,7 @@ from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 from cpuplan.solve.rules.sizes import size
 from cpuplan.solve.sets import SetSpec
 
-_NUMBERS = ("count", "cores", "percent", "min", "max")
+_NUMBERS = ("count", "cores", "wholeCaches", "percent", "min", "max")
 #: The tests that a search for a number counts as.
 _SEARCH = 3
 #: The rounds of searches for a number that fits all machines.
@@ -34,7 +36,7 @@ def numbers(attempt: Attempt, rule: Rule) -> Iterator[tuple[float, Change]]:
         yield from _number(attempt, rule, (rule.field, "pods"), written, range(written - 1, 0, -1))
     elif spec and spec.is_written and key in (*_NUMBERS, "rest"):
         for name in dict.fromkeys((key, "min", "max")):
-            number = None if name == "rest" else getattr(spec.pool, name)
+            number = None if name == "rest" else getattr(spec.pool, attributes(Pool)[name])
             if number is not None:
                 values = _values(node_class, spec, name, number)
                 yield from _number(attempt, rule, (path, name), number, values)
@@ -59,10 +61,14 @@ def _number(
         if firsts == {index}:
             verb = "raise" if values[index] > written else "lower"
             text = f"{verb} {short(path)}.{key} to {values[index]}"
-            change = Change(text, setting(path, **{key: values[index]}))
+            change = Change(text, setting(path, **_update(key, values[index])))
             if attempt.fits(change):
                 yield abs(values[index] - written) / max(written, 1), change
             return
+
+
+def _update(key: str, value: int) -> dict[str, int]:
+    return {"pods" if key == "pods" else attributes(Pool)[key]: value}
 
 
 def _search(
@@ -75,7 +81,7 @@ def _search(
     path, key = field
     options: list[Rule] = []
     for value in values:
-        changed = Statements(edited(node_class, path, **{key: value}))
+        changed = Statements(edited(node_class, path, **_update(key, value)))
         if key == "pods":
             rules = workloads.workloads_fit(changed)
         else:
@@ -99,7 +105,8 @@ def _values(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> lis
     if key == "percent":
         most = 100
     else:
-        scopes = scopes_of(node_class.topology, spec.pool.per)
+        level = "numaNode" if spec.pool.per_device else spec.pool.per
+        scopes = scopes_of(node_class.topology, level)
         most = max((len(scope.cpus) for scope in scopes), default=0)
     values = set(range(1, most + 1)) - {written}
     if key == "min":

@@ -6,14 +6,15 @@ Each module has rules of one sort; `RULES` is the list.
 from collections.abc import Callable, Iterator
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve.rules import cores, experts, neighbours, places, sizes, workloads
+from cpuplan.solve.rules import cores, devices, experts, neighbours, parts, places, sizes, workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements
 
 #: Where a conflict can be explained in two ways, the rules further up are named.
 RULES: tuple[Callable[[Statements], Iterator[Rule]], ...] = (
     sizes.sizes,
     places.numbered_places,
-    places.near_devices,
+    devices.near_devices,
+    parts.within,
     places.core_types,
     places.never,
     cores.siblings,

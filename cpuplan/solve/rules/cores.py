@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from cpuplan.solve.constraints import OneThread, Together, WholeCores
 from cpuplan.solve.rules.rule import Rule, Statements, built_in
-from cpuplan.solve.sets import SetSpec, beside, is_like_isolated, sibling_of
+from cpuplan.solve.sets import SetSpec, beside, is_like_host, sibling_of
 from cpuplan.text import joined
 
 
@@ -17,7 +17,7 @@ def siblings(statements: Statements) -> Iterator[Rule]:
         return
     for name, spec in statements.sets.items():
         target = sibling_of(spec.pool)
-        if target and not is_like_isolated(spec, statements.sets):
+        if target and not is_like_host(spec, statements.sets):
             text = f"{name} takes one thread of each core, and {target} the others"
             yield statements.rule(name, f"{spec.field}.sibling", text, OneThread(name, target))
 

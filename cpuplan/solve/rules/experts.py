@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount, Has, Together
 from cpuplan.solve.rules.rule import Rule, Statements, built_in, machine, scopes_of
-from cpuplan.solve.sets import is_empty
+from cpuplan.solve.sets import has_size, is_empty
 
 
 def reserved_not_empty(statements: Statements) -> Iterator[Rule]:
@@ -16,8 +16,10 @@ def reserved_not_empty(statements: Statements) -> Iterator[Rule]:
     """
     pool = statements.sets["reserved"].pool
     has_bound = pool.min is not None or pool.max is not None
-    open_end = pool.rest or (pool.percent is None and has_bound)
-    static = statements.node_class.spec.kubelet.cpu_manager_policy == "static"
+    may_be_none = pool.steps is not None or pool.of is not None  # a share of few CPUs, or of none
+    may_be_none = may_be_none or not has_size(pool)  # partitions may be empty
+    open_end = pool.rest or may_be_none or (pool.percent is None and has_bound)
+    static = statements.node_class.cpu_manager_policy == "static"
     if static and open_end and not pool.min and statements.is_on("reserved-not-empty"):
         scope = machine(statements.topology)
         text = "reserved is not empty: the kubelet's static policy needs a CPU"

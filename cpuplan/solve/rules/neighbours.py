@@ -6,7 +6,13 @@ from cpuplan.solve.constraints import Apart, Together
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 
-WORDS = {"core": "core", "cache": "last-level cache", "numaNode": "NUMA node", "socket": "socket"}
+WORDS = {
+    "core": "core",
+    "cache": "last-level cache",
+    "die": "die",
+    "numaNode": "NUMA node",
+    "socket": "socket",
+}
 
 
 def apart(statements: Statements) -> Iterator[Rule]:

@@ -3,13 +3,9 @@
 from collections.abc import Iterator
 
 from cpuplan.cpuset import CpuSet, cpus_text, union
-from cpuplan.model.inventory import Device
-from cpuplan.model.pools import Near
 from cpuplan.model.topology import Topology
-from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Within
-from cpuplan.solve.layout import Scope
-from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
+from cpuplan.solve.rules.rule import Rule, Statements
 from cpuplan.solve.sets import SetSpec
 from cpuplan.text import joined, plural
 
@@ -40,10 +36,11 @@ def numbered(word: str, numbers: CpuSet) -> str:
 def numbered_places(statements: Statements) -> Iterator[Rule]:
     """A set is only on the NUMA nodes, sockets, dies and caches that its statement names."""
     for spec in statements.sets.values():
-        yield from _numbered(statements, spec)
+        yield from on_numbered(statements, spec)
 
 
-def _numbered(statements: Statements, spec: SetSpec) -> Iterator[Rule]:
+def on_numbered(statements: Statements, spec: SetSpec) -> Iterator[Rule]:
+    """The rules of one set."""
     for key, attribute, word in PLACES:
         numbers: CpuSet | None = getattr(spec.pool, attribute)
         if numbers is not None:
@@ -51,58 +48,6 @@ def _numbered(statements: Statements, spec: SetSpec) -> Iterator[Rule]:
             cpus = union(parts[number] for number in numbers if number in parts)
             text = f"{spec.name} is on {numbered(word, numbers)} only"
             yield statements.rule(spec.name, f"{spec.field}.{key}", text, Within(spec.name, cpus))
-
-
-def near_devices(statements: Statements) -> Iterator[Rule]:
-    """A set near devices is on their NUMA nodes."""
-    for spec in statements.sets.values():
-        yield from _near(statements, spec)
-
-
-def _near(statements: Statements, spec: SetSpec) -> Iterator[Rule]:
-    if not spec.pool.near:
-        return
-    devices = matching(statements.node_class, spec.pool.near)
-    nodes = CpuSet(device.numa_node for device in devices if device.numa_node is not None)
-    parts = statements.topology.numa_nodes
-    cpus = union(parts[node] for node in nodes if node in parts)
-    place = numbered("NUMA node", nodes)
-    text = f"{spec.name} is near {device_words(spec.pool.near)}, on {place}"
-    yield statements.rule(spec.name, f"{spec.field}.near", text, Within(spec.name, cpus))
-
-
-def sized_parts(statements: Statements, spec: SetSpec) -> list[Scope]:
-    """The parts that a size applies to: the machine, or the parts of `per` that the set may be on.
-
-    A set that is only on sockets 2 and 3 has its size `per` socket in these two. Places that leave
-    no part at all contradict each other, and exclude no part here.
-    """
-    scopes = scopes_of(statements.topology, spec.pool.per)
-    allowed = statements.topology.online
-    for rule in (*_numbered(statements, spec), *_near(statements, spec)):
-        for constraint in rule.constraints:
-            if isinstance(constraint, Within):
-                allowed &= constraint.cpus
-    return [scope for scope in scopes if scope.cpus & allowed] or scopes
-
-
-def matching(node_class: NodeClass, near: Near) -> list[Device]:
-    """The devices of the class that match every field of `near`."""
-    return [
-        device
-        for device in node_class.devices
-        if near.device in (None, device.name, device.address)
-        and near.device_class in (None, device.device_class)
-        and near.driver in (None, device.driver)
-    ]
-
-
-def device_words(near: Near) -> str:
-    """`ens1f0`, `devices of class network and driver ice`."""
-    if near.device:
-        return near.device
-    fields = {"class": near.device_class, "driver": near.driver}
-    return f"devices of {joined([f'{key} {value}' for key, value in fields.items() if value])}"
 
 
 def core_types(statements: Statements) -> Iterator[Rule]:

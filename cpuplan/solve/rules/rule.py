@@ -10,6 +10,7 @@ from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Amount, Constraint
 from cpuplan.solve.layout import Scope
+from cpuplan.solve.portions import Share
 from cpuplan.solve.sets import set_specs
 from cpuplan.text import joined
 
@@ -30,6 +31,10 @@ class Rule(NamedTuple):
     @property
     def amounts(self) -> list[Amount]:
         return [constraint for constraint in self.constraints if isinstance(constraint, Amount)]
+
+    @property
+    def shares(self) -> list[Share]:
+        return [constraint for constraint in self.constraints if isinstance(constraint, Share)]
 
 
 class Problem(NamedTuple):
@@ -75,7 +80,9 @@ def machine(topology: Topology) -> Scope:
 
 
 def scopes_of(topology: Topology, level: str) -> list[Scope]:
-    """The machine, or each socket, NUMA node or last-level cache that has online CPUs."""
+    """The machine, or each socket, NUMA node, die or last-level cache that has online CPUs."""
+    if level == "die":
+        return _dies(topology)
     levels: dict[str, tuple[str, dict[int, CpuSet]]] = {
         "socket": ("socket", topology.sockets),
         "numaNode": ("NUMA node", topology.numa_nodes),
@@ -89,6 +96,17 @@ def scopes_of(topology: Topology, level: str) -> list[Scope]:
         for number, cpus in parts.items()
         if number != UNKNOWN or len(parts) == 1
     ]
+
+
+def _dies(topology: Topology) -> list[Scope]:
+    """Each die of each socket; none where the machine's dies are not known."""
+    scopes = []
+    for socket, cpus in topology.sockets.items():
+        dies = {die: cpus & others for die, others in topology.dies.items() if die != UNKNOWN}
+        scopes += [
+            Scope(f"die {die} of socket {socket}", part) for die, part in dies.items() if part
+        ]
+    return scopes
 
 
 def named(scopes: Sequence[str]) -> str:

@@ -1,9 +1,12 @@
-"""Room for the workloads that must fit, by their sum."""
+"""Room for the workloads that must fit, by their sums."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from cpuplan.model.pools import Workload
+from cpuplan.model.workloads import Workload
+from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.layout import Scope
+from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Rule, Statements, machine
 from cpuplan.text import counted, joined
 
@@ -11,9 +14,9 @@ from cpuplan.text import counted, joined
 def workloads_fit(statements: Statements) -> Iterator[Rule]:
     """The isolated pool, and each partition, has the exclusive CPUs of its workloads on one node.
 
-    The sum is necessary, not sufficient: the place of each container depends on kubelet policies.
+    The sums, of the machine and of the NUMA nodes that have pods of their own, are necessary and
+    not sufficient: the place of each container depends on kubelet policies.
     """
-    scope = machine(statements.topology)
     for name in statements.sets:
         indexes, workloads = [], []
         for index, workload in enumerate(statements.node_class.spec.workloads):
@@ -21,15 +24,31 @@ def workloads_fit(statements: Statements) -> Iterator[Rule]:
                 indexes.append(index)
                 workloads.append(workload)
         if workloads:
-            wanted = sum(workload.cpus * workload.pods for workload in workloads)
-            text = f"{joined(list(map(_words, workloads)))} must fit into {name}"
+            words = [_words(statements.node_class, workload) for workload in workloads]
             field = f"workloads.{indexes[0]}" if len(indexes) == 1 else "workloads"
-            amount = Amount(name, scope, "CPUs", wanted, max(wanted, len(scope.cpus)))
-            yield statements.rule(name, field, text, amount)
+            amounts = _amounts(statements, name, workloads)
+            text = f"{joined(words)} must fit into {name}"
+            yield statements.rule(name, field, text, *amounts)
 
 
-def _words(workload: Workload) -> str:
-    cpus = counted(workload.cpus, "CPU")
-    if workload.pods == 1:
+def _amounts(statements: Statements, name: str, workloads: Sequence[Workload]) -> Iterator[Amount]:
+    """What the machine must have for all pods, and each NUMA node for its own."""
+    total = 0
+    by_part: dict[Scope, int] = {}
+    for workload in workloads:
+        wanted = demand.exclusive_cpus(statements.node_class, workload) * workload.pods
+        parts = demand.parts(statements, workload)
+        total += wanted * len(parts)
+        if workload.per == "numaNode":
+            for part in parts:
+                by_part[part] = by_part.get(part, 0) + wanted
+    for scope, cpus in ((machine(statements.topology), total), *by_part.items()):
+        yield Amount(name, scope, "CPUs", cpus, max(cpus, len(scope.cpus)))
+
+
+def _words(node_class: NodeClass, workload: Workload) -> str:
+    cpus = counted(demand.exclusive_cpus(node_class, workload), "CPU")
+    each = " per NUMA node" if workload.per == "numaNode" else ""
+    if workload.pods == 1 and not each:
         return f"{workload.name} ({cpus})"
-    return f"{workload.pods} pods {workload.name} of {cpus}"
+    return f"{counted(workload.pods, 'pod')} {workload.name} of {cpus}{each}"

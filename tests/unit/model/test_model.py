@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from cpuplan.model import jsonschema
-from cpuplan.model.base import PATTERNS, Model, attributes, is_written, matching, problem
+from cpuplan.model.base import PATTERNS, Model, attributes, has_key, matching, problem
 from cpuplan.model.document import Listed
 from cpuplan.model.tuning import Kernel
 
@@ -81,7 +81,7 @@ def test_a_model_is_a_value() -> None:
 def test_keys_are_those_of_yaml() -> None:
     assert attributes(Person) == {"firstName": "first_name", "age": "age"}
     ada = Person.model_validate(ADA)
-    assert (is_written(ada, "firstName"), is_written(ada, "age")) == (True, False)
+    assert (has_key(ada, "firstName"), has_key(ada, "age")) == (True, False)
 
 
 def test_a_pattern_is_said_in_words() -> None:

@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from cpuplan.model.pools import POOLS, QOS_SETS, SIZES
+from cpuplan.model.pools import POOLS, QOS_SETS
+from cpuplan.model.sizes import SIZES
 
 PLACES = {
     "NUMA node": "numaNodes",
@@ -25,6 +26,8 @@ def follow(spec: dict[str, Any], remedy: str) -> None:
     elif match := re.fullmatch(r"write wholeCores: false under (.+)", remedy):
         for name in re.split(r", | and ", match[1]):
             _named(spec, name)["wholeCores"] = False
+    elif match := re.fullmatch(r"write within: (\w+) under (\S+)", remedy):
+        _named(spec, match[2])["within"] = match[1]
     elif match := re.fullmatch(r"list whole cores in (\S+)\.cpus: (\S+)", remedy):
         _at(spec, match[1])["cpus"] = match[2]
     elif remedy == "write isolated: rest":
@@ -65,7 +68,7 @@ def _at(spec: dict[str, Any], path: str) -> Any:
 def _named(spec: dict[str, Any], name: str) -> Any:
     if name in QOS_SETS:
         return _at(spec, f"qos.{name}")
-    return _at(spec, name.replace("isolated.", "isolated.partitions.", 1) if "." in name else name)
+    return _at(spec, name.replace(".", ".partitions.", 1))
 
 
 def _take_out(spec: dict[str, Any], path: str) -> None:

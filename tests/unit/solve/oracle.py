@@ -4,6 +4,8 @@ words.
 Sets of CPUs are bits of integers here, for speed.
 """
 
+import functools
+import operator
 from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
@@ -29,21 +31,20 @@ def asked(node: NodeClass) -> Asked:
     spec = node.spec
     said: dict[str, Any] = {name: getattr(spec.pools, name) for name in POOLS}
     said = {name: pool for name, pool in said.items() if pool is not None}
-    said |= {
-        f"isolated.{name}": pool
-        for name, pool in getattr(spec.pools.isolated, "partitions", {}).items()
-    }
+    for host in ("reserved", "isolated"):
+        partitions = getattr(said.get(host), "partitions", None) or {}
+        said |= {f"{host}.{name}": pool for name, pool in sorted(partitions.items())}
     for name, pool in (("bestEffort", spec.qos.best_effort), ("other", spec.qos.other)):
         if pool is not None:
             said[name] = pool
-    isolated = spec.pools.isolated
     for name, pool in said.items():
-        # What isolated says of siblings holds for its partitions, unless these want whole cores.
+        owner: Any = said.get(name.partition(".")[0])
+        # What a pool says of siblings holds for its partitions, unless these want whole cores.
         is_silent = not (
             pool.sibling or (pool.whole_cores and "whole_cores" in pool.model_fields_set)
         )
-        if name.startswith("isolated.") and isolated and isolated.sibling and is_silent:
-            said[name] = pool.model_copy(update={"sibling": isolated.sibling})
+        if "." in name and owner and owner.sibling and is_silent:
+            said[name] = pool.model_copy(update={"sibling": owner.sibling})
     hosts = {
         name: "offlined" if pool.sibling == "idle" else pool.sibling
         for name, pool in said.items()
@@ -69,7 +70,7 @@ def slots(names: Any) -> list[frozenset[str]]:
             continue
         inner = [
             [],
-            *([name] for name in names if name.startswith("isolated.") and pool == "isolated"),
+            *([name] for name in names if name.startswith(f"{pool}.")),
         ]
         outer: list[list[str]] = [[]]
         qos = [name for name in ("bestEffort", "other") if name in names]
@@ -158,19 +159,26 @@ def _may_have(node: NodeClass, pool: Any, cpu: int) -> bool:
     )
     if any(numbers is not None and number not in numbers for numbers, number in places):
         return False
-    if pool.near is not None:
-        near = [
-            device.numa_node
-            for device in node.devices
-            if pool.near.device in (None, device.name, device.address)
-            and pool.near.device_class in (None, device.device_class)
-            and pool.near.driver in (None, device.driver)
-        ]
-        if of.numa_node not in near:
-            return False
+    if pool.near is not None and of.numa_node not in _nodes_of(node, pool.near):
+        return False
+    if pool.per_device is not None and of.numa_node not in _nodes_of(node, pool.per_device):
+        return False
+    if pool.whole_caches is not None and of.uncore_cache < 0:
+        return False
     if pool.core_types is not None and of.core_type not in pool.core_types:
         return False
     return pool.never is None or cpu not in pool.never
+
+
+def _nodes_of(node: NodeClass, near: Any) -> list[Any]:
+    """The NUMA node of each device that is meant."""
+    return [
+        device.numa_node
+        for device in node.devices
+        if near.device in (None, device.name, device.address)
+        and near.device_class in (None, device.device_class)
+        and near.driver in (None, device.driver)
+    ]
 
 
 def _is_whole(said: Asked, threads: dict[int, frozenset[str]], name: str, mine: list[int]) -> bool:
@@ -210,19 +218,7 @@ def _may_split(said: Asked) -> bool:
 
 def _takes_the_rest(said: Asked) -> bool:
     pool = said.said.get("isolated")
-    sized = pool is not None and any(
-        value is not None
-        for value in (
-            pool.cpus,
-            pool.count,
-            pool.cores,
-            pool.percent,
-            pool.min,
-            pool.max,
-            pool.rest,
-        )
-    )
-    return not sized and not any(
+    return not (pool is not None and _sized(pool)) and not any(
         other and other.rest for name, other in said.said.items() if name in POOLS
     )
 
@@ -230,23 +226,20 @@ def _takes_the_rest(said: Asked) -> bool:
 def fits(node: NodeClass, layout: Bits) -> bool:
     """What is said of numbers, and of more than one core."""
     said = asked(node)
-    topology = node.topology
-    online = topology.online.bits
     if not (_expert_rules_hold(node, said, layout) and _workloads_fit(node, layout)):
         return False
-    parts = [name for name in said.said if name.startswith("isolated.")]
-    in_parts = 0
-    for name in parts:
-        in_parts |= layout[name]
     for name, pool in said.said.items():
         if pool is None:
             continue
-        only_parts = name == "isolated" and parts and not _takes_the_rest(said) and not _sized(pool)
-        if (only_parts or (name in parts and pool.rest)) and layout["isolated"] & ~in_parts:
+        host = name.partition(".")[0]
+        parts = [other for other in said.said if other.startswith(f"{host}.")]
+        takes_rest = name == "isolated" and _takes_the_rest(said)
+        only_parts = name == host and parts and not takes_rest and not _sized(pool)
+        in_parts = functools.reduce(operator.or_, (layout[part] for part in parts), 0)
+        if (only_parts or (name in parts and pool.rest)) and layout[host] & ~in_parts:
             return False
-        for scope in _meant(node, pool):
-            if not _has_its_size(node, said, name, layout[name] & scope, scope & online):
-                return False
+        if not _numbers_fit(node, said, name, layout):
+            return False
         for other, level in pool.apart.items():
             if level != "core" and any(
                 layout[name] & s and layout[other] & s for s in _scopes(node, level).values()
@@ -259,6 +252,52 @@ def fits(node: NodeClass, layout: Bits) -> bool:
     return True
 
 
+def _numbers_fit(node: NodeClass, said: Asked, name: str, layout: Bits) -> bool:
+    pool, online = said.said[name], node.topology.online.bits
+    for scope, times in _meant(node, pool):
+        held, whole = layout[name] & scope, scope & online
+        if not _has_its_size(node, said, name, held, whole, times, _of(pool, layout, whole)):
+            return False
+        if pool.within and not _is_within_one(node, pool.within, held):
+            return False
+    return pool.whole_caches is None or _has_whole_caches(node, pool, layout[name])
+
+
+def _of(pool: Any, layout: Bits, scope: int) -> int:
+    """What 100 percent is, in a scope."""
+    return (layout[pool.of] if pool.of else scope) & scope
+
+
+def _is_within_one(node: NodeClass, level: str, held: int) -> bool:
+    touched = set()
+    for cpu in CpuSet.from_bits(held):
+        of = node.topology[cpu]
+        touched.add(
+            {
+                "cache": of.uncore_cache,
+                "die": (of.socket, of.die),
+                "numaNode": of.numa_node,
+                "socket": of.socket,
+            }[level]
+        )
+    return len(touched) <= 1
+
+
+def _has_whole_caches(node: NodeClass, pool: Any, held: int) -> bool:
+    """Nobody else is on these caches, but for siblings and QoS sets."""
+    for cpus in node.topology.uncore_caches.values():
+        mine = held & cpus.bits
+        if not mine:
+            continue
+        if pool.sibling:
+            cores = {node.topology[cpu].core for cpu in cpus}
+            if {node.topology[cpu].core for cpu in CpuSet.from_bits(mine)} != cores:
+                return False
+        elif mine != cpus.bits:
+            return False
+    return True
+
+
 def _sized(pool: Any) -> bool:
     return any(
         value is not None
@@ -266,7 +305,9 @@ def _sized(pool: Any) -> bool:
             pool.cpus,
             pool.count,
             pool.cores,
+            pool.whole_caches,
             pool.percent,
+            pool.steps,
             pool.min,
             pool.max,
             pool.rest,
@@ -284,33 +325,55 @@ def _scopes(node: NodeClass, level: str) -> dict[int, int]:
     return {number: cpus.bits for number, cpus in found.items()}
 
 
-def _meant(node: NodeClass, pool: Any) -> list[int]:
-    """The parts that a size is for: those where some CPU is in all places that the pool names; all
-    if none is.
+def _meant(node: NodeClass, pool: Any) -> list[tuple[int, int]]:
+    """The parts that a size is for, and how many times it is: those where some CPU is in all places
+    that the pool names, all if none is; or the nodes of devices.
     """
+    if pool.per_device is not None:
+        nodes = _nodes_of(node, pool.per_device)
+        return [
+            (node.topology.numa_nodes[one].bits, nodes.count(one)) for one in sorted(set(nodes))
+        ]
     parts = list(_scopes(node, pool.per).values())
     named = pool.model_copy(update={"cpus": None, "core_types": None, "never": None})
     there = sum(1 << cpu for cpu in node.topology.online if _may_have(node, named, cpu))
-    return [part for part in parts if part & there] or parts
+    return [(part, 1) for part in parts if part & there] or [(part, 1) for part in parts]
 
 
-def _has_its_size(node: NodeClass, said: Asked, name: str, held: int, scope: int) -> bool:
+def _has_its_size(
+    node: NodeClass, said: Asked, name: str, held: int, scope: int, times: int, other: int
+) -> bool:
     pool = said.said[name]
     many = held.bit_count()
     if pool.count is not None:
-        return bool(many == pool.count)
+        return bool(many == pool.count * times)
     if pool.cores is not None:
         touched = sum(bool(siblings.bits & held) for siblings in node.topology.cores.values())
-        return bool(touched == pool.cores)
-    if pool.percent is not None:
-        return bool(many == _share(node, said, name, scope))
-    return bool((pool.min is None or many >= pool.min) and (pool.max is None or many <= pool.max))
+        return bool(touched == pool.cores * times)
+    if pool.whole_caches is not None:
+        caches = [cpus.bits for cpus in node.topology.uncore_caches.values()]
+        inside = [cache for cache in caches if cache & ~scope == 0 and cache & held]
+        return bool(len(inside) == pool.whole_caches * times)
+    if pool.percent is not None or pool.steps is not None:
+        return bool(many == _share(node, said, name, scope, other.bit_count()))
+    least, most = (None if bound is None else bound * times for bound in (pool.min, pool.max))
+    return bool((least is None or many >= least) and (most is None or many <= most))
 
 
-def _share(node: NodeClass, said: Asked, name: str, scope: int) -> int:
+def _share(node: NodeClass, said: Asked, name: str, scope: int, whole: int) -> int:
     """Whole cores nearest above the share; those nearest below where these are above max."""
     pool = said.said[name]
-    wanted = max(-(-pool.percent * scope.bit_count() // 100), pool.min or 0)
+    if pool.steps is not None:
+        # In hundredths of a percent, CPU by CPU.
+        rates = []
+        for step in pool.steps:
+            rates += [round(float(step.percent) * 100)] * (
+                whole if step.cpus is None else step.cpus
+            )
+        share = -(-sum(rates[:whole]) // 10_000)
+    else:
+        share = -(-pool.percent * whole // 100)
+    wanted = max(share, pool.min or 0)
     if pool.sibling:
         return int(wanted if pool.max is None else min(wanted, pool.max))
     widths = [len(siblings) for siblings in node.topology.cores.values() if siblings.bits & scope]
@@ -350,7 +413,7 @@ def _expert_rules_hold(node: NodeClass, said: Asked, layout: Bits) -> bool:
         if name not in ("bestEffort", "other") and pool and pool.cpus is not None
     ]
     settled = reserved.cpus is not None or any(0 in cpus for cpus in lists)
-    nothing = 0 in (reserved.count, reserved.cores, reserved.max)
+    nothing = 0 in (reserved.count, reserved.cores, reserved.whole_caches, reserved.max)
     if (
         0 in topology.online
         and "cpu0-reserved" not in said.switched_off
@@ -362,11 +425,37 @@ def _expert_rules_hold(node: NodeClass, said: Asked, layout: Bits) -> bool:
 
 
 def _workloads_fit(node: NodeClass, layout: Bits) -> bool:
-    wanted: dict[str, int] = {}
+    said, every = asked(node).said, list(node.topology.numa_nodes.values())
+    wanted: dict[tuple[str, int], int] = {}
     for workload in node.spec.workloads:
+        cpus = (workload.cpus or 0) or _cpus_of(workload.manifest)
+        pool = said[workload.pool]
+        where = [node.topology.online.bits]
+        if workload.per == "numaNode":
+            where = [nodes.bits for nodes in every if pool is None or _reaches(node, pool, nodes)]
+            where = where or [nodes.bits for nodes in every]
         for name in {workload.pool, "isolated"}:
-            wanted[name] = wanted.get(name, 0) + workload.cpus * workload.pods
-    return all(layout.get(name, 0).bit_count() >= many for name, many in wanted.items())
+            for part in where:
+                wanted[name, part] = wanted.get((name, part), 0) + cpus * workload.pods
+            if workload.per == "numaNode":
+                whole = (name, node.topology.online.bits)
+                if len(every) > 1:
+                    wanted[whole] = wanted.get(whole, 0) + cpus * workload.pods * len(where)
+    return all(
+        (layout.get(name, 0) & part).bit_count() >= many for (name, part), many in wanted.items()
+    )
+
+
+def _reaches(node: NodeClass, pool: Any, cpus: CpuSet) -> bool:
+    """Whether the places of a pool leave it some of these CPUs."""
+    named = pool.model_copy(update={"cpus": None, "core_types": None, "never": None})
+    return any(_may_have(node, named, cpu) for cpu in cpus)
+
+
+def _cpus_of(manifest: Any) -> int:
+    """Of a Guaranteed pod without init containers."""
+    containers = manifest["spec"]["containers"]
+    return sum(int(container["resources"]["limits"]["cpu"]) for container in containers)
 
 
 def to_sets(layout: Bits) -> dict[str, CpuSet]:
@@ -395,10 +484,11 @@ def merit(
     packed = []
     for name in [
         *(name for name in POOLS if name != "isolated"),
-        *sorted(n for n in said.said if n[:9] == "isolated."),
+        *(n for n in said.said if "." in n),
     ]:
         pool = said.said.get(name)
-        if name in said.said and not (pool and (pool.cpus is not None or pool.per != "machine")):
+        is_spread = pool and (pool.per != "machine" or pool.per_device)
+        if name in said.said and not (pool and (pool.cpus is not None or is_spread)):
             packed.append(name)
     for parts in (part for part in (topology.numa_nodes, topology.uncore_caches) if len(part) > 1):
         goals["locality"] += [
@@ -411,6 +501,7 @@ def merit(
             and (pool.min is not None or pool.max is not None)
             and not pool.rest
             and pool.percent is None
+            and pool.steps is None
         )
         if name != "isolated" and (ranged or (name == "offlined" and pool is None)):
             found.append(layout[name].bit_count())

@@ -47,6 +47,16 @@ DEVICES = tuple(
         [("network", "ice", 0), ("network", "mlx5", 1), ("gpu", "nvidia", 1)]
     )
 )
+PARTS = ("cache", "die", "numaNode", "socket")
+TWO_CONTAINERS = {
+    "kind": "Pod",
+    "spec": {
+        "containers": [
+            {"name": name, "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}
+            for name in ("a", "b")
+        ]
+    },
+}
 RULES = ["cpu0-reserved", "whole-cores", "reserved-not-empty"]
 #: Few layouts are tried in a moment, and those of a small problem are enough.
 MOST_LAYOUTS = 3000
@@ -55,6 +65,43 @@ MOST_LAYOUTS = 3000
 @cache
 def one_of(*choices: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(choices)
+
+
+@cache
+def new_sizes(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
+    """Whole caches, CPUs for devices, steps, and shares of other sets."""
+    numbers = st.tuples(one_of("count", "cores", "min"), st.integers(0, 2)).map(
+        lambda pair: dict([pair])
+    )
+    devices = st.tuples(
+        numbers, st.sampled_from([{"class": "network"}, {"driver": "ice"}, {"class": "gpu"}])
+    ).map(lambda pair: {**pair[0], "perDevice": pair[1]})
+    caches = st.fixed_dictionaries(
+        {"wholeCaches": st.integers(0, 2)}, optional={"per": one_of("socket", "numaNode")}
+    )
+    step = st.fixed_dictionaries({"percent": one_of("0.25", 6, "12.5", 50, 100)})
+    steps = st.tuples(st.lists(st.integers(1, 3), max_size=2), st.booleans(), step, step).map(
+        lambda drawn: {
+            "steps": [
+                *({"cpus": cpus, **drawn[2]} for cpus in drawn[0]),
+                *([drawn[3]] if drawn[1] or not drawn[0] else []),
+            ]
+        }
+    )
+    percent = st.fixed_dictionaries({"percent": st.integers(1, 100)})
+    shares = st.tuples(
+        steps | percent,
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "of": one_of(*names),
+                "min": one_of(1, 2),
+                "max": one_of(2, 3, 5),
+                "per": one_of("socket", "numaNode", "cache"),
+            },
+        ),
+    ).map(lambda pair: {**pair[0], **pair[1]})
+    return devices | caches | shares | shares
 
 
 @cache
@@ -118,18 +165,32 @@ def problems(draw: st.DrawFn) -> NodeClass:
     ]
     partitions = draw(one_of((), (), ("a",), ("a", "b"))) if "isolated" in pools else ()
     qos = draw(one_of((), (), (), ("bestEffort",), ("other",), ("bestEffort", "other")))
-    names = (*pools, *(f"isolated.{name}" for name in partitions), *qos)
+    reserved = draw(one_of((), (), (), ("irq",), ("irq", "system")))
+    names = (
+        *pools,
+        *(f"reserved.{name}" for name in reserved),
+        *(f"isolated.{name}" for name in partitions),
+        *qos,
+    )
 
-    def pool() -> dict[str, Any]:
-        return draw(sizes(cpus)) | draw(places(cpus, names))
+    def pool(name: str) -> dict[str, Any]:
+        others = tuple(other for other in names if other != name)
+        size = draw(new_sizes(others or names) if draw(one_of(0, 0, 1)) else sizes(cpus))
+        within = {"within": draw(one_of(*PARTS))} if draw(one_of(0, 0, 0, 1)) else {}
+        return size | within | draw(places(cpus, names))
 
-    said: dict[str, Any] = {name: pool() for name in pools}
+    said: dict[str, Any] = {name: pool(name) for name in pools}
     if partitions:
         alone = draw(st.booleans())
         said["isolated"] = (draw(places(cpus, names)) if alone else said["isolated"]) | {
-            "partitions": {name: pool() for name in partitions}
+            "partitions": {name: pool(f"isolated.{name}") for name in partitions}
         }
-    further: dict[str, Any] = {"qos": {name: pool() for name in qos}}
+    if reserved:
+        alone = draw(st.booleans())
+        said["reserved"] = (draw(places(cpus, names)) if alone else said["reserved"]) | {
+            "partitions": {name: pool(f"reserved.{name}") for name in reserved}
+        }
+    further: dict[str, Any] = {"qos": {name: pool(name) for name in qos}}
     further["rules"] = [
         {"disable": name, "because": "-"} for name in RULES if not draw(one_of(0, 1, 1, 1))
     ]
@@ -142,8 +203,9 @@ def problems(draw: st.DrawFn) -> NodeClass:
         further["workloads"] = [
             {
                 "name": "du",
-                "cpus": draw(one_of(1, 2)),
+                **draw(st.sampled_from([{"cpus": 1}, {"cpus": 2}, {"manifest": TWO_CONTAINERS}])),
                 "pods": draw(one_of(1, 2)),
+                "per": draw(one_of("machine", "numaNode")),
                 "pool": pool_name,
             }
         ]

@@ -7,17 +7,46 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.inventory import Device
-from cpuplan.model.pools import Near
+from cpuplan.model.sizes import Near
 from cpuplan.model.topology import Topology
 from cpuplan.solve import solver
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules import problem_of
-from cpuplan.solve.rules.places import device_words
+from cpuplan.solve.rules.devices import device_words
 from cpuplan.solve.rules.rule import scopes_of
 from tests.unit.solve.problems import locate, machine, node_class
 
 TWO_NODES = machine(16, 2, sockets=2, numa_nodes=4)
+
+
+def test_idle_siblings_leave_offlined_without_a_size() -> None:
+    """Nobody wrote it, and it does not take the rest."""
+    pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "sibling": "idle"}}
+    rules = problem_of(node_class(TWO_NODES, pools)).rules
+    texts = [rule.reason.text for rule in rules]
+    assert [text for text in texts if "takes the rest" in text] == ["isolated takes the rest"]
+
+
+@pytest.mark.parametrize(("threads", "is_said"), [(1, False), (2, True)])
+def test_siblings_need_cores_with_two_threads(threads: int, is_said: bool) -> None:
+    pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "sibling": "idle"}}
+    rules = problem_of(node_class(machine(8, threads), pools)).rules
+    assert any("takes one thread of each core" in rule.reason.text for rule in rules) is is_said
+
+
+def test_with_a_sibling_there_are_no_whole_cores() -> None:
+    pools = {"reserved": {"cores": 1}, "isolated": {"cores": 3, "sibling": "shared"}}
+    rules = problem_of(node_class(machine(8, 2), {**pools, "shared": "rest"})).rules
+    whole = [rule.name for rule in rules if "takes whole cores" in rule.reason.text]
+    assert whole == ["reserved", "shared"]
+
+
+def test_siblings_stay_in_one_pool_or_qos_set() -> None:
+    node = node_class(machine(8, 2), {"reserved": {"cores": 1}}, qos={"other": {"cores": 2}})
+    texts = [rule.reason.text for rule in problem_of(node).rules]
+    assert "reserved takes whole cores: siblings stay in one pool" in texts
+    assert "other takes whole cores: siblings stay in one set" in texts
 
 
 def amounts(topology: Topology, pool: dict[str, Any]) -> list[tuple[str, int, str]]:

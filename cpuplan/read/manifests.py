@@ -1,0 +1,64 @@
+"""Manifests of workloads in files of their own, below `pods/`, put into the intents that name them.
+
+What is wrong in such a manifest is reported where the intent names its file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.read import yaml
+from cpuplan.read.files import POD_FOLDER
+from cpuplan.read.pods import template_of
+from cpuplan.source import Field, Source
+from cpuplan.text import did_you_mean
+
+#: What YAML readers disagree on (`defaultMode: 0644`, tabs) keeps no pod from being understood.
+PASSED_OVER = ("CP103", "CP104", "CP113")
+
+
+def is_manifest(name: str) -> bool:
+    """Whether a file of the project is no document, but may be a manifest."""
+    return name.startswith(f"{POD_FOLDER}/")
+
+
+def insert(sources: Iterable[Source], texts: Mapping[str, bytes]) -> Iterator[Diagnostic]:
+    """Put the contents of files into intents instead of their names.
+
+    CP321 for names of no file, and files that do not have one pod or workload.
+    """
+    for source in sources:
+        for at, workload in _workloads(source.data):
+            name = workload.get("manifest")
+            if isinstance(name, str):
+                yield from _insert(source, at, workload, name, texts)
+
+
+def _workloads(document: Any) -> Iterator[tuple[Field, dict[str, Any]]]:
+    spec = document.get("spec") if isinstance(document, dict) else None
+    listed = spec.get("workloads") if isinstance(spec, dict) else None
+    is_intent = isinstance(document, dict) and document.get("kind") == "Intent"
+    for index, workload in enumerate(listed if is_intent and isinstance(listed, list) else ()):
+        if isinstance(workload, dict):
+            yield ("spec", "workloads", index, "manifest"), workload
+
+
+def _insert(
+    source: Source, at: Field, workload: dict[str, Any], name: str, texts: Mapping[str, bytes]
+) -> Iterator[Diagnostic]:
+    place = source.value_at(at)
+    if name not in texts:
+        hint = did_you_mean(name, texts) if texts else f"put the file below {POD_FOLDER}/"
+        yield diagnose("CP321", place, name=name, problem="does not exist", hint=hint)
+        return
+    objects, wrong = yaml.decode(name, texts[name])
+    problems = [problem for problem in wrong if problem.code not in PASSED_OVER]
+    pods = [found.data for found in objects if template_of(found.data)]
+    if problems:
+        yield from problems
+    elif len(pods) != 1:
+        problem = f"has {len(pods) or 'no'} pods or workloads, not one"
+        hint = "give each of them a file of its own"
+        yield diagnose("CP321", place, name=name, problem=problem, hint=hint)
+    else:
+        workload["manifest"] = pods[0]

@@ -1,0 +1,37 @@
+"""The pods of an intent's workloads: their exclusive CPUs, and the parts that have them."""
+
+from cpuplan import versions
+from cpuplan.kubelet.pods.defaults import apply_defaults
+from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.pods.qos import pod_guaranteed_cpus
+from cpuplan.kubelet.releases.features import LATEST, Gates
+from cpuplan.model.workloads import Workload
+from cpuplan.plan import NodeClass
+from cpuplan.read.pods import template_of
+from cpuplan.solve.layout import Scope
+from cpuplan.solve.rules.parts import allowed_scopes
+from cpuplan.solve.rules.rule import Statements
+
+
+def pod_of(workload: Workload) -> Pod | None:
+    """The pod of the workload's manifest, which must be right; None without a manifest."""
+    found = template_of(workload.manifest)
+    return read_pod(found[1]) if found else None
+
+
+def exclusive_cpus(node_class: NodeClass, workload: Workload) -> int:
+    """The exclusive CPUs of each pod: of all its containers at once, as the kubelet counts them.
+
+    A pod that is not Guaranteed, or requests no whole CPUs, has none.
+    """
+    pod = pod_of(workload)
+    if pod is None:
+        return workload.cpus or 0
+    given = node_class.spec.kubelet.configuration.get("featureGates") or {}
+    gates = Gates(given, versions.kubernetes_version(node_class.target) or LATEST)
+    return pod_guaranteed_cpus(apply_defaults(pod, gates), gates)
+
+
+def parts(statements: Statements, workload: Workload) -> list[Scope]:
+    """The parts of the machine that each have the workload's number of pods."""
+    return allowed_scopes(statements, statements.sets[workload.pool], workload.per or "machine")
