@@ -3,9 +3,12 @@ on.
 """
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cpuplan import files
+from cpuplan.fleet import paused
 from tests.git_projects import KUBERNETES, OPENSHIFT, add_class, edit
 from tests.projects import run_in
 
@@ -15,7 +18,11 @@ PROFILE = (
     "featureSet: TechPreviewNoUpgrade}"
 )
 PINNED = '{platform: openshift, version: "4.20", pool: worker-%s, cpuPartitioning: true}' % "du"  # noqa: UP031
-TARGETS = [KUBERNETES, OPENSHIFT % "du", PROFILE, PINNED]
+DELIVERED = (
+    '{platform: kubernetes, version: "1.36", hostingNamespace: prod, delivery: '
+    "[ansible, butane, cloudInit, clusterApi, ignition, nodeWright]}"
+)
+TARGETS = [KUBERNETES, OPENSHIFT % "du", PROFILE, PINNED, DELIVERED]
 NOTES = ("manifest", "written")
 
 
@@ -65,6 +72,24 @@ def test_everything_stays(site: Path, capsys: Capture) -> None:
     edit(site, "intents/du.yaml", "shared: {cores: 2}", "shared: {cores: 3}")
     assert run_in(site, ["compile"], capsys)[0] == 0
     assert tree(site) == again
+
+
+def test_each_file_that_stays_is_read_once(
+    site: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pause(site)
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    edit(site, "intents/core.yaml", "shared: {cores: 1}", "shared: {cores: 2}")
+    read: list[Path] = []
+
+    def read_regular(path: Path, **options: Any) -> bytes:
+        read.append(path)
+        return files.read_regular(path, **options)
+
+    monkeypatch.setattr(paused, "read_regular", read_regular)
+    assert run_in(site, ["compile"], capsys)[0] == 0
+    assert any("du" in path.name for path in read)
+    assert len(read) == len(set(read))
 
 
 def test_other_intents_go_on(site: Path, capsys: Capture) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from cpuplan.cpuset import CpuSet, union
+from cpuplan.fleet import cluster_facts
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.pools import POOLS
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
@@ -57,6 +58,7 @@ def plan(
         architecture=architecture,
         cpu_model_number=model,
     )
+    cluster_facts.settle([node_class])
     pools = (
         Pool(pool, lists[pool], (node_class.reason("listed", f"pools.{pool}.cpus"),))
         for pool in lists

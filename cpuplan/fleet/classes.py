@@ -20,7 +20,7 @@ from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.model.inventory import Device, HardwareSpec
-from cpuplan.model.pools import Pool
+from cpuplan.model.pools import Pool, partitions_of
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Document, Documents
@@ -42,9 +42,11 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
         topologies.of(group)
     claimed = claims.build(documents, node_groups, diagnostics)
     classes = list(_classes(documents, claimed, topologies, diagnostics))
+    cluster_facts.settle(classes)
     diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
     diagnostics += class_names.check(documents, classes)
     diagnostics += cluster_facts.check(documents, classes)
+    diagnostics += cluster_facts.check_feature_sets(documents, classes)
     diagnostics += memberships.check(documents, claimed, classes)
     return Fleet(tuple(sorted(classes, key=lambda node_class: node_class.key))), diagnostics
 
@@ -98,18 +100,17 @@ _Key: TypeAlias = tuple[str, str, str, CpuSet, tuple[Device, ...]]
 
 
 def _devices_that_matter(spec: IntentSpec, group: Group) -> tuple[Device, ...]:
-    """The devices that only these nodes have, if some pool or QoS set has `near`."""
+    """The devices that only these nodes have, if some pool or QoS set is placed by devices."""
     sets = [*_pools(spec), spec.qos.best_effort, spec.qos.other]
-    has_near = any(one is not None and one.near is not None for one in sets)
-    return group.devices if has_near else ()
+    by_devices = any(one is not None and (one.near or one.per_device) for one in sets)
+    return group.devices if by_devices else ()
 
 
 def _pools(spec: IntentSpec) -> list[Pool]:
-    """The pools of the intent, and the partitions of isolated."""
+    """The pools of the intent, and their partitions."""
     pools = spec.pools
     own = (pools.reserved, pools.shared, pools.isolated, pools.isolcpus, pools.offlined)
-    partitions = pools.isolated.partitions.values() if pools.isolated else ()
-    return [pool for pool in (*own, *partitions) if pool is not None]
+    return [pool for pool in (*own, *partitions_of(pools).values()) if pool is not None]
 
 
 def _digest(devices: tuple[Device, ...]) -> str:

@@ -21,6 +21,8 @@ KINDS = (
     "FeatureGate",
     "ContainerRuntimeConfig",
 )
+#: The feature set whose gates are listed one by one.
+CUSTOM = "CustomNoUpgrade"
 #: The gate by which the node tuning operator shares CPUs.
 MIXED_CPUS = "MixedCPUsAllocation"
 #: Its presence in a MachineConfig of a single-node cluster meant workload partitioning before
@@ -162,19 +164,34 @@ def facts(objects: Iterable[Mapping[str, Any]], release: Callable[[], str] = new
     return Cluster(version or release(), pinned, topology, feature_set=feature_set(objects))
 
 
+class FeatureGates(NamedTuple):
+    """What a FeatureGate object selects: a feature set, empty for the default one, and the gates
+    that CustomNoUpgrade enables.
+    """
+
+    feature_set: str = ""
+    enabled: tuple[str, ...] = ()
+
+
+def feature_gates(item: Mapping[str, Any]) -> FeatureGates:
+    """What a FeatureGate object says in its spec."""
+    spec = _mapping(item.get("spec"))
+    chosen = str(spec.get("featureSet") or "")
+    given = _mapping(spec.get("customNoUpgrade")).get("enabled")
+    if chosen != CUSTOM or not isinstance(given, list):
+        return FeatureGates(chosen)
+    return FeatureGates(chosen, tuple(sorted(gate for gate in given if isinstance(gate, str))))
+
+
 def feature_set(objects: Iterable[Mapping[str, Any]]) -> str:
-    """`featureSet` of the FeatureGate `cluster`; empty for the default, and for gates without the
-    only one that matters here.
+    """The feature set of the FeatureGate `cluster`; empty for the default, and for gates without
+    the only one that matters here.
     """
     for item in objects:
         name = _mapping(item.get("metadata")).get("name")
         if item.get("kind") == "FeatureGate" and name == "cluster":
-            spec = _mapping(item.get("spec"))
-            enabled = _mapping(spec.get("customNoUpgrade")).get("enabled")
-            chosen = str(spec.get("featureSet") or "")
-            is_custom = chosen == "CustomNoUpgrade"
-            has_gate = isinstance(enabled, list) and MIXED_CPUS in enabled
-            return "" if is_custom and not has_gate else chosen
+            chosen, enabled = feature_gates(item)
+            return "" if chosen == CUSTOM and MIXED_CPUS not in enabled else chosen
     return ""
 
 

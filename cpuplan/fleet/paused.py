@@ -7,17 +7,17 @@ kept files with their SHA-256, because nothing else could show an edit.
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.files import Unreadable, is_plain, read_regular
 from cpuplan.fleet import before
 from cpuplan.fleet.before import Before, Key
 from cpuplan.fleet.lock import Lock
-from cpuplan.plan import NodeClass, NodePlan, Plan
+from cpuplan.plan import ConfiguredPlan, Kept, NodeClass, NodePlan
 from cpuplan.resources import resource
 from cpuplan.source import Locate
 
@@ -34,51 +34,60 @@ _KINDS = (
 )
 #: The same of what the node tuning operator will make.
 _PREDICTED = ("kubeletconfig", "machineconfig-50-performance", "runtimeclass", "tuned")
+#: How the files beside the folder of a class end: its nodes, and their files in other forms.
+_BESIDE = (
+    ".bottlerocket.toml",
+    ".butane.yaml",
+    ".cloud-init.yaml",
+    ".ign",
+    ".json",
+    ".schematic.yaml",
+    ".talos.yaml",
+)
 
 
-class Kept(NamedTuple):
-    """What stays of a class: its own file as it was, and its other files by path below `out/`."""
+def keep(
+    out: Path, compiled: Before, lock: Lock, nodes: Iterable[ConfiguredPlan], locate: Locate
+) -> tuple[dict[Key, Kept], list[Diagnostic]]:
+    """What stays of each paused class, and why it cannot.
 
-    record: dict[str, Any]
-    files: dict[str, bytes]
-
-
-def keep(out: Path, compiled: Before, lock: Lock, plan: Plan, locate: Locate) -> dict[Key, Kept]:
-    """What stays of each paused class; an empty record where it was never compiled.
-
-    Raises CpuplanError: CP565 for changed files, CP566 where nothing shows what they were.
+    CP565 for changed files, CP566 where nothing shows what they were.
     """
     kept: dict[Key, Kept] = {}
     problems: list[Diagnostic] = []
-    for node in plan.nodes:
-        node_class = node.node_class
-        key = node_class.key
+    for node in nodes:
         if not node.spec.paused:
             continue
-        record = compiled.get(key)
-        if record is not None and not _is_whole(record):
-            record = None
+        node_class = node.node_class
+        record = compiled.get(node_class.key)
+        if record is not None and _is_whole(record):
+            files = {path: _read(out, path) for path in _paths(out, record, node)}
+            problems += _changes(record, files, node_class, locate)
+            present = {path: data for path, data in files.items() if data is not None}
+            kept[node_class.key] = Kept(record, present)
+        else:
+            kept[node_class.key] = Kept({}, {})
+            if node_class.key in lock:
+                problems.append(_unrecorded(node_class, locate))
+    return kept, problems
+
+
+def _changes(
+    record: dict[str, Any], files: dict[str, bytes | None], node_class: NodeClass, locate: Locate
+) -> Iterator[Diagnostic]:
+    digests = record.get(FIELD)
+    if isinstance(digests, dict):
         place = locate(node_class.place("paused"))
-        if record is None:
-            kept[key] = Kept({}, {})
-            if key in lock:
-                path = f"out/{before.CLASSES}/{key[0]}/{key[1]}.json"
-                problems.append(diagnose("CP566", place, intent=node_class.intent, path=path))
-            continue
-        files = {path: _read(out, path) for path in _paths(out, record, node)}
-        digests = record.get(FIELD)
-        if isinstance(digests, dict):
-            changed = [
-                path for path in sorted(digests) if _digest(files.get(path)) != digests[path]
-            ]
-            problems += [
-                diagnose("CP565", place, path=f"out/{path}", intent=node_class.intent)
-                for path in changed
-            ]
-        kept[key] = Kept(record, {path: data for path, data in files.items() if data is not None})
-    if problems:
-        raise CpuplanError(problems)
-    return kept
+        for path in sorted(digests):
+            if _digest(files.get(path)) != digests[path]:
+                yield diagnose("CP565", place, path=f"out/{path}", intent=node_class.intent)
+
+
+def _unrecorded(node_class: NodeClass, locate: Locate) -> Diagnostic:
+    cluster, name = node_class.key
+    path = f"out/{before.CLASSES}/{cluster}/{name}.json"
+    place = locate(node_class.place("paused"))
+    return diagnose("CP566", place, intent=node_class.intent, path=path)
 
 
 def _is_whole(record: dict[str, Any]) -> bool:
@@ -114,7 +123,11 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
         f"nodes/{node_class.cluster}/{node_class.name}",
     )
     pool = record.get("pool", node_class.target.pool)
-    names = {f"{node_files}.json", f"{cluster}/node-labels/{node_class.name}.json"}
+    names = {f"{cluster}/node-labels/{node_class.name}.json"}
+    names |= {node_files + end for end in _BESIDE}
+    names |= {f"{cluster}/manifests/10-skyhook-{node_class.name}.yaml"}
+    names |= {f"{cluster}/hosting/manifests/10-kubeadmconfigtemplate-{node_class.name}.yaml"}
+    names |= {f"ansible/{node_class.cluster}/{node_class.name}.yaml"}
     names |= {f"{cluster}/expected/nrt/{name}.yaml" for name in before.nodes(record)}
     names |= {f"{cluster}/manifests/00-machineconfigpool-{pool}.yaml"}
     names |= {f"{cluster}/expected/operator/machineconfig-50-nto-{pool}.yaml"}

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan import platforms
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet import hosting
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.cluster import NODE_ROLE
-from cpuplan.model.base import is_written
+from cpuplan.model.base import has_key
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Document, Documents
@@ -21,7 +22,20 @@ _POOL_KEYS = (
     "machineConfigLabel",
     "machineConfigPoolSelector",
     "mode",
+    "ociRuntime",
+    "tuned",
+    "featureSet",
+    "cpuPartitioning",
+    "pinnedPools",
+    "controlPlaneTopology",
+    "hostingCluster",
+    "hostingNamespace",
+    "ignoreCgroupsVersion",
 )
+#: Keys of a target that nothing reads where an operator writes the nodes' files.
+_TREE_KEYS = ("delivery", "osFamily", "kubeletUnit")
+#: Keys of a target that say where Cluster API has its objects.
+_MANAGEMENT_KEYS = ("hostingCluster", "hostingNamespace")
 #: Keys of `kernel` that choose a kernel, which only the machine config operator installs.
 _KERNEL_KEYS = ("realTime", "pageSize")
 
@@ -37,11 +51,13 @@ def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
 def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic]:
     """Incomplete targets, fields without effect, and pools of different nodes.
 
-    CP227, CP229 and CP230.
+    CP227, CP229 and CP230; and what they say about whole clusters.
     """
     diagnostics: list[Diagnostic] = []
     for intent in documents.of_kind("Intent"):
         diagnostics += _check_targets(intent)
+    classes = list(classes)
+    diagnostics += hosting.check(classes, documents.locate)
     return diagnostics + list(_check_pools(documents, classes))
 
 
@@ -103,26 +119,60 @@ def _outside(claims: Sequence[Claim], index: int, cluster: str) -> Diagnostic:
 
 
 def _check_targets(intent: Document) -> Iterator[Diagnostic]:
+    for index, target in enumerate(intent.spec.targets):
+        if platforms.of(target).has_pools:
+            yield from _check_pool(intent, index, target)
+            yield from hosting.check_target(intent, index)
+    yield from _without_effect(intent)
+
+
+def _check_pool(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:
+    """A target that names its pool badly, or not at all."""
+    if target.pool is None:
+        yield diagnose("CP229", intent.at("targets", index))
+    problem = _unsplittable(target) if target.mixed_hardware == "split" else ""
+    if problem:
+        yield diagnose("CP288", intent.at("targets", index, "mixedHardware"), problem=problem)
+    if target.is_hosted and not target.is_profile:
+        yield diagnose("CP287", intent.at("targets", index, "mode"), mode=target.mode)
+
+
+def _without_effect(intent: Document) -> Iterator[Diagnostic]:
+    """CP230: keys of a target for other platforms, and of the rest for none of the targets'."""
     spec: IntentSpec = intent.spec
     for index, target in enumerate(spec.targets):
-        if platforms.of(target).has_pools:
-            if target.pool is None:
-                yield diagnose("CP229", intent.at("targets", index))
-            problem = _unsplittable(target) if target.mixed_hardware == "split" else ""
-            if problem:
-                yield diagnose(
-                    "CP288", intent.at("targets", index, "mixedHardware"), problem=problem
-                )
-            if target.is_hosted and not target.is_profile:
-                yield diagnose("CP287", intent.at("targets", index, "mode"), mode=target.mode)
-            continue
-        for key in _POOL_KEYS:
-            if is_written(target, key):
+        for key in _unread(target):
+            if has_key(target, key):
                 yield _no_effect(intent, target, ("targets", index, key))
-    if not any(platforms.of(target).has_pools for target in spec.targets):
+        yield from _of_no_runtime(intent, index, target)
+    with_pools = {platforms.of(target).has_pools for target in spec.targets}
+    if with_pools == {True} and has_key(spec.isolation, "systemServices"):
+        yield _no_effect(intent, spec.targets[0], ("isolation", "systemServices"))
+    if with_pools == {False}:
         for key in _KERNEL_KEYS:
-            if is_written(spec.kernel, key):
+            if has_key(spec.kernel, key):
                 yield _no_effect(intent, spec.targets[0], ("kernel", key))
+
+
+def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:
+    """CP230: containerd where the platform has another runtime, and its release beside CRI-O."""
+    platform = platforms.of(target)
+    has_choice = platform.has_runtime_unit and not platform.has_pools
+    if target.runtime == "containerd" and not has_choice:
+        yield _no_effect(intent, target, ("targets", index, "runtime"))
+    elif target.runtime == "crio" and has_key(target, "containerd"):
+        yield _no_effect(intent, target, ("targets", index, "containerd"), "nodes with CRI-O")
+
+
+def _unread(target: Target) -> Iterator[str]:
+    """Keys of a target that its platform and deliveries have no use for."""
+    platform = platforms.of(target)
+    if not platform.takes_files:
+        yield from _TREE_KEYS
+    if not platform.has_pools:
+        is_managed = platform.takes_files and "clusterApi" in target.delivery
+        read = _MANAGEMENT_KEYS if is_managed else ()
+        yield from (key for key in _POOL_KEYS if key not in read)
 
 
 def _unsplittable(target: Target) -> str:
@@ -159,11 +209,12 @@ def is_split(target: Target) -> bool:
     return target.mixed_hardware == "split" and bool(target.pool) and not _unsplittable(target)
 
 
-def _no_effect(intent: Document, target: Target, field: tuple[str | int, ...]) -> Diagnostic:
+def _no_effect(
+    intent: Document, target: Target, field: tuple[str | int, ...], on: str = ""
+) -> Diagnostic:
     place = intent.source.key_at(("spec", *field))
-    return diagnose(
-        "CP230", place, field=".".join(map(str, ("spec", *field))), platform=target.platform
-    )
+    name = ".".join(map(str, ("spec", *field)))
+    return diagnose("CP230", place, field=name, platform=on or target.platform)
 
 
 def _layout_facts(node_class: NodeClass) -> tuple[object, ...]:

@@ -51,11 +51,11 @@ def digest(node_class: NodeClass) -> str:
     spec = node_class.spec
     models = (spec.pools, spec.qos, *spec.workloads, *spec.rules)
     pools = " ".join(model.model_dump_json(exclude_none=True) for model in models)
-    policy = spec.kubelet.cpu_manager_policy
+    policy = node_class.cpu_manager_policy
     near = [
         device.model_dump_json(exclude_none=True)
         for device in node_class.devices
-        if '"near"' in pools
+        if '"near"' in pools or '"per_device"' in pools
     ]
     text = f"{FORM} {pools} {spec.objective} {policy} {near} {node_class.topology.fingerprint()}"
     return sha256(text.encode()).hexdigest()[:16]

@@ -9,11 +9,12 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.fleet.before import Key
 from cpuplan.fleet.lock.entry import Lock, Locked
 from cpuplan.fleet.lock.form import END
-from cpuplan.model.pools import PARTITION, POOLS, QOS_SETS
+from cpuplan.model.pools import DIVIDED, POOLS, QOS_SETS
 from cpuplan.read import yaml
 from cpuplan.source import Data, Position, Source
 
 _WANTED = (("cluster", str), ("class", str), ("solvedFrom", str | int), ("pools", dict))
+_PARTITIONS = tuple(f"{host}." for host in DIVIDED)
 _OPTIONAL = (("pool", str), ("solver", str), ("gone", bool))
 #: The finding on a lock with both sides of a merge, where the merge is not resolved.
 UNSETTLED = "CP248"
@@ -146,7 +147,7 @@ def _problems(source: Source, index: int, entry: Data) -> Iterator[Diagnostic]:
     assert isinstance(written, dict)  # noqa: S101 - tested above
     for name, text in written.items():
         field = ("classes", index, "pools", name)
-        if name not in (*POOLS, *QOS_SETS) and not name.startswith(PARTITION):
+        if name not in (*POOLS, *QOS_SETS) and not name.startswith(_PARTITIONS):
             hint = ": a list of CPUs needs quotes here" if name[:1].isdigit() else ""
             yield diagnose(
                 "CP241", source.key_at(field), problem=f"has {name!r}, which is not a pool{hint}"

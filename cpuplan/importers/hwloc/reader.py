@@ -51,7 +51,7 @@ def read(path: Path) -> Imported:
         document = read_objects(hwloc_xml.parse(data, str(path)), reader)
     except (ArchiveError, hwloc_xml.XmlError) as error:
         return Imported((), (), (error.diagnostic,))
-    machine, remarks = _machine(document, reader)
+    machine, remarks = machine_of(document, reader)
     if machine is None:
         return Imported((), (), (*reader.diagnostics, diagnose("CP124", path=path)))
     name = document.infos.get("HostName", "").lower()
@@ -70,7 +70,7 @@ def _imported(
     )
 
 
-def _machine(document: Document, reader: Reader) -> tuple[Machine | None, list[str]]:
+def machine_of(document: Document, reader: Reader) -> tuple[Machine | None, list[str]]:
     """The machine's facts, and remarks on what the file does not contain."""
     online, offline = _cpus(document, reader)
     if not online:

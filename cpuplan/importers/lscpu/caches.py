@@ -71,20 +71,45 @@ def _close_caches(row: Row) -> set[tuple[CacheKind, int]]:
     return {(kind, number) for kind, number in row.caches.items() if kind[0] <= _MIN_LEVEL}
 
 
-def doubtful(rows: Iterable[Row], siblings: Iterable[CpuSet]) -> dict[str, list[CpuSet]]:
-    """Cores that must be several, by what shows it.
+def doubtful(
+    rows: Sequence[Row], siblings: Iterable[CpuSet], summary: Summary | None, *, repeats: bool
+) -> dict[str, list[CpuSet]]:
+    """Cores that may be several, by what shows it, or by what is missing to show the contrary.
+
+    `repeats`: numbers of cores start again somewhere on such a machine, for each kind of CPU or in
+    each book.
+    """
+    doubts: dict[str, list[CpuSet]] = {}
+    by_cpu = {row.cpu: row for row in rows}
+    most = _most_threads(summary)
+    for cpus in siblings:
+        core = [by_cpu[cpu] for cpu in cpus]
+        problem = _doubt(core, most, repeats=repeats) if len(cpus) > 1 else ""
+        if problem:
+            doubts.setdefault(problem, []).append(cpus)
+    return doubts
+
+
+def _doubt(core: Sequence[Row], most: int | None, *, repeats: bool) -> str:
+    """Why the CPUs of a core may be several cores; empty if nothing speaks against them.
 
     Threads of a core share its caches; AMD's compute units, whose CPUs have data caches of their
     own, share the others.
     """
-    doubts: dict[str, list[CpuSet]] = {}
-    caches = {row.cpu: _close_caches(row) for row in rows}
-    for cpus in siblings:
-        sets = [caches[cpu] for cpu in cpus]
-        if len(cpus) > 1 and all(sets) and not set.intersection(*sets):
-            doubts.setdefault("they have no first- or second-level cache in common", []).append(
-                cpus
-            )
-        elif len(cpus) not in _THREADS:
-            doubts.setdefault("no core has as many threads", []).append(cpus)
-    return doubts
+    caches = [_close_caches(row) for row in core]
+    if all(caches) and not set.intersection(*caches):
+        return "they have no first- or second-level cache in common"
+    if len(core) not in _THREADS:
+        return "no core has as many threads"
+    if most is not None and len(core) > most:
+        return f"by the summary, a core has at most {most} threads"
+    is_shown = all(caches) or all(row.model for row in core) or most is not None
+    if repeats and not is_shown:
+        return "the table has neither their caches nor their models"
+    return ""
+
+
+def _most_threads(summary: Summary | None) -> int | None:
+    """The threads of the widest core, where a summary counts them."""
+    counts = [kind.threads_per_core for kind in summary.kinds] if summary else []
+    return max((count for count in counts if count is not None), default=None)

@@ -85,7 +85,8 @@ def from_table(table: Table, summary: Summary | None) -> Found:
         boot_arguments=None,
     )
     notes = [*remarks.of_table(table, machine, rows, summary), *remarks.of_all(machine, summary)]
-    return Found(machine, notes, lscpu_caches.doubtful(rows, siblings))
+    repeats = _may_repeat(table, rows, siblings)
+    return Found(machine, notes, lscpu_caches.doubtful(rows, siblings, summary, repeats=repeats))
 
 
 def from_summary(summary: Summary) -> Found:
@@ -230,6 +231,16 @@ def _counted(rows: Sequence[Row]) -> bool:
             if known.setdefault(row.core, place) != place:
                 return False
     return all(list(known) == list(range(len(known))) for known in places.values())
+
+
+def _may_repeat(table: Table, rows: Sequence[Row], siblings: Iterable[CpuSet]) -> bool:
+    """Whether numbers of cores may start again: lscpu's own for each kind of CPU, whose CPUs are
+    neighbours, so that it does not give neighbours one number; the kernel's on s390 in each book,
+    and a table without that column may be from there.
+    """
+    if _counted(rows):
+        return any(cpus.last - cpus.first >= len(cpus) for cpus in siblings)
+    return "book" not in table.columns or any(row.book is not None for row in rows)
 
 
 def _architecture(summary: Summary | None) -> str | None:

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, get_args
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet.cluster import CUSTOM, feature_gates
 from cpuplan.importers import data
 from cpuplan.importers.base import NodeObject
 from cpuplan.importers.must_gather.images import NODES
 from cpuplan.importers.objects import node_object
 from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.model.document import FeatureSet
 
 INFRASTRUCTURES = (
     "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
@@ -24,7 +26,8 @@ NODE_CONFIGS = (
     "cluster-scoped-resources/config.openshift.io/nodes/cluster.yaml",
     "cluster-scoped-resources/config.openshift.io/nodes.yaml",
 )
-_FEATURE_SETS = ("TechPreviewNoUpgrade", "DevPreviewNoUpgrade", "CustomNoUpgrade")
+#: Those that a document can state; of others nothing is known here.
+_FEATURE_SETS = get_args(FeatureSet)
 #: The cluster's name is the first label of its domain.
 _API_SERVER = re.compile(r"https://api\.([^.:/]{1,253})\.")
 
@@ -51,32 +54,26 @@ def facts(tree: FolderTree) -> dict[str, Any]:
 
 
 def _cgroup_mode(tree: FolderTree) -> dict[str, Any]:
-    for spec in _specs(tree, NODE_CONFIGS):
-        if spec.get("cgroupMode") in ("v1", "v2"):
-            return {"cgroupMode": spec["cgroupMode"]}
+    for item in _objects(tree, NODE_CONFIGS):
+        mode = data.mapping(item.get("spec")).get("cgroupMode")
+        if mode in ("v1", "v2"):
+            return {"cgroupMode": mode}
     return {}
 
 
-def _specs(tree: FolderTree, paths: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The spec of the object of a kind with one object, as one file or as a list."""
+def _objects(tree: FolderTree, paths: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The object of a kind with one object, as one file or as a list."""
     for path in paths:
         document = load(tree, path)
-        objects = data.items(document.get("items")) or [document]
-        yield data.mapping(objects[0].get("spec"))
+        yield (data.items(document.get("items")) or [document])[0]
 
 
 def _feature_set(tree: FolderTree) -> dict[str, Any]:
-    for spec in _specs(tree, FEATURE_GATES):
-        name = spec.get("featureSet")
-        if name not in _FEATURE_SETS:
-            continue
-        custom = data.mapping(spec.get("customNoUpgrade"))
-        given = custom.get("enabled")
-        enabled = (
-            [gate for gate in given if isinstance(gate, str)] if isinstance(given, list) else []
-        )
-        gates = {"enabledFeatureGates": sorted(enabled)} if name == "CustomNoUpgrade" else {}
-        return {"featureSet": name, **gates}
+    for item in _objects(tree, FEATURE_GATES):
+        name, enabled = feature_gates(item)
+        if name in _FEATURE_SETS:
+            gates = {"enabledFeatureGates": list(enabled)} if name == CUSTOM else {}
+            return {"featureSet": name, **gates}
     return {}
 
 

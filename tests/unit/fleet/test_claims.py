@@ -130,3 +130,20 @@ def test_everything_in_a_selector_must_fit(
 ) -> None:
     found, _ = claimed(NODES, intent("a", **selector))
     assert found.get("a", ()) == nodes
+
+
+def test_names_that_cannot_be_read_are_told_once() -> None:
+    """Not once for each group of nodes."""
+    nodes, diagnostics = claimed(NODES, intent("a", nodes=["w-[3-0]"]))
+    assert nodes == {}
+    assert [problem.code for problem in diagnostics if problem.code == "CP228"] == ["CP228"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [(["w-0"], "node w-0 of"), (["w-[0-2]"], "node w-0 (and 2 more) of")],
+)
+def test_nodes_that_two_select_are_counted(names: list[str], shown: str) -> None:
+    _, diagnostics = claimed(NODES, intent("a"), intent("b", nodes=names))
+    [problem] = [problem for problem in diagnostics if problem.code == "CP220"]
+    assert shown in problem.message

@@ -174,6 +174,7 @@ def test_nodes_without_a_machine_are_in_no_class(
     ("near", "number"),
     [
         ("  pools:\n    shared: {cores: 1, near: {class: gpu}}\n", 2),
+        ("  pools:\n    shared: {cores: 1, perDevice: {class: gpu}}\n", 2),
         ("  qos: {bestEffort: {cores: 1, near: {class: gpu}}}\n  pools:\n", 2),
         ("  qos: {other: {cores: 1, near: {class: gpu}}}\n  pools:\n", 2),
         ("  pools:\n    shared: {cores: 1}\n", 1),

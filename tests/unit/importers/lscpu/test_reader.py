@@ -146,7 +146,7 @@ def test_kernel_ids(tmp_path: Path) -> None:
 
 def test_cores_across_numa_nodes(tmp_path: Path) -> None:
     """lscpu's numbers of cores hold for the machine, the kernel's only for a NUMA node."""
-    counted = "# CPU,Core,Socket,Node\n0,0,0,0\n1,1,1,0\n2,0,0,1\n3,1,1,1\n"
+    counted = "# CPU,Core,Socket,Node,ModelName\n0,0,0,0,A\n1,1,1,0,A\n2,0,0,1,A\n3,1,1,1,A\n"
     assert texts(machine(tmp_path, table=counted).siblings) == ["0,2", "1,3"]
     kernel = "# CPU,Core,Socket,Node\n0,0,0,0\n1,1,0,0\n2,0,0,1\n3,1,0,1\n"
     assert texts(machine(tmp_path, table=kernel).siblings) == ["0", "1", "2", "3"]
@@ -240,6 +240,35 @@ def test_kinds_of_cores(tmp_path: Path) -> None:
         "Architecture: aarch64\nOn-line CPU(s) list: 0-3\nThread(s) per core: 1\nSocket(s): 1\n"
     )
     assert texts(machine(tmp_path, table=ARM, summary=counts).siblings) == ["0", "1", "2", "3"]
+
+
+COUNTED = "# CPU,Core,Socket,Node\n0,0,0,0\n1,1,0,0\n2,0,0,0\n3,1,0,0\n"
+NEIGHBOURS = "# CPU,Core,Socket,Node\n0,0,0,0\n1,0,0,0\n2,1,0,0\n3,1,0,0\n"
+BOOKS = "# CPU,Core,Socket,Book,Node\n0,5,1,0,0\n1,5,1,0,0\n2,5,1,1,0\n3,5,1,1,0\n"
+UNBOOKED = "# CPU,Core,Socket,Node\n0,5,1,0\n1,5,1,0\n2,5,1,0\n3,5,1,0\n"
+THREADS = "Architecture: {}\nOn-line CPU(s) list: 0-3\nThread(s) per core: 2\nSocket(s): 1\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "architecture", "problem"),
+    [
+        (COUNTED, "", "the table has neither their caches nor their models"),
+        (COUNTED, "aarch64", ""),
+        (NEIGHBOURS, "", ""),
+        (BOOKS, "", "the table has neither their caches nor their models"),
+        (BOOKS, "s390x", ""),
+        (UNBOOKED, "", "the table has neither their caches nor their models"),
+        (UNBOOKED, "s390x", "by the summary, a core has at most 2 threads"),
+    ],
+)
+def test_cores_that_nothing_shows(
+    table: str, architecture: str, problem: str, tmp_path: Path
+) -> None:
+    """Big and little cores count from 0 each, and ids repeat in the books of s390."""
+    summary = {"summary": THREADS.format(architecture)} if architecture else {}
+    imported = read(tmp_path, table=table, **summary)
+    assert [one.code for one in imported.diagnostics] == ["CP138"] * bool(problem)
+    assert all(problem in one.message for one in imported.diagnostics)
 
 
 @pytest.mark.parametrize(

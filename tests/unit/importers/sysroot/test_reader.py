@@ -245,6 +245,23 @@ def test_core_types_by_part_then_capacity() -> None:
     assert list(machine(files).core_types.values()) == ["kind0"] * 4 + ["kind1"] * 4
 
 
+@pytest.mark.parametrize(
+    ("name", "small", "large"),
+    [
+        ("cpu_capacity", "446", "1024"),
+        ("regs/identification/midr_el1", "0x410fd050", "0x410fd0b0"),
+    ],
+)
+def test_core_types_by_one_fact(name: str, small: str, large: str) -> None:
+    """Kernels have either, and of the first half of these CPUs none."""
+    one = {f"{CPU}/cpu{cpu}/{name}": f"{small if cpu < 4 else large}\n" for cpu in range(8)}
+    expected = ["kind0"] * 4 + ["kind1"] * 4
+    assert list(machine(trees.server() | one).core_types.values()) == expected
+    one = {f"{CPU}/cpu{cpu}/{name}": f"{large}\n" for cpu in (0, 4, 5, 6, 7)}
+    expected = ["kind1"] + ["kind0"] * 3 + ["kind1"] * 4
+    assert list(machine(trees.server() | one).core_types.values()) == expected
+
+
 def test_clusters() -> None:
     files = trees.server()
     for cpu in range(8):
