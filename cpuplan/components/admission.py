@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpuplan import versions
-from cpuplan.components import crio, mixedcpus
+from cpuplan.components import cgroups, crio, kubelet, mixedcpus
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.plan import NodePlan
+from cpuplan.kubelet.releases.features import LATEST, Gates
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.source import Locate
 from cpuplan.versions import Version
 
@@ -29,6 +30,8 @@ _QUOTA_HOOK = crio.QUOTA_HOOK
 #: CRI-O tells a container its shared CPUs by this variable, and reads it back at each update of the
 #: container.
 _ENVIRONMENT = "OPENSHIFT_SHARED_CPUS"
+#: The gate by which containers with exclusive CPUs have no quota.
+_NO_QUOTA = "DisableCPUQuotaWithExclusiveCPUs"
 
 # Init containers count: their requests are part of the pod's QoS class, and CRI-O does not tell
 # them apart.
@@ -66,6 +69,13 @@ BINDING_ANNOTATES = (
     f"{_HAS_ANNOTATIONS} && object.metadata.annotations.exists(k, k.startsWith('{_HOOK}'))"
 )
 BINDING_REFUSED = f"a binding has an annotation {_HOOK}, which only pods may have"
+# An update in place of memory brings CRI-O no cpuset: it adds the shared CPUs to nothing, and the
+# container loses its exclusive ones (internal/runtimehandlerhooks; seen with its code). The kubelet
+# itself refuses to change exclusive CPUs.
+RESIZE_REFUSED = (
+    "a container with shared CPUs cannot be resized in place: CRI-O would take its exclusive CPUs "
+    "from it; delete the pod and create it with the new resources"
+)
 
 
 class Rule(NamedTuple):
@@ -225,8 +235,25 @@ def runtime_classes(names: Iterable[str]) -> dict[str, str]:
     return {"runtimeClasses": "\n".join(["[]", *(f"+ ['{name}']" for name in names)])}
 
 
-def hints(version: Version) -> Iterator[Rule]:
-    """What only warns, since it may be right on nodes that cpuplan does not know."""
+def keeps_quota(plan: ConfiguredPlan) -> bool:
+    """Whether a container with shared CPUs is throttled to its exclusive ones.
+
+    On cgroup v2, CRI-O raises the quota of a cgroup below the container's, which itself stays at
+    that of the exclusive CPUs; unless the kubelet sets none (gate DisableCPUQuotaWithExclusiveCPUs,
+    on by default since 1.33).
+    """
+    config = kubelet.configuration(list(plan.settings.of(kubelet.NAME)))
+    version = versions.kubernetes_version(plan.node_class.target) or LATEST
+    gates = Gates(config.get("featureGates") or {}, version)
+    has_quota = config.get("cpuCFSQuota", True) and not gates.enabled(_NO_QUOTA)
+    return has_quota and not cgroups.is_v1(plan)
+
+
+def hints(*, throttled: bool) -> Iterator[Rule]:
+    """What only warns, since it may be right on nodes that cpuplan does not know.
+
+    `throttled`: on some nodes (`keeps_quota`).
+    """
     # Other handlers do not allow the annotation: CRI-O drops it without a word.
     yield Rule(
         "otherRuntime",
@@ -237,9 +264,7 @@ def hints(version: Version) -> Iterator[Rule]:
         _named("container", "otherRuntime", "gets no shared CPUs without a runtimeClassName of ")
         + " + variables.runtimeClasses.join(' or ')",
     )
-    if version < versions.FEATURES["kubelet.no_quota_with_exclusive_cpus"]:
-        # On cgroup v2, CRI-O raises the quota of a cgroup below the container's, which itself stays
-        # at that of the exclusive CPUs.
+    if throttled:
         yield Rule(
             "throttled",
             f"'{_QUOTA_HOOK}' in variables.annotations && "
@@ -255,12 +280,14 @@ def hints(version: Version) -> Iterator[Rule]:
 
 
 #: What tells CRI-O: a JSON patch, since the names of annotations are only known with the pod. `add`
-#: replaces too.
+#: replaces too. Nobody can know the right quota of shared CPUs, so there should be none.
 ANNOTATE = (
     f"({_HAS_ANNOTATIONS} ? [] : "
     f"[JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}]) + "
     "variables.asking.map(c, JSONPatch{op: 'add', "
     f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{_HOOK}/' + c.name), value: 'enable'}})"
+    f" + ('{_QUOTA_HOOK}' in variables.annotations ? [] : [JSONPatch{{op: 'add', "
+    f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{_QUOTA_HOOK}'), value: 'disable'}}])"
 )
 
 

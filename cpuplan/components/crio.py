@@ -1,13 +1,12 @@
 """CRI-O: a drop-in for crio.conf(5), and what the files of a node add up to."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import versions
-from cpuplan.components import chosen, mixedcpus
+from cpuplan import toml, versions
+from cpuplan.components import chosen, isolation, mixedcpus
 from cpuplan.components.openshift import pool
-from cpuplan.components.reasons import is_written, stated, stated_or, unasked
+from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
@@ -33,6 +32,10 @@ SHARED_HOOK = "cpu-shared.crio.io"
 #: GOMAXPROCS that CRI-O gives to containers without exclusive CPUs: Go would count the machine's
 #: CPUs otherwise.
 MIN_GOMAXPROCS = 4
+#: The name by which the balloons plugin registers (nri-plugins, pkg/resmgr/flags.go), and the
+#: annotation of pods that may start without it (nri, pkg/plugin/annotations.go).
+BALLOONS_PLUGIN = "resource-manager"
+TOLERATION = "tolerate-missing-plugins.noderesource.dev"
 #: Keys that the node tuning operator writes, by release.
 _OPERATORS: dict[str, Feature] = {
     "crio.default_annotations": "crio.default_annotations",
@@ -46,23 +49,59 @@ _OPERATORS: dict[str, Feature] = {
 REPLACED = ("runtimes", "workloads")
 _MAPS = (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads"))
 
-#: tomllib takes minutes for a key of 100,000 parts. Possessive, so that looking for one is quick.
-_LONG_KEY = re.compile(r"""(?:["'A-Za-z0-9_-]{1,64}+[ \t]{0,8}+\.[ \t]{0,8}+){32}""")
-
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Keys of [crio.runtime]."""
     target, reserved, shared = plan.node_class.target, plan.pool("reserved"), plan.pool("shared")
+    if target.runtime != NAME:
+        return
     if reserved.cpus and chosen.is_on(plan, "infra-containers"):
         reason = unasked(plan, "infra-containers", NAME, "infra_ctr_cpuset")
-        yield Setting(NAME, "infra_ctr_cpuset", reserved.cpus, (*reserved.because, reason))
+        cpus = reserved.cpus - isolation.interrupts_alone(plan)
+        because = (*reserved.because, *isolation.because_alone(plan), reason)
+        yield Setting(NAME, "infra_ctr_cpuset", cpus, because)
     if mixed := shares(plan):
         yield Setting(NAME, "shared_cpuset", shared.cpus, (*shared.because, mixedcpus.reason(plan)))
     if _knows(target, "crio.min_injected_gomaxprocs") and chosen.is_on(plan, "gomaxprocs"):
         reason = unasked(plan, "gomaxprocs", NAME, "min_injected_gomaxprocs")
         yield Setting(NAME, "min_injected_gomaxprocs", MIN_GOMAXPROCS, (reason,))
+    if has_hooks(plan):
+        yield from _irqbalance(plan)
     if has_handler(plan):
         yield from _handler(plan, mixed=mixed)
+    if target.has_balloons:
+        yield from _nri(plan)
+
+
+def _irqbalance(plan: NodePlan) -> Iterator[Setting]:
+    """The file that the hook of interrupts rewrites, and the one that keeps what it had."""
+    target = plan.node_class.target
+    if target.os_family == "debian":
+        field = plan.node_class.target_field("osFamily")
+        because = (plan.node_class.reason("irqbalance reads its file from there", field),)
+        yield Setting(NAME, "irqbalance_config_file", "/etc/default/irqbalance", because)
+        kept = "/etc/default/orig_irq_banned_cpus"
+        yield Setting(NAME, "irqbalance_config_restore_file", kept, because)
+
+
+def _nri(plan: NodePlan) -> Iterator[Setting]:
+    """NRI, and the validator that refuses containers while the balloons plugin is away.
+
+    Pods that must start before it, static ones and its own, tolerate that by an annotation.
+    """
+    because = (of_mechanism(plan),)
+    yield Setting(NAME, "crio.nri.enable_nri", True, because)
+    if not _knows(plan.node_class.target, "crio.nri_validator"):
+        return
+    table = "crio.nri.default_validator."
+    required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
+    values: dict[str, Value] = {
+        "nri_enable_default_validator": True,
+        "nri_validator_required_plugins": (BALLOONS_PLUGIN,),
+        "nri_validator_tolerate_missing_plugins_annotation": TOLERATION,
+    }
+    for key, value in values.items():
+        yield Setting(NAME, table + key, value, (required,))
 
 
 def shares(plan: NodePlan) -> bool:
@@ -77,6 +116,8 @@ def has_handler(plan: NodePlan) -> bool:
 
 def has_hooks(plan: NodePlan) -> bool:
     """Whether pods may ask for CRI-O's CPU hooks: the intent names the handler, or by default."""
+    if plan.node_class.target.runtime != NAME:
+        return False
     asked = is_written(plan, "runtime.handler") or plan.spec.runtime.exec_cpu_affinity == "first"
     return asked or chosen.is_on(plan, "handler")
 
@@ -170,11 +211,8 @@ def _probes_stay_off(plan: NodePlan) -> bool:
 
 
 def _allowed(plan: NodePlan, *, mixed: bool) -> Iterator[str]:
-    """Hooks that pods of the handler may ask for; sharing alone may need one more."""
-    if has_hooks(plan):
-        yield from HOOKS
-    elif not versions.has(plan.node_class.target, "kubelet.no_quota_with_exclusive_cpus"):
-        yield QUOTA_HOOK
+    """Hooks that pods of the handler may ask for; who shares CPUs should do without a quota."""
+    yield from HOOKS if has_hooks(plan) else (QUOTA_HOOK,)
     if mixed:
         yield SHARED_HOOK
 
@@ -183,12 +221,13 @@ def render(settings: Sequence[Setting]) -> str:
     """The drop-in's TOML."""
     tables: dict[str, Any] = {}
     for setting in settings:
-        *parents, key = setting.key.split(".")
+        own = "" if setting.key.startswith("crio.") else "crio.runtime."
+        *parents, key = f"{own}{setting.key}".split(".")
         table = tables
         for parent in parents:
             table = table.setdefault(parent, {})
         table[key] = plain(setting.value)
-    return to_toml({"crio": {"runtime": tables}}) if tables else ""
+    return to_toml(tables) if tables else ""
 
 
 def parse(text: str) -> dict[str, Value]:
@@ -198,11 +237,7 @@ def parse(text: str) -> dict[str, Value]:
     (`crio.image.pause_image`). CRI-O matches keys without regard to case; names of handlers,
     workloads and annotations keep theirs.
     """
-    import tomllib
-
-    if _LONG_KEY.search(text):
-        raise ValueError("a key has more than 32 parts")
-    return dict(_flat(_fold(tomllib.loads(text), {}), ()))
+    return dict(_flat(_fold(toml.load(text), {}), ()))
 
 
 def merge(*files: Mapping[str, Value]) -> dict[str, Value]:

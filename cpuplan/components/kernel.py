@@ -8,7 +8,7 @@ costs a second reboot.
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan import versions
-from cpuplan.components import chosen, cmdline, hugepages
+from cpuplan.components import chosen, cmdline, hugepages, isolation
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import of_hardware, of_release, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, union
@@ -111,10 +111,10 @@ def computed(plan: NodePlan) -> dict[str, Value]:
 
 
 def _partitioning(plan: NodePlan) -> Iterator[Argument]:
-    isolated, switches = _isolated(plan), plan.spec.isolation
+    isolated = isolation.isolated(plan)
     if not isolated.cpus:
         return
-    if switches.nohz_full and chosen.is_on(plan, "latency"):
+    if _nohz_full(plan).cpus and chosen.is_on(plan, "latency"):
         node_class, key = plan.node_class, "rcutree.nohz_full_patience_delay"
         is_known = _has_tuned(plan, (2, 28), "arguments.nohz_full_patience_delay")
         # A kernel before 6.11 ignores it. Where a release brings no kernel, it does not tell which
@@ -122,27 +122,19 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
         if is_known or not node_class.platform.ships_kernel:
             yield key, "1000", (unasked(plan, "latency", NAME, key),)
         yield "nohz", "on", (unasked(plan, "latency", NAME, "nohz"),)
-    if switches.rcu_nocbs:
-        default = unasked(plan, "rcu-nocbs", NAME, "rcu_nocbs")
-        reason = stated_or(plan, "RCU callbacks run on other CPUs", "isolation.rcuNocbs", default)
-        yield "rcu_nocbs", isolated.cpus, (*isolated.because, reason)
-    others = _others(plan)
+    default = unasked(plan, "rcu-nocbs", NAME, "rcu_nocbs")
+    reason = stated_or(plan, "RCU callbacks run on other CPUs", "isolation.rcuNocbs", default)
+    without_callbacks = isolation.kept_off(plan, "rcuNocbs", reason)
+    if without_callbacks.cpus:
+        yield "rcu_nocbs", without_callbacks.cpus, without_callbacks.because
     because = (*isolated.because, *plan.pool("offlined").because)
-    for key, name in (("tuned.non_isolcpus", "tuned"), ("systemd.cpu_affinity", "system-services")):
-        if chosen.is_on(plan, name):
-            yield key, others, (*because, unasked(plan, name, NAME, key))
-
-
-def _others(plan: NodePlan) -> CpuSet:
-    """The CPUs of pid 1 and its heirs: everything that is neither isolated nor offlined."""
-    return plan.topology.online - _isolated(plan).cpus - plan.pool("offlined").cpus
-
-
-def _isolated(plan: NodePlan) -> Pool:
-    """What the kernel keeps its own work away from: the isolated CPUs, and those of isolcpus."""
-    isolated, isolcpus = plan.pool("isolated"), plan.pool("isolcpus")
-    because = (*isolated.because, *isolcpus.because) if isolcpus.cpus else isolated.because
-    return Pool("isolated", isolated.cpus | isolcpus.cpus, because)
+    if chosen.is_on(plan, "tuned"):
+        key, others = "tuned.non_isolcpus", isolation.not_isolated(plan)
+        yield key, others, (*because, unasked(plan, "tuned", NAME, key))
+    if chosen.is_on(plan, "system-services"):
+        key, others = "systemd.cpu_affinity", isolation.system_cpus(plan)
+        because = (*because, *isolation.because_alone(plan))
+        yield key, others, (*because, unasked(plan, "system-services", NAME, key))
 
 
 def _platform(plan: NodePlan) -> Iterator[Argument]:
@@ -239,37 +231,60 @@ def _mode(plan: NodePlan, key: str, usual: str) -> tuple[str, Reason] | None:
     return None
 
 
+def _nohz_full(plan: NodePlan) -> Pool:
+    """The CPUs without a tick."""
+    default = unasked(plan, "nohz-full", NAME, "nohz_full")
+    reason = stated_or(plan, "no timer tick while one task runs", "isolation.nohzFull", default)
+    return isolation.kept_off(plan, "nohzFull", reason)
+
+
 def _isolation(plan: NodePlan) -> Iterator[Argument]:
-    isolated, switches = _isolated(plan), plan.spec.isolation
-    if not isolated.cpus:
-        return
     always = versions.ships(plan.node_class.target, "arguments.nohz_full_always")
-    if switches.nohz_full and (always or chosen.real_time(plan)):
-        default = unasked(plan, "nohz-full", NAME, "nohz_full")
-        reason = stated_or(plan, "no timer tick while one task runs", "isolation.nohzFull", default)
-        yield "nohz_full", isolated.cpus, (*isolated.because, reason)
-    flags: list[tuple[str, Reason]] = []
-    if switches.domain:
-        flags.append(("domain", stated(plan, "no load balancing", "isolation.domain")))
-    if switches.managed_irq:
-        default = unasked(plan, "managed-irq", NAME, "isolcpus")
-        reason = stated_or(plan, "managed interrupts stay off", "isolation.managedIrq", default)
-        flags.append(("managed_irq", reason))
-    reasons = tuple(reason for _, reason in flags)
-    both: list[tuple[Value, ...]] = [(*(flag for flag, _ in flags), isolated.cpus)] if flags else []
-    if (apart := _without_balancing(plan)) and not switches.domain:
-        both.append(("domain", apart))
-        reasons = (*reasons, unasked(plan, "scheduler", NAME, "isolcpus"))
-    if both:
-        # A separate list comes last: kernels before 5.18 know one list only, and drop each later
-        # one that differs.
-        yield "isolcpus", both[0] if len(both) == 1 else tuple(both), (*isolated.because, *reasons)
+    tickless = _nohz_full(plan)
+    asked = any(isolation.own_switches(plan, "nohzFull").values())
+    if tickless.cpus and (always or asked or chosen.real_time(plan)):
+        yield "nohz_full", tickless.cpus, tickless.because
+    lists, because = _isolcpus(plan)
+    if lists:
+        yield "isolcpus", lists[0] if len(lists) == 1 else lists, because
 
 
-def _without_balancing(plan: NodePlan) -> CpuSet:
-    """The CPUs of `isolcpus=domain`; those of Open vSwitch have a cgroup instead."""
+def _isolcpus(plan: NodePlan) -> tuple[tuple[tuple[Value, ...], ...], tuple[Reason, ...]]:
+    """A list of flags and CPUs, or two with a flag each, and the reasons.
+
+    A separate list comes last: kernels before 5.18 know one list only, and drop each later one that
+    differs.
+    """
+    alone = isolation.kept_off(
+        plan, "domain", stated(plan, "no load balancing", "isolation.domain")
+    )
+    default = unasked(plan, "managed-irq", NAME, "isolcpus")
+    reason = stated_or(plan, "managed interrupts stay off", "isolation.managedIrq", default)
+    managed = isolation.kept_off(plan, "managedIrq", reason)
+    if isolation.by_partitions(plan):
+        flags = (("managed_irq", managed.cpus),) if managed.cpus else ()
+        return flags, managed.because
+    because = tuple(dict.fromkeys((*alone.because, *managed.because)))
+    if alone.cpus and alone.cpus == managed.cpus:
+        return (("domain", "managed_irq", alone.cpus),), because
+    # CPUs of Open vSwitch have a cgroup instead.
     apart = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
-    return _isolated(plan).cpus if plan.spec.isolation.domain else apart
+    if apart and not plan.spec.isolation.domain:
+        reasons = (*isolation.isolated(plan).because, *because)
+        because = (*dict.fromkeys(reasons), unasked(plan, "scheduler", NAME, "isolcpus"))
+    lists = (("managed_irq", managed.cpus), ("domain", alone.cpus | apart))
+    return tuple(flags for flags in lists if flags[1]), because
+
+
+def unbalanced(settings: Iterable[Setting]) -> CpuSet:
+    """The CPUs that the scheduler leaves alone: those of `isolcpus=domain`."""
+    lists = (cmdline.lists(setting.value) for setting in settings if setting.key == "isolcpus")
+    flagged = [words for found in lists for words in found if isinstance(words, tuple)]
+    return union(
+        cpus
+        for *flags, cpus in flagged
+        if isinstance(cpus, CpuSet) and (not flags or "domain" in flags)
+    )
 
 
 def _huge_pages(plan: NodePlan) -> Iterator[Argument]:
@@ -308,21 +323,14 @@ def _huge_pages(plan: NodePlan) -> Iterator[Argument]:
 
 def _irq_affinity(plan: NodePlan) -> Iterator[Argument]:
     """The default affinity of interrupts, which CRI-O's hooks overwrite on OpenShift."""
-    wanted = plan.spec.isolation.irq_affinity
-    if wanted is None:
-        wanted = chosen.is_on(plan, "irq-affinity")
-    reserved = plan.pool("reserved")
     if dpdk := ovsdpdk.cpus(plan):
         # Those of the pools, as the node tuning operator adds them up; a CPU in no pool gets no
         # interrupts.
         others = union(pool.cpus for pool in plan.pools if pool.name != "offlined") - dpdk
         yield "irqaffinity", others, (*plan.pool("isolcpus").because, ovsdpdk.reason(plan))
-    elif wanted and reserved.cpus:
-        default = unasked(plan, "irq-affinity", NAME, "irqaffinity")
-        reason = stated_or(
-            plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity", default
-        )
-        yield "irqaffinity", reserved.cpus, (*reserved.because, reason)
+    elif reason := isolation.why_interrupts(plan, NAME, "irqaffinity"):
+        pool = isolation.interrupts(plan)
+        yield "irqaffinity", pool.cpus, (*pool.because, reason)
 
 
 def _extra(plan: NodePlan) -> Iterator[Setting]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from cpuplan import yaml11
+from cpuplan import platforms, yaml11
 from cpuplan.components import chosen, memory, mixedcpus
-from cpuplan.components.reasons import is_written, stated, stated_or, unasked
+from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
@@ -15,8 +15,10 @@ from cpuplan.kubelet.config.fields import API_VERSION, KIND, fits, is_fraction
 from cpuplan.kubelet.releases.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
     FULL_PCPUS_ONLY,
+    STRICT_RESERVATION,
     switched_on,
 )
+from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
@@ -26,9 +28,14 @@ EFFECT: Effect | None = Effect(
     "kubectl get --raw /api/v1/nodes/NODE/proxy/configz", Cost.KUBELET_RESTART
 )
 #: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
-DROP_IN = "etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"
+DROP_IN = "90-cpuplan.conf"
 HEAD = {"apiVersion": API_VERSION, "kind": KIND}
 RESERVED_CPUS = "reservedSystemCPUs"
+
+
+def drop_in(target: Target) -> str:
+    """The absolute path of the drop-in."""
+    return f"{platforms.of(target).kubelet_folder}/{DROP_IN}"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -87,10 +94,12 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 
 
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
-    spec = plan.spec.kubelet
-    is_static = spec.cpu_manager_policy == "static"
-    text = "pods get exclusive CPUs" if is_static else "no pod gets exclusive CPUs"
-    yield _given(plan, "cpuManagerPolicy", spec.cpu_manager_policy, text, "static-policy")
+    policy = plan.node_class.cpu_manager_policy
+    text = "pods get exclusive CPUs" if policy == "static" else "no pod gets exclusive CPUs"
+    if plan.node_class.target.has_balloons:
+        yield Setting(NAME, "cpuManagerPolicy", policy, (of_mechanism(plan),))
+    else:
+        yield _given(plan, "cpuManagerPolicy", policy, text, "static-policy")
     for option, (value, reason) in sorted(cpu_options(plan).items()):
         yield Setting(NAME, f"cpuManagerPolicyOptions.{option}", value, (reason,))
     yield from _reconcile_period(plan)
@@ -119,7 +128,8 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
     }
     excluded = {FULL_PCPUS_ONLY, DISTRIBUTE_ACROSS_CORES} & given.keys()
     strict = (
-        spec.cpu_manager_policy == "static" and spec.topology_manager_policy == "single-numa-node"
+        plan.node_class.cpu_manager_policy == "static"
+        and spec.topology_manager_policy == "single-numa-node"
     )
     if strict and not excluded and chosen.is_on(plan, "whole-cores"):
         reason = unasked(plan, "whole-cores", NAME, f"cpuManagerPolicyOptions.{FULL_PCPUS_ONLY}")
@@ -184,6 +194,23 @@ def reserved_cpus(plan: NodePlan) -> CpuSet:
     """
     shared = plan.pool("shared").cpus if mixedcpus.are_used(plan) else CpuSet()
     return plan.pool("reserved").cpus | shared | union(hidden_cpus(plan).values())
+
+
+def is_static(plan: NodePlan) -> bool:
+    """Whether the CPU manager gives out exclusive CPUs."""
+    spec = plan.spec.kubelet
+    return plan.node_class.cpu_manager_policy == "static" and not spec.dynamic_resource_allocation
+
+
+def default_cpus(plan: NodePlan) -> CpuSet:
+    """The CPUs of containers without exclusive ones, while no container has exclusive ones.
+
+    OpenShift's kubelet excludes reserved CPUs with workload partitioning too.
+    """
+    online = plan.topology.online - plan.pool("offlined").cpus
+    is_pinned = plan.node_class.platform.forks_kubelet and plan.node_class.target.cpu_partitioning
+    is_strict = is_pinned or STRICT_RESERVATION in true_cpu_options(plan)
+    return online - reserved_cpus(plan) if is_static(plan) and is_strict else online
 
 
 def hidden_cpus(plan: NodePlan) -> dict[str, CpuSet]:

@@ -1,11 +1,15 @@
 """Mixed CPUs: whether containers with exclusive CPUs may use the shared pool beside them."""
 
 from cpuplan import versions
+from cpuplan.components import cgroups
 from cpuplan.components.reasons import stated_or, unasked
 from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.go.durations import MICROSECOND, parse_duration
 from cpuplan.plan import NodePlan
 from cpuplan.platforms.features import Feature
+from cpuplan.runtime.cgroups import DEFAULT_PERIOD
 from cpuplan.source import Locate
 
 _GATE = "MixedCPUsAllocation"
@@ -29,16 +33,17 @@ def are_wanted(plan: NodePlan) -> bool:
 
 
 def are_dropped(plan: NodePlan) -> bool:
-    """Whether the node tuning operator ignores them: its gate is off in the cluster.
+    """Whether the node tuning operator ignores them, or the runtime is none that gives them out.
 
-    It is in no default feature set (openshift/api, MixedCPUsAllocation).
+    The operator's gate is in no default feature set (openshift/api, MixedCPUsAllocation).
     """
-    return plan.node_class.target.is_profile and not _has_gate(plan)
+    target = plan.node_class.target
+    return target.runtime != "crio" or (target.is_profile and not _has_gate(plan))
 
 
 def _has_gate(plan: NodePlan) -> bool:
     target, facts = plan.node_class.target, plan.node_class.cluster_facts
-    if target.feature_set is None and facts.enabled_feature_gates:
+    if facts.enabled_feature_gates:
         is_enabled = _GATE in facts.enabled_feature_gates
         return is_enabled and versions.ships(target, "profile.mixed_cpus")
     return has_gate(target.version, _feature_set(plan))
@@ -51,9 +56,7 @@ def has_gate(release: str, feature_set: str) -> bool:
 
 
 def _feature_set(plan: NodePlan) -> str:
-    """The target's, else the cluster's."""
-    node_class = plan.node_class
-    return node_class.target.feature_set or node_class.cluster_facts.feature_set or "Default"
+    return plan.node_class.cluster_facts.feature_set or "Default"
 
 
 def reason(plan: NodePlan) -> Reason:
@@ -74,11 +77,28 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         return [diagnose("CP533", locate(place("kubelet.dynamicResourceAllocation")))]
     if are_wanted(plan) and are_dropped(plan) and versions.ships(target, "profile.mixed_cpus"):
         return [_behind_gate(plan, locate)]
+    period = _other_period(plan)
+    if are_used(plan) and period and not cgroups.is_v1(plan):
+        at = locate(place("kubelet.configuration.cpuCFSQuotaPeriod"))
+        return [diagnose("CP567", at, period=period)]
     if are_used(plan) and not target.is_profile and not versions.has(target, "crio.shared_cpuset"):
         since = versions.to_text(versions.FEATURES["crio.shared_cpuset"])
         version = f"{target.platform} {target.version}"
         return [diagnose("CP531", locate(place("pools.shared")), since=since, version=version)]
     return []
+
+
+def _other_period(plan: NodePlan) -> str:
+    """The kubelet's period of CPU quotas where it is not the default; empty without quotas too."""
+    given = plan.spec.kubelet.configuration
+    period = str(given.get("cpuCFSQuotaPeriod") or "")
+    if not period or given.get("cpuCFSQuota") is False:
+        return ""
+    try:
+        is_usual = parse_duration(period) == DEFAULT_PERIOD * MICROSECOND
+    except KubeletError:
+        return ""  # CP703
+    return "" if is_usual else period
 
 
 def _behind_gate(plan: NodePlan, locate: Locate) -> Diagnostic:

@@ -39,6 +39,13 @@ def of_mode(plan: NodePlan, text: str) -> Reason:
     return plan.node_class.reason(text, plan.node_class.target_field("mode"))
 
 
+def of_mechanism(
+    plan: NodePlan, text: str = "the NRI balloons policy gives CPUs to containers"
+) -> Reason:
+    """What follows from the target's mechanism."""
+    return plan.node_class.reason(text, plan.node_class.target_field("mechanism"))
+
+
 def stated_or(plan: NodePlan, text: str, field: str, default: Reason) -> Reason:
     """The reason `text` at `field` where the intent writes it, else the default's."""
     return plan.node_class.reason(text, field) if is_written(plan, field) else default
@@ -62,7 +69,7 @@ def is_written(plan: NodePlan, field: str) -> bool:
             value = value[int(key)]
         elif not isinstance(value, Model):
             return True
-        elif not base.is_written(value, key):
+        elif not base.has_key(value, key):
             return False
         else:
             value = getattr(value, base.attributes(type(value))[key])

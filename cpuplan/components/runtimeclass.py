@@ -1,10 +1,10 @@
-"""RuntimeClass: the name by which pods ask for the CRI-O handler, and the nodes that have it."""
+"""RuntimeClass: the name by which pods ask for a handler of the runtime, and nodes that have it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cpuplan import yaml11
-from cpuplan.components import crio
+from cpuplan.components import containerd, crio
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import targets
 from cpuplan.plan import NodePlan
@@ -21,7 +21,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     There is one object for each intent, or for each pool of a split one.
     """
     name = f"performance-{plan.node_class.profile}"
-    if not crio.has_handler(plan):
+    if not (crio.has_handler(plan) or containerd.has_handler(plan)):
         return
     because = crio.why_handler(plan)
     yield Setting(NAME, "metadata.name", name, because)

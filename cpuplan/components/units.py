@@ -2,7 +2,7 @@
 
 Units and scripts have the names, order and environment of the node tuning operator's; their texts
 are cpuplan's own (`templates/`). The setting of a unit is its environment, that of a script is
-True, and that of the kubelet's drop-in is the units that it starts.
+True.
 """
 
 import re
@@ -12,6 +12,7 @@ from cpuplan.components import hugepages
 from cpuplan.components.reasons import stated
 from cpuplan.components.texts import template
 from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
 
@@ -21,30 +22,32 @@ UNIT_FOLDER = "/etc/systemd/system"
 BIN = "/usr/local/bin"
 OFFLINE_UNIT = "set-cpus-offline.service"
 HUGE_PAGES_UNIT = "hugepages-allocation.service"
-#: The kubelet wants the units, so that nobody has to enable them.
-KUBELET_DROP_IN = f"{UNIT_FOLDER}/kubelet.service.d/50-cpuplan.conf"
+CHECK_UNIT = "hugepages-check.service"
+_CHECK = "hugepages-check"
 #: Scripts by the beginning of the names of their units.
 _SCRIPTS = {
     OFFLINE_UNIT: f"{BIN}/set-cpus-offline.sh",
-    "hugepages": f"{BIN}/hugepages-allocation.sh",
+    "hugepages-allocation": f"{BIN}/hugepages-allocation.sh",
+    _CHECK: f"{BIN}/hugepages-check.sh",
 }
 #: Runs a script whose file is not executable.
-_SHELL = "/bin/bash "
+SHELL = "/bin/bash "
 
 _PATH_LINE = re.compile(r"^# (/\S+)\n", re.MULTILINE)
 _ENVIRONMENT = re.compile(r"^Environment=(\w+)=(.*)$", re.MULTILINE)
-_WANTS = re.compile(r"^Wants=(.*)$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Units by name, files by path."""
-    units = list(prepared(plan))
+    units = list(awaited(plan))
     yield from units
     yield from scripts(units)
-    if units:
-        names = tuple(unit.key for unit in units)
-        reasons = tuple(dict.fromkeys(reason for unit in units for reason in unit.reasons))
-        yield Setting(NAME, KUBELET_DROP_IN, names, reasons)
+
+
+def awaited(plan: NodePlan) -> Iterator[Setting]:
+    """The units that the kubelet of a node without an operator waits for."""
+    yield from prepared(plan)
+    yield from _check_units(plan)
 
 
 def prepared(plan: NodePlan) -> Iterator[Setting]:
@@ -73,6 +76,21 @@ def _huge_page_units(plan: NodePlan) -> Iterator[Setting]:
             reason = stated(plan, text, f"hugePages.pages.{index}")
             name = f"hugepages-allocation-{kib}kB-NUMA{node}.service"
             yield Setting(NAME, name, environment, (reason,))
+
+
+def _check_units(plan: NodePlan) -> Iterator[Setting]:
+    """One unit for each size of which the kernel sets aside pages at boot: it may find too few."""
+    counts = hugepages.per_node(plan).values()
+    reasons: dict[int, list[Reason]] = {}
+    for index, pages in enumerate(plan.spec.huge_pages.pages):
+        if pages.numa_node is None and pages.count:
+            text = f"{pages.count} pages of {pages.size}"
+            reason = stated(plan, text, f"hugePages.pages.{index}")
+            reasons.setdefault(hugepages.to_kib(pages.size), []).append(reason)
+    for kib, because in reasons.items():
+        total = sum(pages.get(kib, 0) for pages in counts)
+        value: Value = {"HUGEPAGES_COUNT": str(total), "HUGEPAGES_SIZE": str(kib)}
+        yield Setting(NAME, f"hugepages-check-{kib}kB.service", value, tuple(because))
 
 
 def scripts(units: Sequence[Setting]) -> Iterator[Setting]:
@@ -106,12 +124,18 @@ def is_file(key: str) -> bool:
     return key.startswith("/")
 
 
-def text_of(key: str, value: Value, shell: str = _SHELL) -> str:
+def is_check(key: str) -> bool:
+    """Whether a unit or script only looks whether huge pages are there."""
+    return _CHECK in key
+
+
+def text_of(key: str, value: Value, shell: str = SHELL) -> str:
     """The text of a unit or file. `shell` is empty where scripts are executable."""
     if isinstance(value, dict):
-        return _unit(OFFLINE_UNIT if key == OFFLINE_UNIT else HUGE_PAGES_UNIT, value, shell)
-    if isinstance(value, tuple):
-        return template("units/kubelet-wants.conf.j2", units=" ".join(map(str, value)))
+        kinds = (OFFLINE_UNIT, CHECK_UNIT, HUGE_PAGES_UNIT)
+        starts = (kind.removesuffix(".service") for kind in kinds)
+        kind = next(start for start in starts if key.startswith(start))
+        return _unit(f"{kind}.service", value, shell)
     if isinstance(value, str):
         return value
     return template(f"bin/{key.rpartition('/')[2]}")
@@ -156,9 +180,7 @@ def value_of(key: str, text: str) -> Value:
     """The value of the setting whose unit or file has this text."""
     if not is_file(key):
         return {name: _cpus(name, value) for name, value in environment(text).items()}
-    wanted = _WANTS.search(text)
-    value: Value = tuple(wanted[1].split()) if wanted else True
-    return value if text_of(key, value) == text else text
+    return True if text_of(key, True) == text else text
 
 
 def environment(text: str) -> dict[str, str]:

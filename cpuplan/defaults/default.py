@@ -52,8 +52,9 @@ def with_operator(name: str, settings: str, reason: str, off: str = "", on: str 
 
 
 def without_operator(name: str, settings: str, reason: str, off: str = "", on: str = "") -> Default:
-    """A default of platforms without the node tuning operator."""
-    return _row(name, settings, Where.WITHOUT_OPERATOR, reason, off, on)
+    """A default of platforms without the node tuning operator; others can have it by `on`."""
+    row = _row(name, settings, Where.WITHOUT_OPERATOR, reason, off, on)
+    return row if on else row._replace(possible=Where.WITHOUT_OPERATOR)
 
 
 def operator_only(name: str, settings: str, reason: str) -> Default:

@@ -139,8 +139,19 @@ DEFAULTS: tuple[Default, ...] = (
     operator_only("tuned", "kernel tuned.non_isolcpus", "TuneD's scripts read it on OpenShift"),
     everywhere(
         "system-services",
-        "kernel systemd.cpu_affinity = all others",
+        "kernel systemd.cpu_affinity = all others; systemd CPUAffinity = all others",
         "system services stay off isolated and offlined CPUs",
+    ),
+    without_operator(
+        "workqueues",
+        "workqueue /sys/devices/virtual/workqueue/cpumask = all others",
+        "isolated from the kernel's own work, which nohz_full= would keep off as well",
+        off="isolation: {nohzFull: true}",
+    ),
+    without_operator(
+        "kubelet-drop-ins",
+        "kubeletunit --config-dir",
+        "the kubelet reads a folder of configuration only on request",
     ),
     with_operator(
         "iommu", "kernel intel_iommu = on; kernel iommu = pt", "DPDK drivers can use devices (VFIO)"
@@ -184,6 +195,12 @@ DEFAULTS: tuple[Default, ...] = (
         "interrupts go to the reserved CPUs: nothing else keeps them off the isolated ones",
         off="isolation: {irqAffinity: false}",
         on="isolation: {irqAffinity: true}",
+    ),
+    without_operator(
+        "irq-affinity",
+        "interrupts CPUS; irqbalance IRQBALANCE_BANNED_CPULIST; kubeletunit Wants",
+        "drivers and irqbalance place interrupts themselves, whatever irqaffinity= says",
+        off="isolation: {irqAffinity: false}",
     ),
     everywhere(
         "expected-policy",

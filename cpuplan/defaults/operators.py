@@ -1,6 +1,12 @@
 """Defaults that the node tuning operator sets on running nodes: TuneD options, units, files."""
 
-from cpuplan.defaults.default import Default, operator_only, with_operator
+from cpuplan.defaults.default import (
+    Default,
+    everywhere,
+    for_latency,
+    operator_only,
+    with_operator,
+)
 
 _UNITS = "units /etc/systemd/system/"
 _BIN = "units /usr/local/bin/"
@@ -16,70 +22,70 @@ DEFAULTS: tuple[Default, ...] = (
     operator_only(
         "tuned", "tuned main.*", "OpenShift's own profile, and TuneD's for isolated CPUs"
     ),
-    operator_only(
+    for_latency(
         "cpu-frequencies", "tuned cpu.force_latency", "CPUs wake up from shallow C-states only"
     ),
-    operator_only(
+    for_latency(
         "cpu-frequencies",
         "tuned cpu.governor; tuned cpu.energy_perf_bias; tuned cpu.min_perf_pct",
         "frequencies do not drop",
     ),
-    operator_only(
+    for_latency(
         "firmware-updates",
         "tuned service.service.fwupd-refresh.timer",
         "firmware updates raise SMIs, which stop every CPU",
     ),
-    operator_only(
+    for_latency(
         "transparent-hugepages",
         "tuned vm.transparent_hugepages",
         "khugepaged would move the pages of running workloads",
     ),
-    operator_only(
+    with_operator(
         "tcp-fastopen",
-        "tuned sysctl.net.ipv4.tcp_fastopen",
+        "tuned sysctl.net.ipv4.tcp_fastopen; sysctl net.ipv4.tcp_fastopen",
         "connections open faster, as in network-latency",
     ),
-    operator_only(
+    with_operator(
         "dirty-pages",
-        "tuned sysctl.vm.dirty_ratio",
+        "tuned sysctl.vm.dirty_ratio; sysctl vm.dirty_ratio",
         "few pages are dirty before writers wait, as in latency-performance",
     ),
-    operator_only(
+    with_operator(
         "dirty-pages",
-        "tuned sysctl.vm.dirty_background_ratio",
+        "tuned sysctl.vm.dirty_background_ratio; sysctl vm.dirty_background_ratio",
         "dirty pages are written back early, as in latency-performance",
     ),
-    operator_only(
+    with_operator(
         "swappiness",
-        "tuned sysctl.vm.swappiness",
+        "tuned sysctl.vm.swappiness; sysctl vm.swappiness",
         "the kernel rarely swaps memory of processes, as in latency-performance",
     ),
-    operator_only(
+    for_latency(
         "timer-migration",
-        "tuned sysctl.kernel.timer_migration",
+        "tuned sysctl.kernel.timer_migration; sysctl kernel.timer_migration",
         "timers leave the CPUs that pods get exclusively",
     ),
-    operator_only(
+    with_operator(
         "avc-cache",
         "tuned selinux.avc_cache_threshold",
         "a node with many containers has many access vectors",
     ),
-    operator_only(
+    for_latency(
         "tuned-scheduler",
         "tuned scheduler.runtime",
         "TuneD places processes once and does not watch for new ones",
     ),
-    operator_only(
+    for_latency(
         "kernel-threads",
         "tuned scheduler.group.ksoftirqd",
         "soft interrupts run before real-time threads of workloads",
     ),
-    operator_only(
+    for_latency(
         "kernel-threads",
         "tuned scheduler.group.rcuc",
         "RCU callbacks run before real-time threads of workloads",
     ),
-    operator_only(
+    for_latency(
         "kernel-threads",
         "tuned scheduler.group.ktimers",
         "timers run before real-time threads of workloads",
@@ -114,7 +120,7 @@ DEFAULTS: tuple[Default, ...] = (
         "CRI-O takes interrupts from the CPUs of pods that ask for it",
         off="isolation: {globallyDisableIrqLoadBalancing: true}",
     ),
-    operator_only(
+    for_latency(
         "time-stamps",
         "tuned rtentsk.enabled",
         "a socket with time stamps is always open, so that opening one does not switch static keys",
@@ -135,7 +141,7 @@ DEFAULTS: tuple[Default, ...] = (
         "the scheduler may move the threads of Open vSwitch",
         off="openVSwitch: {loadBalancing: false}",
     ),
-    with_operator(
+    everywhere(
         "physical-rps",
         "rps update-rps@.service",
         "physical devices have hardware queues",

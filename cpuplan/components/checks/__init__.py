@@ -1,7 +1,21 @@
 """What is wrong with a plan before anything is written, by the component that would read it."""
 
 from cpuplan.components import admission, hugepages, mixedcpus, nrt
-from cpuplan.components.checks import defaults, kernel, kubelet, kubelet_view, releases
+from cpuplan.components.checks import (
+    balloons,
+    booted,
+    caches,
+    containerd,
+    defaults,
+    host,
+    kernel,
+    kubelet,
+    kubelet_view,
+    partitions,
+    releases,
+    runtimes,
+    slices,
+)
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan
@@ -10,14 +24,22 @@ from cpuplan.source import Locate
 #: Each takes a plan and the function that finds the lines of its statements.
 CHECKS = (
     releases.lacking,
+    caches.check,
     kubelet.check,
     kubelet_view.check,
+    slices.check,
+    partitions.check,
     mixedcpus.check,
     admission.check,
     hugepages.check,
     kernel.check,
+    booted.check,
     nrt.check,
+    balloons.check,
+    containerd.check,
+    runtimes.check,
     ovsdpdk.check,
+    host.check,
     defaults.check,
 )
 

@@ -26,6 +26,8 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
 
 
 def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    if not plan.spec.kernel.extra_arguments:
+        return
     own = kernel.computed(plan)
     words = {cmdline.canonical(key): cmdline.words(key, value) for key, value in own.items()}
     for index, argument in enumerate(plan.spec.kernel.extra_arguments):

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from cpuplan import versions
 from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.checks import eviction, kubelet_config
-from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import fields
 from cpuplan.kubelet.errors import KubeletError
@@ -55,7 +54,7 @@ def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     owns_all = plan.node_class.platform.owns_kubelet_configuration
     if not owns_all and not versions.has(target, "kubelet.config_dir"):
         position = locate(plan.node_class.place(plan.node_class.target_field("version")))
-        yield diagnose("CP502", position, version=target.version, path=f"/{kubelet.DROP_IN}")
+        yield diagnose("CP502", position, version=target.version, path=kubelet.drop_in(target))
 
 
 #: Fields that follow from something else than the field of the same name in an intent.
@@ -126,7 +125,7 @@ def _wanted(option: str) -> str:
 def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Rules of the CPU manager's policies; beside DRA drivers it has none."""
     spec, field = plan.spec.kubelet, "cpuManagerPolicyOptions"
-    if spec.dynamic_resource_allocation or spec.cpu_manager_policy == "none":
+    if spec.dynamic_resource_allocation or plan.node_class.cpu_manager_policy == "none":
         if given := spec.cpu_manager_policy_options:
             yield diagnose("CP507", at(field), options=", ".join(sorted(given)))
         return
@@ -135,10 +134,6 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         yield diagnose("CP509", at(f"{field}.{second}"), first=first, second=second)
     if ALIGN_BY_SOCKET in options:
         yield from _check_align_by_socket(plan, at(f"{field}.{ALIGN_BY_SOCKET}"))
-    hidden = union(kubelet.hidden_cpus(plan).values())
-    if hidden and STRICT_RESERVATION not in options:
-        are = "is" if len(hidden) == 1 else "are"
-        yield diagnose("CP526", at(field), cpus=cpus_text(hidden), are=are)
     target = plan.node_class.target
     is_fork = plan.node_class.platform.forks_kubelet
     if STRICT_RESERVATION in options and is_fork and not target.cpu_partitioning:

@@ -23,7 +23,7 @@ CODES = {
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Warnings at the Hardware document; those about caches where an option goes by them."""
-    if plan.spec.kubelet.cpu_manager_policy != "static":
+    if plan.node_class.cpu_manager_policy != "static":
         return []
     hardware = plan.node_class.hardware
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cpuplan import versions, yaml11
-from cpuplan.components import chosen, cmdline, mixedcpus
+from cpuplan.components import chosen, cmdline, isolation, mixedcpus
 from cpuplan.components.openshift import machineconfig, ovsdpdk, pool, profile_annotations
 from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.components.reasons import is_written, of_mode, stated, stated_or
@@ -126,13 +126,13 @@ def _arguments(plan: NodePlan) -> Iterator[Setting]:
     reasons = [
         stated(plan, "asked for", f"kernel.extraArguments.{index}") for index in range(len(words))
     ]
-    reserved = plan.pool("reserved")
+    pool = isolation.interrupts(plan)
+    reason = isolation.why_interrupts(plan, "kernel", _AFFINITY)
     # With DPDK, the operator sets it.
-    is_wanted = plan.spec.isolation.irq_affinity and not ovsdpdk.cpus(plan)
-    if is_wanted and reserved.cpus and _AFFINITY not in cmdline.keyed(" ".join(words)):
-        words.append(f"{_AFFINITY}={reserved.cpus}")
-        text = "interrupts go to the reserved CPUs"
-        reasons += [*reserved.because, stated(plan, text, "isolation.irqAffinity")]
+    is_wanted = reason is not None and not ovsdpdk.cpus(plan)
+    if reason and is_wanted and _AFFINITY not in cmdline.keyed(" ".join(words)):
+        words.append(f"{_AFFINITY}={pool.cpus}")
+        reasons += [*pool.because, reason]
     if words:
         yield Setting(NAME, "additionalKernelArgs", tuple(words), tuple(reasons))
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.components import cgroups
+from cpuplan.fleet import cluster_facts
 from cpuplan.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import traps
@@ -20,6 +21,7 @@ def on(stated: str | None, **fields: Any) -> ConfiguredPlan:
     node.node_class.cluster_facts = ClusterSpec.model_validate(
         {"cgroupMode": stated} if stated else {}
     )
+    cluster_facts.settle([node.node_class])
     return node
 
 
@@ -39,6 +41,16 @@ def test_version(version: str, target: dict[str, Any], stated: str | None, is_v1
     node = on(stated, version=version, target=target)
     assert cgroups.is_v1(node) == is_v1
     assert planned(node).runtime.layout.version == (1 if is_v1 else 2)
+
+
+@pytest.mark.parametrize(("version", "is_v1"), [("4.15", True), ("4.16", False)])
+def test_one_profile_changes_all_nodes_of_its_cluster(version: str, is_v1: bool) -> None:
+    profile, other = plan(version=version, target=PROFILE), plan(version=version)
+    elsewhere = plan(version=version)
+    elsewhere.node_class.cluster = "site-b"
+    nodes = [other, profile, elsewhere]
+    cluster_facts.settle([node.node_class for node in nodes])
+    assert list(map(cgroups.is_v1, nodes)) == [is_v1, is_v1, False]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from cpuplan import platforms
 from cpuplan.components import checks
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Severity
-from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
+from cpuplan.model.topology import Cpu, KubeletFacts, NumaNodeFacts, SharedCache, Topology
 from cpuplan.source import Position
 from tests.machines.plans import GIB, no_position, plan, regular
 
@@ -42,7 +42,16 @@ def by_profile(version: str, **spec: Any) -> dict[str, Any]:
 PERIOD = {"evictionSoftGracePeriod": {"pid.available": "1m30s"}}
 FREQUENCIES = {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
 KUBERNETES = {"platform": "kubernetes", "version": "1.33"}
+PLAIN = {**KUBERNETES, "isolated": "2-5"}
+BALLOONS: dict[str, Any] = {
+    "platform": "kubernetes",
+    "version": "1.36",
+    "target": {"mechanism": "balloons"},
+}
+ON_CONTAINERD: dict[str, Any] = {"runtime": "containerd"}
+OLD: dict[str, Any] = {"runtime": "containerd", "containerd": "1.6"}
 SMT = regular(cores=4, threads=2)
+WITHOUT_IDS = Topology(regular().cpus, kubelet=KubeletFacts((SharedCache(3, regular().online),)))
 
 
 def renumbered(*numbers: int) -> Topology:
@@ -54,12 +63,74 @@ def renumbered(*numbers: int) -> Topology:
 
 
 ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("CP590", {**BALLOONS, **kubelet(cpuManagerPolicy="static")}, ["kubelet.cpuManagerPolicy"]),
+    ("CP590", {"target": {"mechanism": "balloons"}}, ["targets.0.platform"]),
+    ("CP590", {**BALLOONS, "shared": "2-3"}, ["pools.shared"]),
+    ("CP590", {**BALLOONS, **kubelet(dynamicResourceAllocation=True)}, ["DRA driver"]),
+    (
+        "CP590",
+        {
+            **BALLOONS,
+            "sets": {"bestEffort": "6-7", "other": "0-6"},
+        },
+        ["qos.bestEffort", "CPU 6 "],
+    ),
+    (
+        "CP590",
+        {
+            **BALLOONS,
+            "sets": {"bestEffort": "0-1", "other": "2-7"},
+        },
+        ["qos.bestEffort", "nothing of the set"],
+    ),
+    (
+        "CP591",
+        {**BALLOONS, "topology": SMT, "reserved": "0,4", "sets": {"isolated.odd": "5"}},
+        ["isolated.odd", "CPU 1 ", "instead of 5"],
+    ),
+    ("CP592", {"sets": {"isolated.dpdk": "2-3"}}, ["isolated.dpdk"]),
+    ("CP593", {**BALLOONS, "sets": {"isolated.dpdk": "2-7"}}, ["ran-server"]),
+    ("CP594", {**BALLOONS, "version": "1.33"}, ["1.33", "1.34"]),
+    ("CP594", {**BALLOONS, "topology": WITHOUT_IDS, "architecture": "aarch64"}, ["without ids"]),
+    ("CP594", {**BALLOONS, "target": {**ON_CONTAINERD, "mechanism": "balloons"}}, ["2.0", "2.2"]),
+    ("CP527", {**PLAIN, "target": ON_CONTAINERD, "shared": "6-7"}, ["pools.shared"]),
+    (
+        "CP527",
+        {**PLAIN, "target": ON_CONTAINERD, "spec": {"runtime": {"execCpuAffinity": "first"}}},
+        ["runtime.execCpuAffinity"],
+    ),
+    (
+        "CP527",
+        {**BALLOONS, "target": {**OLD, "mechanism": "balloons"}},
+        ["targets.0.mechanism", "1.6 has no NRI"],
+    ),
+    (
+        "CP527",
+        {**PLAIN, "target": OLD, **kubelet(dynamicResourceAllocation=True)},
+        ["1.6 has no CDI"],
+    ),
+    ("CP528", {**PLAIN, "target": ON_CONTAINERD}, ["pause containers"]),
+    (
+        "CP529",
+        {**PLAIN, "target": OLD, "spec": {"runtime": {"handler": "rt"}}},
+        ["runtime_type", "io.containerd.grpc.v1.cri"],
+    ),
+    (
+        "CP586",
+        {**PLAIN, "target": ON_CONTAINERD, "spec": {"runtime": {"handler": "rt"}}},
+        ["/etc/containerd/conf.d/99-cpuplan.toml"],
+    ),
+    (
+        "CP587",
+        {**PLAIN, "spec": {"runtime": {"handler": "crun"}}},
+        ["crun is a handler of CRI-O itself"],
+    ),
     ("CP501", {"version": "4.13"}, ["openshift 4.13", "4.14", "5.1"]),
     ("CP501", {"platform": "kubernetes", "version": "1.26"}, ["kubernetes 1.26"]),
     (
         "CP502",
-        {"platform": "kubernetes", "version": "1.29"},
-        ["1.29", "/etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"],
+        {"platform": "kubernetes", "version": "1.27"},
+        ["1.27", "/etc/kubernetes/kubelet.conf.d/90-cpuplan.conf"],
     ),
     ("CP503", cpu_options("full-cpus-only"), ["full-cpus-only", "full-pcpus-only"]),
     (
@@ -244,7 +315,8 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         },
         ["the limit is 1792"],
     ),
-    ("CP526", {"spec": {"qos": {"other": "2-6"}}}, ["CPUs 0-7"]),
+    ("CP526", {"isolcpus": "6-7"}, ["CPUs 6-7 are"]),
+    ("CP526", {**PLAIN, "isolcpus": "7", **kubelet(cpuManagerPolicy="none")}, ["CPU 7 is"]),
     ("CP530", {"spec": {"runtime": {"mixedCpus": True}}}, ["no shared CPUs"]),
     ("CP531", {"version": "4.15", "shared": "2-3"}, ["CRI-O 1.29", "openshift 4.15"]),
     ("CP532", {"topology": renumbered(0, 2, 3)}, ["0, 2, 3"]),
@@ -369,14 +441,24 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["kernel.pageSize", "4.15"],
     ),
     (
+        "CP576",
+        {"spec": {"isolation": {"globallyDisableIrqLoadBalancing": True}}},
+        ["irqbalance-start"],
+    ),
+    (
         "CP560",
-        {**KUBERNETES, "spec": {"defaults": [{"enable": "swappiness", "because": "one"}]}},
-        ["swappiness", "kubernetes"],
+        {**KUBERNETES, "spec": {"defaults": [{"enable": "ovs-slice", "because": "one"}]}},
+        ["ovs-slice", "kubernetes"],
     ),
     (
         "CP561",
         by_profile("4.20", defaults=[{"disable": "ovs-slice", "because": "one"}]),
         ["ovs-slice"],
+    ),
+    (
+        "CP567",
+        {"shared": "2-3", **kubelet(configuration={"cpuCFSQuotaPeriod": "10ms"})},
+        ["cpuCFSQuotaPeriod is 10ms"],
     ),
     (
         "CP562",
@@ -404,12 +486,27 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
 
 
 def test_every_code_has_a_row() -> None:
-    from cpuplan.codes import components, kubelet
+    from cpuplan.codes import components, kubelet, mechanisms, runtimes
 
     # Of backends (tests/unit/backends), of paused intents (tests/test_paused.py), of
-    # tests/unit/write/test_emitted.py.
-    elsewhere = {"CP548", "CP564", "CP565", "CP566", "CP570"}
-    assert {code for code, *_ in ROWS} | elsewhere == {*components.CODES, *kubelet.CODES}
+    # tests/unit/write/test_emitted.py, of tests/unit/components/test_plain_nodes.py.
+    elsewhere = {
+        "CP574",
+        "CP575",
+        "CP548",
+        "CP564",
+        "CP565",
+        "CP566",
+        "CP570",
+        "CP595",
+        "CP596",
+        "CP588",
+        "CP597",
+        "CP598",
+        "CP599",
+    }
+    known = {*components.CODES, *kubelet.CODES, *mechanisms.CODES, *runtimes.CODES}
+    assert {code for code, *_ in ROWS} | elsewhere == known
 
 
 FINE: list[dict[str, Any]] = [
@@ -423,6 +520,12 @@ FINE: list[dict[str, Any]] = [
     {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"annotatePods": True}}},
     {**KUBERNETES, "version": "1.31", "shared": "2-3"},
     {"version": "4.16", "shared": "2-3"},
+    {"shared": "2-3", **kubelet(configuration={"cpuCFSQuotaPeriod": "100ms"})},
+    {
+        "shared": "2-3",
+        **kubelet(configuration={"cpuCFSQuotaPeriod": "10ms", "cpuCFSQuota": False}),
+    },
+    {**kubelet(configuration={"cpuCFSQuotaPeriod": "10ms"})},
     by_profile("4.16", hardwareTuning=FREQUENCIES),
     {"version": "4.15", "spec": {"hardwareTuning": FREQUENCIES}},
     kernel("isolcpus=managed_irq,2-7"),

@@ -120,8 +120,28 @@ def test_other_tables_keep_their_names() -> None:
     assert crio.parse("[crio.nri]\nenable_nri = true\n") == {"crio.nri.enable_nri": True}
 
 
+def test_other_tables_are_merged_key_by_key() -> None:
+    """Only handlers and workloads are replaced whole."""
+    first = '[crio.image]\npause_image = "a"\n[crio.metrics.tls.files]\ncert = "b"\n'
+    later = '[crio.image]\npause_command = "c"\n[crio.metrics.tls.files]\nkey = "d"\n'
+    assert crio.merge(crio.parse(first), crio.parse(later)) == {
+        "crio.image.pause_image": "a",
+        "crio.image.pause_command": "c",
+        "crio.metrics.tls.files.cert": "b",
+        "crio.metrics.tls.files.key": "d",
+    }
+
+
+def test_annotations_keep_their_case() -> None:
+    text = '[crio.runtime.runtimes.a.default_annotations]\n"Run.OCI" = ""\n'
+    key = "runtimes.a.default_annotations"
+    assert crio.parse(text)[key] == {"Run.OCI": ""}
+    assert crio.parse(text.replace("default", "DEFAULT"))[key] == {"Run.OCI": ""}
+
+
 def test_a_list_that_cannot_be_read_stays_text() -> None:
     assert crio.parse('[crio.runtime]\nshared_cpuset = "0 1"\n') == {"shared_cpuset": "0 1"}
+    assert crio.parse("[crio.runtime]\nshared_cpuset = 3\n") == {"shared_cpuset": 3}
 
 
 def test_no_toml_is_an_error() -> None:

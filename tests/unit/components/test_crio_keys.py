@@ -24,6 +24,8 @@ from tests.machines.plans import plan
 KNOWN: dict[str, tuple[type, tuple[int, int] | None]] = {
     "infra_ctr_cpuset": (str, None),
     "shared_cpuset": (str, (1, 29)),
+    "irqbalance_config_file": (str, None),
+    "irqbalance_config_restore_file": (str, None),
     "min_injected_gomaxprocs": (int, (1, 36)),
     "runtimes.*.runtime_path": (str, None),
     "runtimes.*.runtime_type": (str, None),
@@ -36,6 +38,10 @@ KNOWN: dict[str, tuple[type, tuple[int, int] | None]] = {
     "workloads.*.annotation_prefix": (str, None),
     "workloads.*.resources.cpushares": (int, None),
     "workloads.*.resources.cpuset": (str, None),
+    "nri.enable_nri": (bool, None),
+    "nri.default_validator.nri_enable_default_validator": (bool, (1, 34)),
+    "nri.default_validator.nri_validator_required_plugins": (list, (1, 34)),
+    "nri.default_validator.nri_validator_tolerate_missing_plugins_annotation": (str, (1, 34)),
 }
 #: Annotations that a handler may allow, and since when; CRI-O drops a handler with any other.
 ALLOWED: dict[str, tuple[int, int] | None] = {
@@ -67,20 +73,18 @@ def leaves(table: dict[str, Any], *parents: str) -> Iterator[tuple[str, Any]]:
 def problems(text: str, version: tuple[int, int]) -> list[str]:
     """What CRI-O of a version would pass over, refuse or drop."""
     config = tomllib.loads(text)
-    if set(config) != {"crio"} or set(config["crio"]) != {"runtime"}:
-        return ["other tables than [crio.runtime]"]
-    return [
-        f"{path} = {value!r}"
-        for path, value in leaves(config["crio"]["runtime"])
-        if _wrong(path, value, version)
-    ]
+    if set(config) != {"crio"} or not set(config["crio"]) <= {"runtime", "nri"}:
+        return ["other tables than [crio.runtime] and [crio.nri]"]
+    found = [*leaves(config["crio"].get("runtime", {}))]
+    found += [(f"nri.{path}", value) for path, value in leaves(config["crio"].get("nri", {}))]
+    return [f"{path} = {value!r}" for path, value in found if _wrong(path, value, version)]
 
 
 def _wrong(path: str, value: Any, version: tuple[int, int]) -> bool:
     kind, since = KNOWN.get(path, (None, None))
     if type(value) is not kind or (since and version < since):
         return True
-    if isinstance(value, list):
+    if isinstance(value, list) and path.startswith("runtimes"):
         return any(each not in ALLOWED or version < (ALLOWED[each] or version) for each in value)
     if path in _CPU_SETS:
         return not _CPU_LIST.fullmatch(str(value))
@@ -116,6 +120,18 @@ def test_kubernetes(release: str, shared: str) -> None:
     texts = [data.decode() for path, data in files.items() if path.startswith("etc/crio/")]
     assert len(texts) == 1
     assert not problems(texts[0], platforms.KUBERNETES.releases[release])
+
+
+@pytest.mark.parametrize("release", platforms.KUBERNETES.releases)
+def test_with_nri(release: str) -> None:
+    node = plan(platform="kubernetes", version=release, target={"mechanism": "balloons"})
+    (text,) = [
+        data.decode()
+        for path, data in kubernetes.node_files(node).items()
+        if path.startswith("etc/crio/")
+    ]
+    assert "enable_nri = true" in text
+    assert not problems(text, platforms.KUBERNETES.releases[release])
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@ from typing import Any
 
 import pytest
 
+from cpuplan.backends import configure
 from cpuplan.components import cmdline, kernel
 from cpuplan.cpuset import CpuSet
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.diagnostics import Reason
+from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.setting import Setting, Settings
 from tests.machines.plans import plan, regular
 
@@ -250,3 +252,78 @@ def test_occurrences_know_their_columns() -> None:
 def test_blanks_are_quoted() -> None:
     setting = Setting(kernel.NAME, "acpi_osi", "Windows 2020", ())
     assert kernel.parse(kernel.render([setting])) == Settings([setting]).values(kernel.NAME)
+
+
+DPDK = {"domain": True, "nohzFull": True}
+
+
+@pytest.mark.parametrize(
+    ("isolation", "own", "wanted"),
+    [
+        (
+            {"nohzFull": False},
+            DPDK,
+            ["nohz_full=4-5", "rcu_nocbs=2-7", "isolcpus=managed_irq,2-7", "isolcpus=domain,4-5"],
+        ),
+        (
+            {},
+            {"nohzFull": False, "rcuNocbs": False, "managedIrq": False},
+            ["nohz_full=2-3,6-7", "rcu_nocbs=2-3,6-7", "isolcpus=managed_irq,2-3,6-7"],
+        ),
+        (
+            {"managedIrq": False, "nohzFull": False, "rcuNocbs": False},
+            {"managedIrq": True, "domain": True},
+            ["isolcpus=domain,managed_irq,4-5"],
+        ),
+        ({}, {}, ["nohz_full=2-7", "rcu_nocbs=2-7", "isolcpus=managed_irq,2-7"]),
+    ],
+)
+def test_a_partition_is_isolated_in_its_own_way(
+    isolation: dict[str, Any], own: dict[str, bool], wanted: list[str]
+) -> None:
+    node = with_partition({"isolation": isolation}, own)
+    keys = ("nohz_full=", "rcu_nocbs=", "isolcpus=")
+    assert [word for word in line(node) if word.startswith(keys)] == sorted(
+        wanted, key=lambda word: (word.startswith("isolcpus"), not word.startswith("rcu"))
+    )
+    for setting in kernel.settings(node):
+        assert setting.reasons
+
+
+def with_partition(spec: dict[str, Any], own: dict[str, bool]) -> ConfiguredPlan:
+    """A plan whose partition dpdk has CPUs 4 and 5."""
+    pools = {
+        "reserved": "0-1",
+        "isolated": {"partitions": {"dpdk": {"cpus": "4-5", "isolation": own}}},
+    }
+    made = plan(spec={**spec, "pools": pools})
+    dpdk = Pool("isolated.dpdk", CpuSet.parse("4-5"), (Reason("dpdk is 4-5", "test"),))
+    return configure(NodePlan(made.node_class, made.pools, (dpdk,)))
+
+
+def test_a_partition_is_a_reason_for_its_arguments() -> None:
+    node = with_partition({"isolation": {"nohzFull": False}}, DPDK)
+    (nohz,) = [setting for setting in kernel.settings(node) if setting.key == "nohz_full"]
+    assert [reason.text for reason in nohz.reasons] == [
+        "dpdk is 4-5",
+        "isolated.dpdk has nohzFull",
+    ]
+    assert nohz.reasons[-1].origin == (
+        "Intent/ran:spec.pools.isolated.partitions.dpdk.isolation.nohzFull"
+    )
+
+
+@pytest.mark.parametrize(
+    ("isolation", "own", "cpus"),
+    [
+        ({}, {}, ""),
+        ({"domain": True}, {}, "2-7"),
+        ({}, DPDK, "4-5"),
+        ({"managedIrq": False}, DPDK, "4-5"),
+    ],
+)
+def test_cpus_without_load_balancing(
+    isolation: dict[str, Any], own: dict[str, bool], cpus: str
+) -> None:
+    node = with_partition({"isolation": isolation}, own)
+    assert kernel.unbalanced(kernel.settings(node)) == CpuSet.parse(cpus)

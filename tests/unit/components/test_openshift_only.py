@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.components import kernel, kubelet
-from cpuplan.components.openshift import ovsdpdk, pinning, rps, tuned, units
+from cpuplan.components.host import rps
+from cpuplan.components.openshift import ovsdpdk, pinning, tuned, units
 from cpuplan.cpuset import CpuSet
 from cpuplan.setting import Value
 from tests.machines.plans import plan, regular
@@ -75,6 +76,15 @@ def test_left_out() -> None:
     assert "sysctl.kernel.nmi_watchdog" not in options({"workloadHints": {"realTime": False}})
     assert "cpu.governor" not in options({"workloadHints": {"perPodPowerManagement": True}})
     assert not plan(platform="kubernetes", version="1.33").settings.values(tuned.NAME)
+
+
+def test_devices_have_sections_only_for_their_queues() -> None:
+    devices = [{"interfaceName": "ens*"}, {"interfaceName": "eno1"}]
+    spec = {"net": {"userLevelNetworking": False, "devices": devices}}
+    target = {"mode": "performanceProfile"}
+    made = plan(regular(cores=4), spec=spec, target=target, version="4.20")
+    found = made.settings.values(tuned.NAME)
+    assert {key for key in found if key.startswith("net")} == {"net.nf_conntrack_hashsize"}
 
 
 def test_profile_is_read_back() -> None:

@@ -22,8 +22,8 @@ SYSCTL_PATH = "/etc/sysctl.d/99-default-rps-mask.conf"
 SCRIPT_PATH = "/usr/local/bin/set-rps-mask.sh"
 RULES_PATH = "/etc/udev/rules.d/99-netdev-physical-rps.rules"
 UNIT = "update-rps@.service"
-_MASK = "net.core.rps_default_mask"
-_LINE = re.compile(rf"^\s*-?{re.escape(_MASK)}\s*=\s*(\S+)\s*$", re.MULTILINE)
+MASK = "net.core.rps_default_mask"
+_LINE = re.compile(rf"^\s*-?{re.escape(MASK)}\s*=\s*(\S+)\s*$", re.MULTILINE)
 
 
 def is_used(plan: NodePlan) -> bool:
@@ -46,7 +46,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     reason = stated_or(plan, text, "net.receivePacketSteering", of_release(plan))
     is_short = versions.ships(plan.node_class.target, "rps.short_masks")
     mask = _short_mask(reserved.cpus) if is_short else reserved.cpus
-    yield Setting(NAME, _MASK, mask, (*reserved.because, reason))
+    yield Setting(NAME, MASK, mask, (*reserved.because, reason))
     if not net.physical_device_rps:
         default = unasked(plan, "physical-rps", NAME, UNIT)
         own = stated_or(
@@ -68,9 +68,14 @@ def _short_mask(cpus: CpuSet) -> Value:
 
 
 def render(settings: Sequence[Setting]) -> str:
-    """The sysctl.d(5) file; the unit has no place in it."""
+    """The sysctl.d(5) file, and below it the name of the unit."""
+    units = "".join(f"# {setting.key}\n" for setting in settings if setting.key == UNIT)
+    return _sysctl(settings) + units
+
+
+def _sysctl(settings: Sequence[Setting]) -> str:
     return "".join(
-        f"{setting.key} = {_mask(setting.value)}\n" for setting in settings if setting.key == _MASK
+        f"{setting.key} = {_mask(setting.value)}\n" for setting in settings if setting.key == MASK
     )
 
 
@@ -79,9 +84,10 @@ def _mask(value: Value) -> str:
 
 
 def parse(text: str) -> Mapping[str, Value]:
-    """The mask of a sysctl.d file as a set of CPUs."""
+    """The mask of a sysctl.d file as a set of CPUs, and the unit where it is named."""
     masks = _LINE.findall(text)
-    return {_MASK: CpuSet.parse_mask(masks[-1])} if masks else {}
+    values: dict[str, Value] = {MASK: CpuSet.parse_mask(masks[-1])} if masks else {}
+    return values | ({UNIT: True} if f"# {UNIT}\n" in text else {})
 
 
 def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
@@ -89,7 +95,7 @@ def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
     if not settings:
         return {}
     contents = {
-        SYSCTL_PATH: (0o644, render(settings)),
+        SYSCTL_PATH: (0o644, _sysctl(settings)),
         SCRIPT_PATH: (0o700, template("bin/set-rps-mask.sh")),
     }
     if any(setting.key == UNIT for setting in settings):
@@ -97,10 +103,11 @@ def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
     return contents
 
 
-def units(settings: Sequence[Setting]) -> dict[str, str]:
-    """The template unit that udev starts for a device; not to be enabled."""
-    return (
-        {UNIT: template("units/update-rps@.service")}
-        if any(setting.key == UNIT for setting in settings)
-        else {}
-    )
+def units(settings: Sequence[Setting], shell: str = "") -> dict[str, str]:
+    """The template unit that udev starts for a device; not to be enabled.
+
+    `shell` runs a script whose file is not executable.
+    """
+    if not any(setting.key == UNIT for setting in settings):
+        return {}
+    return {UNIT: template(f"units/{UNIT}.j2", shell=shell)}

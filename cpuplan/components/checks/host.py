@@ -1,0 +1,38 @@
+"""What the operating system of a node would not do, or undo."""
+
+from collections.abc import Iterator
+
+from cpuplan import versions
+from cpuplan.components import cgroups, chosen, crio
+from cpuplan.components.host import irqbalance
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.source import Locate
+
+
+def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP574 to CP576."""
+    node_class = plan.node_class
+    if node_class.platform.has_operator_defaults:
+        yield from _check_mask(plan, locate)
+        return
+    if plan.spec.isolation.system_services == "slices" and cgroups.is_v1(plan):
+        position = locate(node_class.place("isolation.systemServices"))
+        yield diagnose("CP574", position, cluster=node_class.cluster)
+    unknown = node_class.target.os_family is None
+    if unknown and crio.has_hooks(plan) and not plan.settings.of(irqbalance.NAME):
+        yield diagnose("CP575", locate(node_class.place("isolation.irqAffinity")))
+
+
+def _check_mask(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP576: TuneD bans isolated CPUs by a list, and the operator's unit overrides it by a mask."""
+    target = plan.node_class.target
+    by_list = plan.spec.isolation.globally_disable_irq_load_balancing and versions.ships(
+        target, "tuned.bans_by_list"
+    )
+    if by_list and (target.is_profile or chosen.is_on(plan, "irqbalance-start")):
+        field = "isolation.globallyDisableIrqLoadBalancing"
+        remedy = "switch off the default irqbalance-start (`defaults`)"
+        if target.is_profile:
+            remedy = "use mode mco and switch off the default irqbalance-start (`defaults`)"
+        yield diagnose("CP576", locate(plan.node_class.place(field)), remedy=remedy)

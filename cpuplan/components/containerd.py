@@ -1,0 +1,133 @@
+"""containerd: a drop-in that its config.toml imports, for what an intent asks of the runtime.
+
+No release reads a folder by itself: where config.toml exists, only what it imports is read
+(cmd/containerd/command/main.go; the `imports` of 2.2's defaults are for `config default`). The
+drop-in has no `version`, because the highest one of all files counts for all of them, and tables
+of an older version are then passed over.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan import toml, versions
+from cpuplan.components.crio import BALLOONS_PLUGIN, TOLERATION
+from cpuplan.components.reasons import is_written, of_mechanism, stated
+from cpuplan.emit import to_toml
+from cpuplan.model.intent import Target
+from cpuplan.plan import NodePlan
+from cpuplan.runtime.containerd import CRI, NRI, OLD_CRI
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+NAME = "containerd"
+EFFECT: Effect | None = Effect("containerd config dump", Cost.CONTAINERD_RESTART)
+#: The drop-in, and what config.toml must import.
+DROP_IN = "/etc/containerd/conf.d/99-cpuplan.toml"
+IMPORT = "/etc/containerd/conf.d/*.toml"
+#: Plugins' tables, by the names that their settings begin with.
+_TABLES = {"cri": CRI, "nri": NRI}
+_SHORT = {CRI: "cri", OLD_CRI: "cri", NRI: "nri"}
+_OPTIONS = "options.SystemdCgroup"
+#: Before, the CRI plugin had one table, which a drop-in would replace whole.
+_MERGES, HAS_VALIDATOR = (2, 0), (2, 2)
+
+
+def release(target: Target) -> versions.Version:
+    """The release of containerd on the nodes."""
+    return versions.from_text(target.containerd)
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Keys of plugins' tables."""
+    target = plan.node_class.target
+    if target.runtime != NAME:
+        return
+    if target.has_balloons:
+        yield from _nri(plan)
+    if not merges(target):
+        return
+    if plan.spec.kubelet.dynamic_resource_allocation:
+        because = stated(
+            plan, "DRA drivers hand out devices by CDI", "kubelet.dynamicResourceAllocation"
+        )
+        yield Setting(NAME, "cri.enable_cdi", True, (because,))
+    if has_handler(plan):
+        yield from _handler(plan)
+
+
+def merges(target: Target) -> bool:
+    """Whether a drop-in can add to the CRI plugin's table."""
+    return release(target) >= _MERGES
+
+
+def has_handler(plan: NodePlan) -> bool:
+    """Whether containerd has a handler of its own for pods with exclusive CPUs."""
+    return plan.node_class.target.runtime == NAME and is_written(plan, "runtime.handler")
+
+
+def requires_plugins(target: Target) -> bool:
+    """Whether it refuses containers while a plugin is away."""
+    return release(target) >= HAS_VALIDATOR
+
+
+def _nri(plan: NodePlan) -> Iterator[Setting]:
+    """NRI, and the validator that refuses containers while the balloons plugin is away."""
+    yield Setting(NAME, "nri.disable", False, (of_mechanism(plan),))
+    if not requires_plugins(plan.node_class.target):
+        return
+    required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
+    values: dict[str, Value] = {
+        "enable": True,
+        "required_plugins": (BALLOONS_PLUGIN,),
+        "tolerate_missing_plugins_annotation": TOLERATION,
+    }
+    for key, value in values.items():
+        yield Setting(NAME, f"nri.default_validator.{key}", value, (required,))
+
+
+def _handler(plan: NodePlan) -> Iterator[Setting]:
+    """A handler like the default one: containerd has no CPU hooks."""
+    handler = plan.spec.runtime.handler
+    reason = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
+    table = f"cri.containerd.runtimes.{handler}."
+    yield Setting(NAME, f"{table}runtime_type", "io.containerd.runc.v2", (reason,))
+    driver = plan.spec.kubelet.configuration.get("cgroupDriver", "systemd")
+    by_systemd = stated(plan, f"the kubelet's cgroupDriver is {driver}", "runtime.handler")
+    yield Setting(NAME, f"{table}{_OPTIONS}", driver == "systemd", (reason, by_systemd))
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The drop-in's TOML."""
+    plugins: dict[str, Any] = {}
+    for setting in settings:
+        name, *parents, key = setting.key.split(".")
+        table = plugins.setdefault(_TABLES[name], {})
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[key] = plain(setting.value)
+    return to_toml({"plugins": plugins}) if plugins else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The keys that one file gives. ValueError for what is not TOML: containerd would not start."""
+    return flat(toml.load(text))
+
+
+def flat(tables: Mapping[str, Any]) -> dict[str, Value]:
+    """Keys as settings have them, of merged tables or those of one file; others by their path."""
+    values: dict[str, Value] = {}
+    for name, value in tables.items():
+        if name != "plugins" or not isinstance(value, dict):
+            values |= _leaves(name, value)
+            continue
+        for plugin, table in value.items():
+            values |= _leaves(_SHORT.get(str(plugin), str(plugin)), table)
+    return values
+
+
+def _leaves(path: str, value: Any) -> dict[str, Value]:
+    if not (isinstance(value, dict) and value):
+        return {path: from_plain(value)}
+    leaves: dict[str, Value] = {}
+    for key, item in value.items():
+        leaves |= _leaves(f"{path}.{key}", item)
+    return leaves

@@ -1,0 +1,1 @@
+"""The operating system of a node: programs beside kubelet and runtime that read settings."""

@@ -1,0 +1,86 @@
+"""The kubelet's unit: a drop-in that lets it read the folder of configuration, and hold it back.
+
+kubeadm's unit gives the kubelet $KUBELET_CONFIG_ARGS (kubernetes/release, 10-kubeadm.conf), which
+no environment file sets, while /etc/default/kubelet and /etc/sysconfig/kubelet replace
+KUBELET_EXTRA_ARGS. What the kubelet counts when it starts must be there before: it requires the
+units that set aside huge pages and switch CPUs off.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from cpuplan import platforms, versions
+from cpuplan.components import chosen, units
+from cpuplan.components.host import interrupts
+from cpuplan.components.reasons import unasked
+from cpuplan.model.intent import Target
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value
+
+NAME = "kubeletunit"
+EFFECT: Effect | None = Effect("systemctl cat kubelet", Cost.KUBELET_RESTART)
+#: kubeadm's own file.
+CONFIGURATION = "/var/lib/kubelet/config.yaml"
+CONFIG_DIR, ALPHA = "--config-dir", "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
+_ARGUMENTS = f"KUBELET_CONFIG_ARGS=--config={CONFIGURATION} {CONFIG_DIR}="
+_DIRECTORY = re.compile(rf'^Environment="{re.escape(_ARGUMENTS)}(\S+)"$', re.MULTILINE)
+_GATE = re.compile(rf"^Environment={ALPHA}=(.*)$", re.MULTILINE)
+_UNITS = re.compile(r"^(Requires|Wants|After)=(.*)$", re.MULTILINE)
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The folder, and the units that come first or at the same time."""
+    is_read = plan.node_class.platform.reads_kubelet_folder
+    if not is_read and chosen.is_on(plan, "kubelet-drop-ins"):
+        yield from _folder(plan)
+    for setting in interrupts.settings(plan):
+        yield Setting(NAME, "Wants", (interrupts.UNIT,), setting.reasons)
+    if awaited := list(units.awaited(plan)):
+        names = tuple(unit.key for unit in awaited)
+        reasons = tuple(dict.fromkeys(reason for unit in awaited for reason in unit.reasons))
+        yield Setting(NAME, "Requires", names, reasons)
+        yield Setting(NAME, "After", names, reasons)
+
+
+def _folder(plan: NodePlan) -> Iterator[Setting]:
+    target = plan.node_class.target
+    reason = unasked(plan, "kubelet-drop-ins", NAME, CONFIG_DIR)
+    yield Setting(NAME, CONFIG_DIR, platforms.of(target).kubelet_folder, (reason,))
+    if not versions.has(target, "kubelet.config_dir_by_flag"):
+        field = plan.node_class.target_field("version")
+        text = f"the kubelet of {target.version} reads the folder only with it"
+        yield Setting(NAME, ALPHA, "1", (plan.node_class.reason(text, field),))
+
+
+def path(target: Target) -> str:
+    """The drop-in. Its name sorts after kubeadm's."""
+    return f"{units.UNIT_FOLDER}/{target.kubelet_service}.d/50-cpuplan.conf"
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The drop-in."""
+    values = {setting.key: setting.value for setting in settings}
+    names = {key: values[key] for key in ("Wants", "Requires", "After") if key in values}
+    unit = [f"{key}={_joined(value)}" for key, value in names.items()]
+    service = []
+    if CONFIG_DIR in values:
+        service.append(f'Environment="{_ARGUMENTS}{values[CONFIG_DIR]}"')
+    if ALPHA in values:
+        service.append(f"Environment={ALPHA}={values[ALPHA]}")
+    sections = {"Unit": unit, "Service": service}
+    texts = ("\n".join([f"[{name}]", *lines, ""]) for name, lines in sections.items() if lines)
+    return "\n".join(texts)
+
+
+def _joined(names: Value) -> str:
+    return " ".join(map(str, names)) if isinstance(names, tuple) else str(names)
+
+
+def parse(text: str) -> dict[str, Value]:
+    """What a drop-in says."""
+    values: dict[str, Value] = {}
+    if folder := _DIRECTORY.search(text):
+        values[CONFIG_DIR] = folder[1]
+    if gate := _GATE.search(text):
+        values[ALPHA] = gate[1]
+    return values | {key: tuple(names.split()) for key, names in _UNITS.findall(text)}

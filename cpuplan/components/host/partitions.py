@@ -1,0 +1,86 @@
+"""Isolation by a cgroup and not by boot arguments: a partition for the pool isolcpus.
+
+A unit makes it before the kubelet starts, and a timer mends it. It is a remote partition, whose
+CPUs cpusets of others may contain: a local one, directly below the root, becomes invalid when a
+program writes all CPUs to kubepods.slice, and does not heal (kernel/cgroup/cpuset.c).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from cpuplan.components import cgroups, isolation
+from cpuplan.components.reasons import stated
+from cpuplan.components.texts import template
+from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value
+
+NAME = "partitions"
+THREADS = "isolcpus-threads.slice"
+CGROUP = f"sys/fs/cgroup/isolcpus.slice/{THREADS}"
+EFFECT: Effect | None = Effect(f"/{CGROUP}/cpuset.cpus.partition", Cost.SYSTEMD_RELOAD)
+UNIT_FOLDER = "/etc/systemd/system"
+_SLICE_FILE = f"{UNIT_FOLDER}/{THREADS}"
+_DROP_IN = "50-isolate-cpus.conf"
+_PATH = re.compile(rf"^# (/\S+/{re.escape(_DROP_IN)})$", re.MULTILINE)
+_ALLOWED = re.compile(r"^AllowedCPUs=(.+)$", re.MULTILINE)
+
+
+def cpus(plan: NodePlan) -> CpuSet:
+    """The CPUs of the partition; none where there is none."""
+    is_possible = not plan.node_class.target.is_profile and not cgroups.is_v1(plan)
+    return plan.pool("isolcpus").cpus if isolation.by_partitions(plan) and is_possible else EMPTY
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The CPUs of the slice for threads, and the drop-in by which the kubelet waits for them."""
+    isolated = cpus(plan)
+    if isolated:
+        reason = stated(plan, "a cgroup isolates them", "isolation.by")
+        yield Setting(NAME, THREADS, isolated, (*plan.pool("isolcpus").because, reason))
+        service = plan.node_class.target.kubelet_service
+        yield Setting(NAME, f"{UNIT_FOLDER}/{service}.d/{_DROP_IN}", True, (reason,))
+
+
+def files(settings: Sequence[Setting]) -> dict[str, str]:
+    """Slices, the unit with its script and timer, and the kubelet's drop-in, by absolute path."""
+    texts: dict[str, str] = {}
+    for setting in settings:
+        if setting.key == THREADS:
+            texts |= _units(setting.value)
+        else:
+            texts[setting.key] = template("units/kubelet-isolate-cpus.conf")
+    return texts
+
+
+def _units(isolated: Value) -> dict[str, str]:
+    return {
+        _SLICE_FILE: template(f"units/{THREADS}.j2", cpus=isolated),
+        f"{UNIT_FOLDER}/isolcpus.slice": template("units/isolcpus.slice"),
+        f"{UNIT_FOLDER}/isolate-cpus.service": template(
+            "units/isolate-cpus.service.j2", cpus=isolated
+        ),
+        f"{UNIT_FOLDER}/isolate-cpus.timer": template("units/isolate-cpus.timer"),
+        "/usr/local/bin/isolate-cpus.sh": template("bin/isolate-cpus.sh"),
+    }
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The slice, which has the CPUs, and the path of the drop-in."""
+    texts = files(settings)
+    paths = "".join(f"# {setting.key}\n" for setting in settings if setting.key != THREADS)
+    return texts.get(_SLICE_FILE, "") + paths
+
+
+def parse(text: str) -> Mapping[str, Value]:
+    """The settings of `render`'s text."""
+    match = _ALLOWED.search(text)
+    values: dict[str, Value] = {THREADS: _cpus(match[1])} if match else {}
+    return values | dict.fromkeys(_PATH.findall(text), True)
+
+
+def _cpus(text: str) -> Value:
+    try:
+        return CpuSet.parse_kernel(text)
+    except CpuSetError:
+        return text

@@ -1,0 +1,77 @@
+"""systemd: the CPUs of system services, in configuration of its own (systemd-system.conf(5)).
+
+The boot argument systemd.cpu_affinity= says the same to the initrd. The file holds without a
+reboot, after `systemctl daemon-reexec`. On request, slices keep services in that choose CPUs
+themselves.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from cpuplan.components import chosen, isolation
+from cpuplan.components.reasons import stated, unasked
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value
+
+NAME = "systemd"
+EFFECT: Effect | None = Effect("/proc/1/status", Cost.NOTHING)
+AFFINITY = "CPUAffinity"
+#: Of the control groups that are not of pods, each with its section.
+SLICES = {"init.scope": "Scope", "system.slice": "Slice", "user.slice": "Slice"}
+MANAGER_PATH = "/etc/systemd/system.conf.d/99-cpuplan.conf"
+_SECTION = re.compile(r"^# (\S+)\n", re.MULTILINE)
+_VALUE = re.compile(r"^(?:CPUAffinity|AllowedCPUs)=(.+)$", re.MULTILINE)
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The affinity of all services, and the CPUs of slices by their names."""
+    isolated, offlined = isolation.isolated(plan), plan.pool("offlined")
+    others = isolation.system_cpus(plan)
+    because = (*isolated.because, *offlined.because, *isolation.because_alone(plan))
+    if isolated.cpus and chosen.is_on(plan, "system-services"):
+        reason = unasked(plan, "system-services", NAME, AFFINITY)
+        yield Setting(NAME, AFFINITY, others, (*because, reason))
+    if plan.spec.isolation.system_services == "slices":
+        reason = stated(plan, "services can use no other CPUs", "isolation.systemServices")
+        for name in SLICES:
+            effect = Effect(f"/sys/fs/cgroup/{name}/cpuset.cpus.effective", Cost.NOTHING)
+            yield Setting(NAME, name, others, (*because, reason), effect)
+
+
+def files(settings: Sequence[Setting]) -> dict[str, str]:
+    """Drop-ins by absolute path."""
+    return {path(setting.key): _text(setting) for setting in settings}
+
+
+def path(key: str) -> str:
+    """The drop-in of a setting. Files count in the order of their names."""
+    return MANAGER_PATH if key == AFFINITY else f"/etc/systemd/system/{key}.d/99-cpuplan.conf"
+
+
+def _text(setting: Setting) -> str:
+    """An empty line first: lists of several files add up."""
+    section, key = "Manager", AFFINITY
+    if setting.key in SLICES:
+        section, key = SLICES[setting.key], "AllowedCPUs"
+    return f"[{section}]\n{key}=\n{key}={setting.value}\n"
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """All drop-ins, each under a line with its setting."""
+    return "".join(f"# {setting.key}\n{_text(setting)}" for setting in settings)
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The settings of `render`'s text."""
+    _, *parts = _SECTION.split(text)
+    return {key: value_of(content) for key, content in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def value_of(text: str) -> Value:
+    """What the last line of a drop-in says."""
+    values = _VALUE.findall(text)
+    try:
+        return CpuSet.parse(values[-1]) if values else ""
+    except CpuSetError:
+        return str(values[-1])

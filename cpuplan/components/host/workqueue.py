@@ -1,0 +1,56 @@
+"""Kernel work that is bound to no CPU, where no boot argument keeps it off the isolated ones.
+
+With nohz_full= or isolcpus=domain, the kernel does so itself (kernel/workqueue.c:
+workqueue_init_early, wq_unbound_cpumask).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from cpuplan.components import isolation
+from cpuplan.components.reasons import unasked
+from cpuplan.cpuset import CpuSet, CpuSetError, union
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value
+
+NAME = "workqueue"
+KEY = "/sys/devices/virtual/workqueue/cpumask"
+EFFECT: Effect | None = Effect(KEY, Cost.NOTHING)
+PATH = "/etc/tmpfiles.d/cpuplan-workqueue.conf"
+_LINE = re.compile(r"^w (\S+) - - - - (\S+)$", re.MULTILINE)
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The mask, as a set of CPUs."""
+    isolated, reason = isolation.isolated(plan), unasked(plan, "workqueues", NAME, KEY)
+    by_kernel = [isolation.kept_off(plan, key, reason) for key in ("nohzFull", "domain")]
+    if not isolated.cpus <= union(pool.cpus for pool in by_kernel):
+        because = (*isolated.because, *isolation.because_alone(plan), reason)
+        yield Setting(NAME, KEY, isolation.system_cpus(plan), because)
+
+
+def files(settings: Sequence[Setting]) -> dict[str, str]:
+    """The tmpfiles.d(5) file by absolute path; none without settings."""
+    return {PATH: render(settings)} if settings else {}
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """A line for each file of sysfs."""
+    masks = ((setting.key, setting.value) for setting in settings)
+    return "".join(f"w {key} - - - - {_mask(value)}\n" for key, value in masks)
+
+
+def _mask(value: Value) -> str:
+    return value.mask() if isinstance(value, CpuSet) else str(value)
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The masks as sets of CPUs, by the file of sysfs."""
+    return {path: _cpus(mask) for path, mask in _LINE.findall(text)}
+
+
+def _cpus(mask: str) -> Value:
+    try:
+        return CpuSet.parse_mask(mask)
+    except CpuSetError:
+        return mask

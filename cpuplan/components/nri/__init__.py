@@ -1,0 +1,1 @@
+"""Programs that give CPUs to containers through NRI, beside the kubelet."""
