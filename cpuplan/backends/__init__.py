@@ -1,25 +1,40 @@
 """Settings and pools to files: one module for each platform, and the frame that Git delivers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 
-from cpuplan.backends import admission, kubernetes, openshift, planfile
+from cpuplan.backends import (
+    admission,
+    bottlerocket,
+    deliveries,
+    k3s,
+    kubernetes,
+    openshift,
+    planfile,
+    rke2,
+    talos,
+)
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
 from cpuplan.components import nrt
 from cpuplan.components.base import Component
+from cpuplan.components.nri import balloons
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.fleet import targets
-from cpuplan.fleet.before import Key
-from cpuplan.fleet.paused import Kept
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.setting import Setting, Settings, Value
 from cpuplan.source import Locate
 
-BACKENDS: dict[str, Backend] = {kubernetes.NAME: kubernetes, openshift.NAME: openshift}
-_NOTHING: Mapping[Key, Kept] = {}
+BACKENDS: dict[str, Backend] = {
+    kubernetes.NAME: kubernetes,
+    openshift.NAME: openshift,
+    rke2.NAME: rke2,
+    k3s.NAME: k3s,
+    talos.NAME: talos,
+    bottlerocket.NAME: bottlerocket,
+}
 
 
 def of(node_class: NodeClass) -> Backend:
@@ -61,6 +76,8 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
 
 def _unlike(members: Sequence[ConfiguredPlan], locate: Locate) -> Diagnostic | None:
     """What is wrong with the classes of a pool; None where their objects are the same."""
+    if len(members) == 1:
+        return None
     first = _objects(members[0])
     other = next((node for node in members[1:] if _objects(node) != first), None)
     if other is None or other.node_class.target.mixed_hardware == "split":  # that is CP288
@@ -108,24 +125,23 @@ def _objects(plan: ConfiguredPlan) -> Files:
     return {manifest.file: to_file(manifest.data) for manifest in manifests}
 
 
-def tree(
-    plan: Plan, delivery: DeliverySpec | None = None, kept: Mapping[Key, Kept] = _NOTHING
-) -> Files:
-    """All files of `out/`, by path; of paused classes those that are `kept`."""
-    files: Files = by_git.git_files() | planfile.files(plan, kept)
+def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
+    """All files of `out/`, by path; of paused classes those that stay."""
+    files: Files = by_git.git_files() | planfile.files(plan)
+    files |= deliveries.common_files(plan.nodes)
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
-        files |= _cluster(cluster, list(group), kept)
+        files |= _cluster(cluster, list(group))
     if delivery:
         files |= by_git.argocd_files(delivery)
     return files
 
 
-def _cluster(cluster: str, plans: list[ConfiguredPlan], kept: Mapping[Key, Kept]) -> Files:
-    stays = _kept_files(cluster, kept)
+def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
+    stays = _kept_files(plans)
     going = [node for node in plans if not node.spec.paused]
     manifests = list(chain.from_iterable(of(node.node_class).manifests(node) for node in going))
     # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
-    with_files = [node for node in plans if not node.spec.paused or _has_files(node, kept)]
+    with_files = [node for node in plans if not node.spec.paused or _has_files(node)]
     manifests += admission.manifests(with_files)
     by_name = {manifest.file: manifest for manifest in manifests}
     return {
@@ -138,43 +154,53 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan], kept: Mapping[Key, Kept]
     }
 
 
-def _kept_files(cluster: str, kept: Mapping[Key, Kept]) -> Files:
-    """The files of paused classes of a cluster."""
+def _kept_files(plans: Iterable[ConfiguredPlan]) -> Files:
+    """The files of the paused classes of a cluster."""
     files: Files = {}
-    for (of_cluster, _name), stays in kept.items():
-        if of_cluster == cluster:
-            files |= stays.files
+    for plan in plans:
+        if plan.kept:
+            files |= plan.kept.files
     return files
 
 
-def _has_files(node: ConfiguredPlan, kept: Mapping[Key, Kept]) -> bool:
+def _has_files(node: ConfiguredPlan) -> bool:
     """Whether something was compiled of a paused class."""
-    stays = kept.get(node.node_class.key)
-    return bool(stays and stays.files)
+    return bool(node.kept and node.kept.files)
 
 
 def _node_files(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """Files of nodes without an operator: once for each class, with a list of the class's nodes."""
     files: Files = {}
     for plan in plans:
-        of_node = of(plan.node_class).node_files(plan)
+        backend = of(plan.node_class)
+        of_node = backend.node_files(plan)
         place = f"nodes/{cluster}/{plan.node_class.name}"
-        files |= {f"{place}/{path}": data for path, data in of_node.items()}
-        if of_node:
+        if not deliveries.WITH_TREE.isdisjoint(plan.node_class.target.delivery):
+            files |= {f"{place}/{path}": data for path, data in of_node.items()}
+        delivered = backend.delivered(plan)
+        files |= delivered
+        if of_node or delivered:
             files[f"{place}.json"] = to_json({"nodes": list(plan.node_class.nodes)}).encode()
     return files
 
 
 def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
-    """The labels that nodes of split pools must carry, by node; people or their tools set them."""
+    """The labels that nodes must carry, by node; people or their tools set them."""
     files: Files = {}
     for plan in plans:
         node_class = plan.node_class
-        if node_class.mixed_hardware == "split":
-            labels = dict.fromkeys(node_class.nodes, targets.node_selector(node_class.target))
+        if labels := _labels(node_class):
             path = f"clusters/{cluster}/node-labels/{node_class.name}.json"
-            files[path] = to_json(labels).encode()
+            files[path] = to_json(dict.fromkeys(node_class.nodes, labels)).encode()
     return files
+
+
+def _labels(node_class: NodeClass) -> dict[str, str]:
+    """Those of a split pool, of the configuration of NRI plugins, and of deliveries."""
+    if node_class.mixed_hardware == "split":
+        return targets.node_selector(node_class.target)
+    labels = {balloons.GROUP_LABEL: node_class.name} if node_class.target.has_balloons else {}
+    return labels | deliveries.node_labels(node_class)
 
 
 def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:

@@ -19,6 +19,7 @@ GROUP = "admissionregistration.k8s.io"
 NAME = "cpuplan-mixed-cpus"
 HINTS = f"{NAME}-hints"
 BINDINGS = f"{NAME}-bindings"
+RESIZES = f"{NAME}-resizes"
 #: Annotations of a pod can be changed with its status too.
 _WITH_STATUS = ("pods", "pods/status")
 _CONDITIONS = {
@@ -43,7 +44,8 @@ def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
     server = max(filter(None, map(admission.api_server, plans)), default=max(known))
     if server >= versions.FEATURES["api.validating_policy"]:
         classes = sorted({f"performance-{plan.node_class.profile}" for plan in sharing})
-        yield from _validating(server, min(known), classes)
+        throttled = any(map(admission.keeps_quota, sharing))
+        yield from _validating(server, classes, throttled=throttled)
     api = versions.maturity(versions.MUTATING_POLICY, server)
     if api and any(map(admission.adds_annotation, sharing)):
         yield from _objects(mutating(api), {})
@@ -51,14 +53,16 @@ def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
         yield Manifest(f"30-namespace-{name}.yaml", namespace(name))
 
 
-def _validating(server: Version, kubelet: Version, names: list[str]) -> Iterator[Manifest]:
-    """What the API server refuses, and what it warns of, which depends on the oldest kubelet."""
-    rules, hints = list(admission.rules(server)), list(admission.hints(kubelet))
+def _validating(server: Version, names: list[str], *, throttled: bool) -> Iterator[Manifest]:
+    """What the API server refuses, and what it warns of, which depends on the kubelets."""
+    rules, hints = list(admission.rules(server)), list(admission.hints(throttled=throttled))
     refusing = validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE"), resources=_WITH_STATUS)
     yield from _objects(refusing, {"validationActions": ["Deny"]})
     yield from _objects(binding(), {"validationActions": ["Deny"]})
     hinting = validating(HINTS, hints, _ASKS, ("CREATE",), admission.runtime_classes(names))
     yield from _objects(hinting, {"validationActions": ["Warn"]})
+    if server >= versions.FEATURES["api.pod_resize"]:
+        yield from _objects(resize(), {"validationActions": ["Deny"]})
 
 
 def _objects(policy: dict[str, Any], binding: dict[str, Any]) -> Iterator[Manifest]:
@@ -136,21 +140,27 @@ def validating(
 def binding() -> dict[str, Any]:
     """The policy that lets no scheduler give a pod shared CPUs by its binding."""
     conditions = {"annotates-shared-cpus": admission.BINDING_ANNOTATES}
-    spec = _matches(conditions, ("CREATE",), ("pods/binding", "bindings")) | {
-        "validations": [
-            {"expression": "false", "message": admission.BINDING_REFUSED, "reason": "Forbidden"}
-        ],
-    }
-    return _policy("v1", "ValidatingAdmissionPolicy", BINDINGS, spec)
+    matches = _matches(conditions, ("CREATE",), ("pods/binding", "bindings"))
+    return _refusing(BINDINGS, matches, admission.BINDING_REFUSED)
+
+
+def resize() -> dict[str, Any]:
+    """The policy that keeps the exclusive CPUs of containers with shared ones."""
+    matches = _matches(_ASKS, ("UPDATE",), ("pods/resize",))
+    return _refusing(RESIZES, matches, admission.RESIZE_REFUSED)
+
+
+def _refusing(name: str, matches: dict[str, Any], message: str) -> dict[str, Any]:
+    """A policy that refuses whatever it matches."""
+    never = {"expression": "false", "message": message, "reason": "Forbidden"}
+    return _policy("v1", "ValidatingAdmissionPolicy", name, matches | {"validations": [never]})
 
 
 def mutating(api: str) -> dict[str, Any]:
     """The policy that annotates containers for CRI-O, also those that other policies add."""
     spec = _matches(_ASKS, ("CREATE",)) | {
         "reinvocationPolicy": "IfNeeded",
-        "variables": _variables(
-            {name: admission.VARIABLES[name] for name in ("containers", "asking")}
-        ),
+        "variables": _variables(admission.VARIABLES),
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": admission.ANNOTATE}}],
     }
     return _policy(api, "MutatingAdmissionPolicy", NAME, spec)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.emit import to_yaml
-from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.source import Locate
 
 #: Files by path below `out/`.
@@ -37,7 +37,7 @@ class Backend(Protocol):
     #: Absolute paths of files that lie elsewhere on other platforms, by component.
     PATHS: Mapping[str, str]
 
-    def check(self, plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    def check(self, plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
         """What its objects and files cannot say."""
 
     def manifests(self, plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -45,6 +45,9 @@ class Backend(Protocol):
 
     def node_files(self, plan: ConfiguredPlan) -> Mapping[str, bytes]:
         """Files for the root file system of each node, by path; empty where objects bring them."""
+
+    def delivered(self, plan: ConfiguredPlan) -> Mapping[str, bytes]:
+        """The same files in other forms, which its target asks for, by path below `out/`."""
 
     def expected(self, plan: ConfiguredPlan) -> Iterator[Manifest]:
         """What operators will make of the manifests: for reviews and checkers, never synced."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from cpuplan.backends.base import CONFIRM, Files, Manifest, to_file
 from cpuplan.emit import to_json
+from cpuplan.model.base import has_key
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import NodePlan
 from cpuplan.resources import resource
@@ -12,6 +13,7 @@ from cpuplan.resources import resource
 #: The kinds that cpuplan writes, by API group: all that its AppProject may sync.
 NAMESPACED_KINDS = (
     ("", "ConfigMap"),
+    ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
     ("tuned.openshift.io", "Tuned"),
 )
 CLUSTER_KINDS = (
@@ -25,6 +27,7 @@ CLUSTER_KINDS = (
     ("machineconfiguration.openshift.io", "MachineConfigPool"),
     ("node.k8s.io", "RuntimeClass"),
     ("performance.openshift.io", "PerformanceProfile"),
+    ("skyhook.nvidia.com", "Skyhook"),
 )
 #: The folder, in that of a hosted cluster, of what belongs into the cluster that hosts it.
 HOST = "hosting"
@@ -50,12 +53,18 @@ def cluster_files(
     own = [manifest for manifest in written if not manifest.is_for_host]
     hosting = [manifest for manifest in written if manifest.is_for_host]
     folder, facts = f"clusters/{cluster}", _facts(cluster, plans)
-    host = plans[0].node_class.target.hosting_cluster
+    named = [plan.node_class.target.hosting_cluster for plan in plans if _names_host(plan)]
+    host = named[0] if named else plans[0].node_class.target.hosting_cluster
     host_facts = {**facts, "name": f"{cluster}-{HOST}", "destination": host}
     return {
         **_folder(folder, own, stays, facts),
         **_folder(f"{folder}/{HOST}", hosting, stays, host_facts),
     }
+
+
+def _names_host(plan: NodePlan) -> bool:
+    """Whether a target names the cluster; those that do agree (CP200)."""
+    return has_key(plan.node_class.target, "hostingCluster")
 
 
 def _folder(

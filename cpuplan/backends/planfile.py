@@ -1,30 +1,28 @@
 """The plan for programs, with all reasons: `.cpuplan/classes/<cluster>/<class>.json`."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
 from cpuplan.fleet import paused
-from cpuplan.fleet.before import CLASSES, VERSION, Key
-from cpuplan.fleet.paused import Kept
+from cpuplan.fleet.before import CLASSES, VERSION
 from cpuplan.plan import ConfiguredPlan, Plan, Pool
 from cpuplan.setting import Setting, plain
 
 
-def files(plan: Plan, kept: Mapping[Key, Kept]) -> dict[str, bytes]:
+def files(plan: Plan) -> dict[str, bytes]:
     """A file for each class, by path below `out/`: its nodes, pools and settings."""
     texts = {}
     for node_plan in plan.nodes:
-        cluster, name = key = node_plan.node_class.key
-        texts[f"{CLASSES}/{cluster}/{name}.json"] = render(node_plan, kept.get(key))
+        cluster, name = node_plan.node_class.key
+        texts[f"{CLASSES}/{cluster}/{name}.json"] = render(node_plan)
     return texts
 
 
-def render(plan: ConfiguredPlan, kept: Kept | None = None) -> bytes:
-    """One class as JSON; of a paused one, what is `kept`."""
+def render(plan: ConfiguredPlan) -> bytes:
+    """One class as JSON; of a paused one, what it was."""
     current = {"version": VERSION, **_class(plan)}
-    return to_json(paused.noted(kept, current) if kept else current).encode()
+    return to_json(paused.noted(plan.kept, current) if plan.kept else current).encode()
 
 
 def _class(plan: ConfiguredPlan) -> dict[str, Any]:

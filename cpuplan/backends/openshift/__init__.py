@@ -3,9 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends.base import Manifest
-from cpuplan.backends.openshift import merged, objects, pool_checks, predicted, profile_checks
-from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass
+from cpuplan.backends.openshift import (
+    merged,
+    objects,
+    pool_checks,
+    predicted,
+    profile_checks,
+    runtime_files,
+)
+from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass, slices
 from cpuplan.components.base import Component
+from cpuplan.components.host import partitions, rps
 from cpuplan.components.openshift import (
     machineconfig,
     mixedcpus,
@@ -13,7 +21,6 @@ from cpuplan.components.openshift import (
     performanceprofile,
     pinning,
     pool,
-    rps,
     tuned,
     units,
 )
@@ -34,6 +41,8 @@ COMPONENTS: tuple[Component, ...] = (
     ovsdpdk,
     rps,
     units,
+    slices,
+    partitions,
     nrt,
     pool,
     machineconfig,
@@ -84,6 +93,11 @@ def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
     return {}
 
 
+def delivered(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    """None, for the same reason."""
+    return {}
+
+
 def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """What the node tuning operator will make of a PerformanceProfile."""
     return predicted.manifests(plan)
@@ -91,7 +105,10 @@ def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
     """What nodes would get from objects of other pools, and what others make of these."""
-    return pool_checks.check(plans, locate)
+    yield from pool_checks.check(plans, locate)
+    for plan in plans:
+        if merged.has_pool(plan) and not plan.spec.paused:
+            yield from runtime_files.check(plan, locate)
 
 
 def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:

@@ -32,13 +32,13 @@ class Inherited(NamedTuple):
 def inherited(pool: Pool) -> Iterator[Inherited]:
     """What contradicts a class's own plan: boot arguments, kernel, files, units, TuneD's profile.
 
-    Of other classes everything counts, of objects of a Cluster document only what the plan sets
-    too. Of a file or unit with several objects, the last one counts.
+    Of other classes everything counts that is not the same, of objects of a Cluster document only
+    what the plan sets too. Of a file or unit with several objects, the last one counts.
     """
     own = [source for source in pool.sources if _is_own(source, pool.plan)]
     arguments = _arguments(own)
     kernel_types = {source.config.kernel_type for source in own}
-    written = {name for source in own for _, name in source.writes()}
+    written = {name: entry for source in own for _, name, entry in source.entries()}
     last = {name: source for source in pool.sources for _, name in source.writes()}
     for source in pool.sources:
         if source in own:
@@ -47,10 +47,20 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
         kernel_type = source.config.kernel_type
         if kernel_type not in ("", DEFAULT_KERNEL, *kernel_types):
             yield _inherited(source, f"kernelType {kernel_type}", "kernelType")
-        for field, name in source.writes():
-            if last[name] is source and (source.plan or source.is_kubelet or name in written):
+        for field, name, entry in source.entries():
+            if last[name] is source and _differs(source, entry, written.get(name)):
                 yield _inherited(source, name, field)
     yield from _tuned_profile(pool)
+
+
+def _differs(source: Source, entry: Mapping[str, Any], own: Mapping[str, Any] | None) -> bool:
+    """Whether a file or unit is not what the plan has at its place.
+
+    Contents are known of the objects that classes write only.
+    """
+    if source.is_kubelet:
+        return True
+    return entry != own if source.plan else own is not None
 
 
 def _inherited(source: Source, what: str, field: str) -> Inherited:

@@ -46,11 +46,16 @@ class Source(NamedTuple):
 
     def writes(self) -> Iterator[tuple[str, str]]:
         """The files and units of the object: field and path or name."""
+        for field, name, _ in self.entries():
+            yield field, name
+
+    def entries(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """The same with all that Ignition gets of them."""
         config = self.data["spec"].get("config") or {}
         for index, file in enumerate((config.get("storage") or {}).get("files") or ()):
-            yield f"files.{index}", file["path"]
+            yield f"files.{index}", file["path"], file
         for index, unit in enumerate((config.get("systemd") or {}).get("units") or ()):
-            yield f"units.{index}", unit["name"]
+            yield f"units.{index}", unit["name"], unit
 
 
 class Pool(NamedTuple):

@@ -7,11 +7,13 @@ line, is in the MachineConfig from the start.
 """
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata
-from cpuplan.components import crio, kernel, kubelet, runtimeclass
+from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
+from cpuplan.components.host import partitions, rps
 from cpuplan.components.openshift import (
     machineconfig,
     mixedcpus,
@@ -19,7 +21,6 @@ from cpuplan.components.openshift import (
     performanceprofile,
     pinning,
     pool,
-    rps,
     tuned,
     units,
 )
@@ -34,9 +35,6 @@ IGNITION = "3.2.0"
 #: Lower numbers win; the operator's own profiles have 30 and 40. Nodes of custom pools match the
 #: profile of the pool worker too (pkg/operator/profilecalculator.go: their pools are both).
 TUNED_PRIORITY, WORKER_TUNED_PRIORITY = 20, 25
-#: That of HostedCluster and NodePool objects (openshift/hypershift,
-#: how-to/automated-machine-management/node-tuning).
-HOSTED_NAMESPACE = "clusters"
 
 
 def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
@@ -54,9 +52,13 @@ def _profile(plan: ConfiguredPlan, metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def config_map(plan: ConfiguredPlan) -> dict[str, Any]:
-    """The profile of a hosted cluster; its NodePool names the object in spec.tuningConfig."""
-    name = plan.node_class.intent
-    made = metadata(name, NODE_WAVE) | {"namespace": HOSTED_NAMESPACE}
+    """The profile of a hosted cluster; its NodePool names the object in spec.tuningConfig.
+
+    It is read from the namespace of the NodePool (openshift/hypershift,
+    hypershift-operator/controllers/nodepool/nto.go).
+    """
+    name = plan.node_class.profile
+    made = metadata(name, NODE_WAVE) | {"namespace": plan.node_class.target.hosting_namespace}
     tuning = to_yaml(_profile(plan, {"name": name}))
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": made, "data": {"tuning": tuning}}
 
@@ -82,8 +84,12 @@ def kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=256)
 def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
-    """MachineConfig: boot arguments, kernel, files and units."""
+    """MachineConfig: boot arguments, kernel, files and units.
+
+    Made once for checks and output, which never change it.
+    """
     settings = plan.settings
     own = settings.of(machineconfig.NAME)
     return {
@@ -118,7 +124,13 @@ def files(plan: ConfiguredPlan) -> dict[str, tuple[int, str]]:
         **rps.files(settings.of(rps.NAME)),
         **ovsdpdk.files(settings.of(ovsdpdk.NAME)),
         **units.files(settings.of(units.NAME)),
+        **_readable(slices.files(settings.of(slices.NAME))),
+        **_readable(partitions.files(settings.of(partitions.NAME))),
     }
+
+
+def _readable(texts: Mapping[str, str]) -> dict[str, tuple[int, str]]:
+    return {path: (0o644, text) for path, text in texts.items()}
 
 
 def _units(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:

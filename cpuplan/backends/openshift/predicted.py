@@ -10,9 +10,10 @@ from typing import Any
 
 from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects
-from cpuplan.components import cgroups, kernel
+from cpuplan.components import kernel
 from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
+from cpuplan.fleet import cluster_facts
 from cpuplan.plan import ConfiguredPlan
 
 HEADER = (
@@ -44,7 +45,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     }
     if kernel.is_tunable(plan):
         made[f"machineconfig-50-nto-{target.pool}"] = arguments
-    if cgroups.operator_sets_v1(target):
+    if cluster_facts.sets_cgroups_v1(target):
         made["node-cluster"] = _NODE
     if plan.settings.of(tuned.NAME):
         made[f"tuned-{name}"] = _bare(objects.tuned_object(plan, without=OWN_WORDS))

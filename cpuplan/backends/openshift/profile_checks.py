@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from cpuplan.components import chosen
-from cpuplan.components.openshift import ovsdpdk, rps
+from cpuplan.components.host import rps
+from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
+from cpuplan.text import joined
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -21,6 +23,7 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     drivers = spec.kubelet.dynamic_resource_allocation
     rows = (
         *_steering(plan),
+        ("isolation.interrupts", spec.isolation.interrupts or "reserved", "reserved"),
         ("isolation.managedIrq", spec.isolation.managed_irq, True),
         ("isolation.nohzFull", spec.isolation.nohz_full, True),
         ("isolation.rcuNocbs", spec.isolation.rcu_nocbs, True),
@@ -30,13 +33,24 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         ("runtime.containersLimit", spec.runtime.containers_limit, 256),
         ("pools.isolcpus", str(plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)), ""),
     )
-    for field, value, only in (*rows, *_labels(plan)):
+    for field, value, only in (*rows, *_of_partitions(plan), *_labels(plan)):
         if value != only and not (drivers and field.startswith("kubelet.")):
             position = locate(plan.node_class.place(field))
             shown, wanted = (
                 str(item).lower() if isinstance(item, bool) else item for item in (value, only)
             )
             yield diagnose("CP548", position, field=field, value=shown, only=wanted)
+
+
+def _of_partitions(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
+    """Partitions that the kernel isolates in their own way; a profile has one way for all."""
+    isolated = plan.spec.pools.isolated
+    for name, partition in sorted(isolated.partitions.items()) if isolated else ():
+        if partition.isolation is not None:
+            own = partition.isolation.model_dump(by_alias=True, exclude_none=True)
+            shown = joined([f"{key} {str(value).lower()}" for key, value in own.items()])
+            only = "left out: one isolation for all isolated CPUs"
+            yield f"pools.isolated.partitions.{name}.isolation", shown or "empty", only
 
 
 def _steering(plan: NodePlan) -> Iterator[tuple[str, bool, bool]]:

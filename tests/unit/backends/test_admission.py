@@ -14,7 +14,7 @@ from tests.api_server import Answer, Request, admit
 from tests.machines.plans import plan
 from tests.projects import SHARED, needs_shared
 
-HOOK = "cpu-shared.crio.io"
+HOOK, QUOTA = "cpu-shared.crio.io", "cpu-quota.crio.io"
 OPEN: dict[str, str] = {ALLOWED: ""}
 
 
@@ -39,6 +39,8 @@ BOTH = [
     for name in ("", "-bindings", "-hints")
     for end in ("", "Binding")
 ]
+#: With the subresource pods/resize.
+ALL = [*BOTH, *(f"v1 {POLICY}{end} cpuplan-mixed-cpus-resizes" for end in ("", "Binding"))]
 
 
 @pytest.mark.parametrize(
@@ -47,19 +49,19 @@ BOTH = [
         ("kubernetes", "1.28", {}, []),  # CRI-O 1.28 has no shared CPUs: CP531
         ("kubernetes", "1.29", {}, []),
         ("kubernetes", "1.31", {}, BOTH),
-        ("kubernetes", "1.32", {}, [*BOTH, "v1alpha1"]),
-        ("kubernetes", "1.34", {}, [*BOTH, "v1beta1"]),
-        ("kubernetes", "1.36", {}, [*BOTH, "v1"]),
-        ("kubernetes", "1.36", {"annotatePods": False}, BOTH),
+        ("kubernetes", "1.32", {}, [*ALL, "v1alpha1"]),
+        ("kubernetes", "1.34", {}, [*ALL, "v1beta1"]),
+        ("kubernetes", "1.36", {}, [*ALL, "v1"]),
+        ("kubernetes", "1.36", {"annotatePods": False}, ALL),
         ("kubernetes", "1.36", {"mixedCpus": False}, []),
         ("openshift", "4.16", {}, []),
         ("openshift", "4.17", {}, BOTH),
-        ("openshift", "5.1", {}, BOTH),
+        ("openshift", "4.19", {}, ALL),
         (
             "openshift",
             "5.1",
             {"sharedNamespaces": ["vran", "amf"]},
-            [*BOTH, "v1 Namespace amf", "v1 Namespace vran"],
+            [*ALL, "v1 Namespace amf", "v1 Namespace vran"],
         ),
     ],
 )
@@ -91,7 +93,7 @@ def test_the_newest_node_tells_the_api_and_the_oldest_the_kubelet(
     written = [each.data for each in admission.manifests(plans)]
     mutating = [each["apiVersion"] for each in written if each["kind"] == "MutatingAdmissionPolicy"]
     assert mutating == ([f"admissionregistration.k8s.io/{api}"] if api else [])
-    refusing, _, warning = [each["spec"] for each in written if each["kind"] == POLICY]
+    refusing, _, warning, *_ = [each["spec"] for each in written if each["kind"] == POLICY]
     assert any(each["name"] == "ofPod" for each in refusing["variables"]) is refuses_pod_resources
     assert any(each["name"] == "throttled" for each in warning["variables"]) is warns_of_quota
 
@@ -228,29 +230,33 @@ def test_namespace_must_be_allowed(annotations: dict[str, str]) -> None:
     assert not ask(pod(PLAIN), annotations).refusals
 
 
-@pytest.mark.parametrize(
-    ("made", "added"),
-    [
-        (pod(container()), {f"{HOOK}/app": "enable"}),
-        (pod(container(), container("other", shared=None)), {f"{HOOK}/app": "enable"}),
-        (
-            pod(container("a"), container("b"), annotations={"k": "v"}),
-            {f"{HOOK}/a": "enable", f"{HOOK}/b": "enable"},
-        ),
-        (pod(container(), annotations={f"{HOOK}/app": "disable"}), {f"{HOOK}/app": "enable"}),
-        (
-            pod(container(), initContainers=[container("first")]),
-            {f"{HOOK}/app": "enable", f"{HOOK}/first": "enable"},
-        ),
-        (pod(container(shared="1000m", cpu="2000m")), {f"{HOOK}/app": "enable"}),
-        (pod(PLAIN), None),
-    ],
-)
+#: What is admitted, and the annotations that are added; None where the policies are not concerned.
+ADMITTED: list[tuple[dict[str, Any], dict[str, str] | None]] = [
+    (pod(container()), {f"{HOOK}/app": "enable"}),
+    (pod(container(), container("other", shared=None)), {f"{HOOK}/app": "enable"}),
+    (
+        pod(container("a"), container("b"), annotations={"k": "v"}),
+        {f"{HOOK}/a": "enable", f"{HOOK}/b": "enable"},
+    ),
+    (pod(container(), annotations={f"{HOOK}/app": "disable"}), {f"{HOOK}/app": "enable"}),
+    (pod(container(), annotations={QUOTA: "true"}), {f"{HOOK}/app": "enable", QUOTA: "true"}),
+    (
+        pod(container(), initContainers=[container("first")]),
+        {f"{HOOK}/app": "enable", f"{HOOK}/first": "enable"},
+    ),
+    (pod(container(shared="1000m", cpu="2000m")), {f"{HOOK}/app": "enable"}),
+    (pod(PLAIN), None),
+]
+
+
+@pytest.mark.parametrize(("made", "added"), ADMITTED)
 def test_admitted(made: dict[str, Any], added: dict[str, str] | None) -> None:
     answer = ask(made)
     assert not answer.refusals
     before = made["metadata"].get("annotations", {})
-    assert answer.pod["metadata"].get("annotations") == (None if added is None else before | added)
+    without_quota = {QUOTA: "disable"} | before
+    expected = None if added is None else without_quota | added
+    assert answer.pod["metadata"].get("annotations") == expected
     assert answer.pod["spec"]["containers"][0]["name"] == made["spec"]["containers"][0]["name"]
 
 
@@ -288,17 +294,28 @@ def test_pods_may_have_resources_where_the_field_is_unknown() -> None:
             pod(container(), runtimeClassName="gvisor"),
             ["container app gets no shared CPUs without a"],
         ),
+        # Here the policy adds the annotation, and the pod can say otherwise.
+        ("1.32", pod(container(), runtimeClassName="performance-ran"), []),
         (
             "1.32",
-            pod(container(), runtimeClassName="performance-ran"),
+            pod(container(), runtimeClassName="performance-ran", annotations={QUOTA: "enable"}),
             ["container app is throttled to its exclusive"],
         ),
         (
-            "1.32",
+            "1.31",
             pod(
                 container(),
                 runtimeClassName="performance-ran",
-                annotations={"cpu-quota.crio.io": "disable"},
+                annotations={f"{HOOK}/app": "enable"},
+            ),
+            ["container app is throttled to its exclusive"],
+        ),
+        (
+            "1.31",
+            pod(
+                container(),
+                runtimeClassName="performance-ran",
+                annotations={f"{HOOK}/app": "enable", QUOTA: "disable"},
             ),
             [],
         ),
@@ -311,6 +328,27 @@ def test_warnings(version: str, made: dict[str, Any], expected: list[str]) -> No
     assert len(answer.warnings) == len(expected)
     for said, words in zip(answer.warnings, expected, strict=True):
         assert words in said
+
+
+@pytest.mark.parametrize(
+    ("version", "configuration", "facts", "is_warned"),
+    [
+        ("1.32", {}, {}, True),
+        ("1.32", {}, {"cgroupMode": "v1"}, False),
+        ("1.32", {"cpuCFSQuota": False}, {}, False),
+        ("1.33", {}, {}, False),
+        ("1.33", {"featureGates": {"DisableCPUQuotaWithExclusiveCPUs": False}}, {}, True),
+    ],
+)
+def test_throttling_is_warned_of_where_it_happens(
+    version: str, configuration: dict[str, Any], facts: dict[str, str], is_warned: bool
+) -> None:
+    spec = {"kubelet": {"configuration": configuration}}
+    one = plan(shared="2-3", platform="kubernetes", version=version, spec=spec)
+    one.node_class.cluster_facts = ClusterSpec.model_validate(facts)
+    made = {manifest.file: manifest.data for manifest in admission.manifests([one])}
+    hints = made["20-validatingadmissionpolicy-cpuplan-mixed-cpus-hints.yaml"]["spec"]
+    assert ("throttled" in {each["name"] for each in hints["variables"]}) == is_warned
 
 
 @pytest.mark.parametrize(
@@ -363,6 +401,15 @@ def test_bindings(resource: str, key: str, is_refused: bool) -> None:
     namespace = {"metadata": {"name": "team", "annotations": OPEN}}
     answer = admit(objects(), Request(binding, namespace, resource=resource))
     assert bool(answer.refusals) == is_refused
+
+
+@pytest.mark.parametrize(("made", "is_refused"), [(pod(container()), True), (pod(PLAIN), False)])
+def test_resizes_in_place(made: dict[str, Any], is_refused: bool) -> None:
+    namespace = {"metadata": {"name": "team", "annotations": OPEN}}
+    answer = admit(objects(), Request(made, namespace, "UPDATE", made, "pods/resize"))
+    assert [text.partition(":")[0] for text in answer.refusals] == [
+        "a container with shared CPUs cannot be resized in place"
+    ] * is_refused
 
 
 @pytest.mark.parametrize(
@@ -437,7 +484,8 @@ def test_like_the_plugin_and_stricter() -> None:
                 row["id"]
             )
         elif out["mutated"]:
-            assert answer.pod["metadata"]["annotations"] == out["pod"]["annotations"], row["id"]
+            own = {QUOTA: "disable"} | out["pod"]["annotations"]
+            assert answer.pod["metadata"]["annotations"] == own, row["id"]
 
 
 @pytest.mark.parametrize(("version", "refuses"), [("1.31", False), ("1.32", True)])

@@ -49,8 +49,13 @@ def test_the_project_allows_what_is_written_and_no_more() -> None:
         if folder.name == "manifests"
         for data in objects(folder)
     }
-    # The sample has no pool in mode performanceProfile, and no hosted cluster.
-    others = {("performance.openshift.io", "PerformanceProfile"), ("", "ConfigMap")}
+    # The sample has no pool in mode performanceProfile, no hosted cluster, and no such deliveries.
+    others = {
+        ("performance.openshift.io", "PerformanceProfile"),
+        ("", "ConfigMap"),
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
+        ("skyhook.nvidia.com", "Skyhook"),
+    }
     assert written | others == {*CLUSTER_KINDS, *NAMESPACED_KINDS}
 
 

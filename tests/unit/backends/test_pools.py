@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from cpuplan.backends import configure
+from cpuplan.backends.base import to_file
 from cpuplan.backends.openshift import inherited as of_others
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
 from cpuplan.model.cluster import ClusterSpec
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, Kept
 from tests.machines.plans import plan
 
 PAGES = {"hugePages": {"defaultSize": "1G", "pages": [{"size": "1G", "count": 4}]}}
@@ -26,7 +28,7 @@ def of_intent(
 ) -> ConfiguredPlan:
     made = plan(isolated=isolated, version=version, spec=spec, target={"pool": pool, **target})
     made.node_class.intent = name
-    return made
+    return configure(made)
 
 
 def rendered(*plans: ConfiguredPlan) -> dict[str, merged.Pool]:
@@ -68,6 +70,29 @@ def test_equal_profiles_contradict_nothing() -> None:
     assert inherited(rendered(general, fast)["fast"]) == []
 
 
+@pytest.mark.parametrize(
+    ("change", "is_told"),
+    [
+        ({}, False),
+        ({"mode": 0o600}, True),
+        ({"contents": {"source": "data:,other"}}, True),
+        ({"path": "/etc/other"}, True),
+    ],
+)
+def test_a_file_of_another_class_must_be_the_same(change: Mapping[str, Any], is_told: bool) -> None:
+    """A later object of another class, of which the mode and the contents count too."""
+    profile: dict[str, Any] = {"mode": "performanceProfile"}
+    general = of_intent("general", "worker", "4-7", **profile)
+    pool = rendered(general, of_intent("fast", "fast", "2-7", **profile))["fast"]
+    own = next(one for one in pool.sources if one.config.name == "50-performance-fast")
+    other = next(one for one in pool.sources if one.config.name == "50-performance-general")
+    file = {**own.data["spec"]["config"]["storage"]["files"][0], **change}
+    spec = {"config": {"storage": {"files": [file]}}, "kernelArguments": []}
+    later = other._replace(data={**other.data, "spec": spec})
+    told = inherited(pool._replace(sources=(*pool.sources, later)))
+    assert (file["path"] in told) is is_told
+
+
 def test_only_nodes_of_the_pool_worker_come_second_to_tuned() -> None:
     """Nodes of a custom pool match the labels of both (pkg/operator/profilecalculator.go)."""
     priorities = [
@@ -103,6 +128,89 @@ def test_objects_that_cpuplan_does_not_write(facts: dict[str, Any], expected: li
     fast = of_intent("fast", "fast", "2-7", spec=PAGES)
     fast.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [config]})
     assert inherited(rendered(fast)["fast"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "phrases"),
+    [
+        (["quiet", "nosmt"], [(0, "quiet"), (1, "nosmt")]),
+        (["hugepagesz=1G"], [(0, "hugepagesz=1G")]),
+        (["hugepagesz=1G", "quiet"], [(0, "hugepagesz=1G"), (1, "quiet")]),
+        (
+            ["hugepagesz=2M", "hugepagesz=1G", "hugepages=4", "hugepages=5", "quiet"],
+            [
+                (0, "hugepagesz=2M"),
+                (1, "hugepagesz=1G hugepages=4"),
+                (3, "hugepages=5"),
+                (4, "quiet"),
+            ],
+        ),
+    ],
+)
+def test_a_size_of_pages_is_told_with_its_number(
+    arguments: list[str], phrases: list[tuple[int, str]]
+) -> None:
+    assert list(of_others._phrases(arguments)) == phrases
+
+
+def test_one_text_may_have_several_arguments() -> None:
+    """The operator passes a text with blanks on as it is."""
+    config = {"name": "60-fast", "labels": {ROLE: "fast"}, "kernelArguments": ["quiet isolcpus=5"]}
+    fast = of_intent("fast", "fast", "2-7")
+    fast.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [config]})
+    [item] = of_others.inherited(rendered(fast)["fast"])
+    assert (item.what, item.place) == ("quiet isolcpus=5", "machineConfigs.0.kernelArguments.0")
+
+
+def test_the_place_of_a_kubeletconfig_is_its_name() -> None:
+    selector = {"matchLabels": {"pools.operator.machineconfiguration.openshift.io/worker": ""}}
+    config = {"name": "pods", "machineConfigPoolSelector": selector}
+    fast = of_intent("fast", "fast", "2-7", version="4.14")
+    fast.node_class.cluster_facts = ClusterSpec.model_validate({"kubeletConfigs": [config]})
+    places = {item.place for item in of_others.inherited(rendered(fast)["fast"])}
+    assert places == {"kubeletConfigs.0.name"}
+
+
+def test_a_kubeletconfig_of_the_control_plane_is_not_for_workers() -> None:
+    selector = {"matchLabels": {"pools.operator.machineconfiguration.openshift.io/master": ""}}
+    config = {"name": "pods", "machineConfigPoolSelector": selector}
+    fast = of_intent("fast", "fast", "2-7", version="4.14")
+    fast.node_class.cluster_facts = ClusterSpec.model_validate({"kubeletConfigs": [config]})
+    assert inherited(rendered(fast)["fast"]) == []
+
+
+def test_a_paused_pool_selects_what_its_kept_object_does() -> None:
+    """And nothing new is expected of it."""
+    running = of_intent("fast", "fast", "2-7")
+    made = objects.machine_config_pool(running)
+    expression = {"key": ROLE, "operator": "In", "values": ["fast"]}
+    made["spec"]["machineConfigSelector"] = {"matchExpressions": [expression]}
+    folder = "clusters/site-a/manifests"
+    files = {
+        f"{folder}/00-machineconfigpool-fast.yaml": to_file(made),
+        f"{folder}/10-machineconfig-fast.yaml": to_file(objects.machine_config(running)),
+    }
+    paused = of_intent("fast", "fast", "4-7", spec={"paused": True})
+    paused.kept = Kept({}, files)
+    general = of_intent("general", "worker", "4-7")
+    pool = rendered(general, paused)["fast"]
+    assert "50-performance-fast" in pool.rendered.order
+    assert "99-worker-generated-kubelet" not in pool.rendered.order
+    assert "isolcpus=managed_irq,2-7" in pool.rendered.kernel_arguments
+    assert list(merged.expected_files([general, paused])) == ["pools/worker.json"]
+
+
+def test_a_paused_class_of_which_nothing_was_compiled_has_no_pool() -> None:
+    never = of_intent("fast", "fast", "2-7", spec={"paused": True})
+    assert list(rendered(of_intent("general", "worker", "4-7"), never)) == ["general"]
+
+
+def test_of_another_class_every_argument_counts() -> None:
+    """Also those that the own plan does not have."""
+    profile: dict[str, Any] = {"mode": "performanceProfile"}
+    general = of_intent("general", "worker", "2-7", spec=PAGES, **profile)
+    fast = of_intent("fast", "fast", "2-7", **profile)
+    assert "hugepagesz=1G hugepages=4" in inherited(rendered(general, fast)["fast"])
 
 
 def test_of_two_files_the_later_object_counts() -> None:

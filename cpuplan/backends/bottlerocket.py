@@ -1,0 +1,129 @@
+"""Bottlerocket: settings as user data, all that can be said to it.
+
+What the kubelet may be told is a list of its own (bottlerocket-settings-sdk,
+settings-extensions/kubernetes and modeled-types). Its store keeps no order of boot arguments.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuplan.backends import kubernetes, lacking
+from cpuplan.backends.base import Manifest
+from cpuplan.components import cmdline, kernel, kubelet, nrt
+from cpuplan.components.base import Component
+from cpuplan.components.host import kubelet_unit, sysctl
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.emit import to_toml
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.setting import Setting, plain
+from cpuplan.source import Locate
+
+NAME = "bottlerocket"
+COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
+PATHS: Mapping[str, str] = {}
+#: The kubelet's unit follows from the others.
+_LACKING: tuple[Component, ...] = tuple(
+    component for component in kubernetes.COMPONENTS if component not in (*COMPONENTS, kubelet_unit)
+)
+#: Settings by fields of the kubelet.
+_NAMES = {
+    "cpuManagerPolicy": "cpu-manager-policy",
+    "cpuManagerReconcilePeriod": "cpu-manager-reconcile-period",
+    "memoryManagerPolicy": "memory-manager-policy",
+    "reservedSystemCPUs": "reserved-cpus",
+    "topologyManagerPolicy": "topology-manager-policy",
+    "topologyManagerScope": "topology-manager-scope",
+    "podPidsLimit": "pod-pids-limit",
+    "maxPods": "max-pods",
+    "singleProcessOOMKill": "single-process-oom-kill",
+    "cpuCFSQuota": "cpu-cfs-quota-enforced",
+}
+#: The same of fields that are maps.
+_TABLES = {
+    "evictionHard": "eviction-hard",
+    "evictionSoft": "eviction-soft",
+    "evictionSoftGracePeriod": "eviction-soft-grace-period",
+    "kubeReserved": "kube-reserved",
+    "systemReserved": "system-reserved",
+}
+_RESERVED_MEMORY, _MEMORY_TABLE = "reservedMemory", "memory-manager-reserved-memory"
+_OPTION, _OPTIONS = "cpuManagerPolicyOptions.full-pcpus-only", "cpu-manager-policy-options"
+#: Arguments whose order has a meaning.
+_ORDERED = ("hugepages", "hugepagesz")
+expected = kubernetes.expected
+check_cluster = kubernetes.check_cluster
+expected_of_cluster = kubernetes.expected_of_cluster
+
+
+def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """What needs files, units or CRI-O, and what its settings have no name for."""
+    yield from lacking.check(plan, _LACKING, locate)
+    for setting in plan.settings.of(kubelet.NAME):
+        if not _is_known(setting):
+            yield lacking.refused(plan, setting, locate)
+    for setting in plan.settings.of(kernel.NAME):
+        if setting.key.startswith(_ORDERED):
+            yield lacking.refused(plan, setting, locate)
+
+
+def manifests(_plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """None: nothing of its containerd needs an object."""
+    return iter(())
+
+
+def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    """None: it takes settings only."""
+    return {}
+
+
+def delivered(plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    """The user data, by path below `out/`."""
+    cluster, name = plan.node_class.key
+    settings: dict[str, Any] = {"kubernetes": _kubernetes(plan.settings.of(kubelet.NAME))}
+    if arguments := _arguments(plan.settings.of(kernel.NAME)):
+        # Without it, arguments count from the second boot on.
+        settings["boot"] = {"reboot-to-reconcile": True, "kernel-parameters": arguments}
+    if values := plan.settings.values(sysctl.NAME):
+        settings["kernel"] = {"sysctl": {key: str(plain(value)) for key, value in values.items()}}
+    text = to_toml({"settings": settings})
+    return {f"nodes/{cluster}/{name}.bottlerocket.toml": text.encode()}
+
+
+def _is_known(setting: Setting) -> bool:
+    """Whether its settings can say a value of the kubelet."""
+    field, _, key = setting.key.partition(".")
+    if key:
+        return field in _TABLES or setting.key == _OPTION
+    return field in _NAMES or field == _RESERVED_MEMORY
+
+
+def _kubernetes(settings: Iterator[Setting] | Any) -> dict[str, Any]:
+    """The kubelet's values as settings: plain ones first, since tables end them in TOML."""
+    values: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
+    for setting in settings:
+        field, _, key = setting.key.partition(".")
+        if setting.key == _OPTION and setting.value == "true":
+            values[_OPTIONS] = ["full-pcpus-only"]
+        elif key and field in _TABLES:
+            tables.setdefault(_TABLES[field], {})[key] = plain(setting.value)
+        elif field == _RESERVED_MEMORY:
+            tables[_MEMORY_TABLE] = _reserved_memory(plain(setting.value))
+        elif field in _NAMES:
+            values[_NAMES[field]] = plain(setting.value)
+    return dict(sorted(values.items())) | dict(sorted(tables.items()))
+
+
+def _reserved_memory(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Reservations by NUMA node."""
+    return {str(entry["numaNode"]): {"enabled": True, **entry["limits"]} for entry in entries}
+
+
+def _arguments(settings: Any) -> dict[str, list[str]]:
+    """The values of each argument; none of one without a value."""
+    values: dict[str, list[str]] = {}
+    for name, value in cmdline.pairs(kernel.render(settings)):
+        values.setdefault(name, [])
+        if value is not None:
+            values[name].append(value)
+    return values

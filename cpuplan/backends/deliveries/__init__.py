@@ -1,0 +1,64 @@
+"""The content of nodes in the forms that installers take, each a module; docs/delivery.md."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from cpuplan.backends.base import Manifest
+from cpuplan.backends.deliveries import ansible, cloud_init, cluster_api, ignition, node_wright
+from cpuplan.backends.deliveries.checks import check
+from cpuplan.backends.tree import NodeTree
+from cpuplan.model.intent import Target
+from cpuplan.plan import ConfiguredPlan, NodeClass
+
+__all__ = ["WITH_TREE", "check", "common_files", "files", "manifests", "node_labels"]
+
+#: Beside the tree of a class: the end of the file's name, and what makes it, by delivery.
+_FILES: Mapping[str, tuple[str, Callable[[NodeTree, Target], bytes]]] = {
+    "butane": (".butane.yaml", ignition.butane),
+    "cloudInit": (".cloud-init.yaml", cloud_init.render),
+    "ignition": (".ign", ignition.ignition),
+}
+#: Objects of the class.
+_MANIFESTS: Mapping[str, Callable[[NodeClass, NodeTree], Iterator[Manifest]]] = {
+    "clusterApi": cluster_api.manifests,
+    "nodeWright": node_wright.manifests,
+}
+#: Those that need the plain tree too.
+WITH_TREE = frozenset({"tree", "ansible"})
+
+
+def files(plan: ConfiguredPlan, tree: NodeTree) -> dict[str, bytes]:
+    """The files of the deliveries that a class's target names, by path below `out/`."""
+    node_class = plan.node_class
+    cluster, name = node_class.key
+    delivery = node_class.target.delivery
+    made = {}
+    for delivered, (suffix, render) in _FILES.items():
+        if delivered in delivery:
+            made[f"nodes/{cluster}/{name}{suffix}"] = render(tree, node_class.target)
+    if "ansible" in delivery:
+        made[f"{ansible.FOLDER}/{cluster}/{name}.yaml"] = ansible.inventory(node_class, tree)
+    return made
+
+
+def manifests(plan: ConfiguredPlan, tree: NodeTree) -> Iterator[Manifest]:
+    """The objects of the deliveries that a class's target names."""
+    for name, make in _MANIFESTS.items():
+        if name in plan.node_class.target.delivery:
+            yield from make(plan.node_class, tree)
+
+
+def node_labels(node_class: NodeClass) -> dict[str, str]:
+    """The labels by which objects of deliveries know the nodes of a class."""
+    if "nodeWright" in node_class.target.delivery:
+        return node_wright.labels(node_class)
+    return {}
+
+
+def common_files(plans: Iterable[ConfiguredPlan]) -> dict[str, bytes]:
+    """The files that are the same for all classes with a delivery, by path below `out/`.
+
+    A paused class keeps its files, so that it needs these as long as it is there.
+    """
+    if any("ansible" in plan.node_class.target.delivery for plan in plans):
+        return dict(ansible.common_files())
+    return {}

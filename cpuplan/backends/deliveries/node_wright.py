@@ -1,0 +1,72 @@
+"""NVIDIA NodeWright (Skyhook): an object that lets its operator drain, change and reboot nodes.
+
+Its package `shellscript` runs scripts of the object on each node. Ours install the files that are
+beside them, set the boot arguments, and check after the reboot that the kernel has them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuplan import naming
+from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.backends.deliveries import script
+from cpuplan.backends.tree import NodeFile, NodeTree
+from cpuplan.components.texts import template
+from cpuplan.plan import NodeClass
+
+API_VERSION = "skyhook.nvidia.com/v1alpha1"
+KIND = "Skyhook"
+#: The label that says which class a node is of; out/clusters/<cluster>/node-labels/ lists it.
+CLASS_LABEL = "cpuplan.io/class"
+#: NVIDIA/nodewright-packages; the operator takes the version as the tag of the image.
+_IMAGE, _VERSION = "ghcr.io/nvidia/nodewright-packages/shellscript", "1.1.2"
+_PACKAGE = "cpuplan"
+#: Stages of the package, by the names of their scripts, which are those in `templates/`.
+_SCRIPTS = ("config.sh", "config_check.sh", "post_interrupt_check.sh", "uninstall.sh")
+#: The operator makes an annotation `skyhook.nvidia.com/nodeState_<name>`.
+_LONGEST = naming.LONGEST_LABEL - len("nodeState_")
+#: What a key of a ConfigMap may not have.
+_NOT_IN_KEYS = re.compile("[^-.0-9A-Za-z]")
+
+
+def labels(node_class: NodeClass) -> dict[str, str]:
+    """The labels that the nodes of a class need."""
+    return {CLASS_LABEL: naming.shortened(node_class.name, naming.LONGEST_LABEL)}
+
+
+def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
+    """The object of a class: one node after another, each drained before it reboots."""
+    name = naming.shortened(f"cpuplan-{node_class.name}", _LONGEST)
+    reboot = {"type": "reboot"}
+    package = {
+        "version": _VERSION,
+        "image": _IMAGE,
+        "interrupt": reboot,
+        "configInterrupts": {"*": reboot},
+        "configMap": _config_map(script.files(tree)),
+    }
+    data: dict[str, Any] = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": metadata(name, NODE_WAVE),
+        "spec": {
+            "nodeSelectors": {"matchLabels": labels(node_class)},
+            "interruptionBudget": {"count": 1},
+            "packages": {_PACKAGE: package},
+        },
+    }
+    yield Manifest(f"10-skyhook-{node_class.name}.yaml", data)
+
+
+def _config_map(files: Mapping[str, NodeFile]) -> dict[str, str]:
+    """The scripts, the files by keys, and a list that says where each belongs."""
+    keys = {path: f"file{_NOT_IN_KEYS.sub('_', path)}" for path in files}
+    if len(set(keys.values())) < len(keys):
+        keys = {path: f"{key}-{index}" for index, (path, key) in enumerate(keys.items())}
+    lines = [f"{file.permissions} {keys[path]} {path}\n" for path, file in files.items()]
+    return {
+        **{name: template(f"nodewright/{name}") for name in _SCRIPTS},
+        "files": "".join(lines),
+        **{keys[path]: file.text for path, file in files.items()},
+    }

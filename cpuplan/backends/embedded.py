@@ -1,0 +1,31 @@
+"""What RKE2 and K3s share: one process with the kubelet and containerd, and files as elsewhere.
+
+The platforms differ in folders and units, which are values of `Platform`.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from cpuplan.backends import kubernetes, lacking
+from cpuplan.components import containerd, crio, runtimeclass
+from cpuplan.components.base import Component
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.source import Locate
+
+_LACKING: tuple[Component, ...] = (crio, containerd, runtimeclass)
+COMPONENTS: tuple[Component, ...] = tuple(
+    component for component in kubernetes.COMPONENTS if component not in _LACKING
+)
+PATHS: Mapping[str, str] = {}
+manifests = kubernetes.manifests
+node_files = kubernetes.node_files
+delivered = kubernetes.delivered
+expected = kubernetes.expected
+check_cluster = kubernetes.check_cluster
+expected_of_cluster = kubernetes.expected_of_cluster
+
+
+def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """What CRI-O would do, and what deliveries cannot."""
+    yield from lacking.check(plan, _LACKING, locate)
+    yield from kubernetes.check(plan, locate)

@@ -1,0 +1,103 @@
+"""Kubernetes with CRI-O or containerd on nodes without an operator: files, and a RuntimeClass.
+
+The files are laid over the root file system by whatever installs the nodes; a target names the
+forms that it takes (`deliveries`). They are drop-ins only, so that none edits a file that somebody
+else wrote.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cpuplan.backends import deliveries
+from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.backends.deliveries import boot
+from cpuplan.backends.kubernetes import node
+from cpuplan.components import containerd, crio, kernel, kubelet, nrt, runtimeclass, slices, units
+from cpuplan.components.base import Component
+from cpuplan.components.host import (
+    interrupts,
+    irqbalance,
+    kubelet_unit,
+    partitions,
+    rps,
+    sysctl,
+    systemd,
+    tuned,
+    workqueue,
+)
+from cpuplan.components.nri import balloons
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.source import Locate
+
+NAME = "kubernetes"
+#: In the order in which they are printed.
+COMPONENTS: tuple[Component, ...] = (
+    kubelet,
+    kubelet_unit,
+    crio,
+    containerd,
+    balloons,
+    runtimeclass,
+    kernel,
+    sysctl,
+    tuned,
+    systemd,
+    workqueue,
+    interrupts,
+    irqbalance,
+    rps,
+    units,
+    slices,
+    partitions,
+    nrt,
+)
+PATHS: Mapping[str, str] = {
+    crio.NAME: node.CRIO_DROP_IN,
+    containerd.NAME: containerd.DROP_IN,
+}
+
+
+def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """What deliveries cannot do; files can say all that an intent says."""
+    return deliveries.check(plan, locate)
+
+
+def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """Objects of deliveries, a RuntimeClass for CRI-O's handler, and what NRI plugins read."""
+    yield from deliveries.manifests(plan, node.of(plan))
+    if settings := plan.settings.of(runtimeclass.NAME):
+        intent = plan.node_class.intent
+        data = runtimeclass.document(settings)
+        data["metadata"] = metadata(f"performance-{intent}", NODE_WAVE)
+        yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
+    if settings := plan.settings.of(balloons.NAME):
+        data = balloons.document(settings)
+        data["metadata"] = {**data["metadata"], **metadata(data["metadata"]["name"], NODE_WAVE)}
+        yield Manifest(f"20-balloonspolicy-{plan.node_class.name}.yaml", data)
+
+
+def node_files(plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    """The plain tree: what nodes get, and lines for boot loaders, by path below the root."""
+    tree = node.of(plan)
+    files = {path.lstrip("/"): file.data for path, file in tree.files.items()}
+    return files | boot.files(tree)
+
+
+def delivered(plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    """The files of the deliveries that the target names."""
+    return deliveries.files(plan, node.of(plan))
+
+
+def expected(_plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """Nothing: no operator makes objects of the files."""
+    return iter(())
+
+
+def check_cluster(_plans: Sequence[ConfiguredPlan], _locate: Locate) -> Iterator[Diagnostic]:
+    """Nothing: nodes share no files."""
+    return iter(())
+
+
+def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
+    """None: nobody merges files of other nodes."""
+    return {}

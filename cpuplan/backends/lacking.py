@@ -1,0 +1,82 @@
+"""What a platform lacks of a plain node with CRI-O: said where it was asked for, never dropped."""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan.components import mixedcpus, units
+from cpuplan.components.base import Component
+from cpuplan.components.reasons import DEFAULT, is_written
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Setting
+from cpuplan.source import Locate
+
+#: Fields of `runtime` that CRI-O alone reads; mixedCpus goes with the shared pool.
+_OF_CRIO = (
+    "handler",
+    "containersLimit",
+    "sharedNamespaces",
+    "annotatePods",
+    "execCpuAffinity",
+)
+
+
+def check(
+    plan: NodePlan, lacking: Sequence[Component], locate: Locate, dead: Sequence[Setting] = ()
+) -> Iterator[Diagnostic]:
+    """CP598 where the intent asks for what only these components give, CP599 for what they add.
+
+    `dead` are settings of other components that nothing on the platform reads.
+    """
+    refused_fields = list(_without_crio(plan, locate))
+    yield from refused_fields
+    if refused_fields:
+        return
+    settings = [setting for component in lacking for setting in component.settings(plan)]
+    seen: set[str] = set()
+    for setting in filter(_is_asked, settings):
+        origin = setting.reasons[-1].origin
+        if origin not in seen:
+            seen.add(origin)
+            yield refused(plan, setting, locate)
+    added = [*(setting for setting in settings if not _is_asked(setting)), *dead]
+    if added:
+        yield diagnose(
+            "CP599",
+            locate(plan.node_class.place(plan.node_class.target_field("platform"))),
+            platform=plan.node_class.platform.title,
+            settings=", ".join(f"{setting.component} {setting.key}" for setting in added),
+        )
+
+
+def refused(plan: NodePlan, setting: Setting, locate: Locate) -> Diagnostic:
+    """CP598 at the last statement that a setting comes from."""
+    reason = setting.reasons[-1]
+    return diagnose(
+        "CP598",
+        locate(reason.origin),
+        platform=plan.node_class.platform.title,
+        setting=f"{setting.component} {setting.key}",
+        reason=reason.text,
+    )
+
+
+def _without_crio(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP598 for what only CRI-O gives: shared CPUs, and the fields of `runtime`."""
+    fields = [f"runtime.{field}" for field in _OF_CRIO if is_written(plan, f"runtime.{field}")]
+    if mixedcpus.are_wanted(plan):
+        fields.append("pools.shared")
+    for field in fields:
+        yield diagnose(
+            "CP598",
+            locate(plan.node_class.place(field)),
+            platform=plan.node_class.platform.title,
+            setting=field,
+            reason="its containerd has nothing like it",
+        )
+
+
+def _is_asked(setting: Setting) -> bool:
+    """Whether the intent itself asks for it, and no default; nobody asks for a check of pages."""
+    if setting.component == units.NAME and units.is_check(setting.key):
+        return False
+    return all(reason.origin != DEFAULT for reason in setting.reasons)
