@@ -9,21 +9,18 @@ import re
 import tomllib
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from pathlib import PurePosixPath
+from functools import cache, lru_cache
 from typing import Any
 
-import yaml
-
-from cpuplan.composer import LOADER
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.emit import to_yaml
 from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.resources import resource
+from cpuplan.write import readback, system_files
 from cpuplan.write.fits import fits
+from cpuplan.write.readback import Written
 
 #: Reads the bytes of a file: the schema's name, and the values.
-_Reader = Callable[[bytes], tuple[str, Any]]
+_Reader = Callable[[bytes], tuple[str, Written]]
 
 
 def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
@@ -31,11 +28,9 @@ def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
     seen: set[tuple[str, bytes]] = set()
     diagnostics: list[Diagnostic] = []
     for path, data in sorted(files.items()):
-        name = PurePosixPath(path).stem.encode()
-        like = (
-            str(PurePosixPath(path).parent),
-            data.replace(b"name: " + name + b"\n", b"name:\n", 1),
-        )
+        folder, _, file = path.rpartition("/")
+        name = (file.rpartition(".")[0] or file).encode()
+        like = folder, data.replace(b"name: " + name + b"\n", b"name:\n", 1)
         if like not in seen:
             seen.add(like)
             diagnostics += [_wrong(path, *problem) for problem in _problems(path, data)]
@@ -53,11 +48,11 @@ def _problems(path: str, data: bytes) -> Iterator[tuple[str, str]]:
     if reader is None:
         return
     try:
-        name, value = reader(data)
+        name, (value, is_canonical) = reader(data)
     except ValueError as error:
         yield "", f"cannot be read: {' '.join(str(error).split())}"
         return
-    if reader is _object and _says(value) != _lines(data.decode()):
+    if not is_canonical:
         yield "", "reads back differently from its source"
     yield from _invalid(name, value)
 
@@ -76,8 +71,8 @@ def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
             _inside(value, "spec", "kubeletConfig"),
             f"{at}.spec.kubeletConfig",
         )
-    if name == "MachineConfig":
-        yield from _carried(value)
+    if name in _CARRIERS:
+        yield from _carried(name, value)
     if name == "ConfigMap":
         yield from _problems("data.tuning.yaml", str(_inside(value, "data", "tuning")).encode())
 
@@ -92,26 +87,23 @@ def _violations(value: Any, schema: dict[str, Any], at: str) -> Iterator[tuple[s
         )
 
 
-def _carried(machine_config: Any) -> Iterator[tuple[str, str]]:
-    """Problems in the files that a MachineConfig writes to nodes."""
-    for file in _inside(machine_config, "spec", "config", "storage", "files") or ():
-        path, source = _inside(file, "path"), _inside(file, "contents", "source")
-        if isinstance(path, str) and isinstance(source, str):
-            for field, problem in _problems(f"nodes{path}", b64decode(source.partition(",")[2])):
-                yield f"{path} {field.removeprefix('$')}".rstrip(), problem
+def _carried(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Problems in the files that a file of the kind `name` writes to nodes."""
+    way, content = _CARRIERS[name]
+    for file in _inside(value, *way) or ():
+        path, text = _inside(file, "path"), _inside(file, *content)
+        if isinstance(path, str) and isinstance(text, str):
+            yield from _in_file(path, text, is_encoded=content[-1] == "source")
 
 
-def _says(value: object) -> list[str]:
-    """The lines of a value as YAML."""
-    try:
-        return _lines(to_yaml(value))
-    except (TypeError, ValueError):
-        return []
-
-
-def _lines(text: str) -> list[str]:
-    """Without comments."""
-    return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+@lru_cache(maxsize=1 << 10)
+def _in_file(path: str, text: str, *, is_encoded: bool) -> tuple[tuple[str, str], ...]:
+    """The problems of a file on nodes; many objects carry the same."""
+    data = b64decode(text.partition(",")[2]) if is_encoded else text.encode()
+    return tuple(
+        (f"{path} {field.removeprefix('$')}".rstrip(), problem)
+        for field, problem in _problems(f"nodes{path}", data)
+    )
 
 
 def _inside(value: Any, *way: str) -> Any:
@@ -132,33 +124,63 @@ def _schema(name: str) -> dict[str, Any] | None:
     return schema
 
 
-def _object(data: bytes) -> tuple[str, Any]:
-    try:
-        value = yaml.load(data, LOADER)  # noqa: S506 - a safe loader
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-    kind = _inside(value, "kind")
+def _document(name: str) -> _Reader:
+    return lambda data: (name, readback.document(data))
+
+
+def _talos(data: bytes) -> tuple[str, Written]:
+    return "talos", readback.documents(data)
+
+
+def _cloud_init(data: bytes) -> tuple[str, Written]:
+    if not data.startswith(b"#cloud-config\n"):
+        raise ValueError("cloud-init would not know its format")
+    return "cloud-init", readback.document(data)
+
+
+def _object(data: bytes) -> tuple[str, Written]:
+    written = readback.document(data)
+    kind = _inside(written.value, "kind")
     if not isinstance(kind, str) or not re.fullmatch(r"[A-Za-z]+", kind):
         raise ValueError("no object: it has no kind")
-    return kind, value
+    return kind, written
+
+
+def _read(name: str, read: Callable[[bytes], Any]) -> _Reader:
+    return lambda data: (name, Written(read(data), True))
 
 
 def _json(name: str) -> _Reader:
-    def read(data: bytes) -> tuple[str, Any]:
-        return name, json.loads(data)
-
-    return read
+    return _read(name, json.loads)
 
 
-def _toml(data: bytes) -> tuple[str, Any]:
-    return "crio", tomllib.loads(data.decode())
+def _toml(name: str) -> _Reader:
+    return _read(name, lambda data: tomllib.loads(data.decode()))
 
 
-#: By paths below `out/`; other files are lines for a boot loader, units and scripts.
+#: Where what lays down files has them, and in each its content.
+_CARRIERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "KubeadmConfigTemplate": (("spec", "template", "spec", "files"), ("content",)),
+    "MachineConfig": (("spec", "config", "storage", "files"), ("contents", "source")),
+    "butane": (("storage", "files"), ("contents", "inline")),
+    "cloud-init": (("write_files",), ("content",)),
+    "ignition": (("storage", "files"), ("contents", "source")),
+}
+
+#: By paths below `out/`; other files are lines for a boot loader, scripts and what is shipped.
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
-    (re.compile(r"\.yaml$"), _object),
+    (re.compile(r"^nodes/[^/]+/[^/]+\.cloud-init\.yaml$"), _cloud_init),
+    (re.compile(r"^nodes/[^/]+/[^/]+\.butane\.yaml$"), _document("butane")),
+    (re.compile(r"^nodes/[^/]+/[^/]+\.talos\.yaml$"), _talos),
+    (re.compile(r"^nodes/[^/]+/[^/]+\.schematic\.yaml$"), _document("schematic")),
+    (re.compile(r"^nodes/[^/]+/[^/]+\.bottlerocket\.toml$"), _toml("bottlerocket")),
+    (re.compile(r"^nodes/[^/]+/[^/]+\.ign$"), _json("ignition")),
+    (re.compile(r"^ansible/(?!roles/)[^/]+/[^/]+\.yaml$"), _document("ansible")),
+    # The playbook and the role are shipped as they are.
+    (re.compile(r"^(?!ansible/(roles/|cpuplan\.yaml$)).*\.yaml$"), _object),
     (re.compile(r"/kubelet\.conf\.d/[^/]+$"), _object),
-    (re.compile(r"/crio\.conf\.d/[^/]+$"), _toml),
+    (re.compile(r"/crio\.conf\.d/[^/]+$"), _toml("crio")),
+    (re.compile(r"/containerd/conf\.d/[^/]+$"), _toml("containerd")),
     (re.compile(r"^clusters/[^/]+/cluster\.json$"), _json("cluster")),
     (re.compile(r"^clusters/[^/]+/node-labels/[^/]+\.json$"), _json("node-labels")),
     (re.compile(r"^clusters/[^/]+/expected/pools/[^/]+\.json$"), _json("pool")),
@@ -166,4 +188,11 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(r"^\.cpuplan/classes/[^/]+/[^/]+\.json$"), _json("class")),
     (re.compile(r"/openshift-workload-mixed-cpus$"), _json("openshift-workload-mixed-cpus")),
     (re.compile(r"/openshift-workload-pinning$"), _json("openshift-workload-pinning")),
+    (re.compile(r"/etc/tuned/.+/tuned\.conf$"), _read("tuned", system_files.sections)),
+    (re.compile(r"/recommend\.d/[^/]+$"), _read("tuned-recommend", system_files.sections)),
+    (re.compile(r"/etc/sysctl\.d/[^/]+\.conf$"), _read("sysctl", system_files.pairs)),
+    (re.compile(r"/etc/tmpfiles\.d/[^/]+\.conf$"), _read("tmpfiles", system_files.writes)),
+    (re.compile(r"/etc/udev/rules\.d/[^/]+\.rules$"), _read("udev", system_files.rules)),
+    (re.compile(r"/etc/cpuplan/irqbalance$"), _read("irqbalance", system_files.pairs)),
+    (re.compile(r"/etc/systemd/.+\.(conf|service|slice)$"), _read("unit", system_files.sections)),
 )

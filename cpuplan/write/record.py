@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,6 +112,7 @@ def _diagnostic(data: dict[str, Any]) -> Diagnostic:
     )
 
 
+@cache
 def program_digest() -> str:
     """A digest of the program's files, of the releases installed beside it, and of Python's."""
     digest = sha256(sys.version.encode())

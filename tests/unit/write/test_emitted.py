@@ -38,6 +38,7 @@ FULL: dict[str, Any] = {
 OURS: dict[str, ConfiguredPlan] = {
     "mco": plan(regular(cores=8), shared="2", target={"cpuPartitioning": True}, spec=FULL),
     "profile": plan(regular(cores=8), shared="2", target={"mode": "performanceProfile"}, spec=FULL),
+    "profile of 4.14": plan(target={"mode": "performanceProfile"}, version="4.14"),
     "hosted": plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"}),
     "kubernetes": plan(
         regular(cores=8),
@@ -166,6 +167,29 @@ def test_a_wrong_type_anywhere_is_found(node: ConfiguredPlan) -> None:
             "shared_cpuset",
         ),
         (".cpuplan/classes/a/b.json", "[]", "is not of type 'object'"),
+        ("nodes/a/b/etc/tuned/cpuplan/tuned.conf", "[cpus]\na=b\n", "'cpus' does not match"),
+        ("nodes/a/b/etc/tuned/cpuplan/tuned.conf", "a=b\n", "line 1 has another form: a=b"),
+        ("nodes/a/b/etc/tuned/recommend.d/00-cpuplan.conf", "[other]\n", "other"),
+        ("nodes/a/b/etc/sysctl.d/99-a.conf", "vm.swappiness 10\n", "line 1 has another form"),
+        ("nodes/a/b/etc/sysctl.d/99-a.conf", "vm.a = 1\nvm.a = 2\n", "line 2 has another form"),
+        ("nodes/a/b/etc/sysctl.d/99-a.conf", "vm.a = 1", "the last line has no end"),
+        ("nodes/a/b/etc/sysctl.d/99-a.conf", "swappiness = 1\n", "does not match"),
+        ("nodes/a/b/etc/tmpfiles.d/a.conf", "w /sys/a - - - - 1\n", "/sys/a"),
+        ("nodes/a/b/etc/tmpfiles.d/a.conf", "d /run/a 0755\n", "line 1 has another form"),
+        ("nodes/a/b/etc/udev/rules.d/a.rules", 'ACTION="add", RUN+="sh"\n', "ACTION="),
+        ("nodes/a/b/etc/udev/rules.d/a.rules", "ACTION==add\n", "line 1 has another form"),
+        (
+            "nodes/a/b/etc/cpuplan/irqbalance",
+            "IRQBALANCE_BANNED_CPUS=0\n",
+            "IRQBALANCE_BANNED_CPUS",
+        ),
+        ("nodes/a/b/etc/systemd/system/a.service", "[Unit]\nBefor=a.service\n", "Befor"),
+        ("nodes/a/b/etc/systemd/system/a.service", "[Unit]\nAfter=a\n", "does not match"),
+        (
+            "nodes/a/b/etc/systemd/system/kubepods.slice.d/a.conf",
+            "[Slice]\nAllowedCPUs=0 1\n",
+            "does not match",
+        ),
     ],
 )
 def test_what_nobody_could_read(path: str, text: str, words: str) -> None:
