@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan import backends
+from cpuplan.check import crio_files
 from cpuplan.check.compare import compare, line_of, merged, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio
@@ -16,7 +17,7 @@ DROP_INS = "etc/crio/crio.conf.d"
 def configuration(subject: Subject) -> Iterator[Diagnostic]:
     """Every planned key has its value after the last file that names it."""
     compiled = backends.of(subject.plan.node_class).PATHS.get(crio.NAME)
-    if compiled is None:
+    if compiled is None or subject.plan.node_class.target.runtime != crio.NAME:
         return
     # CRI-O does not start with a file that it cannot read, whatever its name ends in.
     drop_ins = subject.root.files(DROP_INS)
@@ -29,6 +30,15 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
     own = compiled.lstrip("/")
     nearest = own if own in paths else DROP_INS
     yield from compare(subject, crio.NAME, actual, nearest, ("CP832", "CP833"))
+
+
+def traps(subject: Subject) -> Iterator[Diagnostic]:
+    """What CRI-O refuses, leaves out or passes over in its files, and what will bite."""
+    if subject.plan.node_class.target.runtime != crio.NAME:
+        return
+    if subject.root.files(DROP_INS) and crio_files.are_readable(subject.root):
+        yield from crio_files.findings(subject.root, crio_files.FOLDER)
+        yield from crio_files.irqbalance(subject.root)
 
 
 def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:

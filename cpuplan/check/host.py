@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from cpuplan.check import boot, crio, kubelet, machine
+from cpuplan.check import boot, containerd, crio, irqs, kubelet, machine, running, slices, tree
 from cpuplan.check.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -17,7 +17,19 @@ STEPS: tuple[Step, ...] = (
     boot.effects,
     kubelet.configuration,
     crio.configuration,
+    crio.traps,
+    containerd.configuration,
     crio.mixed_cpus,
+    slices.limits,
+    slices.partition,
+    tree.files,
+    running.sysctls,
+    running.steering,
+    running.profile,
+    running.services,
+    running.kubelet_folder,
+    irqs.placed,
+    irqs.balancer,
 )
 
 

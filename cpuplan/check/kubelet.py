@@ -11,7 +11,6 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 
 #: The main file: where the machine config operator writes it, and where kubeadm does.
 FILES = ("etc/kubernetes/kubelet.conf", "var/lib/kubelet/config.yaml")
-DROP_INS = "etc/kubernetes/kubelet.conf.d"
 
 
 def configuration(subject: Subject) -> Iterator[Diagnostic]:
@@ -20,7 +19,8 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
     Lists replace, maps merge: the component gives the entries of a map as separate keys.
     """
     paths = list(islice(filter(subject.root.is_file, FILES), 1))
-    paths += [path for path in subject.root.files(DROP_INS) if path.endswith(".conf")]
+    folder = subject.plan.node_class.platform.kubelet_folder.lstrip("/")
+    paths += [path for path in subject.root.files(folder) if path.endswith(".conf")]
     if not paths:
         if not subject.root.refused:
             yield diagnose("CP820", paths=" nor ".join(map(subject.root.shown, FILES)))

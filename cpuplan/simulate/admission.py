@@ -8,6 +8,7 @@ from cpuplan.kubelet.memory import state as memorystate
 from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.pods.qos import pod_qos
+from cpuplan.nri.names import SCOPE, SYSTEM_NAMESPACE
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.allocators.base import (
     ENDS,
@@ -100,12 +101,16 @@ def place(allocator: Allocator, of: Outcome) -> Outcome:
 
 
 def kind_of(pod: Pod) -> Hashable:
-    """What an allocator sees of a pod: equal for pods that differ only in their names."""
+    """What an allocator sees of a pod: equal for pods that differ only in their names.
+
+    The balloons policy goes by annotations of its own, and has CPUs for one namespace.
+    """
+    annotations = pod.annotations.items()
     bare = pod._replace(
         uid="",
         name="",
-        namespace="",
-        annotations={},
+        namespace=pod.namespace if pod.namespace == SYSTEM_NAMESPACE else "",
+        annotations=dict(sorted(item for item in annotations if SCOPE in item[0])),
         runtime_class="",
         init_containers=tuple(container._replace(env=()) for container in pod.init_containers),
         containers=tuple(container._replace(env=()) for container in pod.containers),

@@ -1,20 +1,27 @@
-"""What a kubelet makes of a KubeletConfiguration file, without a machine; findings by line."""
+"""What a kubelet makes of KubeletConfiguration files, without a machine; findings by file and line.
+
+Drop-ins are often only a part of a configuration. What counts is the result: they are merged over
+the configuration file as the kubelet does, and a finding stands where its value comes from.
+"""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet import quantity
 from cpuplan.kubelet.config import files
-from cpuplan.kubelet.config.decoding import DUPLICATES, DecodeError, raw_fields
+from cpuplan.kubelet.config.decoding import (
+    DUPLICATES,
+    DecodeError,
+    merge,
+    raw_fields,
+    unread_fields,
+)
 from cpuplan.kubelet.config.fields import API_VERSION, KIND
-from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.go.text import quote
-from cpuplan.kubelet.pods.pod import HUGEPAGES
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policy_options import static_policy_options, topology_options
-from cpuplan.kubelet.sysctls import check_allowlist
+from cpuplan.kubelet.errors import PanicError
+from cpuplan.simulate import managers
+from cpuplan.simulate.managers import Finding
 from cpuplan.simulate.traps import field_of
 from cpuplan.source import Field, Position, Source
 from cpuplan.versions import Version
@@ -30,14 +37,15 @@ _STRUCT_FIELD = re.compile(r"Go struct field \w+\.(\S+) of type")
 _PART = re.compile(r"[^.\[\]]+")
 
 
-class Finding(NamedTuple):
-    """A code, the kubelet's text, and the field or the line that it is about."""
+class File(NamedTuple):
+    """A file that a kubelet reads: its path as messages show it, and its text."""
 
-    code: str
+    path: str
     text: str
-    field: Field = ()
-    is_key: bool = False
-    line: int = 0
+
+
+#: The configuration file of a kubelet that has drop-ins only.
+NO_FILE = File("", f"apiVersion: {API_VERSION}\nkind: {KIND}\n")
 
 
 def is_kubelet_configuration(text: str) -> bool:
@@ -47,62 +55,77 @@ def is_kubelet_configuration(text: str) -> bool:
 
 
 def check(
-    path: str, text: str, version: Version, *, openshift: bool = False, cgroup_v1: bool = False
+    main: File,
+    version: Version,
+    drop_ins: Sequence[File] = (),
+    *,
+    openshift: bool = False,
+    cgroup_v1: bool = False,
 ) -> list[Diagnostic]:
-    """Everything that a kubelet of the version refuses, or drops with only a line in its log."""
+    """Everything that a kubelet of the version refuses, or drops with only a line in its log.
+
+    `drop_ins` are those of its `--config-dir`, in the order in which it merges them.
+    """
     from cpuplan.read import yaml
 
+    read = [main, *drop_ins]
     # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that
     # are there twice.
-    sources, _ = yaml.parse(path, text)
-    source = sources[0] if sources else None
+    sources = [next(iter(yaml.parse(*file)[0]), None) for file in read]
+    texts = [file.text for file in read]
+    where = "these files" if drop_ins else "this file"
     diagnostics = []
-    for finding in findings(text, version, openshift=openshift, cgroup_v1=cgroup_v1):
-        position = _position(path, source, finding)
-        diagnostics.append(
-            diagnose(finding.code, position, where="this file", problem=finding.text)
-        )
+    for finding in findings(texts, version, openshift=openshift, cgroup_v1=cgroup_v1):
+        number, field = _place(finding, texts)
+        position = _position(read[number], sources[number], finding._replace(field=field))
+        diagnostics.append(diagnose(finding.code, position, where=where, problem=finding.text))
     return diagnostics
 
 
 def findings(
-    text: str, version: Version, *, openshift: bool = False, cgroup_v1: bool = False
+    texts: Sequence[str], version: Version, *, openshift: bool = False, cgroup_v1: bool = False
 ) -> Iterator[Finding]:
-    """The same without places."""
+    """The same without places, of the configuration file and its drop-ins."""
+    main, *drop_ins = texts
+    raw = reduce(merge, map(raw_fields, texts))
     try:
-        loaded = files.load(text, version=version, is_openshift=openshift, cgroup_v1=cgroup_v1)
+        loaded = files.load(main, drop_ins, version, is_openshift=openshift, cgroup_v1=cgroup_v1)
     except files.StageError as error:
-        cause = error.__cause__
-        yield from _dropped(cause.strict_errors if isinstance(cause, DecodeError) else ())
-        line = _LINE.search(str(error))
-        field = _STRUCT_FIELD.search(str(error))
-        yield Finding(
-            "CP710", str(error), _parts(field[1]) if field else (), line=int(line[1]) if line else 0
-        )
+        yield from _unreadable(error)
         return
     except PanicError as error:
-        raw = raw_fields(text)
-        yield Finding(
-            "CP702",
-            str(error),
-            field_of(str(error), {"featureGates": raw.get("featureGates")}),
-            is_key=True,
-        )
+        field = field_of(str(error), {"featureGates": raw.get("featureGates")})
+        yield Finding("CP702", str(error), field, is_key=True)
         return
-    yield from _dropped(loaded.strict_errors)
-    raw = raw_fields(text)
+    yield from _dropped(loaded.strict_errors, 0)
+    for number, text in enumerate(drop_ins, 1):
+        yield from _dropped(unread_fields(text, version), number)
     for problem in loaded.errors:
         yield Finding("CP703", problem, field_of(problem, raw))
-    yield from _check_managers(loaded.config, version)
+    yield from managers.check(loaded.config, version)
 
 
-def _dropped(strict_errors: Iterable[str]) -> Iterator[Finding]:
+def _unreadable(error: files.StageError) -> Iterator[Finding]:
+    """A file that cannot be read, or a value of the wrong type in the merged ones."""
+    cause = error.__cause__
+    yield from _dropped(cause.strict_errors if isinstance(cause, DecodeError) else (), 0)
+    line, field = _LINE.search(str(error)), _STRUCT_FIELD.search(str(error))
+    yield Finding(
+        "CP710",
+        str(error),
+        _parts(field[1]) if field else (),
+        line=int(line[1]) if line else 0,
+        file=error.file,
+    )
+
+
+def _dropped(strict_errors: Iterable[str], number: int) -> Iterator[Finding]:
     """What the strict decoder refuses; all repeated keys are one text of the kubelet."""
     for error in strict_errors:
         for text in error.removeprefix(DUPLICATES).split("\n"):
             line, field = _LINE.search(text), _UNKNOWN.search(text)
             parts = _parts(field[1]) if field else ()
-            yield Finding("CP709", text.strip(), parts, True, int(line[1]) if line else 0)
+            yield Finding("CP709", text.strip(), parts, True, int(line[1]) if line else 0, number)
 
 
 def _parts(path: str) -> Field:
@@ -110,64 +133,46 @@ def _parts(path: str) -> Field:
     return tuple(int(part) if part.isdecimal() else part for part in _PART.findall(path))
 
 
-def _check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding]:
-    """What fails when the managers are made, on every machine (container_manager_linux.go)."""
-    gates = Gates(config.get("featureGates") or {}, version)
-    policy, options = config["cpuManagerPolicy"], config.get("cpuManagerPolicyOptions") or {}
-    if policy not in ("none", "static"):
-        yield Finding("CP703", f"unknown policy: {quote(policy)}", ("cpuManagerPolicy",))
-    elif policy == "none" and options:
-        shown = " ".join(f"{key}:{options[key]}" for key in sorted(options))
-        text = f"new none policy error: None policy: received unsupported options=map[{shown}]"
-        yield Finding("CP703", text, ("cpuManagerPolicyOptions",), is_key=True)
-    elif policy == "static":
-        yield from _options(
-            "cpuManagerPolicyOptions", options, lambda: static_policy_options(options, gates)
-        )
-        amounts = [
-            (config.get(field) or {}).get("cpu", "0")
-            for field in ("systemReserved", "kubeReserved")
-        ]
-        if not config.get("reservedSystemCPUs") and not any(map(_is_more_than_nothing, amounts)):
-            text = "[cpumanager] unable to determine reserved CPU resources for static policy"
-            yield Finding("CP703", text, ("cpuManagerPolicy",))
-    if config["topologyManagerPolicy"] != "none":
-        given = config.get("topologyManagerPolicyOptions") or {}
-        yield from _options(
-            "topologyManagerPolicyOptions", given, lambda: topology_options(given, gates)
-        )
-    try:
-        check_allowlist(config.get("allowedUnsafeSysctls") or ())
-    except KubeletError as error:
-        yield Finding("CP703", str(error), ("allowedUnsafeSysctls",))
-    memory = config["memoryManagerPolicy"]
-    if memory not in ("None", "Static"):
-        yield Finding("CP703", f"unknown policy: {quote(memory)}", ("memoryManagerPolicy",))
-    for index, entry in enumerate(config.get("reservedMemory") or () if memory == "Static" else ()):
-        for kind in entry.get("limits") or {}:
-            if kind.startswith(HUGEPAGES):
-                yield Finding("CP711", kind, ("reservedMemory", index, "limits", kind), is_key=True)
+def _place(finding: Finding, texts: Sequence[str]) -> tuple[int, Field]:
+    """The number of the file that a finding is about, and the field as it is spelt there.
+
+    That is the last file that has the field, or else as much of the way to it as any.
+    """
+    if finding.file is not None:
+        return finding.file, finding.field
+    for length in range(len(finding.field), 0, -1):
+        for number in reversed(range(len(texts))):
+            spelt = _spelt(raw_fields(texts[number]), finding.field[:length], any_case=number > 0)
+            if spelt is not None:
+                return number, (*spelt, *finding.field[length:])
+    return 0, finding.field
 
 
-def _is_more_than_nothing(amount: str) -> bool:
-    """An amount that is none is found on the machine, where all reservations are read."""
-    try:
-        return quantity.parse(amount).nano > 0
-    except KubeletError:
-        return True
+def _spelt(fields: Any, field: Field, *, any_case: bool) -> Field | None:
+    """A field as a file spells it, which may be in any case in drop-ins; None if it has it not."""
+    spelt: list[str | int] = []
+    for part in field:
+        if isinstance(fields, list):
+            known: dict[Any, Any] = dict(enumerate(fields))
+        else:
+            known = fields if isinstance(fields, dict) else {}
+        key = next((name for name in known if _same(name, part, any_case=any_case)), None)
+        if key is None:
+            return None
+        spelt.append(key)
+        fields = known[key]
+    return tuple(spelt)
 
 
-def _options(field: str, options: dict[str, str], parse: Any) -> Iterator[Finding]:
-    try:
-        parse()
-    except KubeletError as error:
-        entry = next((name for name in options if name in str(error)), None)
-        yield Finding("CP703", str(error), (field,) if entry is None else (field, entry))
+def _same(name: object, part: str | int, *, any_case: bool) -> bool:
+    return name == part or (any_case and str(name).lower() == str(part).lower())
 
 
-def _position(path: str, source: Source | None, finding: Finding) -> Position:
+def _position(file: File, source: Source | None, finding: Finding) -> Position | None:
+    if not file.path:
+        return None
     if finding.line or source is None:
-        return Position(path, finding.line or 1, 1)
+        return Position(file.path, finding.line or 1, 1)
     return (
         source.key_at(finding.field)
         if finding.is_key and finding.field

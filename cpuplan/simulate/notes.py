@@ -3,11 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.components import hugepages
+from cpuplan.components import hugepages, kernel
 from cpuplan.kubelet.pods.nodefit import pod_requests
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
+from cpuplan.kubelet.pods.qos import guaranteed_cpus
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate import apiserver
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import assumes_memory, planned
 from cpuplan.text import counted
@@ -19,6 +21,7 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
     """Resources of unknown amount, memory that is assumed, fields that a release ignores."""
     yield from _ignored(plans, pods)
     yield from dict.fromkeys(sentence for plan in plans for sentence in _uneven(plan))
+    yield from dict.fromkeys(sentence for plan in plans for sentence in _unbalanced(plan, pods))
     requested = _requested(pods)
     offered = [{*planned(plan).runtime.resources, *given} for plan in plans]
     known = frozenset.intersection(*map(frozenset, offered)) if offered else frozenset()
@@ -83,6 +86,21 @@ def _aligns(config: Mapping[str, Any]) -> bool:
 
 def _has_pod_level(pod: Pod) -> bool:
     return any(map(is_pod_level, {**(pod.requests or {}), **(pod.limits or {})}))
+
+
+def _unbalanced(plan: ConfiguredPlan, pods: Iterable[Pod]) -> Iterator[str]:
+    """CPUs that the kubelet shares out and the kernel does not balance, where pods share CPUs."""
+    facts = planned(plan)
+    gates = Gates(facts.config.get("featureGates") or {}, facts.version)
+    stored = [apiserver.store(pod, gates) for pod in pods]
+    if all(guaranteed_cpus(pod, own, gates) for pod in stored for own in pod.all_containers):
+        return
+    cpus = kernel.unbalanced(plan.settings.of(kernel.NAME)) & plan.pool("isolated").cpus
+    if cpus:
+        yield (
+            f"the kernel balances no load on CPUs {cpus} of class {plan.node_class.name} "
+            "(isolcpus=domain): containers without exclusive CPUs stay where they start"
+        )
 
 
 def _uneven(plan: ConfiguredPlan) -> Iterator[str]:

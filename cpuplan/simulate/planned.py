@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
+from cpuplan.components.nri import balloons
+from cpuplan.components.nri.balloons import PolicyInputs
 from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.cpu.policy_static import Fork
@@ -29,7 +31,10 @@ _NEAR, _FAR = 10, 20
 
 
 class Planned(NamedTuple):
-    """All that a kubelet starts with, except its state files."""
+    """All that a kubelet starts with, except its state files.
+
+    `balloons` is what gives CPUs to containers in its place, if anything does.
+    """
 
     config: dict[str, Any]
     machine: Machine
@@ -38,6 +43,7 @@ class Planned(NamedTuple):
     runtime: Runtime = Runtime()
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
+    balloons: PolicyInputs | None = None
 
     def start(self, node: Node = Node()) -> Kubelet:  # noqa: B008 - a constant
         """A run of the kubelet; StartError, PanicError or HangError if it does not come up."""
@@ -58,7 +64,8 @@ def planned(plan: ConfiguredPlan) -> Planned:
     topology = without(plan.topology, plan.pool("offlined").cpus)
     host = machine_of(topology, _pages(plan))
     machine = host._replace(cgroup_v1=cgroups.is_v1(plan))
-    return Planned(config, machine, version, fork, runtime_of(plan))
+    own = balloons.policy_inputs(plan) if target.has_balloons else None
+    return Planned(config, machine, version, fork, runtime_of(plan), balloons=own)
 
 
 def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:

@@ -1,11 +1,13 @@
 """The container runtime of a planned node, and how it starts the containers of admitted pods."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from cpuplan.components import cgroups
+from cpuplan.components import admission, cgroups, slices
 from cpuplan.components import crio as component
+from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
 from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet import quantity
@@ -17,8 +19,10 @@ from cpuplan.kubelet.pods.pod import Pod, Resources
 from cpuplan.kubelet.pods.qos import pod_qos
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
+from cpuplan.model.topology import Topology
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.runtime import crio, handlers, mixedcpus, qossets
+from cpuplan.runtime.annotations import ENABLE, OFF, QUOTA, SHARED
 from cpuplan.runtime.cgroups import UNLIMITED, Layout
 from cpuplan.runtime.spec import Effects, Settings
 
@@ -34,11 +38,13 @@ class Cgroup(NamedTuple):
 class Started(NamedTuple):
     """How a container runs; times are microseconds for each period, UNLIMITED for no quota.
 
-    `updated` is the cpuset after the kubelet's next update, `outer_quota` the quota of a cgroup
-    above the processes if it is another one. `problem` keeps the container from starting.
+    `cpus` is its cpuset, `effective` what its slices leave of it, `updated` the cpuset after the
+    kubelet's next update, `outer_quota` the quota of a cgroup above the processes if it is another
+    one. `problem` keeps the container from starting.
     """
 
     cpus: int
+    effective: int
     updated: str
     env: tuple[str, ...]
     quota: int
@@ -50,11 +56,11 @@ class Started(NamedTuple):
 
 
 class Runtime(NamedTuple):
-    """CRI-O's configuration, and the CPU sets of QoS classes.
+    """CRI-O's configuration, the CPU sets of QoS classes, and the CPUs of slices.
 
     `hooks` are the annotations that the handler allows; `limit` is the number of containers that
     may share CPUs, None where the kubelet offers no such resource; without `namespaces`, pods of
-    all namespaces may.
+    all namespaces may. `annotates`: a policy of the cluster adds the annotations for sharing.
     """
 
     settings: Settings = Settings()
@@ -63,7 +69,9 @@ class Runtime(NamedTuple):
     gomaxprocs: int = 0
     limit: int | None = None
     namespaces: tuple[str, ...] = ()
+    annotates: bool = False
     sets: qossets.QosSets | None = None
+    allowed: Mapping[str, CpuSet] = MappingProxyType({})
     siblings: Mapping[int, str] = MappingProxyType({})
     layout: Layout = Layout()
 
@@ -73,11 +81,19 @@ class Runtime(NamedTuple):
         return {} if self.limit is None else {mixedcpus.RESOURCE: quantity.of(self.limit)}
 
     def admit(self, pod: Pod) -> Pod:
-        """The pod as OpenShift's API server annotates it; AdmissionError refuses it."""
+        """The pod as the API server stores it; OpenShift's refuses some (AdmissionError)."""
         if self.limit is None:
-            return pod
+            return _annotated(pod) if self.annotates else pod
         is_allowed = not self.namespaces or pod.namespace in self.namespaces
         return mixedcpus.admit(pod, {mixedcpus.ALLOWED: ""} if is_allowed else {})
+
+
+def _annotated(pod: Pod) -> Pod:
+    """What the MutatingAdmissionPolicy makes of a pod (`components.admission.ANNOTATE`)."""
+    asked = {f"{SHARED}/{container.name}": ENABLE for container in mixedcpus.asking(pod)}
+    if not asked:
+        return pod
+    return pod._replace(annotations={QUOTA: OFF[0], **pod.annotations, **asked})
 
 
 def runtime_of(plan: ConfiguredPlan) -> Runtime:
@@ -85,7 +101,6 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
     values = {setting.key: setting.value for setting in plan.settings.of(component.NAME)}
     handler = plan.spec.runtime.handler if component.has_handler(plan) else ""
     table = f"runtimes.{handler}."
-    sharing = list(plan.settings.of(limits.NAME))
     topology = plan.topology
     return Runtime(
         Settings(
@@ -95,15 +110,40 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
         handler,
         _texts(values.get(f"{table}allowed_annotations")),
         int(str(values.get("min_injected_gomaxprocs", 0))),
-        mixedcpus.containers_limit(limits.render(sharing)) if sharing else None,
+        _limit(plan),
         tuple(plan.spec.runtime.shared_namespaces),
+        component.shares(plan) and admission.mutating_api(plan) is not None,
         _sets_of(plan),
-        {cpu: str(topology.siblings(cpu)) for cpu in topology.online},
+        _allowed(plan),
+        _siblings(topology),
         Layout(
             version=1 if cgroups.is_v1(plan) else 2,
             online=(topology.online - plan.pool("offlined").cpus).bits,
         ),
     )
+
+
+@lru_cache(maxsize=64)
+def _siblings(topology: Topology) -> Mapping[int, str]:
+    """The online CPUs of the core of each CPU, as sysfs prints them."""
+    return MappingProxyType({cpu: str(topology.siblings(cpu)) for cpu in topology.online})
+
+
+def _limit(plan: ConfiguredPlan) -> int | None:
+    """How many containers may share CPUs; OpenShift's kubelet offers none without its file."""
+    sharing = list(plan.settings.of(limits.NAME))
+    if sharing:
+        return mixedcpus.containers_limit(limits.render(sharing))
+    return 0 if plan.node_class.platform.annotates_sharing_pods else None
+
+
+def _allowed(plan: ConfiguredPlan) -> dict[str, CpuSet]:
+    """The CPUs that slices have; none has those of a partition."""
+    allowed = {name: limit.cpus for name, limit in slices.limits(plan).items()}
+    if isolated := partitions.cpus(plan):
+        online = plan.topology.online - plan.pool("offlined").cpus
+        allowed[qossets.ALL_PODS] = allowed.get(qossets.ALL_PODS, online) - isolated
+    return allowed
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -143,14 +183,19 @@ def start(
     hooked = pod._replace(annotations=annotations if has_hooks else {})
     started = mixedcpus.start_pod(hooked, own, node, gates)
     cgroup = Cgroup(started.shares, mixedcpus.shares_to_weight(started.shares), started.quota)
-    problems = _problems(runtime, config, state, pod, gates)
+    enforcement = _enforcement(runtime, config)
+    problems = _problems(runtime, enforcement, state, pod, gates)
     qos = pod_qos(pod, gates)
+    limit = enforcement.limit(qos)
     by_name = {}
     for container, asked in zip(started.containers, pod.all_containers, strict=True):
         env = (*container.env, *_gomaxprocs(runtime, qos, container, asked.env, pod.annotations))
         cpus = to_text(own.get(container.name, node.pool))
         by_name[container.name] = Started(
             container.cpus,
+            qossets.effective(
+                CpuSet.from_bits(container.cpus or runtime.layout.online), limit
+            ).bits,
             _updated(cpus, [*asked.env, *env]),
             env,
             container.quota,
@@ -184,18 +229,23 @@ def _gomaxprocs(
     return () if number is None else (f"{handlers.GOMAXPROCS}={number}",)
 
 
-def _problems(
-    runtime: Runtime, config: Mapping[str, Any], state: CPUState, pod: Pod, gates: Gates
-) -> dict[str, tuple[str, ...]]:
-    """Where containers run outside of the CPU set of their QoS class; cpuplan writes no slices."""
-    if runtime.sets is None:
-        return {}
+def _enforcement(runtime: Runtime, config: Mapping[str, Any]) -> qossets.Enforcement:
+    """What keeps containers on the CPUs of their QoS class."""
     options = config.get("cpuManagerPolicyOptions") or {}
-    enforcement = qossets.Enforcement(
+    return qossets.Enforcement(
         config.get("cpuManagerPolicy") == "static",
         options.get(STRICT_RESERVATION) == "true",
-        slices=False,
+        runtime.allowed,
+        runtime.layout.version,
     )
+
+
+def _problems(
+    runtime: Runtime, enforcement: qossets.Enforcement, state: CPUState, pod: Pod, gates: Gates
+) -> dict[str, tuple[str, ...]]:
+    """Where containers run outside of the CPU set of their QoS class, or on CPUs of others."""
+    if runtime.sets is None:
+        return {}
     placements = qossets.place([pod], state, runtime.sets, enforcement, gates)
     return {placement.container: tuple(map(_text, placement.problems)) for placement in placements}
 

@@ -19,7 +19,7 @@ from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.allocators.probes import probe
-from cpuplan.simulate.planned import planned
+from cpuplan.simulate.planned import Planned, planned
 from cpuplan.source import Locate, Position
 
 #: Stages of a start that look at the configuration alone.
@@ -53,6 +53,8 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     except (PanicError, HangError) as error:
         return [_not_started(plan, f"it crashes: {error}")]
     policy = allocator.kubelet.cpus.policy
+    if facts.balloons:
+        return _check_balloons(plan, locate, facts)
     if policy is None:
         return []
     checks = (_check_overlap, _check_loop, _check_shared_slices)
@@ -60,6 +62,17 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
         problem for check_one in checks for problem in check_one(plan, locate, allocator, policy)
     ]
     return problems or list(workloads.check(plan, locate, allocator))
+
+
+def _check_balloons(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> list[Diagnostic]:
+    """Workloads for which the balloons policy finds no CPUs; where it does not start is CP591."""
+    from cpuplan.simulate.allocators.balloons import BalloonsAllocator  # for few plans
+
+    try:
+        allocator = BalloonsAllocator(facts)
+    except StartError as error:
+        return [_not_started(plan, str(error))]
+    return list(workloads.check(plan, locate, allocator))
 
 
 def _refused(

@@ -1,13 +1,21 @@
 """Workloads of intents: pods with exclusive CPUs that the kubelet of each node must admit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from cpuplan.components.nri import balloons
+from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.model.pools import PARTITION
+from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders
-from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.admission import Outcome
+from cpuplan.simulate.allocators.base import Restarting
 from cpuplan.simulate.allocators.probes import probe
+from cpuplan.solve.layout import Scope
+from cpuplan.solve.rules import demand
+from cpuplan.solve.rules.rule import Statements
 from cpuplan.source import Locate
 
 #: Admissions that `validate` spends on the orders of a class: half a second on the largest
@@ -25,11 +33,24 @@ def pods_of(plan: NodePlan) -> list[Pod]:
 
 def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
     for index, workload in enumerate(plan.spec.workloads):
-        for number in range(workload.pods):
-            yield probe(workload.cpus, f"{workload.name}-{number + 1}", _CONTAINER), index
+        pod = demand.pod_of(workload) or probe(workload.cpus or 0, container=_CONTAINER)
+        for number in range(workload.pods * len(_parts(plan, workload))):
+            name = f"{workload.name}-{number + 1}"
+            yield _annotated(plan, workload, pod._replace(uid=name, name=name)), index
 
 
-def check(plan: NodePlan, locate: Locate, allocator: KubeletAllocator) -> Iterator[Diagnostic]:
+def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
+    """The pod with the annotation that brings it to the balloon of its partition."""
+    if not plan.node_class.target.has_balloons or not workload.pool.startswith(PARTITION):
+        return pod
+    return pod._replace(annotations={balloons.ANNOTATION: workload.pool, **pod.annotations})
+
+
+def _parts(plan: NodePlan, workload: Workload) -> list[Scope]:
+    return demand.parts(Statements(plan.node_class), workload)
+
+
+def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Diagnostic]:
     """Pods that are refused: in the order of the intent, in another order, or after a restart."""
     name, origin = plan.node_class.name, plan.node_class.place("workloads")
     made = list(_pods(plan))
@@ -39,6 +60,7 @@ def check(plan: NodePlan, locate: Locate, allocator: KubeletAllocator) -> Iterat
         return
     start = allocator.take()
     outcomes = admission.admit(allocator, pods)
+    spread = list(_spread(plan, locate, allocator, zip(outcomes, made, strict=True)))
     again = allocator.restart()
     allocator.restore(start)
     for outcome in outcomes:
@@ -58,9 +80,33 @@ def check(plan: NodePlan, locate: Locate, allocator: KubeletAllocator) -> Iterat
         )
         node, problem = f"a node of class {name}", f"{refused.reason}: {refused.message}"
         yield diagnose("CP708", locate(place), node=node, pod=who, problem=problem)
+    yield from spread[:1]
     answer = orders.any_order(allocator, pods, _LIMIT)
     if answer.refused:
         came = ", ".join(failing.uid for failing in answer.failing)
         yield diagnose(
             "CP713", locate(origin), name=name, order=came, problem=answer.refused.message
         )
+
+
+def _spread(
+    plan: NodePlan,
+    locate: Locate,
+    allocator: Restarting,
+    outcomes: Iterable[tuple[Outcome, tuple[Pod, int]]],
+) -> Iterator[Diagnostic]:
+    """CP319: pods for a NUMA node that are on several."""
+    for outcome, (pod, index) in outcomes:
+        workload = plan.spec.workloads[index]
+        if workload.per != "numaNode" or outcome.refused:
+            continue
+        containers = admission.place(allocator, outcome).containers
+        cpus = union(CpuSet.from_bits(own.cpus) for own in containers if own.is_exclusive)
+        if not any(cpus <= part.cpus for part in _parts(plan, workload)):
+            yield diagnose(
+                "CP319",
+                locate(plan.node_class.place(f"workloads.{index}.per")),
+                name=plan.node_class.name,
+                pod=pod.uid,
+                cpus=cpus_text(cpus),
+            )

@@ -117,3 +117,10 @@ class Allocator(Protocol):
 
         States with equal keys have equal futures.
         """
+
+
+class Restarting(Allocator, Protocol):
+    """An allocator that nodes have, which restarts while pods run."""
+
+    def restart(self) -> list[tuple[Pod | None, Refusal]]:
+        """Who is refused then; None stands for the program itself."""

@@ -113,13 +113,13 @@ MUTATIONS = [
     (
         "CP833",
         "worker1.internal",
-        write(f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n'),
-        f"{CRIO}/zz:2:1",
+        write(f"{CRIO}/zz.conf", '[crio.runtime]\nshared_cpuset = "4"\n'),
+        f"{CRIO}/zz.conf:2:1",
     ),
     (
         "CP832",
         "worker1.internal",
-        replace(f"{CRIO}/99-runtimes.conf", "shared_cpuset", "shared_cpu_set"),
+        replace(f"{CRIO}/99-runtimes.conf", "shared_cpuset", "# shared_cpuset"),
         None,
     ),
     ("CP840", "worker1.internal", remove(MIXED), None),
@@ -150,7 +150,7 @@ def test_one_changed_fact(
 
 def test_a_finding_names_the_statement_that_it_contradicts(sample: Sample, tmp_path: Path) -> None:
     root = make_root(sample[1]["worker1.internal"], tmp_path)
-    write(f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n')(root)
+    write(f"{CRIO}/zz.conf", '[crio.runtime]\nshared_cpuset = "4"\n')(root)
     (finding,) = findings(sample, "worker1.internal", root)
     assert finding.message == "shared_cpuset of CRI-O is 4; it should be 4,6,44,46"
     assert [str(label.position) for label in finding.labels] == ["intents/lab.yaml:41:14"]

@@ -3,6 +3,7 @@
 import pytest
 
 from cpuplan.simulate import kubeletfile
+from cpuplan.simulate.kubeletfile import File
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -81,7 +82,7 @@ ROWS: list[tuple[str, str, int, int, str]] = [
     ("text", "code", "line", "column", "words"), ROWS, ids=[row[0][:20] for row in ROWS]
 )
 def test_findings(text: str, code: str, line: int, column: int, words: str) -> None:
-    (found,) = kubeletfile.check("kubelet.yaml", HEAD + text, (1, 36))
+    (found,) = kubeletfile.check(File("kubelet.yaml", HEAD + text), (1, 36))
     assert found.code == code
     assert words in found.message
     assert found.position is not None
@@ -100,21 +101,76 @@ def test_findings(text: str, code: str, line: int, column: int, words: str) -> N
     ],
 )  # fmt: skip
 def test_nothing_is_found(text: str) -> None:
-    assert kubeletfile.check("kubelet.yaml", HEAD + text, (1, 36)) == []
+    assert kubeletfile.check(File("kubelet.yaml", HEAD + text), (1, 36)) == []
+
+
+MAIN = "cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\nevictionHard: {memory.available: 1Gi}\n"
+
+
+@pytest.mark.parametrize(
+    ("drop_ins", "code", "place", "words"),
+    [
+        # A part of a configuration is none that has to be whole: the main file has the rest.
+        (["cpuManagerPolicyOptions: {full-pcpus-only: 'true'}"], "", "", ""),
+        (["reservedSystemCPUs: 0-1,x"], "CP703", "10.conf:3:21", "unable to parse"),
+        (["reservedSystemCPUs: 0-1,x", "reservedSystemCPUs: '0'"], "", "", ""),
+        (["reservedSystemCPUs: '0'", "maxPods: -1"], "CP703", "20.conf:3:10", "maxPods"),
+        # What a drop-in takes away is missed by the file that needs it.
+        (["reservedSystemCPUs: null"], "CP703", "kubelet.yaml:3:19", "unable to determine"),
+        (["reservedsystemcpus: 0-1,x"], "CP703", "10.conf:3:21", "unable to parse"),
+        (["featureGates: {CPUManager: true}"], "CP702", "10.conf:3:16", "unrecognized"),
+        (["", "reservedSystemCPUs: 4"], "CP710", "20.conf:3:21", "cannot unmarshal number"),
+        (["", "maxPods: 3\nmaxPods: 4"], "CP710", "20.conf:4:1", "already set in map"),
+        (["", "maxPod: 3"], "CP709", "20.conf:3:1", 'unknown field "maxPod"'),
+        (
+            ["", "authentication: {webhook: {enable: true}}"],
+            "CP709",
+            "20.conf:3:28",
+            "webhook.enable",
+        ),
+        (["memoryManagerPolicy: Some"], "CP703", "10.conf:3:22", "unknown policy"),
+    ],
+)
+def test_drop_ins_are_merged_and_the_one_that_brings_the_value_is_named(
+    drop_ins: list[str], code: str, place: str, words: str
+) -> None:
+    merged = [File(f"{10 * n}.conf", HEAD + text) for n, text in enumerate(drop_ins, 1)]
+    found = kubeletfile.check(File("kubelet.yaml", HEAD + MAIN), (1, 36), merged)
+    places = [f"{at.path}:{at.line}:{at.column}" for at in (one.position for one in found) if at]
+    assert ([one.code for one in found], places) == ([code] * bool(code), [place] * bool(code))
+    assert all(words in one.message and "of these files" in one.message for one in found)
+
+
+def test_a_drop_in_must_say_what_it_is() -> None:
+    (found,) = kubeletfile.check(
+        File("kubelet.yaml", HEAD), (1, 36), [File("10.conf", "kind: KubeletConfiguration\n")]
+    )
+    assert (found.code, "unknown apiVersion/kind" in found.message) == ("CP710", True)
+    assert found.position
+    assert found.position.path == "10.conf"
+
+
+def test_a_kubelet_may_have_drop_ins_only() -> None:
+    merged = [File("10.conf", f"{HEAD}cpuManagerPolicy: static\n")]
+    (found,) = kubeletfile.check(kubeletfile.NO_FILE, (1, 36), merged)
+    assert found.position
+    assert found.position.path == "10.conf"
 
 
 @pytest.mark.parametrize(("cgroup_v1", "columns"), [(True, [15]), (False, [])])
 def test_cgroups(cgroup_v1: bool, columns: list[int]) -> None:
     text = f"{HEAD}failCgroupV1: true\n"
-    found = kubeletfile.check("kubelet.yaml", text, (1, 34), cgroup_v1=cgroup_v1)
+    found = kubeletfile.check(File("kubelet.yaml", text), (1, 34), cgroup_v1=cgroup_v1)
     assert [each.position and each.position.column for each in found] == columns
 
 
 def test_gates_go_by_version_and_platform() -> None:
     text = f"{HEAD}featureGates: {{CPUManager: true}}\n"
-    assert kubeletfile.check("kubelet.yaml", text, (1, 32)) == []
-    assert kubeletfile.check("kubelet.yaml", text, (1, 33), openshift=True) == []
-    assert [each.code for each in kubeletfile.check("kubelet.yaml", text, (1, 33))] == ["CP702"]
+    assert kubeletfile.check(File("kubelet.yaml", text), (1, 32)) == []
+    assert kubeletfile.check(File("kubelet.yaml", text), (1, 33), openshift=True) == []
+    assert [each.code for each in kubeletfile.check(File("kubelet.yaml", text), (1, 33))] == [
+        "CP702"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -193,3 +193,34 @@ def test_reserved_cpus_that_the_kubelet_does_not_see() -> None:
 )
 def test_a_text_names_its_field(text: str, config: dict[str, Any], field: tuple[str, ...]) -> None:
     assert field_of(text, config) == field
+
+
+def _pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    named = [{"name": f"c{index}", **given} for index, given in enumerate(containers)]
+    first = [{"name": f"i{index}", **given} for index, given in enumerate(init)]
+    return {"kind": "Pod", "spec": {"initContainers": first, "containers": named}}
+
+
+def _wants(cpus: int, memory: str = "1Gi") -> dict[str, Any]:
+    return {"resources": {"limits": {"cpu": cpus, "memory": memory}}}
+
+
+@pytest.mark.parametrize(
+    ("workload", "codes"),
+    [
+        ({"manifest": _pod(_wants(3), _wants(3))}, []),
+        ({"manifest": _pod(_wants(6), init=(_wants(6),))}, []),  # one after the other
+        ({"manifest": _pod(_wants(3), _wants(3)), "pods": 2, "per": "numaNode"}, ["CP712"]),
+        ({"manifest": _pod(_wants(3), _wants(3)), "per": "numaNode"}, []),
+        ({"manifest": _pod(_wants(1, "9999Gi"))}, ["CP712"]),  # CPUs are not all it needs
+        ({"manifest": _pod({**_wants(1), "name": "gpu"}), "pods": 12}, []),
+    ],
+)
+def test_manifests_of_intents_are_admitted(workload: dict[str, Any], codes: list[str]) -> None:
+    """One container after the other, as the kubelet does; sums alone would find room."""
+    spec = {
+        "workloads": [{"name": "du", **workload}],
+        "kubelet": {"memoryManagerPolicy": "None", **SINGLE, "topologyManagerScope": "pod"},
+    }
+    node = plan(topology=SMT, reserved="0,8,4,12", **{"spec": spec, **KUBERNETES})
+    assert [problem.code for problem in traps.check(node, no_position)] == codes

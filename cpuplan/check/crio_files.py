@@ -1,0 +1,105 @@
+"""CRI-O's files as the daemon takes them: what it refuses, leaves out, passes over, and traps."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuplan import toml
+from cpuplan.check.root import Root
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.runtime.configuration import traps
+from cpuplan.runtime.configuration.defaults import RUNTIME
+from cpuplan.runtime.configuration.reading import (
+    DROP_INS,
+    MAIN,
+    File,
+    RefusedError,
+    decode,
+    order,
+)
+from cpuplan.runtime.configuration.validating import Loaded, load
+from cpuplan.source import Position
+
+#: Where CRI-O has them on a node.
+FOLDER = "etc/crio"
+#: What irqbalance of Debian reads.
+_DEBIAN = "etc/default/irqbalance"
+
+
+def findings(root: Root, folder: str) -> Iterator[Diagnostic]:
+    """CP847 to CP850 for the files of a folder like /etc/crio."""
+    prefix = f"{folder}/" if folder else ""
+    paths = [f"{prefix}{MAIN}"] if root.is_file(f"{prefix}{MAIN}") else []
+    paths += root.files(f"{prefix}{DROP_INS}")
+    texts = {path.removeprefix(prefix): root.read(path) or "" for path in paths}
+    try:
+        files = {path: decode(path, texts[path]) for path in order(texts)}
+        loaded = load(files)
+    except RefusedError as error:
+        yield diagnose("CP847", _of(error, texts, root, prefix), problem=str(error))
+        return
+    for code, path, word, values in _all(files, loaded):
+        place = _line(texts.get(path, ""), root.shown(prefix + path), word)
+        yield diagnose(code, place, **values)
+
+
+def irqbalance(root: Root) -> Iterator[Diagnostic]:
+    """CP850 where the system's irqbalance reads another file than the one that CRI-O writes."""
+    paths = [*root.files(f"{FOLDER}/{DROP_INS}"), f"{FOLDER}/{MAIN}"]
+    is_given = any("irqbalance_config_file" in (root.read(path) or "") for path in paths)
+    usual = RUNTIME["irqbalance_config_file"]
+    if root.is_file(_DEBIAN) and not is_given and not root.is_file(usual.lstrip("/")):
+        problem = f"CRI-O bans interrupts in {usual}, and irqbalance reads /{_DEBIAN}"
+        remedy = f'write irqbalance_config_file = "/{_DEBIAN}" in [crio.runtime]'
+        yield diagnose("CP850", Position(root.shown(_DEBIAN), 1, 1), problem=problem, remedy=remedy)
+
+
+def are_readable(root: Root) -> bool:
+    """Whether all files of a node are TOML; which one is not is CP831."""
+    drop_ins = [root.read(path) for path in root.files(f"{FOLDER}/{DROP_INS}")]
+    if None in drop_ins or root.refused:
+        return False
+    try:
+        for text in (*drop_ins, root.read(f"{FOLDER}/{MAIN}")):
+            toml.load(text or "")
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _all(
+    files: Mapping[str, File], loaded: Loaded
+) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """(code, file, word of its line, values of the message)."""
+    for name, reason in loaded.dropped.items():
+        path = next((path for path in reversed(list(files)) if _has(files[path], name)), "")
+        yield "CP848", path, name, {"handler": name, "problem": reason}
+    for path, file in files.items():
+        for key in file.unknown:
+            yield "CP849", path, key.rpartition(".")[2], {"key": key}
+    for trap in traps.find(files, loaded):
+        yield "CP850", trap.path, trap.key, {"problem": trap.problem, "remedy": trap.remedy}
+
+
+def _of(error: RefusedError, texts: Mapping[str, str], root: Root, prefix: str) -> Position:
+    """The last line that has a key of the error, in its file or in any."""
+    paths = [error.path] if error.path else list(reversed(order(texts)))
+    named = (word for word in str(error).split() if "_" in word or word.startswith("crio."))
+    words = [word.rpartition(".")[2].strip(":") for word in named]
+    for path in paths:
+        for word in words:
+            if word in texts[path].lower():
+                return _line(texts[path], root.shown(prefix + path), word)
+    return Position(root.shown(prefix + (paths[0] if paths else MAIN)), 1, 1)
+
+
+def _has(file: File, handler: str) -> bool:
+    return handler in file.tables.get("runtime", {}).get("runtimes", {})
+
+
+def _line(text: str, path: str, word: str) -> Position:
+    """The first line with a word; the first one without."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        column = line.lower().find(word.lower()) if word else -1
+        if column >= 0:
+            return Position(path, number, column + 1, len(line.rstrip()) + 1)
+    return Position(path, 1, 1)
