@@ -5,6 +5,7 @@ good as file names on every system where a repository is checked out.
 """
 
 import re
+from hashlib import sha256
 
 #: Characters of a DNS label, of what Kubernetes takes labels for (namespaces), and of the value of
 #: an object's label.
@@ -91,6 +92,14 @@ def name_from(text: str, default: str, longest: int = LONGEST_NAME, *, dots: boo
         if _NAMED_AS_DEVICE.match(name)
         else name or default
     )
+
+
+def shortened(name: str, longest: int) -> str:
+    """The name, or a beginning of it with a digest that tells it from others."""
+    if len(name) <= longest:
+        return name
+    digest = sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: longest - 9].rstrip('-.')}-{digest}"
 
 
 def instead_of(text: object, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:

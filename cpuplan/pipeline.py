@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,18 +129,19 @@ def solve(
         except CpuplanError as error:
             findings.add(error.diagnostics, names)
     plans.sort(key=lambda plan: plan.node_class.key)
-    plan = Plan(tuple(map(backends.configure, plans)))
-    _add_kept(project, plan)
-    return plan, _once(of_lock, findings.all())
+    return _with_kept(project, map(backends.configure, plans)), _once(of_lock, findings.all())
 
 
-def _add_kept(project: Project, plan: Plan) -> None:
-    """Give paused classes their files; `judge` reports what is wrong with these."""
-    paused_nodes = {node.node_class.key: node for node in plan.nodes if node.spec.paused}
-    if paused_nodes:
-        with suppress(CpuplanError):
-            for key, kept in _kept(project, plan).items():
-                paused_nodes[key].kept = kept.files
+def _with_kept(project: Project, configured: Iterable[ConfiguredPlan]) -> Plan:
+    """The plan, with the files of paused classes; `judge` reports what is wrong with these."""
+    nodes = tuple(configured)
+    stays, problems = paused.keep(
+        project.root / "out", project.before, project.lock, nodes, project.locate
+    )
+    for node in nodes:
+        if not problems:
+            node.kept = stays.get(node.node_class.key)
+    return Plan(nodes, tuple(problems))
 
 
 def _once(first: Sequence[Diagnostic], second: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -216,12 +216,7 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:
     """All files of the output tree, by path relative to it."""
     delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
-    return backends.tree(plan, delivery, _kept(project, plan))
-
-
-def _kept(project: Project, plan: Plan) -> dict[before.Key, paused.Kept]:
-    """What stays as it is in `out/`. Raises CpuplanError (CP565, CP566)."""
-    return paused.keep(project.root / "out", project.before, project.lock, plan, project.locate)
+    return backends.tree(plan, delivery)
 
 
 class Compiled(NamedTuple):
@@ -256,10 +251,7 @@ def judge(
     diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
     if len(plan.nodes) < len(project.classes):
         diagnostics = _once(diagnostics, _check_unsolved(project, plan))
-    try:
-        _kept(project, plan)
-    except CpuplanError as error:
-        diagnostics += error.diagnostics
+    diagnostics += plan.kept_problems
     if not (errors(diagnostics) or allow_removal):
         # Of what is broken nobody knows whether it is gone.
         diagnostics += removal.check(starts(project), project.classes)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cpuplan import platforms
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.diagnostics import Reason
+from cpuplan.diagnostics import Diagnostic, Reason
 from cpuplan.model import places
 from cpuplan.model.cluster import ClusterSpec
 from cpuplan.model.intent import IntentSpec, Target
@@ -71,6 +71,11 @@ class NodeClass:
     def key(self) -> tuple[str, str]:
         """Cluster and name: by these a class is known in the lock and in `out/`."""
         return self.cluster, self.name
+
+    @property
+    def cpu_manager_policy(self) -> Literal["static", "none"]:
+        """The policy of the kubelet's CPU manager; none where something else gives out CPUs."""
+        return "none" if self.target.has_balloons else self.spec.kubelet.cpu_manager_policy
 
     @property
     def platform(self) -> Platform:
@@ -161,21 +166,37 @@ class NodePlan:
         return self.node_class.topology
 
 
+class Kept(NamedTuple):
+    """What stays of a paused class: its own file as it was, and its other files below `out/`.
+
+    Both are empty where it was never compiled.
+    """
+
+    record: Mapping[str, Any]
+    files: Mapping[str, bytes]
+
+
 class ConfiguredPlan(NodePlan):
     """A plan and its settings: what is written, explained, checked and simulated."""
 
     def __init__(self, plan: NodePlan, settings: Settings) -> None:
         super().__init__(plan.node_class, plan.pools, plan.sets)
         self.settings = settings
-        #: Of a paused class, its files below `out/`, which stay.
-        self.kept: Mapping[str, bytes] = {}
+        #: Of a paused class, what stays; None of others, and where an edit leaves it unknown.
+        self.kept: Kept | None = None
 
 
 class Plan:
-    """The plans of a fleet, ascending by cluster and class."""
+    """The plans of a fleet, ascending by cluster and class.
 
-    def __init__(self, nodes: tuple[ConfiguredPlan, ...]) -> None:
+    `kept_problems` say why the files of paused classes cannot stay.
+    """
+
+    def __init__(
+        self, nodes: tuple[ConfiguredPlan, ...], kept_problems: tuple[Diagnostic, ...] = ()
+    ) -> None:
         self.nodes = nodes
+        self.kept_problems = kept_problems
 
     @cached_property
     def by_node(self) -> dict[tuple[str, str], ConfiguredPlan]:

@@ -17,8 +17,10 @@ class Cost(Enum):
     """What a node needs before a changed value holds; an operator may do more than that."""
 
     NOTHING = "nothing"
+    SYSTEMD_RELOAD = "a reload of systemd"
     KUBELET_RESTART = "a restart of the kubelet"
     CRIO_RESTART = "a restart of CRI-O"
+    CONTAINERD_RESTART = "a restart of containerd"
     RESTARTS = "a restart of CRI-O and of the kubelet"
     REBOOT = "a reboot"
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+#: So many letters say which name is meant; fewer begin names by chance.
+_FEW_LETTERS = 3
+
 
 def plural(noun: str, number: int) -> str:
     """`core`, `cores`, `classes`."""
@@ -39,9 +42,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like a word, if one is."""
+    """The known name that is most like a word, if one is.
+
+    A name that the word begins is meant rather than one that only looks like it: `worker1` is
+    `worker1.internal` and not `core-1`. The host name of a node, up to its first dot, comes first.
+    """
     from difflib import get_close_matches  # start-up time: only mistakes need it
 
     lowered = {name.lower(): name for name in sorted(known)}
-    near = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    wanted = word.lower()
+    hosts = [name for name in lowered if wanted == name.partition(".")[0]]
+    longer = sorted((name for name in lowered if name.startswith(wanted)), key=len)
+    begun = longer if len(wanted) >= _FEW_LETTERS else []
+    near = hosts or begun or get_close_matches(wanted, lowered, n=1, cutoff=0.6)
     return lowered[near[0]] if near else None

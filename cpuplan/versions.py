@@ -17,11 +17,13 @@ FEATURES: dict[str, Version] = {
     "crio.inherit_default_runtime": (1, 32),  # and default_annotations
     "crio.exec_cpu_affinity": (1, 34),
     "crio.min_injected_gomaxprocs": (1, 36),
-    "kubelet.config_dir": (1, 30),  # 1.28 with KUBELET_CONFIG_DROPIN_DIR_ALPHA (KEP-3983)
+    "kubelet.config_dir": (1, 28),  # KEP-3983
+    "kubelet.config_dir_by_flag": (1, 30),  # before with KUBELET_CONFIG_DROPIN_DIR_ALPHA
+    "crio.nri_validator": (1, 34),
     # gate DisableCPUQuotaWithExclusiveCPUs, on by default
-    "kubelet.no_quota_with_exclusive_cpus": (1, 33),
     # admissionregistration.k8s.io/v1 (KEP-3488); OpenShift 4.17 is the first with it
     "api.validating_policy": (1, 30),
+    "api.pod_resize": (1, 32),  # the subresource pods/resize (KEP-1287)
     "api.pod_level_resources": (1, 32),  # Pod spec.resources (KEP-2837)
 }
 

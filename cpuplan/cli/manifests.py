@@ -15,14 +15,13 @@ from cpuplan.kubelet.quantity import Quantity
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
 from cpuplan.read.files import object_files, refusal
+from cpuplan.read.manifests import PASSED_OVER
 from cpuplan.simulate import admission, manifests
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.workloads import pods_of
 
 #: Bytes of a state file: with 110 pods they have some 20 kB.
 _MAX_STATE = 16 * 1024 * 1024
-#: What YAML readers disagree on (`defaultMode: 0644`, tabs) keeps no pod from being understood.
-_PASSED_OVER = ("CP103", "CP104", "CP113")
 
 
 def read_pods(paths: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
@@ -38,7 +37,7 @@ def read_pods(paths: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
         for file in files:
             read, wrong = yaml.read(file, shown_path(file))
             sources += read
-            problems += [problem for problem in wrong if problem.code not in _PASSED_OVER]
+            problems += [problem for problem in wrong if problem.code not in PASSED_OVER]
     made = manifests.read(sources)
     problems += made.diagnostics
     if not made.items and not errors(problems):

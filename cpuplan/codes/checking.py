@@ -141,4 +141,139 @@ CODES = {
         "sync the compiled files and restart the kubelet, which reads the file at startup",
         "The number of containers of a node that may use shared CPUs.",
     ),
+    "CP843": Code(
+        "containerd drop-in that is not read",
+        "containerd does not read the compiled drop-in: {problem}",
+        'write imports = ["/etc/containerd/conf.d/*.toml"] there, before its first table, and restart containerd',
+        "No release of containerd reads a folder by itself, and without config.toml it reads no file at all.",
+    ),
+    "CP844": Code(
+        "containerd configuration that is refused",
+        "containerd does not start with {path}: {problem}",
+        "correct it and restart containerd",
+        "A file that an import names without a wildcard must exist. The highest `version` of all files counts, and no "
+        "release reads a newer one than its own: 2 before 2.0, then 3, and 4 from 2.3 on.",
+    ),
+    "CP845": Code(
+        "containerd setting missing",
+        "containerd's files do not set {settings}",
+        "sync the compiled files and restart containerd",
+        "containerd logs keys that it does not know and passes over them. Plugins' tables by the names of an older "
+        "`version` do not count beside a file with a newer one.",
+    ),
+    "CP846": Code(
+        "containerd setting differs",
+        "{key} of containerd is {found}; it should be {wanted}",
+        "remove the key from this file, or state it in the intent; the compiled file keeps its name",
+        "Of several imported files the last one applies. Before 2.0 it replaces the tables of plugins as a whole.",
+    ),
+    "CP847": Code(
+        "CRI-O configuration that is refused",
+        "CRI-O does not start: {problem}",
+        "correct it and restart CRI-O",
+        "CRI-O checks the types of all keys that it knows in each file, and then the merged configuration: "
+        "`infra_ctr_cpuset`, the default handler, annotations and resources of workloads.",
+    ),
+    "CP848": Code(
+        "runtime handler that CRI-O leaves out",
+        "CRI-O leaves out the handler {handler}: {problem}",
+        "correct its table and restart CRI-O",
+        "CRI-O starts with a warning, and pods of the handler fail. One allowed annotation that it does not know is "
+        "enough, and so is a table in a later file without the path.",
+    ),
+    "CP849": Code(
+        "key that CRI-O passes over",
+        "CRI-O has no key {key}",
+        "correct its name or its table; keys of old releases may go",
+        "CRI-O says nothing about keys that it does not know, so that a misspelt one has no effect. The table is that "
+        "of CRI-O 1.36.",
+        "warning",
+    ),
+    "CP850": Code(
+        "trap in CRI-O's files",
+        "{problem}",
+        "{remedy}",
+        "What CRI-O takes without a word: files with any name in crio.conf.d; tables of handlers and workloads that "
+        "replace those of earlier files; a `shared_cpuset` that is read only when a container asks for it; workloads "
+        "without resources, without a prefix, or with one annotation for two; handlers whose name contains "
+        "high-performance; an irqbalance file that the system does not read.",
+        "warning",
+    ),
+    "CP860": Code(
+        "slice of pods without a limit",
+        "no drop-in limits {slice} to CPUs {wanted}",
+        "sync the compiled files, and run systemctl daemon-reload",
+        "Without AllowedCPUs, pods of the slice run on all CPUs.",
+    ),
+    "CP861": Code(
+        "slice of pods with other CPUs",
+        "the drop-ins of {slice} allow {found}; it should be {wanted}",
+        "take the line out of this file, or state its CPUs in the intent; the compiled file keeps its name",
+        "systemd adds up the AllowedCPUs of all drop-ins of a slice in the order of their names, also those of "
+        "kubepods-.slice.d. A line without a value discards the lines before it.",
+    ),
+    "CP862": Code(
+        "limit of a slice that is not in force",
+        "the control group of {slice} has {found}; it should be {wanted}",
+        "run systemctl daemon-reload; if the value comes back, find the program that writes it",
+        "The kubelet with the policy none sets all CPUs on kubepods.slice at each start, and CRI-O does so when a pod "
+        "switches load balancing off. systemd applies drop-ins when it is reloaded.",
+    ),
+    "CP863": Code(
+        "CPUs that are not isolated",
+        "the partition of CPUs {wanted} is {state}",
+        "run systemctl start isolate-cpus.service and read what it says",
+        "The kernel accepts a partition that is not possible, and says so only where the file is read. A partition that "
+        "became invalid does not become valid by itself.",
+    ),
+    "CP870": Code(
+        "file missing",
+        "the node lacks {paths}",
+        "lay the compiled files over the root file system; docs/kubernetes.md says what must be run once",
+        "These files belong to the operating system: units and scripts, sysctls, profiles, rules of udev.",
+    ),
+    "CP871": Code(
+        "file differs",
+        "{path} is not as it was compiled; this line should be: {wanted}",
+        "lay the compiled files over the root file system again, and state in the intent what should be different",
+        "The finding is at the first line that differs. Files of other names can add to a compiled one; they are not "
+        "compared.",
+    ),
+    "CP872": Code(
+        "other value in force",
+        "{key} is {found} on the running node; it should be {wanted}",
+        "run `sysctl --system`, `systemctl daemon-reexec` or `systemd-tmpfiles --create`, or reboot; if it remains, look for another file or program that sets it",
+        "The compiled files take effect when the node boots, or with these commands. Programs that manage the node, "
+        "such as a TuneD profile, may set the value again.",
+    ),
+    "CP873": Code(
+        "interrupts on isolated CPUs",
+        "interrupts stand on isolated CPUs: {interrupts}",
+        "run `systemctl start cpuplan-interrupts`, and look at its log",
+        "Drivers place interrupts by hints of their own, whatever irqaffinity= says. A unit moves them at boot and when "
+        "devices appear. What the kernel places itself (managed interrupts) cannot be moved; the unit leaves their "
+        "numbers in /run/cpuplan-unmovable-interrupts, and they are no finding.",
+        "warning",
+    ),
+    "CP874": Code(
+        "other TuneD profile",
+        "the active profile of TuneD is {active}; it should be {wanted}",
+        "install TuneD and start it; `tuned-adm auto_profile` takes the recommended profile in place of a chosen one",
+        "Only TuneD sets frequencies, queues of network devices and priorities of kernel threads.",
+    ),
+    "CP875": Code(
+        "irqbalance with other CPUs",
+        "irqbalance was started with {found}; it should be {wanted}",
+        "run `systemctl daemon-reload` and restart irqbalance; if it remains, look for a drop-in of its unit that sorts after 99-cpuplan.conf",
+        "A value of IRQBALANCE_BANNED_CPUS that is not empty, zeros included, overrides IRQBALANCE_BANNED_CPULIST, and "
+        "irqbalance then uses isolated CPUs too. CRI-O writes that mask to the vendor's file; the compiled drop-in "
+        "unsets it.",
+    ),
+    "CP876": Code(
+        "kubelet without its drop-ins",
+        "the kubelet does not read {folder}",
+        "run `systemctl daemon-reload` and restart the kubelet; a unit without $KUBELET_CONFIG_ARGS needs --config-dir={folder} itself",
+        "The folder is read only with --config-dir, which the compiled drop-in of the unit gives as kubeadm's unit "
+        "expects it. Without it, the kubelet runs with no reserved CPUs and no CPU manager.",
+    ),
 }

@@ -177,7 +177,8 @@ CODES = {
         "default of another platform",
         "{name} is not a default of {platform} and cannot be switched there",
         "remove the entry; docs/defaults.md lists the defaults of each platform",
-        "Options of TuneD, and units and files of the node tuning operator, exist only on OpenShift.",
+        "What belongs to the node tuning operator, such as the parents of its TuneD profile, and its units and files, "
+        "exists only on OpenShift.",
     ),
     "CP561": Code(
         "default that the node tuning operator sets",
@@ -230,10 +231,44 @@ CODES = {
         "`kubeletconfig.experimental`.",
         "note",
     ),
+    "CP567": Code(
+        "mixed CPUs with another quota period",
+        "containers with shared CPUs would be throttled: CRI-O writes their quota for periods of 100ms, and "
+        "cpuCFSQuotaPeriod is {period}",
+        "remove cpuCFSQuotaPeriod, set cpuCFSQuota to false, or set runtime.mixedCpus to false",
+        "On cgroup v2, CRI-O computes the quota of a container with shared CPUs from the kubelet's period, and writes it "
+        "without that period, so that the kernel uses 100 ms. With 10ms, a container of 4 CPUs gets the time of 0.4.",
+    ),
+    "CP574": Code(
+        "slices with control groups of version 1",
+        "isolation.systemServices is slices, but the nodes of {cluster} have control groups of version 1",
+        "use affinity, or nodes with control groups of version 2",
+        "systemd sets AllowedCPUs= in control groups of version 2 only. On version 1, it ignores the line.",
+    ),
+    "CP575": Code(
+        "irqbalance of an unknown operating system",
+        "pods may ask CRI-O for CPUs without interrupts, but irqbalance on Debian does not read what CRI-O writes",
+        "state the target's osFamily, or let interrupts go to the reserved CPUs (isolation.irqAffinity)",
+        "CRI-O bans the CPUs of such pods in /etc/sysconfig/irqbalance. Debian's irqbalance reads "
+        "/etc/default/irqbalance, so that it moves interrupts back to these CPUs. With osFamily debian, CRI-O is given "
+        "that file. This is a warning because the nodes may be of another family.",
+        "warning",
+    ),
+    "CP576": Code(
+        "list of irqbalance that a mask overrides",
+        "irqbalance may use the isolated CPUs: the operator's unit writes a mask of zeros, which overrides the list of TuneD",
+        "{remedy}",
+        "With globallyDisableIrqLoadBalancing, TuneD from 2.24 on bans the isolated CPUs by IRQBALANCE_BANNED_CPULIST. "
+        "clear-irqbalance-banned-cpus.service writes IRQBALANCE_BANNED_CPUS=0 at every boot. irqbalance takes a mask "
+        "that is not empty, zeros included, instead of the list "
+        "(openshift/cluster-node-tuning-operator#1350). This is a warning because irqaffinity= and CRI-O still keep "
+        "interrupts away from pods that ask for it.",
+        "warning",
+    ),
     "CP571": Code(
         "mixed CPUs behind a gate",
         "the node tuning operator ignores pools.shared: the feature set {feature_set} is without its gate MixedCPUsAllocation, and the kubelet gives {cpus} to all pods",
-        "set featureSet in the Cluster document or target if the cluster has {sets}; otherwise remove pools.shared, or use mode mco",
+        "set featureSet in the Cluster document if the cluster has {sets}; otherwise remove pools.shared, or use mode mco",
         "The gate is in no default feature set of any release. Without it, the operator writes neither shared_cpuset "
         "nor reservedSystemCPUs with the shared CPUs, so that they are part of the kubelet's default CPU set. The "
         "feature set is spec.featureSet of the FeatureGate object `cluster`. The predicted objects show it. This is a "
@@ -248,6 +283,45 @@ CODES = {
         "vendors (on Arm up to 4.17) it includes a profile that does not exist, and nothing is tuned: no boot argument "
         "and no sysctl. This is a warning.",
         "warning",
+    ),
+    "CP595": Code(
+        "delivery that the operating system cannot take",
+        "{delivery} does not reach nodes with {system}: {problem}",
+        "choose another form in delivery, or change osFamily if the nodes have another operating system",
+        "Flatcar is configured by Ignition at the first boot. Its image has no Python, and its cloud-init knows a few "
+        "keys only.",
+    ),
+    "CP596": Code(
+        "delivery at the first boot only",
+        "nodes that are installed already do not get changes: {deliveries} is read at the first boot only",
+        "replace nodes after a change, or add tree, ansible or nodeWright to delivery",
+        "cloud-init and Ignition configure an instance once. A change of the intent changes their files, and nodes keep "
+        "what they have until they are installed again. This is a note.",
+        "note",
+    ),
+    "CP597": Code(
+        "Cluster API template without a namespace",
+        "the template for Cluster API needs the namespace of the cluster's other objects",
+        "set hostingNamespace to the namespace of the Cluster object, and hostingCluster to the management cluster's name "
+        "in Argo CD",
+        "A MachineDeployment reads its bootstrap template in its own namespace only. The object is written to "
+        "`out/clusters/<cluster>/hosting/`, for the management cluster.",
+    ),
+    "CP598": Code(
+        "setting that the platform cannot have",
+        "{platform} cannot have {setting}: {reason}",
+        "write the intent without it, or use the platform kubernetes with CRI-O for these nodes",
+        "RKE2, K3s, Talos and Bottlerocket have their own containerd, which knows no shared CPUs and no hooks of CRI-O. "
+        "Talos and Bottlerocket also take settings only, and neither files nor units of others, so that services and "
+        "interrupts stay where they are.",
+    ),
+    "CP599": Code(
+        "settings that the platform does not get",
+        "{platform} does not get what cpuplan adds by itself on other nodes: {settings}",
+        "nothing is needed if you can do without; otherwise use the platform kubernetes for these nodes",
+        "These settings are defaults (see docs/defaults.md), which no field of the intent asks for. The platform has no "
+        "place for them. A default that is disabled with `defaults` is not listed. This is a note.",
+        "note",
     ),
     "CP570": Code(
         "invalid output file (a bug in cpuplan)",

@@ -102,13 +102,14 @@ CODES = {
     ),
     "CP138": Code(
         "one core number for several cores",
-        "{path} gives one core number to CPUs that cannot be siblings ({groups}): {problem}",
+        "{path} gives one core number to CPUs that may not be siblings ({groups}): {problem}",
         "import a copy of the node's /sys and /proc, or the table of an lscpu that has the column MODELNAME: `lscpu -a -J "
         "-e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE,MODELNAME`",
         "lscpu restarts its core numbers for each kind of CPU, so if kinds differ (Arm's big and little cores), "
         "several cores have the same number. The kernel's core ids, which -y prints, repeat in the clusters or books "
         "of a socket. The CPUs are treated as siblings anyway, because the table says so. But the threads of a core "
-        "share its caches, and there are 2, 4 or 8 of them if none is offline.",
+        "share its caches, and there are 2, 4 or 8 of them if none is offline. A table without caches and models shows "
+        "neither; the output of plain lscpu beside it counts the threads of a core.",
         "warning",
     ),
     "CP127": Code(

@@ -3,6 +3,13 @@
 from cpuplan.codes.code import Code
 
 CODES = {
+    "CP200": Code(
+        "contradicting targets of one cluster",
+        "{key} of cluster {cluster} is {mine} in intent {intent}, and {other} in intent {first}",
+        "write the same value in both targets",
+        "How a cluster was installed is the same for all of its nodes: its control plane, workload partitioning, and where "
+        "the objects of a hosted cluster are. A target without the key has its default.",
+    ),
     "CP201": Code(
         "unknown key",
         "{where} has no key {key!r}",
@@ -60,15 +67,16 @@ CODES = {
     ),
     "CP209": Code(
         "pool without exactly one size",
-        "pool {pool} must have exactly one of cpus, count, cores, percent and rest; it has {given}",
+        "pool {pool} must have exactly one of cpus, count, cores, wholeCaches, percent, steps and rest; it has {given}",
         "set exactly one of them, or only min or max",
         "A pool states either which CPUs it has or how many: exactly, or between `min` and `max`.",
     ),
     "CP210": Code(
         "`per` without effect",
-        "pool {pool}: `per` has no effect with {size}",
-        "remove `per`, or give the size as count, cores or percent",
-        "`per` multiplies a number, for each socket, NUMA node or last-level cache.",
+        "pool {pool}: `{key}` has no effect with {size}",
+        "remove the key `{key}`, or give the size as count or cores",
+        "`per` multiplies a number, for each socket, NUMA node or last-level cache, and `perDevice` for each device. "
+        "A list or the rest is no such number, and shares (percent, steps) are not of devices.",
     ),
     "CP211": Code(
         "CPU in two lists",
@@ -86,7 +94,7 @@ CODES = {
     "CP213": Code(
         "two pools take the rest",
         "{pools} take the rest, but only one pool can",
-        "give all but one of them a size: cpus, count, cores or percent",
+        "give all but one of them a size, such as cpus, count, cores or percent",
         "The CPUs that are left over go to one pool. If no pool takes the rest and isolated is omitted, isolated takes "
         "it.",
     ),
@@ -311,6 +319,13 @@ CODES = {
         "after `99-worker-cnf-generated-kubelet`. Later, a file that only the workers' KubeletConfig causes is "
         "inherited.",
     ),
+    "CP258": Code(
+        "contradicting feature sets",
+        "the feature set of cluster {cluster} is {feature_set} here, but {other} elsewhere",
+        "state featureSet once, in the Cluster document {cluster}",
+        "A cluster has one FeatureGate object, for all of its nodes. Whether the node tuning operator knows shared CPUs "
+        "depends on it, so cpuplan must not believe one value for some nodes and another one for others.",
+    ),
     "CP249": Code(
         "object that blocks its pool",
         "the machine config operator cannot merge MachineConfig {name}: {problem}",
@@ -323,6 +338,13 @@ CODES = {
         "{hint}",
         "A node is planned if an intent selects it. Use its name, or cluster/name if nodes of two clusters have the "
         "same name.",
+    ),
+    "CP251": Code(
+        "object of two hosted clusters",
+        "{kind} {name} in namespace {namespace} of the hosting cluster {host} is of the clusters {other} and {cluster}",
+        "{hint}",
+        "A NodePool belongs to one hosted cluster, and reads the ConfigMap with its profile from its own namespace. The "
+        "ConfigMap has the name of the intent. Of two Applications of Argo CD that contain one object, the second fails.",
     ),
     "CP252": Code(
         "unknown CPU",

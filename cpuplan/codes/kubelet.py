@@ -5,10 +5,11 @@ from cpuplan.codes.code import Code
 CODES = {
     "CP502": Code(
         "kubelet without a drop-in folder",
-        "the kubelet of Kubernetes {version} does not read {path} by default",
-        "use 1.30 or later; on 1.28 and 1.29 set KUBELET_CONFIG_DROPIN_DIR_ALPHA and --config-dir; or merge the file into the main configuration",
-        "The folder of `--config-dir` was added in 1.28 as alpha and in 1.30 as beta (KEP-3983). This is a warning "
-        "because the file can also be merged into the main configuration in another way.",
+        "the kubelet of Kubernetes {version} does not read {path}",
+        "use 1.28 or later, or merge the file into the main configuration",
+        "The folder of `--config-dir` was added in 1.28 as alpha, behind an environment variable, and in 1.30 as beta "
+        "(KEP-3983); the drop-in of the kubelet's unit has both. This is a warning because the file can also be merged "
+        "into the main configuration in another way.",
         "warning",
     ),
     "CP503": Code(
@@ -121,11 +122,12 @@ CODES = {
     "CP526": Code(
         "hidden CPUs that pods still use",
         "{cpus} {are} kept from pods, but pods without exclusive CPUs still run there",
-        'add strict-cpu-reservation: "true" to kubelet.cpuManagerPolicyOptions',
+        'use the static policy with strict-cpu-reservation: "true" in kubelet.cpuManagerPolicyOptions',
         "The kubelet does not give CPUs of reservedSystemCPUs exclusively to a container, but they stay in the default "
-        "cpuset of all other containers. The policy option strict-cpu-reservation excludes them (KEP-4540). To switch "
-        "this warning off, disable the rule strict-cpu-reservation.",
-        "warning",
+        "cpuset of all other containers. The policy option strict-cpu-reservation excludes them (KEP-4540). Without it, "
+        "cpuplan limits kubepods.slice with control groups version 2. This does not hold with the policy none, which sets "
+        "all CPUs on that slice at each start of the kubelet (kubernetes/kubernetes#125923), nor if pods may disable load "
+        "balancing: CRI-O then sets all online CPUs on it. To allow it, disable the rule strict-cpu-reservation.",
     ),
     "CP544": Code(
         "kubelet field that is set elsewhere",

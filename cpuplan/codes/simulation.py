@@ -110,6 +110,15 @@ CODES = {
         "orders, up to a limited number of steps. `cpuplan simulate --any-order` tries more.",
         "warning",
     ),
+    "CP714": Code(
+        "pod that shares CPUs otherwise than it asks",
+        "{who} {problem}",
+        "{remedy}",
+        "OpenShift's API server, the kubelet and CRI-O let such pods run without a word: with all CPUs of the kubelet's "
+        "default set, with shared CPUs that nobody counts, or throttled. The admission policies of cpuplan refuse most of "
+        "them, in clusters that have the policies. This is a warning.",
+        "warning",
+    ),
     "CP720": Code(
         "manifest that cannot be simulated",
         "the manifest {problem}",

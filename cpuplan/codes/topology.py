@@ -73,6 +73,80 @@ CODES = {
         "The kernel gives each NUMA node a distance to every other one, including nodes that have only memory. The "
         "place of such a node differs between machines, so two numbers cannot describe it.",
     ),
+    "CP312": Code(
+        "device without NUMA node",
+        "{pool} has CPUs for each device, but hardware {hardware} has no NUMA node with CPUs for {devices}",
+        "add its numaNode to the inventory, or match other devices in `perDevice`",
+        "The CPUs for a device are on the NUMA node of the device. Without that node, cpuplan cannot know where they "
+        "belong, and leaving the device out would make the pool too small.",
+    ),
+    "CP313": Code(
+        "smaller cache taken as whole",
+        "{pool} has the whole last-level cache {caches} (by its lowest CPU) with {cpus}, but other caches of the machine have {largest}",
+        "list the caches that {pool} may have under `caches`, or state its size in `cores`",
+        "A whole cache is all of its CPUs that are online. Where CPUs are offline or caches differ, caches have "
+        "unequal numbers of CPUs, and the goals may choose a small one: a smaller reserved pool leaves more CPUs "
+        "isolated.",
+        severity="warning",
+    ),
+    "CP315": Code(
+        "share of itself",
+        "the size of {pool} is a share of {pool} itself",
+        "name another set in `of`, or omit `of` for a share of all online CPUs",
+        "`of` names the pool, partition or QoS set whose CPUs are 100 percent.",
+    ),
+    "CP316": Code(
+        "key without effect in a pool",
+        "pool {pool}: `{key}` has no effect beside {other}",
+        "remove the key `{key}`, or {other}",
+        "What a pool states and nothing reads would be misleading. The share of a NUMA node is already within one NUMA "
+        "node, the CPUs for a device are on its NUMA node, and `of` is about percent and steps.",
+    ),
+    "CP317": Code(
+        "step after all CPUs",
+        "pool {pool}: step {number} of steps is about all CPUs that are left, and there are further steps",
+        "give this step a number of cpus",
+        "Each step is a share of the CPUs that follow those of the steps before it. Only the last step can be about all "
+        "that are left.",
+    ),
+    "CP314": Code(
+        "workload without exclusive CPUs",
+        "pods of workload {workload} have no exclusive CPUs",
+        "give all containers equal requests and limits of cpu and memory, and a whole number of cpu where CPUs are wanted",
+        "The kubelet gives exclusive CPUs to containers that request a whole number of CPUs, in Guaranteed pods: those "
+        "whose containers all have limits of cpu and memory that are equal to their requests. All other containers run "
+        "on shared CPUs, so the workload needs no room in isolated.",
+        severity="warning",
+    ),
+    "CP318": Code(
+        "workload without exactly one size",
+        "a workload has either cpus or a manifest",
+        "write one of the two",
+        "`cpus` is short for a pod of one container with so many exclusive CPUs. A `manifest` has all containers of the "
+        "pod.",
+    ),
+    "CP319": Code(
+        "workload off its NUMA node",
+        "the kubelet of class {name} spreads {pod} over NUMA nodes: {cpus}",
+        "set topologyManagerPolicy to single-numa-node and topologyManagerScope to pod",
+        "With `per: numaNode`, each NUMA node has room for so many pods of the workload, and all exclusive CPUs of a pod "
+        "are on one node. The simulated kubelet admitted the pods and put one on several nodes: without a policy of "
+        "the topology manager that aligns whole pods, it fills one NUMA node after the other.",
+    ),
+    "CP320": Code(
+        "interrupts on CPUs of pods",
+        "interrupts cannot go to {pool}",
+        "write reserved, a partition of reserved such as reserved.interrupts, or shared",
+        "Isolated CPUs are kept free of interrupts, and switched-off ones take none. CPUs for interrupts alone are a "
+        "partition of reserved: pods and system services stay off them.",
+    ),
+    "CP321": Code(
+        "manifest that is not there",
+        "the manifest {name} {problem}",
+        "{hint}",
+        "A workload has its manifest in the intent, or names a file of the project's folder `pods/`, such as "
+        "`pods/upf.yaml`, with one pod or one workload in it.",
+    ),
     "CP350": Code(
         "listed CPU that does not exist",
         "{pool} lists {cpus}, but hardware {hardware} has only {present}",
@@ -152,9 +226,9 @@ CODES = {
         "CPU, as in `show`. Core types must be defined in the inventory.",
     ),
     "CP354": Code(
-        "no matching device for `near`",
-        "no matching device for `near` of {pool} ({devices}): hardware {hardware} {what}",
-        "correct `near`, or add the device with its numaNode to the inventory",
-        "A pool with `near` is placed on the NUMA nodes of the devices that match everything in `near`.",
+        "no matching device",
+        "no matching device for `{key}` of {pool} ({devices}): hardware {hardware} {what}",
+        "correct `{key}`, or add the device with its numaNode to the inventory",
+        "A pool with `near` or `perDevice` is placed on the NUMA nodes of the devices that match all of its fields.",
     ),
 }

@@ -37,13 +37,15 @@ def list_files(
     within: Name,
     suffixes: tuple[str, ...] = (".yaml", ".yml"),
     limit: int = MAX_FILES,
+    hidden: bool = False,
 ) -> Listing:
     """The files below `folders` whose names end in one of `suffixes`, sorted by path.
 
-    A missing folder has none, and hidden names are left out. Links that stay inside `within` are
-    followed; a file with several paths is listed once, by a path without links if it has one.
+    A missing folder has none, and hidden names are left out unless `hidden`. Links that stay
+    inside `within` are followed; a file with several paths is listed once, by a path without links
+    if it has one.
     """
-    walk = _Walk(os.path.realpath(within), suffixes, limit)
+    walk = _Walk(os.path.realpath(within), suffixes, limit, hidden=hidden)
     walk.walk([os.fspath(folder) for folder in folders])
     return Listing(sorted(walk.files), sorted(walk.problems, key=lambda problem: problem[0]))
 
@@ -51,10 +53,11 @@ def list_files(
 class _Walk:
     """One walk: first folders and files without links, so that links to these add nothing."""
 
-    def __init__(self, root: str, suffixes: tuple[str, ...], limit: int) -> None:
+    def __init__(self, root: str, suffixes: tuple[str, ...], limit: int, *, hidden: bool) -> None:
         self.files: list[Path] = []
         self.problems: list[tuple[Path, Unreadable]] = []
         self._root, self._suffixes, self._limit = root, suffixes, limit
+        self._takes_hidden = hidden
         self._seen: set[tuple[int, int]] = set()
         self._names = 0
         self._folders: list[str] = []  # the top ones, then links
@@ -102,7 +105,7 @@ class _Walk:
             if not self._is_new(os.stat(folder)):
                 return []
             with os.scandir(folder) as entries:
-                visible = (entry for entry in entries if entry.name[0] != ".")
+                visible = (entry for entry in entries if self._takes_hidden or entry.name[0] != ".")
                 return [entry.path for entry in visible if self._is_folder(entry)]
         except OSError as error:
             self._note(folder, unreadable(error))

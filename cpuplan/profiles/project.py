@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.read import documents, inputs, yaml
+from cpuplan.read import documents, inputs, manifests, yaml
 from cpuplan.read.documents import Documents
-from cpuplan.read.files import FOLDERS, LOCK_NAME
+from cpuplan.read.files import FOLDERS, LOCK_NAME, manifest_files
 from cpuplan.source import Source
 
 #: The apiVersion of Kubernetes objects; see `profiles.reader`.
@@ -25,7 +25,8 @@ def read(
     Files below `root` must not be links that leave it. `release` returns the release of
     PerformanceProfiles if no object next to them has it; by default, the newest one.
     """
-    texts, refused = inputs.read_files(root, [path for path in files if path.name != LOCK_NAME])
+    paths = [path for path in files if path.name != LOCK_NAME]
+    texts, refused = inputs.read_files(root, [*paths, *manifest_files(root)])
     return from_texts(texts, refused, release)
 
 
@@ -37,10 +38,15 @@ def from_texts(
     """The documents of files by name; `refused` reports further files that cannot be read."""
     diagnostics = [*refused]
     sources: list[Source] = []
+    pods: dict[str, bytes] = {}
     for name, data in texts.items():
+        if manifests.is_manifest(name):
+            pods[name] = data
+            continue
         of_file, problems = yaml.decode(name, data)
         sources += of_file
         diagnostics += problems
+    diagnostics += manifests.insert(sources, pods)
     read_documents, problems = _documents(sources, release)
     if diagnostics:
         read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})

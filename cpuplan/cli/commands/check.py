@@ -26,7 +26,7 @@ from cpuplan.cli.output import (
 @format_option
 @cluster_option
 def command(node: str, root: Path, output_format: str) -> int:
-    """Compare NODE's boot arguments, sysfs, kubelet and CRI-O files with its compiled settings.
+    """Compare NODE's boot arguments, files and running state with its compiled settings.
 
     Exit code 0: everything matches; 1: something differs.
     """

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Asks for the objects of a node's MachineConfigPool.
 _MACHINE_CONFIGS = "machineConfigs"
+_KERNEL = "kernel"
 
 
 @click.command()
@@ -45,6 +46,7 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
     cpuplan explain worker-3 reservedSystemCPUs
     cpuplan explain worker-3 kernel.isolcpus      the setting, if there is also a pool isolcpus
     cpuplan explain worker-3 machineConfigs       what its MachineConfigPool gets, object by object
+    cpuplan explain worker-3 kernel               what the kernel makes of its boot arguments
     cpuplan explain CP213
     cpuplan explain cpu0-reserved
     """
@@ -97,6 +99,11 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
     node_plan, node = find_node(plan, subject, project)
     if what == _MACHINE_CONFIGS:
         echo(_machine_configs(plan, node_plan, node, project.locate), nl=False)
+        return 0
+    if what == _KERNEL:
+        from cpuplan.render.explain.kernel import explain_kernel
+
+        echo(explain_kernel(node_plan, node), nl=False)
         return 0
     one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
     texts = list(one(node_plan, node, what, project.locate, only_why=only_why))

@@ -22,7 +22,7 @@ from cpuplan.cli.output import (
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import findings, fleet, notes, orders
+from cpuplan.simulate import findings, fleet, notes, orders, sharing
 from cpuplan.simulate.admission import UnknownPodError
 from cpuplan.simulate.alike import alike
 from cpuplan.simulate.allocators.base import UnfitError
@@ -80,7 +80,8 @@ Answers = Sequence[tuple[str, Answer]]
     type=click.Choice(list(ALLOCATORS)),
     default=KUBELET,
     show_default=True,
-    help="Who gives out CPUs: the kubelet as planned, or cpuplan's own dynamic policy, which moves "
+    help="Who gives out CPUs: the kubelet as planned (with mechanism balloons the NRI balloons "
+    "policy), or cpuplan's own dynamic policy, which moves "
     "exclusive CPUs of running containers to make room. No kubelet has the dynamic policy.",
 )
 @click.option(
@@ -140,6 +141,7 @@ def command(
     result = _simulate(chosen, items, start, ending, on_each_node=on_each_node)
     answers = _orders(chosen, items, start) if any_order else []
     kubelets = traps if policy == KUBELET else []
+    diagnostics = [*diagnostics, *sharing.check(plans, items)]
     diagnostics = _diagnostics(project, result, diagnostics, kubelets)
     shown = result._replace(nodes=_wanted(result))
     classes = {node.plan.node_class.name for node in shown.nodes}

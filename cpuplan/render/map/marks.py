@@ -9,7 +9,7 @@ from itertools import chain, product, repeat
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
-from cpuplan.model.pools import PARTITION, POOLS, QOS_SETS
+from cpuplan.model.pools import POOLS, QOS_SETS
 
 
 class Mark(NamedTuple):
@@ -49,7 +49,7 @@ def pool_marks(names: Iterable[str]) -> dict[str, Mark]:
 
 def partition_marks(names: Sequence[str]) -> dict[str, Mark]:
     """Partitions by name, `isolated.dpdk`: the first letter of theirs that is free."""
-    letters = _own_letters([name.removeprefix(PARTITION) for name in names])
+    letters = _own_letters([name.partition(".")[2] for name in names])
     marks = {}
     for index, (name, letter) in enumerate(zip(names, letters, strict=True)):
         marks[name] = Mark(name, letter, f"partition{index % PARTITION_STYLES}", 200 + index)

@@ -5,18 +5,20 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.pools import QOS_SETS
+from cpuplan.model.pools import PARTITION, QOS_SETS
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.map import marks
 from cpuplan.render.map.boxes import Entry, Map
 from cpuplan.render.map.drawing import Drawing, Parts
 from cpuplan.render.map.marks import NO_POOL, OFFLINE, Mark
 from cpuplan.render.map.words import counts
+from cpuplan.solve.rules.demand import exclusive_cpus
 from cpuplan.text import counted
 
 OWNERS = "containers with exclusive CPUs"
 POOLS = "pools"
 PARTITIONS = "partitions of isolated"
+ALL_PARTITIONS = "partitions"
 SETS = "QoS sets, over the pools"
 
 
@@ -67,8 +69,10 @@ def _layers(plan: NodePlan, owners: Sequence[Pool]) -> Iterator[_Layer]:
     every = marks.equally_wide(every)
     for index, owner in enumerate(owners):
         yield _Layer(every[str(index)], owner.cpus, OWNERS)
+    of_isolated = all(partition.name.startswith(PARTITION) for partition in partitions)
+    title = PARTITIONS if of_isolated else ALL_PARTITIONS
     for partition in partitions:
-        yield _Layer(every[partition.name], partition.cpus, PARTITIONS)
+        yield _Layer(every[partition.name], partition.cpus, title)
     for pool in plan.pools:
         yield _Layer(every[pool.name], pool.cpus, POOLS)
 
@@ -97,8 +101,9 @@ def _legend(plan: NodePlan, layers: Sequence[_Layer]) -> Iterator[Entry]:
         yield Entry(OFFLINE, plan.topology.offline, POOLS + without)
     if unpooled:
         yield Entry(NO_POOL, unpooled, POOLS + without)
-    for mark, cpus in _of_section(layers, PARTITIONS):
-        yield Entry(mark, cpus - owned, PARTITIONS + without)
+    for title in (PARTITIONS, ALL_PARTITIONS):
+        for mark, cpus in _of_section(layers, title):
+            yield Entry(mark, cpus - owned, title + without)
 
 
 def _of_section(layers: Sequence[_Layer], name: str) -> list[tuple[Mark, CpuSet]]:
@@ -119,5 +124,7 @@ def _workloads(plan: NodePlan) -> Iterator[str]:
     for workload in plan.spec.workloads:
         several = workload.pods > 1
         pods = f"{workload.pods} pods" if several else "a pod"
-        cpus = counted(workload.cpus, "CPU") + " each" * several
+        if workload.per == "numaNode":
+            pods += " per NUMA node"
+        cpus = counted(exclusive_cpus(plan.node_class, workload), "CPU") + " each" * several
         yield f"room for workload {workload.name}: {pods} with {cpus}, from {workload.pool}"

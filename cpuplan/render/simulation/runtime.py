@@ -26,7 +26,7 @@ def _parts(container: Placed) -> Iterator[str]:
     if started.problem:
         yield f"does not start: {started.problem}"
         return
-    if started.cpus != container.cpus:
+    if started.cpus and started.cpus != container.cpus:
         yield f"cpuset {to_text(started.cpus)}"
     if started.env:
         yield f"environment {' '.join(started.env)}"
@@ -57,6 +57,7 @@ def to_data(started: Started) -> dict[str, Any]:
     """The same for programs; -1 stands for no quota."""
     return {
         "cpuset": to_text(started.cpus),
+        "cpusetEffective": to_text(started.effective),
         "cpusetAfterUpdate": started.updated,
         "env": list(started.env),
         "quota": started.quota,

@@ -94,7 +94,7 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
     if rows := [row for outcome in came if not outcome.refused for row in _rows(outcome)]:
         yield table([_HEAD, *rows]).rstrip("\n")
         if any(row[3].startswith("(") for row in rows):
-            yield "CPUs in brackets are shared with all other containers without exclusive CPUs"
+            yield "CPUs in brackets are shared with other containers without exclusive CPUs"
     for outcome in refused:
         yield f"refused: {full_name(outcome.pod)}: {_refusal(outcome.refused)}"
     yield from runtime.lines(came)
@@ -115,7 +115,7 @@ def _rows(outcome: Outcome) -> Iterator[tuple[str, ...]]:
 
 
 def _cpus(container: Placed) -> str:
-    text = to_text(container.cpus)
+    text = to_text(container.cpus if container.is_exclusive else container.started.effective)
     return text if container.is_exclusive else f"({text})"
 
 
