@@ -1,0 +1,134 @@
+"""The root file system and the kernel that all guests share, made once from Debian's packages."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+#: Programs that make and boot guests, and the packages of Debian that bring them.
+PROGRAMS = {
+    "cpio": "cpio",
+    "depmod": "kmod",
+    "mmdebstrap": "mmdebstrap",
+    "qemu-system-x86_64": "qemu-system-x86",
+}
+PACKAGES = (
+    "dbus",
+    "irqbalance",
+    "kmod",
+    "procps",
+    "systemd",
+    "systemd-sysv",
+    "udev",
+    "util-linux",
+)
+#: What a guest's devices need, with everything that these modules depend on.
+MODULES = ("virtio_pci", "virtio_blk", "virtio_net")
+#: The kernel of the stable release, 6.1, has no partitions of cgroups below a cgroup that is none.
+_BACKPORTS = (
+    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
+    "http://deb.debian.org/debian bookworm-backports main\n"
+)
+#: Guests made by an earlier run may be used again; the packages' names and versions name them.
+CACHE = Path(os.environ.get("CPUPLAN_BOOT", "build/boot"))
+
+
+class Base(NamedTuple):
+    """The kernel's image, and an archive with the root file system (cpio, newc)."""
+
+    kernel: Path
+    archive: Path
+
+
+def missing() -> list[str]:
+    """The packages of Debian without which no guest can be made."""
+    return [package for program, package in PROGRAMS.items() if not shutil.which(program)]
+
+
+def make(folder: Path = CACHE) -> Base:
+    """The base in `folder`; made only where it is not there."""
+    made = Base(folder / "vmlinuz", folder / "base.cpio")
+    if made.archive.exists():
+        return made
+    root = folder / "root"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    include = ",".join(PACKAGES)
+    _run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={include}", "bookworm", root)
+    for unused in ("usr/share/doc", "usr/share/locale", "usr/share/man", "var/cache"):
+        shutil.rmtree(root / unused, ignore_errors=True)
+    shutil.copyfile(_kernel(folder / "kernel", root), made.kernel)
+    # The kernel starts it: a root that stays in memory needs no disk, and no module to mount it.
+    (root / "init").symlink_to("/lib/systemd/systemd")
+    pack(root, made.archive)
+    return made
+
+
+def pack(root: Path, archive: Path) -> None:
+    """Everything below `root` as an archive that the kernel unpacks over what it has."""
+    paths = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+    partial = archive.with_suffix(".part")
+    with partial.open("wb") as out:
+        subprocess.run(
+            ["cpio", "--quiet", "--create", "--null", "--format=newc", "--owner=0:0"],
+            input=b"".join(os.fsencode(path) + b"\0" for path in paths),
+            cwd=root,
+            stdout=out,
+            check=True,
+        )
+    partial.rename(archive)
+
+
+def _kernel(folder: Path, root: Path) -> Path:
+    """Unpack the kernel's package, and give `root` the modules that guests load."""
+    (folder / "lists/partial").mkdir(parents=True)
+    (folder / "sources.list").write_text(_BACKPORTS)
+    options = (
+        f"-oDir::Etc::sourcelist={folder.resolve() / 'sources.list'}",
+        "-oDir::Etc::sourceparts=-",
+        f"-oDir::State::lists={folder.resolve() / 'lists'}",
+        "-oAPT::Sandbox::User=root",
+    )
+    _run("apt-get", "update", "-qq", *options)
+    depends = _output("apt-cache", "depends", "--important", *options, "linux-image-amd64")
+    package = depends.partition("Depends:")[2].split()[0]
+    _run("apt-get", "download", "-qq", *options, package, at=folder)
+    _run("dpkg", "-x", next(folder.glob("*.deb")), folder)
+    modules = next((folder / "lib/modules").iterdir())
+    target = root / "lib/modules" / modules.name
+    for name in sorted(set(_needed(modules))):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(modules / name, target / name)
+    for listing in modules.glob("modules.*"):
+        shutil.copyfile(listing, target / listing.name)
+    _run("depmod", "-b", root, modules.name)
+    return next((folder / "boot").glob("vmlinuz-*"))
+
+
+def _needed(modules: Path) -> Iterator[str]:
+    """The files of the modules that guests load, by `modules.dep` of the package."""
+    order = modules / "modules.order"
+    files = {Path(line).stem: line for line in order.read_text().split()}
+    waiting = list(MODULES)
+    while waiting:
+        listed = files.get(waiting.pop())
+        if listed:
+            # Newer kernels' modules are compressed, and listed as if they were not.
+            file = next((modules / listed).parent.glob(f"{Path(listed).name}*"))
+            yield str(file.relative_to(modules))
+            waiting += _dependencies(file)
+
+
+def _dependencies(module: Path) -> list[str]:
+    names = _output("modinfo", "--field", "depends", str(module))
+    return [name for name in names.strip().split(",") if name]
+
+
+def _run(*words: str | Path, at: Path | None = None) -> None:
+    subprocess.run(words, cwd=at, check=True, stdout=subprocess.DEVNULL)
+
+
+def _output(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,106 @@
+"""The emulated machine, started with a node's files and boot arguments, and what it showed."""
+
+import subprocess
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from cpuplan.backends.tree import NodeFile
+from tests.boot import base
+
+#: Two sockets of four cores with two threads, a NUMA node each, and a network card on node 1
+#: (`guest/inventories/lab.yaml`).
+_MACHINE = (
+    *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "Cascadelake-Server"),
+    *("-m", "4096", "-smp", "16,sockets=2,dies=1,cores=4,threads=2"),
+    *("-object", "memory-backend-ram,id=m0,size=2048M"),
+    *("-object", "memory-backend-ram,id=m1,size=2048M"),
+    *("-numa", "node,nodeid=0,cpus=0-7,memdev=m0", "-numa", "node,nodeid=1,cpus=8-15,memdev=m1"),
+    *("-numa", "dist,src=0,dst=1,val=21"),
+    *("-device", "pxb-pcie,id=px1,bus=pcie.0,bus_nr=128,numa_node=1"),
+    *("-device", "pcie-root-port,id=rp1,bus=px1,chassis=1"),
+    *("-device", "virtio-net-pci,bus=rp1,netdev=n0,mq=on,vectors=10"),
+    *("-netdev", "user,id=n0,restrict=on", "-nographic", "-no-reboot"),
+)
+_CONSOLE = "console=ttyS0 quiet panic=-1 systemd.show_status=false"
+_RESULT = 64 * 1024 * 1024
+_SECONDS = 900
+_PROBE = Path(__file__).parent / "probe"
+_UNITS = "etc/systemd/system"
+
+
+def boot(made: base.Base, files: Mapping[str, NodeFile], arguments: str, folder: Path) -> Path:
+    """Boot a node with `files` in place; the folder with what the probe saw on it.
+
+    Raises AssertionError, with the console's last lines, if the guest brought out nothing.
+    """
+    folder.mkdir(parents=True)
+    base.pack(_lay_down(folder / "tree", files), folder / "tree.cpio")
+    initrd = folder / "initrd"
+    with initrd.open("wb") as whole:
+        for part in (made.archive, folder / "tree.cpio"):
+            whole.write(part.read_bytes())
+    disk = folder / "disk"
+    with disk.open("wb") as out:
+        out.truncate(_RESULT)
+    drive = f"if=none,id=d0,file={disk},format=raw"
+    command = [
+        *("qemu-system-x86_64", *_MACHINE),
+        *("-drive", drive, "-device", "virtio-blk-pci,drive=d0,bus=pcie.0"),
+        *("-kernel", str(made.kernel), "-initrd", str(initrd)),
+        *("-append", f"{_CONSOLE} {arguments}"),
+    ]
+    with (folder / "console").open("wb") as console:
+        subprocess.run(
+            command,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            timeout=_SECONDS,
+        )
+    initrd.unlink()
+    return _seen(disk, folder)
+
+
+def _seen(disk: Path, folder: Path) -> Path:
+    seen = folder / "seen"
+    try:
+        with tarfile.open(disk, "r:") as archive:
+            archive.extractall(seen, filter="tar")
+    except tarfile.ReadError:
+        console = (folder / "console").read_text(errors="replace")
+        raise AssertionError(f"the guest brought out nothing:\n{console[-4000:]}") from None
+    _write_facts(seen)
+    return seen
+
+
+def _write_facts(seen: Path) -> None:
+    """The files whose lines the probe has read, below `seen` as they were on the guest."""
+    lines: dict[str, list[str]] = {}
+    for fact in (seen / "facts").read_text(errors="replace").splitlines():
+        path, _, line = fact.partition(":")
+        lines.setdefault(path.lstrip("/"), []).append(line)
+    for path, of_file in lines.items():
+        (seen / path).parent.mkdir(parents=True, exist_ok=True)
+        (seen / path).write_text("\n".join(of_file) + "\n")
+
+
+def _lay_down(root: Path, files: Mapping[str, NodeFile]) -> Path:
+    """The node's files, and the probe that looks at what they do."""
+    for path, file in files.items():
+        place = root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.data)
+        place.chmod(file.mode)
+    units = root / _UNITS
+    wanted = units / "multi-user.target.wants"
+    wanted.mkdir(parents=True, exist_ok=True)
+    for unit in sorted(_PROBE.glob("*.service")):
+        (units / unit.name).write_bytes(unit.read_bytes())
+        (wanted / unit.name).symlink_to(f"/{_UNITS}/{unit.name}")
+    script = root / "usr/local/bin/probe"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_bytes((_PROBE / "probe.sh").read_bytes())
+    script.chmod(0o755)
+    return root
