@@ -60,6 +60,10 @@ def _link(path: str, target: str) -> Step:
     return lambda project: (project / path).symlink_to(target)
 
 
+def _folder(path: str) -> Step:
+    return lambda project: (project / path).mkdir(parents=True)
+
+
 def _pipe(path: str) -> Step:
     return lambda project: os.mkfifo(project / path)
 
@@ -120,7 +124,7 @@ def _wrong_type(_project: Path) -> AbstractContextManager[object]:
     def number_for_text(configuration: dict[str, Any]) -> bytes:
         return to_file(configuration | {"apiVersion": 1})
 
-    return patch("cpuplan.backends.kubernetes.to_file", number_for_text)
+    return patch("cpuplan.backends.kubernetes.node.to_file", number_for_text)
 
 
 @contextmanager
@@ -156,12 +160,23 @@ def _snapshot(path: str, cores: int) -> Step:
     return _archive(path, files)
 
 
+def _interrupt(number: int, device: str, cpus: str) -> tuple[Step, ...]:
+    """An interrupt as /proc shows it; it has a folder of the device that asked for it."""
+    folder = f"node/proc/irq/{number}"
+    steps = (_write(f"{folder}/effective_affinity_list", f"{cpus}\n"),)
+    return (*steps, _folder(f"{folder}/{device}")) if device else steps
+
+
 MANIFEST = "out/.cpuplan/manifest"
 CLASS = "out/nodes/lab/main-small"
 RECORD = "out/.cpuplan/classes/lab/main-small.json"
 KUBELET = "node/var/lib/kubelet/config.yaml"
+SLICE = "node/etc/systemd/system/kubepods-besteffort.slice.d"
+PARTITION = "node/sys/fs/cgroup/isolcpus.slice/isolcpus-threads.slice"
+PODS = "node/sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice"
 KUBELET_DROP_INS = "node/etc/kubernetes/kubelet.conf.d"
 CRIO = "node/etc/crio/crio.conf.d"
+CONTAINERD = "node/etc/containerd/config.toml"
 MIXED = "node/etc/kubernetes/openshift-workload-mixed-cpus"
 LOCK = "intents/plan.lock.yaml"
 DELIVERY = """\
@@ -286,6 +301,30 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _node,
         _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuManagerPolicy: none\n"),
     ),
+    "CP843-not-imported": (
+        _node,
+        _write(CONTAINERD, 'version = 3\nimports = ["/etc/containerd/site.d/*.toml"]\n'),
+    ),
+    "CP844-newer-version": (
+        _node,
+        _replace(CONTAINERD, "version = 2", "version = 4"),
+    ),
+    "CP845-taken-out": (
+        _node,
+        _replace(
+            "node/etc/containerd/conf.d/99-cpuplan.toml",
+            'runtime_type = "io.containerd.runc.v2"',
+            "",
+        ),
+    ),
+    "CP846-later-file": (
+        _node,
+        _write(
+            "node/etc/containerd/conf.d/99-site.toml",
+            "[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.latency]\n"
+            "options.SystemdCgroup = false\n",
+        ),
+    ),
     "CP830-containerd": (_node, _remove(f"{CRIO}/99-zz-cpuplan.conf")),
     "CP831-backup": (_node, _write(f"{CRIO}/10-site.conf.bak", "# once\nlog_level = info\n")),
     "CP832-misspelt": (
@@ -294,11 +333,55 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP833-later-file": (
         _node,
-        _write(f"{CRIO}/99-zzz", '[crio.runtime]\ninfra_ctr_cpuset = "0-1"\n'),
+        _write(f"{CRIO}/99-zzz.conf", '[crio.runtime]\ninfra_ctr_cpuset = "0-1"\n'),
     ),
     "CP840-missing": (_node, _remove(MIXED)),
     "CP841-no-json": (_node, _write(MIXED, "{")),
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
+    "CP860-no-drop-in": (_node, _remove(f"{SLICE}/99-cpuplan.conf")),
+    "CP861-later-file": (_node, _write(f"{SLICE}/99-site.conf", "[Slice]\nAllowedCPUs=2-3\n")),
+    "CP863-invalid": (
+        _node,
+        _write(
+            f"{PARTITION}/cpuset.cpus.partition",
+            "isolated invalid (Invalid cpu list in cpuset.cpus.exclusive)\n",
+        ),
+        _write(f"{PARTITION}/cpuset.cpus.exclusive.effective", "1,9\n"),
+    ),
+    "CP862-not-reloaded": (_node, _write(f"{PODS}/cpuset.cpus", "0-15\n")),
+    "CP870-script-missing": (_node, _remove("node/usr/local/bin/place-interrupts.sh")),
+    "CP871-edited": (
+        _node,
+        _replace("node/etc/cpuplan/irqbalance", "1-3,5-7,9-11,13-15", "1-3"),
+    ),
+    "CP872-later-file": (_node, _write("node/proc/sys/vm/stat_interval", "1\n")),
+    "CP872-no-packet-steering": (_node, _write("node/proc/sys/net/core/somaxconn", "4096\n")),
+    "CP872-services": (_node, _write("node/proc/1/status", "Cpus_allowed_list:\t0-15\n")),
+    "CP873-hints-of-a-driver": (
+        _node,
+        _write("node/run/cpuplan-unmovable-interrupts", "26\n"),
+        *_interrupt(24, "virtio1-input.0", "3"),
+        *_interrupt(25, "virtio1-output.0", "0"),
+        *_interrupt(26, "virtio0-req.0", "5"),
+        *_interrupt(27, "", "0-15"),
+    ),
+    "CP874-other-profile": (
+        _node,
+        _write("node/etc/tuned/active_profile", "throughput-performance\n"),
+    ),
+    "CP875-mask": (
+        _node,
+        _write("node/proc/812/comm", "irqbalance\n"),
+        _write(
+            "node/proc/812/environ",
+            "LANG=C\0IRQBALANCE_BANNED_CPUS=0\0IRQBALANCE_BANNED_CPULIST=1-3,5-7,9-11,13-15\0",
+        ),
+    ),
+    "CP876-own-flags": (
+        _node,
+        _write("node/proc/901/comm", "kubelet\n"),
+        _write("node/proc/901/cmdline", "/usr/bin/kubelet\0--config=/etc/kubelet.yaml\0"),
+    ),
 }
 CONTEXTS: dict[str, Context] = {
     "CP611-edited-meanwhile": _edited_meanwhile,

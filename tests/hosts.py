@@ -4,13 +4,21 @@ from pathlib import Path
 
 from cpuplan.backends.kubernetes import node_files
 from cpuplan.backends.openshift import objects
-from cpuplan.components import kernel, kubelet
+from cpuplan.components import containerd, kernel, kubelet
+from cpuplan.components.host import tuned
 from cpuplan.components.openshift import units
 from cpuplan.components.units import UNIT_FOLDER
-from cpuplan.cpuset import EMPTY
+from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.plan import ConfiguredPlan
 
 CPU = "sys/devices/system/cpu"
+
+
+def _apart(plan: ConfiguredPlan, isolated: CpuSet, isolcpus: CpuSet) -> CpuSet:
+    """The CPUs of `isolcpus=domain`."""
+    if plan.spec.isolation.by == "partitions":
+        return EMPTY
+    return isolated if plan.spec.isolation.domain else isolcpus
 
 
 def make_root(plan: ConfiguredPlan, root: Path) -> Path:
@@ -25,7 +33,7 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
         "proc/cmdline": f"BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro {line}\n",
         f"{CPU}/online": f"{online}\n",
         f"{CPU}/present": f"{plan.topology.online | plan.topology.offline}\n",
-        f"{CPU}/isolated": f"{isolated if plan.spec.isolation.domain else isolcpus}\n",
+        f"{CPU}/isolated": f"{_apart(plan, isolated, isolcpus)}\n",
         f"{CPU}/nohz_full": f"{isolated if plan.spec.isolation.nohz_full else EMPTY}\n",
     }
     for cpu in online:
@@ -43,6 +51,12 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
             "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
         )
         files |= {path: data.decode() for path, data in node_files(plan).items()}
+        if plan.node_class.target.runtime == containerd.NAME:
+            files["etc/containerd/config.toml"] = (
+                f'version = 2\nimports = ["{containerd.IMPORT}"]\n'
+            )
+        if settings.of(tuned.NAME):
+            files["etc/tuned/active_profile"] = "cpuplan\n"
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)

@@ -79,6 +79,9 @@ _NOT_OF_CRIO = (
     r"adm-.* (error |qos_\w+ "
     r"|pod\.containers|stage|reason|code|handled|api_validation|annotations_err)"
     r"|steps\.\[\]\.error changed|adm-cfgfile-\d+ error"
+    # What is logged, and what pods get, is not asked of a configuration.
+    r"|cfg-.* (query|warnings|(load|validate|exec)_error)|cfg-.*shared_cpuset_use_error changed"
+    r"|sysd-.* log"
 )
 
 

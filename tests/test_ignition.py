@@ -1,19 +1,22 @@
-"""Every MachineConfig that is emitted, judged by Ignition's own validator, which the machine config
-operator links.
+"""Every MachineConfig and delivery that is emitted, judged by Ignition's own validator, which the
+machine config operator links.
 
 A warning counts as a refusal: it tells of a key that Ignition does not know, or of a unit that
 nobody would start.
 """
 
+import gzip
 import json
 import shutil
 import subprocess
+from base64 import b64decode
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from tests import emitted
+from tests import emitted, named_cases
 from tests.projects import needs_shared
 
 PROGRAM = "ignition-validate"
@@ -56,6 +59,42 @@ def test_cases_on_every_release() -> None:
     )
     assert not wrong
     assert count >= 100
+
+
+def delivered(end: str) -> bytes:
+    """The file of a delivery of the case that has all of them."""
+    files = named_cases.compiled("deliveries").files
+    (data,) = (data for path, data in files.items() if path.endswith(end))
+    return data
+
+
+def test_deliveries() -> None:
+    config = json.loads(delivered(".ign"))
+    assert not judge(config)
+    assert config["kernelArguments"]["shouldExist"]
+
+
+@pytest.mark.skipif(not shutil.which("butane"), reason="butane is not installed")
+def test_butane_makes_the_same() -> None:
+    command = ["butane", "--strict"]
+    done = subprocess.run(command, input=delivered(".butane.yaml"), capture_output=True, check=True)
+    made, ours = json.loads(done.stdout), json.loads(delivered(".ign"))
+    assert contents(made) == contents(ours)
+    assert {**made, "storage": None} == {**ours, "storage": None}
+
+
+def contents(config: dict[str, Any]) -> dict[str, tuple[int, bytes]]:
+    """Mode and content of each file, which Butane may compress."""
+    return {
+        file["path"]: (file["mode"], content(file["contents"]))
+        for file in config["storage"]["files"]
+    }
+
+
+def content(contents: dict[str, str]) -> bytes:
+    head, _, text = contents["source"].partition(",")
+    data = b64decode(text) if head.endswith("base64") else unquote_to_bytes(text)
+    return gzip.decompress(data) if contents.get("compression") else data
 
 
 @needs_shared

@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from cpuplan.backends.openshift import objects
+from cpuplan.components.host import tuned as plain
 from cpuplan.plan import ConfiguredPlan
 from tests import emitted
 from tests.conformance import nto_render
 from tests.projects import needs_shared
 from tests.tuned_profile import EARLIER
+from tests.unit.components.test_components import PLANS
 
 ROOT = Path(os.environ.get("CPUPLAN_TUNED", "/"))
 SCRIPT = Path(__file__).with_name("tuned_profile.py")
@@ -133,6 +135,34 @@ def test_sections_override_the_parents_as_the_operators_own(tmp_path: Path) -> N
         isolated = plan.pool("isolated").cpus | plan.pool("isolcpus").cpus
         assert f"nohz_full={isolated}" in theirs.cmdline, case
     assert len(cases) >= 60
+
+
+def test_profiles_of_nodes_without_an_operator(tmp_path: Path) -> None:
+    """They have no parents, and TuneD reads of them what was written."""
+    found = {**PLANS, **dict(emitted.case_plans())}
+    plans = [node for node in found.values() if node.settings.of(plain.NAME) and _is_plain(node)]
+    answers = load(tmp_path, [_plain_request(node) for node in plans])
+    for node, answer in zip(plans, answers, strict=True):
+        read = {
+            f"{name}.{option}": value
+            for name, unit in answer.units.items()
+            for option, value in unit["options"].items()
+        }
+        written = node.settings.values(plain.NAME)
+        named = ("type", "devices_udev_regex", "enabled")
+        options = {key: value for key, value in written.items() if not key.endswith(named)}
+        assert options.items() <= read.items()
+        assert answer.cmdline == EARLIER
+    assert plans
+
+
+def _is_plain(node: ConfiguredPlan) -> bool:
+    return node.node_class.target.platform == "kubernetes"
+
+
+def _plain_request(node: ConfiguredPlan) -> dict[str, Any]:
+    text = plain.render(node.settings.of(plain.NAME))
+    return {"profile": plain.PROFILE, "texts": {plain.PROFILE: text}, "online": "0-3"}
 
 
 @pytest.mark.parametrize(

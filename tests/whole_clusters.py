@@ -35,17 +35,26 @@ Object = Mapping[str, Any]
 
 
 class Member(NamedTuple):
-    """A class of a cluster: its pool, and what its intent says."""
+    """A class of a cluster: its pool, and what its intent says.
+
+    With a `profile`, its document is that PerformanceProfile, and `target` and `spec` describe it.
+    """
 
     name: str
     target: Mapping[str, Any]
     spec: Mapping[str, Any]
+    profile: Mapping[str, Any] | None = None
+
+    @property
+    def pool(self) -> str:
+        """The MachineConfigPool of its node."""
+        pool: str = self.target["pool"]
+        return f"{pool}-server" if self.target.get("mixedHardware") == "split" else pool
 
     @property
     def labels(self) -> dict[str, str]:
         """The labels of its node."""
-        pool = self.target["pool"]
-        roles = [pool] if pool == "master" else ["worker", pool]
+        roles = [self.pool] if self.pool == "master" else ["worker", self.pool]
         return {f"{NODE_ROLE}{role}": "" for role in roles}
 
 
@@ -67,17 +76,26 @@ def _write(root: Path, members: Sequence[Member], facts: Mapping[str, Any] | Non
         labels = {"class": member.name, **member.labels}
         spec = {"cluster": "edge", "hardware": "server", "labels": labels, "nodes": nodes}
         documents.append(_document("Nodes", member.name, spec))
-        selector = {"matchLabels": {"class": member.name}}
-        intent = {"selector": selector, "targets": [dict(member.target)], **member.spec}
-        documents.append(_document("Intent", member.name, intent))
+        documents.append(_intent(member))
     if facts:
         documents.append(_document("Cluster", "edge", facts))
     for folder in ("inventories", "intents"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    intents = [document for document in documents if document["kind"] == "Intent"]
-    others = [document for document in documents if document["kind"] != "Intent"]
+    kinds = ("Intent", "PerformanceProfile")
+    intents = [document for document in documents if document["kind"] in kinds]
+    others = [document for document in documents if document["kind"] not in kinds]
     (root / "intents/all.yaml").write_text(yaml.safe_dump_all(intents))
     (root / "inventories/all.yaml").write_text(yaml.safe_dump_all(others))
+
+
+def _intent(member: Member) -> dict[str, Any]:
+    """What says what a member's CPUs are for."""
+    if member.profile:
+        head = {"apiVersion": "performance.openshift.io/v2", "kind": "PerformanceProfile"}
+        return {**head, "metadata": {"name": member.name}, "spec": dict(member.profile)}
+    selector = {"matchLabels": {"class": member.name}}
+    spec = {"selector": selector, "targets": [dict(member.target)], **member.spec}
+    return _document("Intent", member.name, spec)
 
 
 def _document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,8 +110,10 @@ def _document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _objects(files: Mapping[str, bytes]) -> Iterator[Object]:
     """The objects that are synced, and those that operators make of them."""
+    folders = ("manifests", "hosting/manifests", "expected/operator")
     for path, data in sorted(files.items()):
-        if path.startswith(("clusters/edge/manifests/", "clusters/edge/expected/operator/")):
+        is_object = path.startswith(tuple(f"clusters/edge/{folder}/" for folder in folders))
+        if is_object and not path.endswith("/kustomization.yaml"):
             yield from filter(None, yaml.safe_load_all(data))
 
 

@@ -34,6 +34,7 @@ SUITES = {
     "nto-releases": Suite("tests.conformance.nto_releases", "vectors/nto/releases"),
     "admission": Suite("tests.conformance.admission", "vectors/admission"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
+    "nri": Suite("tests.conformance.nri", "vectors/nri"),
 }
 
 

@@ -55,7 +55,10 @@ def check_ids(path: Path, expected: Facts) -> Iterator[str]:
     online = [cpu for cpu in expected["cpus"] if cpu["online"]]
     # /proc/cpuinfo's ids are not printed
     cores = _groups(online, _labelled) if _view(expected, _OLD)["cores"] else []
-    impossible = any(len(CpuSet.parse(core)) not in (1, 2, 4, 8) for core in cores)
+    widths = {len(CpuSet.parse(core)) for core in cores}
+    in_books = any(cpu.get("book") is not None for cpu in online)
+    impossible = not widths <= {1, 2, 4, 8} or (in_books and widths != {1})
+    impossible |= _looks_counted(online, cores)
     yield from differ("diagnostics", [_DOUBTFUL] if impossible else [], _codes(imported))
     numa = _view(expected, _OLD)["numa"]
     sockets = _groups(
@@ -124,7 +127,8 @@ def check_together(path: Path, expected: Facts) -> Iterator[str]:
 
 
 def _codes(imported: Imported) -> list[str]:
-    return [diagnostic.code for diagnostic in imported.diagnostics]
+    """Each code once: one is found for each thing that shows it."""
+    return list(dict.fromkeys(diagnostic.code for diagnostic in imported.diagnostics))
 
 
 def _models(path: Path) -> set[str]:
@@ -173,6 +177,14 @@ def _labelled(cpu: Facts) -> tuple[Hashable, ...]:
     if cpu["core"] is None or cpu["core"] < 0:
         return (cpu["cpu"],)
     return -1, cpu.get("drawer"), cpu.get("book"), cpu["socket"], cpu["numa"], cpu["core"]
+
+
+def _looks_counted(online: Iterable[Facts], cores: Iterable[str]) -> bool:
+    """Whether the kernel's ids are as if lscpu had counted kinds of cores one after the other."""
+    ids = list(dict.fromkeys(cpu["core"] for cpu in online))
+    apart = any(CpuSet.parse(core).last - CpuSet.parse(core).first > 7 for core in cores)
+    one_socket = len({cpu["socket"] for cpu in online}) == 1
+    return one_socket and apart and ids == list(range(len(ids)))
 
 
 def _merged(expected: Facts, cores: Iterable[str]) -> bool:

@@ -17,12 +17,22 @@ from cpuplan.kubelet.releases.features import Gates
 from cpuplan.runtime import annotations, crio, handlers, mixedcpus
 from cpuplan.runtime.cgroups import Cgroups, Layout
 from cpuplan.runtime.spec import Settings, Spec
+from tests.conformance import crio_config, kernel
 from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ
 
 Json = dict[str, Any]
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "crio"
-_FILES = ("mixed.jsonl", "update.jsonl", "admission.jsonl", "power.jsonl")
+_FILES = (
+    "mixed.jsonl",
+    "update.jsonl",
+    "admission.jsonl",
+    "power.jsonl",
+    "config.jsonl",
+    "kernel-bootargs.jsonl",
+    "kernel-cpuset.jsonl",
+    "systemd-cpulist.jsonl",
+)
 #: What a step does beyond CPU cgroups.
 _NOT_SIMULATED = ("irq_changes", "sys_cpu_changes", "commands")
 
@@ -177,4 +187,9 @@ KINDS: dict[str, Callable[[Json, Json], str | None]] = {
     "sharedcpus-config": _config,
     "latency": _latency,
     "gomaxprocs": _gomaxprocs,
+    "config": crio_config.compare,
+    "config-query": crio_config.compare,
+    "kernel-bootargs": kernel.bootargs,
+    "kernel-cpuset": kernel.cpusets,
+    "systemd-cpulist": kernel.systemd_lists,
 }

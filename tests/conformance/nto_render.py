@@ -26,6 +26,7 @@ from cpuplan.model.intent import IntentSpec
 from cpuplan.model.topology import NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles import project
+from cpuplan.quantity import to_bytes
 from cpuplan.read.documents import Document
 from cpuplan.solve import statements
 from tests.conformance import boot_arguments, meaning
@@ -166,7 +167,10 @@ def _failures(case: Path) -> Iterator[str]:
     for numa_nodes in NUMA_NODES:
         # The operator asks no machine, so that its objects are the same for all of them.
         spread = _compile_all(case, numa_nodes)
-        for failure in _compare_objects(case, _manifests(case, spread), _workers_profiles(spread)):
+        found = _manifests(case, spread)
+        for failure in _compare_objects(
+            case, found, _workers_profiles(spread), _told_elsewhere(spread)
+        ):
             yield f"{failure} (on {numa_nodes} NUMA nodes)"
 
 
@@ -246,6 +250,7 @@ def _spread(plan: NodePlan, numa_nodes: int) -> NodePlan:
     memory = max(facts.memory or 0 for facts in old.numa_facts.values())
     named = {*old.numa_facts, *range(numa_nodes)}
     node_class.topology = Topology(cpus, [NumaNodeFacts(node, memory) for node in sorted(named)])
+    node_class.written_as = "PerformanceProfile"
     return NodePlan(node_class, plan.pools, plan.sets)
 
 
@@ -287,8 +292,29 @@ def _workers_profiles(compiled: Iterable[Compiled]) -> set[str]:
     }
 
 
+def _told_elsewhere(compiled: Iterable[Compiled]) -> set[str]:
+    """The KubeletConfigs of profiles whose memory is reserved elsewhere, and that say so."""
+    return {
+        f"performance-{each.name}"
+        for each in compiled
+        if any(told.code == "CP573" for told in pipeline.check_node(each.plan, _nowhere))
+    }
+
+
+def _without_nodes(item: dict[str, Any]) -> dict[str, Any]:
+    """A KubeletConfig with the sum of its reservedMemory, wherever that is."""
+    item = deepcopy(item)
+    configuration = item["spec"]["kubeletConfig"]
+    amounts = [entry["limits"]["memory"] for entry in configuration["reservedMemory"]]
+    configuration["reservedMemory"] = sum(map(to_bytes, amounts))
+    return item
+
+
 def _compare_objects(
-    case: Path, found: dict[tuple[str, str], dict[str, Any]], of_workers: Collection[str]
+    case: Path,
+    found: dict[tuple[str, str], dict[str, Any]],
+    of_workers: Collection[str],
+    elsewhere: Collection[str] = (),
 ) -> Iterator[str]:
     folder = _expected_folder(case)
     expected = {
@@ -305,9 +331,11 @@ def _compare_objects(
             yield f"{path}:1: {kind} {name} is not written"
             continue
         data = found[kind, name]
+        compared = (_of_workers(item, of_workers), data)
+        if kind == "KubeletConfig" and name in elsewhere:
+            compared = (_without_nodes(item), _without_nodes(data))
         wanted, given = (
-            meaning.canonical(manifest, real_time=name in real_time)
-            for manifest in (_of_workers(item, of_workers), data)
+            meaning.canonical(manifest, real_time=name in real_time) for manifest in compared
         )
         for where, what in meaning.differences(wanted, given):
             yield f"{path}:{meaning.line_of(path, where)}: {kind} {'.'.join(where)} {what}"

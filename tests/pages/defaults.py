@@ -15,8 +15,9 @@ for one setting, and `cpuplan explain NAME` for one entry of this page.
 
 **On Kubernetes**, cpuplan adds only what the settings of the intent require: reserved and isolated
 pools have no effect while system services, interrupts and pause containers run on all CPUs. Nothing
-else is added to the kubelet's configuration, the boot arguments or systemd. An intent for a
-low-latency node sets what it needs:
+else is added to the kubelet's configuration, the boot arguments or the operating system
+([kubernetes.md](kubernetes.md) lists the files). An intent for a low-latency node sets what it
+needs:
 
 ```yaml
 apiVersion: cpuplan.io/v1alpha1
@@ -27,7 +28,7 @@ spec:
   targets: [{platform: kubernetes, version: "1.36"}]
   pools: {reserved: {cores: 2, per: numaNode}, isolated: rest}
   isolation: {domain: true}
-  # all boot arguments of OpenShift's real-time nodes, except for the IOMMU
+  # boot arguments, sysctls and TuneD options of OpenShift's real-time nodes, except for the IOMMU
   workloadHints: {realTime: true}
   kubelet:
     topologyManagerPolicy: single-numa-node

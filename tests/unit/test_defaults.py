@@ -11,7 +11,7 @@ from cpuplan import defaults, platforms
 from cpuplan.backends import kubernetes, openshift
 from cpuplan.components import checks, crio, kernel, kubelet, memory
 from cpuplan.components.checks import kubelet as kubelet_checks
-from cpuplan.model.pools import DefaultName
+from cpuplan.model.switches import DefaultName
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.render.explain.defaults import rows_of
 from cpuplan.render.explain.entries import explain_default
@@ -28,6 +28,10 @@ NEEDED = {
     "kubelet": {"cpuManagerPolicy", "reservedSystemCPUs"},
     "kernel": {"rcu_nocbs", "systemd.cpu_affinity", "nohz_full", "isolcpus", "irqaffinity"},
     "crio": {"infra_ctr_cpuset"},
+    "kubeletunit": {"--config-dir", "Wants"},
+    "systemd": {"CPUAffinity"},
+    "interrupts": {"CPUS"},
+    "irqbalance": {"IRQBALANCE_BANNED_CPULIST"},
 }
 #: What a node for real-time workloads boots with beside.
 LATENCY = {
@@ -66,7 +70,7 @@ def test_plain_kubernetes_has_what_was_asked_for(
 def test_a_shared_pool_needs_a_handler_and_nothing_else() -> None:
     found = of(plan(shared="2", **KUBERNETES))
     hooks = found["crio"]["runtimes.high-performance.allowed_annotations"]
-    assert hooks == (crio.SHARED_HOOK,)
+    assert hooks == (crio.QUOTA_HOOK, crio.SHARED_HOOK)
     assert found.keys() == {*NEEDED, "runtimeclass"}
     assert found["kubelet"].keys() == NEEDED["kubelet"]
     assert found["kernel"].keys() == NEEDED["kernel"]
@@ -185,7 +189,10 @@ def test_the_names_of_switches_are_those_of_the_table() -> None:
     assert list(get_args(DefaultName)) == list(defaults.SWITCHES)
 
 
-@pytest.mark.parametrize("name", defaults.SWITCHES)
+@pytest.mark.parametrize(
+    "name",
+    [name for name, row in defaults.SWITCHES.items() if row.possible.includes(platforms.OPENSHIFT)],
+)
 def test_no_can_be_said_of_each(name: str) -> None:
     """Each switch takes away all that has its reasons, and nothing else."""
     whole = plan(regular(cores=8), version="5.1", model=106)

@@ -35,3 +35,11 @@ def test_names_that_were_perhaps_meant() -> None:
     assert did_you_mean("Isolatd", ["shared", "isolated"]) == "did you mean 'isolated'?"
     assert did_you_mean("x", ["shared", "isolated"]) == "known: isolated, shared"
     assert did_you_mean("x", []) == "remove it"
+
+
+def test_a_name_that_the_word_begins_comes_before_a_similar_one() -> None:
+    nodes = ["worker-1", "worker1-spare.internal", "worker1.internal", "worker10"]
+    assert nearest("worker1", nodes) == "worker1.internal"
+    assert nearest("worker1", ["worker-1", "worker100", "worker10"]) == "worker10"
+    assert nearest("is", ["isolated"]) is None
+    assert nearest("", ["isolated"]) is None

@@ -50,7 +50,8 @@ def answer_discover(given: Json) -> Json:
         )
         for node in given["nodes"]
     ]
-    return {"topology": topology_json(discover(nodes, given["numCores"], given["numSockets"]))}
+    topology = discover(tuple(nodes), given["numCores"], given["numSockets"])
+    return {"topology": topology_json(topology)}
 
 
 def answer_take(given: Json) -> Json:

@@ -38,7 +38,7 @@ def test_a_new_project_compiles_as_it_is(tmp_path: Path, capsys: Capture) -> Non
     assert run_in(tmp_path, ["init", "first"], capsys)[0] == 0
     code, out, err = run_in(tmp_path, ["-C", "first", "compile"], capsys)
     assert (code, out) == (0, "")
-    assert err == "4 nodes in 1 class; out/: 12 added\n"
+    assert err == "4 nodes in 1 class; out/: 19 added\n"
     assert run_in(tmp_path, ["-C", "first", "fmt", "--check"], capsys)[0] == 0
     code, out, _ = run_in(tmp_path, ["-C", "first", "show", "worker-2"], capsys)
     assert code == 0
@@ -181,6 +181,12 @@ def test_a_bug_is_no_traceback(
     assert code == 70
     assert "error[CP901]: cpuplan failed: RuntimeError: the moon is full" in err
     assert "Traceback" not in err
+
+
+def test_explain_what_the_kernel_does(project: Path, capsys: Capture) -> None:
+    code, out, _ = run_in(project, ["explain", "worker-0", "kernel"], capsys)
+    assert code == 0
+    assert out.startswith("What Linux 6.12 makes of the boot arguments of worker-0:\n")
 
 
 def test_explain_a_cpu(project: Path, capsys: Capture) -> None:
@@ -479,6 +485,41 @@ def test_profiles_in_json(project: Path, capsys: Capture) -> None:
     arguments = ["import", "performanceprofile", "profiles", "--release", "4.20", "--stdout"]
     code, out, err = run_in(project, arguments, capsys)
     assert (code, "name: low-latency" in out) == (0, True), err
+
+
+@pytest.mark.parametrize(
+    ("policy", "annotation", "is_told"),
+    [
+        ("restricted", None, True),
+        ("single-numa-node", None, True),
+        ("best-effort", None, False),
+        (
+            "restricted",
+            '{"reservedMemory": [{"numaNode": 0, "limits": {"memory": "1100Mi"}}]}',
+            False,
+        ),
+    ],
+)
+def test_where_the_memory_of_a_profile_is_reserved(
+    project: Path, capsys: Capture, policy: str, annotation: str | None, is_told: bool
+) -> None:
+    """The operator reserves it on NUMA node 0, unless a snippet says where."""
+    annotations = {"kubeletconfig.experimental": annotation} if annotation else {}
+    profile = {
+        "apiVersion": "performance.openshift.io/v2",
+        "kind": "PerformanceProfile",
+        "metadata": {"name": "low-latency", "annotations": annotations},
+        "spec": {
+            "cpu": {"reserved": "0-1", "isolated": "2-7"},
+            "nodeSelector": {"node-role.kubernetes.io/worker": ""},
+            "numa": {"topologyPolicy": policy},
+        },
+    }
+    (project / "profile.json").write_text(json.dumps(profile))
+    arguments = ["import", "performanceprofile", "profile.json", "--release", "4.20"]
+    code, _, err = run_in(project, arguments, capsys)
+    assert code == 0, err
+    assert ("note: intent low-latency: memory is reserved on the NUMA nodes" in err) is is_told
 
 
 def test_a_kubeletconfig_of_openshift_is_no_kubelets_file(project: Path, capsys: Capture) -> None:

@@ -1,6 +1,7 @@
 """`cpuplan simulate`, and KubeletConfigurations in `cpuplan validate`, as a user runs them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ POD             CONTAINER  QOS         CPUS                  MEMORY OF NODES
 default/dpdk-0  main       Guaranteed  1-2,9-10              any
 default/dpdk-1  main       Guaranteed  5-6,13-14             any
 system/agent    main       BestEffort  (0,3-4,7-8,11-12,15)  any
-CPUs in brackets are shared with all other containers without exclusive CPUs
+CPUs in brackets are shared with other containers without exclusive CPUs
 left for exclusive use: CPUs 3,7,11,15; the largest request that would be admitted is 4
   NUMA node 0: 2 CPUs (3,11), largest request 2
   NUMA node 1: 2 CPUs (7,15), largest request 2
@@ -469,11 +470,26 @@ def test_mixed_cpus_as_the_runtime_starts_them(sharing: Path, capsys: Capture) -
     assert "OPENSHIFT_SHARED_CPUS=1,9; quota 400000 µs\n" in out
 
 
+@pytest.mark.parametrize(("version", "is_annotated"), [("1.31", False), ("1.36", True)])
+def test_a_policy_of_kubernetes_annotates_pods(
+    sharing: Path, capsys: Capture, version: str, is_annotated: bool
+) -> None:
+    intent = sharing / "intents/main.yaml"
+    text = intent.read_text().replace("openshift", "kubernetes").replace("    pool: worker\n", "")
+    text = text.replace('"4.20"', f'"{version}"').replace(", containersLimit: 1", "")
+    intent.write_text(text)
+    code, out, err = run_in(sharing, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert code == 0, err
+    assert ("OPENSHIFT_SHARED_CPUS=1,9; no quota (cpu-quota.crio.io)" in out) == is_annotated
+    assert ("annotate the pod with cpu-shared.crio.io/fast: enable" in err) != is_annotated
+
+
 def test_without_the_handler_no_cpus_are_shared(sharing: Path, capsys: Capture) -> None:
     pods = sharing / "pods.yaml"
     pods.write_text(MIXED.replace("  runtimeClassName: performance-main\n", ""))
-    _, out, _ = run_in(sharing, ["simulate", "worker-0", "pods.yaml"], capsys)
+    _, out, err = run_in(sharing, ["simulate", "worker-0", "pods.yaml"], capsys)
     assert "OPENSHIFT" not in out
+    assert "help: set runtimeClassName: performance-main\n" in err
 
 
 def test_the_api_server_and_the_kubelet_refuse_shared_cpus(sharing: Path, capsys: Capture) -> None:
@@ -487,16 +503,15 @@ def test_the_api_server_and_the_kubelet_refuse_shared_cpus(sharing: Path, capsys
     assert "refused: vran/second: OutOfworkload.openshift.io/enable-shared-cpus: " in out
 
 
-def test_containers_outside_of_their_qos_set(project: Path, capsys: Capture) -> None:
+def test_containers_run_in_the_slice_of_their_qos_set(project: Path, capsys: Capture) -> None:
     intent = project / "intents/main.yaml"
     strict = '    cpuManagerPolicyOptions: {strict-cpu-reservation: "true"}\n'
     qos = '  qos:\n    bestEffort: "3,11"\n    other: "0-2,4-10,12-15"\n'
     intent.write_text(intent.read_text() + strict + qos)
     code, out, _ = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
     assert code == 0
-    assert (
-        "system/agent main: may run outside of the CPU set of its QoS class, on CPUs 7,15\n" in out
-    )
+    assert re.search(r"system/agent +main +BestEffort +\(3,11\)", out)
+    assert "outside of the CPU set" not in out
     assert "QoS sets: 10 assignable CPUs (allocatable by KEP-30: 12)\n" in out
 
 

@@ -1,7 +1,10 @@
 """What a MachineConfigPool gets, in words."""
 
+from cpuplan.backends import openshift
+from cpuplan.backends.base import to_file
 from cpuplan.backends.openshift import merged
 from cpuplan.model.cluster import ClusterSpec
+from cpuplan.plan import Kept
 from cpuplan.render.explain.pools import explain_machine_configs
 from tests.machines.plans import no_position, plan
 
@@ -28,3 +31,19 @@ def test_each_object_and_the_sum() -> None:
     ]
     assert lines[6] == "50-performance-ran  Intent/ran:spec.targets.0.pool"
     assert lines[-1].startswith("  kernelArguments  console=ttyS0 ")
+
+
+def test_what_stays_of_a_paused_class() -> None:
+    """The objects are those in `out/`, whatever the intent says now."""
+    before = plan(isolated="4-7", version="4.20")
+    files = {
+        f"clusters/site-a/manifests/{manifest.file}": to_file(manifest.data)
+        for manifest in openshift.manifests(before)
+    }
+    now = plan(isolated="2-7", version="4.20", spec={"paused": True})
+    now.kept = Kept({}, files)
+    (pool,) = merged.of_cluster([now])
+    text = explain_machine_configs(pool, "worker-0", no_position)
+    assert "50-performance-ran  Intent/ran:spec.targets.0.pool" in text
+    assert "isolcpus=managed_irq,4-7 " in text
+    assert "2-7" not in text

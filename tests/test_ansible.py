@@ -1,0 +1,131 @@
+"""The emitted playbook, judged by ansible-lint, and played by Ansible on a folder that stands for a
+node's root.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cpuplan.backends.deliveries import ansible
+from tests.named_cases import compiled
+from tests.unit.backends.test_apply import GRUBBY
+
+PLAYER, LINTER = "ansible-playbook", "ansible-lint"
+CLASS = "nodes/site/deliveries-epyc-8"
+
+pytestmark = pytest.mark.slow
+needs_ansible = pytest.mark.skipif(
+    not shutil.which(PLAYER), reason=f"{PLAYER} (Debian: ansible-core) is not installed"
+)
+needs_linter = pytest.mark.skipif(
+    not shutil.which(LINTER), reason=f"{LINTER} (Debian: ansible-lint) is not installed"
+)
+
+
+class Site:
+    """A copy of `out/`, a node's root, and programs that note how they were called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out, self.root, self.bin = folder / "out", folder / "root", folder / "bin"
+        for path, data in compiled("deliveries").files.items():
+            (self.out / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.out / path).write_bytes(data)
+        self.bin.mkdir()
+        for program, text in {"grubby": GRUBBY, "systemctl": ""}.items():
+            noted = f'#!/bin/bash\necho "{program} $*" >>{folder}/calls\n'
+            (self.bin / program).write_text(noted + text)
+            (self.bin / program).chmod(0o755)
+        self.calls = folder / "calls"
+        for path, text in {"proc/cmdline": "ro quiet\n", "run/x": "", "etc/passwd": "mine"}.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text)
+
+    def play(self) -> tuple[int, int]:
+        """How many tasks changed something, and how many failed."""
+        owner = Path(self.root).owner()
+        variables = {
+            "cpuplan_root": str(self.root),
+            "cpuplan_owner": owner,
+            "ansible_become": "false",
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+        }
+        given = [word for item in variables.items() for word in ("-e", "=".join(item))]
+        folder = self.out / ansible.FOLDER
+        command = [PLAYER, "-i", "site", "cpuplan.yaml", "--limit", "worker-0", *given]
+        path = f"{self.bin}:{Path(shutil.which(PLAYER) or '').parent}:/usr/bin:/bin"
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={"PATH": path, "HOME": str(self.root.parent), "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "PLAY RECAP" in done.stdout, done.stdout + done.stderr
+        words = dict(
+            word.split("=") for word in done.stdout.splitlines()[-2:][0].split() if "=" in word
+        )
+        assert words["failed"] == "0", done.stdout + done.stderr
+        return int(words["changed"]), int(words["failed"])
+
+    def tree(self) -> dict[str, bytes]:
+        """What is below the root."""
+        paths = [path for path in sorted(self.root.rglob("*")) if path.is_file()]
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in paths}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+@needs_ansible
+def test_a_second_run_changes_nothing(site: Site) -> None:
+    assert site.play()[0] > 0
+    after = site.tree()
+    (calls,) = (line for line in site.calls.read_text().splitlines() if "--update-kernel" in line)
+    assert "isolcpus=managed_irq,2-6,10-14" in calls
+    site.calls.unlink()
+    assert site.play() == (0, 0)
+    assert site.tree() == after
+    assert not site.calls.exists()
+
+
+@needs_ansible
+def test_everything_of_the_tree_is_installed(site: Site) -> None:
+    site.play()
+    place = site.out / CLASS
+    planned = {
+        str(path.relative_to(place)): path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file()
+    }
+    del planned["cmdline"]
+    assert planned.items() <= site.tree().items()
+
+
+@needs_ansible
+def test_files_that_are_gone_are_removed(site: Site) -> None:
+    site.play()
+    inventory = site.out / "ansible/site/deliveries-epyc-8.yaml"
+    text = inventory.read_text()
+    script = '    - path: /usr/local/bin/set-cpus-offline.sh\n      mode: "0644"\n'
+    assert script in text
+    inventory.write_text(text.replace(script, ""))
+    assert site.play()[0] > 0
+    assert "usr/local/bin/set-cpus-offline.sh" not in site.tree()
+    assert site.tree()["etc/passwd"] == b"mine"
+    assert site.play() == (0, 0)
+
+
+@needs_linter
+def test_no_finding_of_the_linter(site: Site) -> None:
+    command = [LINTER, "--offline", "--profile", "production", "cpuplan.yaml", "roles"]
+    done = subprocess.run(
+        command, cwd=site.out / ansible.FOLDER, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
