@@ -34,6 +34,8 @@ SUITES = {
     "nto-releases": Suite("tests.conformance.nto_releases", "vectors/nto/releases"),
     "admission": Suite("tests.conformance.admission", "vectors/admission"),
     "nto-render": Suite("tests.conformance.nto_render", "vectors/nto/render"),
+    "koordinator": Suite("tests.conformance.koordinator", "vectors/koordinator"),
+    "nrt": Suite("tests.conformance.nrt", "vectors/nrt"),
     "nri": Suite("tests.conformance.nri", "vectors/nri"),
 }
 

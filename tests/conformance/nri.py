@@ -20,6 +20,7 @@ from cpuplan.nri.sysfs.discovery import discover
 from cpuplan.nri.sysfs.files import CacheFiles, CpuFiles, Files, NodeFiles
 from cpuplan.nri.sysfs.system import Cpu, Node, System
 from tests.conformance.comparing import judge_lines
+from tests.conformance.operations import differences
 
 Json = dict[str, Any]
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nri"
@@ -36,20 +37,7 @@ def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
 
 def _check(case: Json) -> Iterator[str] | None:
     judge = KINDS.get(case["op"])
-    return None if judge is None else _differences("", case["expected"], judge(case["input"]))
-
-
-def _differences(where: str, expected: Any, found: Any) -> Iterator[str]:
-    """The places in which two JSON values differ."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        for key in sorted({*expected, *found}):
-            place = f"{where}.{key}" if where else key
-            yield from _differences(place, expected.get(key), found.get(key))
-    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        for index, pair in enumerate(zip(expected, found, strict=True)):
-            yield from _differences(f"{where}[{index}]", *pair)
-    elif expected != found:
-        yield f"{where} is {found!r:.300}, not {expected!r:.300}"
+    return None if judge is None else differences("", case["expected"], judge(case["input"]))
 
 
 @cache
