@@ -7,6 +7,7 @@ from cpuplan.check import crio_files
 from cpuplan.check.compare import compare, line_of, merged, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio
+from cpuplan.components.host import irqbalance
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 
@@ -38,7 +39,9 @@ def traps(subject: Subject) -> Iterator[Diagnostic]:
         return
     if subject.root.files(DROP_INS) and crio_files.are_readable(subject.root):
         yield from crio_files.findings(subject.root, crio_files.FOLDER)
-        yield from crio_files.irqbalance(subject.root)
+        # Where the plan places interrupts, irqbalance gets its list from a drop-in of its unit.
+        if not subject.plan.settings.of(irqbalance.NAME):
+            yield from crio_files.irqbalance(subject.root)
 
 
 def mixed_cpus(subject: Subject) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from typing import Any
 from cpuplan import toml
 from cpuplan.check.root import Root
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.runtime import annotations
 from cpuplan.runtime.configuration import traps
 from cpuplan.runtime.configuration.defaults import RUNTIME
 from cpuplan.runtime.configuration.reading import (
@@ -28,9 +29,7 @@ _DEBIAN = "etc/default/irqbalance"
 def findings(root: Root, folder: str) -> Iterator[Diagnostic]:
     """CP847 to CP850 for the files of a folder like /etc/crio."""
     prefix = f"{folder}/" if folder else ""
-    paths = [f"{prefix}{MAIN}"] if root.is_file(f"{prefix}{MAIN}") else []
-    paths += root.files(f"{prefix}{DROP_INS}")
-    texts = {path.removeprefix(prefix): root.read(path) or "" for path in paths}
+    texts = _texts(root, prefix)
     try:
         files = {path: decode(path, texts[path]) for path in order(texts)}
         loaded = load(files)
@@ -43,11 +42,19 @@ def findings(root: Root, folder: str) -> Iterator[Diagnostic]:
 
 
 def irqbalance(root: Root) -> Iterator[Diagnostic]:
-    """CP850 where the system's irqbalance reads another file than the one that CRI-O writes."""
-    paths = [*root.files(f"{FOLDER}/{DROP_INS}"), f"{FOLDER}/{MAIN}"]
-    is_given = any("irqbalance_config_file" in (root.read(path) or "") for path in paths)
+    """CP850 where the system's irqbalance reads another file than the one that CRI-O writes.
+
+    CRI-O writes it for pods that ask for CPUs without interrupts, which a handler must allow.
+    """
+    texts = _texts(root, f"{FOLDER}/")
+    try:
+        loaded = load({path: decode(path, texts[path]) for path in order(texts)})
+    except RefusedError:
+        return  # CP847 says so
     usual = RUNTIME["irqbalance_config_file"]
-    if root.is_file(_DEBIAN) and not is_given and not root.is_file(usual.lstrip("/")):
+    is_usual = loaded.runtime["irqbalance_config_file"] == usual
+    is_read = root.is_file(usual.lstrip("/")) or not root.is_file(_DEBIAN)
+    if is_usual and not is_read and _allow_irqs(loaded):
         problem = f"CRI-O bans interrupts in {usual}, and irqbalance reads /{_DEBIAN}"
         remedy = f'write irqbalance_config_file = "/{_DEBIAN}" in [crio.runtime]'
         yield diagnose("CP850", Position(root.shown(_DEBIAN), 1, 1), problem=problem, remedy=remedy)
@@ -64,6 +71,19 @@ def are_readable(root: Root) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _texts(root: Root, prefix: str) -> dict[str, str]:
+    """The main file and all drop-ins, by their paths below CRI-O's folder."""
+    paths = [f"{prefix}{MAIN}"] if root.is_file(f"{prefix}{MAIN}") else []
+    paths += root.files(f"{prefix}{DROP_INS}")
+    return {path.removeprefix(prefix): root.read(path) or "" for path in paths}
+
+
+def _allow_irqs(loaded: Loaded) -> bool:
+    """Whether pods of a handler or workload may ask for CPUs without interrupts."""
+    tables = (*loaded.handlers.values(), *loaded.workloads.values())
+    return any(annotations.IRQ in table.get("allowed_annotations", ()) for table in tables)
 
 
 def _all(

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check import crio_files
+from cpuplan.check.crio import traps
 from cpuplan.check.root import Root
+from cpuplan.check.subject import Subject
+from tests.hosts import make_root
+from tests.machines.plans import no_position, plan
 
 
 def found(root: Path) -> list[tuple[str, int]]:
@@ -32,12 +36,38 @@ def test_each_finding_has_its_line(
     assert found(tmp_path) == expected
 
 
-def test_irqbalance_of_debian_reads_another_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("allowed", "file", "expected"),
+    [
+        ("irq-load-balancing.crio.io", "", [("CP850", 1)]),
+        ("irq-load-balancing.crio.io", "/etc/default/irqbalance", []),
+        ("cpu-quota.crio.io", "", []),
+    ],
+)
+def test_irqbalance_of_debian_reads_another_file(
+    tmp_path: Path, allowed: str, file: str, expected: list[tuple[str, int]]
+) -> None:
     folder = tmp_path / "etc" / "crio" / "crio.conf.d"
     folder.mkdir(parents=True)
     (tmp_path / "etc" / "default").mkdir()
     (tmp_path / "etc" / "default" / "irqbalance").write_text("")
-    assert found(tmp_path) == [("CP850", 1)]
-    own = '[crio.runtime]\nirqbalance_config_file = "/etc/default/irqbalance"\n'
-    (folder / "10-site.conf").write_text(own)
-    assert found(tmp_path) == []
+    own = f'[crio.runtime]\nirqbalance_config_file = "{file}"\n' if file else ""
+    handler = "[crio.runtime.runtimes.high-performance]\ninherit_default_runtime = true\n"
+    (folder / "10-site.conf").write_text(f'{own}{handler}allowed_annotations = ["{allowed}"]\n')
+    assert found(tmp_path) == expected
+
+
+@pytest.mark.parametrize(("placed", "expected"), [(True, []), (False, ["CP850"])])
+def test_irqbalance_that_has_its_list_from_the_plan(
+    tmp_path: Path, placed: bool, expected: list[str]
+) -> None:
+    node = plan(
+        platform="kubernetes",
+        version="1.34",
+        spec={"isolation": {"irqAffinity": placed}, "runtime": {"handler": "fast"}},
+    )
+    root = make_root(node, tmp_path)
+    (root / "etc" / "default").mkdir(exist_ok=True)
+    (root / "etc" / "default" / "irqbalance").write_text("")
+    found = traps(Subject(Root(root), node, no_position))
+    assert [finding.code for finding in found] == expected
