@@ -9,6 +9,7 @@ from cpuplan import platforms
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Diagnostic, Reason
 from cpuplan.model import places
+from cpuplan.model.base import has_key
 from cpuplan.model.cluster import ClusterSpec
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.model.inventory import Device
@@ -74,8 +75,14 @@ class NodeClass:
 
     @property
     def cpu_manager_policy(self) -> Literal["static", "none"]:
-        """The policy of the kubelet's CPU manager; none where something else gives out CPUs."""
-        return "none" if self.target.has_balloons else self.spec.kubelet.cpu_manager_policy
+        """The policy of the kubelet's CPU manager; none where something else gives out CPUs.
+
+        Beside Koordinator an intent may say static, for pods that its scheduler does not bind.
+        """
+        kubelet, target = self.spec.kubelet, self.target
+        if target.has_koordinator and not has_key(kubelet, "cpuManagerPolicy"):
+            return "none"
+        return "none" if target.has_balloons else kubelet.cpu_manager_policy
 
     @property
     def platform(self) -> Platform:

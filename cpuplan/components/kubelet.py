@@ -96,8 +96,13 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     policy = plan.node_class.cpu_manager_policy
     text = "pods get exclusive CPUs" if policy == "static" else "no pod gets exclusive CPUs"
-    if plan.node_class.target.has_balloons:
+    target = plan.node_class.target
+    if target.has_balloons:
         yield Setting(NAME, "cpuManagerPolicy", policy, (of_mechanism(plan),))
+    elif target.has_koordinator and policy == "none":
+        text = "koord-scheduler chooses the CPUs of pods, and koordlet sets them"
+        because = stated_or(plan, text, "kubelet.cpuManagerPolicy", of_mechanism(plan, text))
+        yield Setting(NAME, "cpuManagerPolicy", policy, (because,))
     else:
         yield _given(plan, "cpuManagerPolicy", policy, text, "static-policy")
     for option, (value, reason) in sorted(cpu_options(plan).items()):

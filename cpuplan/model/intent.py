@@ -15,6 +15,8 @@ from cpuplan.model.document import (
     Release,
     ServiceName,
 )
+from cpuplan.model.koordinator import Koordinator
+from cpuplan.model.koordinator import Release as KoordinatorRelease
 from cpuplan.model.pools import GOAL_ORDER, Objective, Pools, QosSets
 from cpuplan.model.switches import Defaults, Rules
 from cpuplan.model.tuning import (
@@ -95,10 +97,16 @@ class Target(Model):
         description="kubernetes, rke2, k3s: the forms in which nodes get their files; see "
         "docs/delivery.md",
     )
-    mechanism: Literal["kubelet", "balloons"] = Field(
+    mechanism: Literal["kubelet", "balloons", "koordinator"] = Field(
         default="kubelet",
         description="what gives CPUs to containers. kubelet: its CPU manager; balloons: "
-        "kubernetes, the NRI balloons policy, which keeps pods to partitions and QoS sets",
+        "kubernetes, the NRI balloons policy, which keeps pods to partitions and QoS sets; "
+        "koordinator: kubernetes, its scheduler and node agent, see docs/koordinator.md",
+    )
+    koordinator: KoordinatorRelease = Field(
+        default="1.8",
+        description="with mechanism koordinator: its release in the cluster. proposal: the names "
+        "of its proposal of 2022, which no release reads in full",
     )
     runtime: Literal["crio", "containerd"] = Field(
         default="crio", description="container runtime; containerd: kubernetes"
@@ -171,6 +179,11 @@ class Target(Model):
         return self.mechanism == "balloons"
 
     @property
+    def has_koordinator(self) -> bool:
+        """Whether Koordinator gives CPUs to pods."""
+        return self.mechanism == "koordinator"
+
+    @property
     def is_profile(self) -> bool:
         """Whether a PerformanceProfile is written, and the node tuning operator makes the rest."""
         return self.mode == "performanceProfile"
@@ -199,6 +212,7 @@ class IntentSpec(Model):
     # start.
     isolation: Isolation = Field(default_factory=Isolation.model_construct)
     kubelet: Kubelet = Field(default_factory=Kubelet.model_construct)
+    koordinator: Koordinator = Field(default_factory=Koordinator.model_construct)
     huge_pages: HugePagesSpec = Field(default_factory=HugePagesSpec.model_construct)
     kernel: Kernel = Field(default_factory=Kernel.model_construct)
     workload_hints: WorkloadHints = Field(default_factory=WorkloadHints.model_construct)
