@@ -8,18 +8,24 @@ from tests.conformance.comparing import Json, judge_lines
 
 #: From the input of a case, what cpuplan makes of it, in the form of `expected`.
 Judge = Callable[[Any], Any]
+#: What is wrong with a case; None: it is compared whole.
+Check = Callable[[Json], Iterator[str] | None]
 
 
 def run_lines(
-    paths: Iterable[Path], default: Path, kinds: Mapping[str, Judge], pattern: str = "*.jsonl"
+    paths: Iterable[Path],
+    default: Path,
+    kinds: Mapping[str, Judge],
+    pattern: str = "*.jsonl",
+    check: Check = lambda case: None,
 ) -> Iterator[tuple[str, list[str]]]:
     """(file and id, what differs) of each case in files and folders; without any, of `default`.
 
-    A case whose operation has no judge fails.
+    A case whose operation has no judge fails. `check` is asked first.
     """
     for path in sorted(paths) or [default]:
         for file in sorted(path.glob(pattern)) if path.is_dir() else [path]:
-            yield from judge_lines(file, lambda case: _check(case, kinds))
+            yield from judge_lines(file, lambda case: check(case) or _check(case, kinds))
 
 
 def _check(case: Json, kinds: Mapping[str, Judge]) -> Iterator[str]:

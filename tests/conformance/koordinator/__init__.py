@@ -12,4 +12,4 @@ KINDS = {**scheduling.KINDS, **koordlet.KINDS, **webhooks.KINDS}
 
 def run(paths: Iterable[Path] = ()) -> Iterator[tuple[str, list[str]]]:
     """(file and id, what differs) of each case."""
-    yield from run_lines(paths, VECTORS, KINDS)
+    yield from run_lines(paths, VECTORS, KINDS, check=scheduling.check_bug)

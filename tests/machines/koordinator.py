@@ -1,0 +1,13 @@
+"""Machines as Koordinator's scheduler knows them."""
+
+from cpuplan.koordinator.scheduler.topology import CPUTopology
+
+
+def machine(sockets: int, nodes: int, cores: int, threads: int = 2) -> CPUTopology:
+    """`nodes` NUMA nodes per socket, `cores` cores each; siblings have adjacent numbers."""
+    rows = []
+    for cpu in range(sockets * nodes * cores * threads):
+        core = cpu // threads
+        node = core // cores
+        rows.append((cpu, core, node // nodes, node))
+    return CPUTopology(rows)
