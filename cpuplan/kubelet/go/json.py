@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.go.text import quote_rune
 
 
 class Shape(NamedTuple):
@@ -41,9 +42,9 @@ _MOST_DIGITS = 1000
 def loads(text: str, shape: Shape) -> dict[str, Any]:
     """json.Unmarshal into a new struct; KubeletError with Go's text for the first error."""
     try:
-        value = json.loads(text, parse_int=_number, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_int=_number, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
-        raise KubeletError(_syntax_error(text, error)) from None
+        raise KubeletError(syntax_error(text, error)) from None
     except RecursionError:
         raise KubeletError("exceeded max depth") from None
     if value is None:
@@ -63,7 +64,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _refuse_constant(text: str) -> None:
+def refuse_constant(text: str) -> None:
     """NaN and Infinity, which Python's reader takes."""
     raise KubeletError(f"invalid character {text[0]!r} looking for beginning of value")
 
@@ -108,7 +109,7 @@ def _is_held(number: float, go_type: str) -> bool:
     return isinstance(number, int) and lowest <= number <= highest
 
 
-def _syntax_error(text: str, error: json.JSONDecodeError) -> str:
+def syntax_error(text: str, error: json.JSONDecodeError) -> str:
     """Go's words for text that ends too early; for others where Python found the mistake."""
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return "unexpected end of JSON input"
@@ -120,4 +121,5 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> str:
         "Expecting ',' delimiter": "after object key:value pair",
         "Extra data": "after top-level value",
     }
-    return f"invalid character {text[error.pos]!r} {contexts.get(error.msg, 'in string literal')}"
+    context = contexts.get(error.msg, "in string literal")
+    return f"invalid character {quote_rune(text[error.pos])} {context}"

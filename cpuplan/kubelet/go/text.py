@@ -1,5 +1,6 @@
 """Reads and quotes text as Go does, so that messages equal the kubelet's."""
 
+import math
 import re
 
 from cpuplan.kubelet.errors import KubeletError
@@ -19,6 +20,12 @@ _ESCAPES |= {"\\": r"\\", '"': r"\""}
 _INT64_DIGITS = 19
 _EXPONENT_FROM = 1e21
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(
+    r"[+-]?(?:([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)|nan", re.IGNORECASE
+)
+_HEXADECIMAL_FLOAT = re.compile(
+    r"[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+", re.IGNORECASE
+)
 
 
 def quote(text: str) -> str:
@@ -50,12 +57,41 @@ def parse_bool(text: str) -> bool:
     raise KubeletError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
 
 
+def quote_rune(char: str) -> str:
+    """strconv.QuoteRune: single quotes."""
+    if char in "\"'":
+        return "'\\''" if char == "'" else "'\"'"
+    return f"'{quote(char)[1:-1]}'"
+
+
 def atoi(text: str) -> int:
     """strconv.Atoi: a 64-bit decimal with an optional sign; KubeletError with its text."""
+    return _integer(text, 64, "Atoi")
+
+
+def parse_int32(text: str) -> int:
+    """strconv.ParseInt with base 10 and 32 bits; KubeletError with its text."""
+    return _integer(text, 32, "ParseInt")
+
+
+def _integer(text: str, bits: int, function: str) -> int:
     if not _INTEGER.fullmatch(text):
-        raise KubeletError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+        raise KubeletError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
     digits = text.lstrip("+-").lstrip("0") or "0"
     number = int(digits[: _INT64_DIGITS + 1]) * (-1 if text[0] == "-" else 1)
-    if not -(1 << 63) <= number < 1 << 63:
-        raise KubeletError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise KubeletError(f"strconv.{function}: parsing {quote(text)}: value out of range")
+    return number
+
+
+def parse_float(text: str) -> float:
+    """strconv.ParseFloat with 64 bits; KubeletError with its text."""
+    if _HEXADECIMAL_FLOAT.fullmatch(text):
+        number = float.fromhex(text)
+    elif _FLOAT.fullmatch(text):
+        number = float(text)
+    else:
+        raise KubeletError(f"strconv.ParseFloat: parsing {quote(text)}: invalid syntax")
+    if math.isinf(number) and "n" not in text.lower():
+        raise KubeletError(f"strconv.ParseFloat: parsing {quote(text)}: value out of range")
     return number

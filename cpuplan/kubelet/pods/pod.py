@@ -45,6 +45,7 @@ class Pod(NamedTuple):
     annotations: Mapping[str, str] = MappingProxyType({})
     priority: int = 0
     runtime_class: str = ""
+    labels: Mapping[str, str] = MappingProxyType({})
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
@@ -97,6 +98,7 @@ def read_pod(manifest: Manifest) -> Pod:
         annotations=metadata.get("annotations") or {},
         priority=spec.get("priority") or 0,
         runtime_class=spec.get("runtimeClassName") or "",
+        labels=metadata.get("labels") or {},
     )
 
 

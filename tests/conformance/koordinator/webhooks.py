@@ -1,5 +1,128 @@
-"""What the webhooks of koord-manager admit and change."""
+"""What the webhooks of koord-manager admit and change, and the values that pods and nodes bear."""
 
+from collections.abc import Callable
+from typing import Any
+
+from cpuplan.koordinator import qos
+from cpuplan.koordinator.annotations import node, pod, topology
+from cpuplan.koordinator.annotations.values import texts_of
+from cpuplan.koordinator.cpulists import parse_cpus
+from cpuplan.koordinator.keys import (
+    AMPLIFICATION_RATIO,
+    BE_CPU_SHARED_POOLS,
+    CPU_BASIC_INFO,
+    CPU_MANAGER_POLICY,
+    CPU_SHARED_POOLS,
+    CPU_TOPOLOGY,
+    NORMALIZATION_RATIO,
+    NUMA_TOPOLOGY_SPEC,
+    POD_CPU_ALLOCS,
+    RAW_ALLOCATABLE,
+    RESERVATION,
+    RESOURCE_SPEC,
+    RESOURCE_STATUS,
+    SYSTEM_QOS_RESOURCE,
+)
+from cpuplan.kubelet.bits import to_text
+from cpuplan.kubelet.errors import KubeletError
+from tests.conformance.koordinator.shapes import Json, pod_of
 from tests.conformance.operations import Judge
 
-KINDS: dict[str, Judge] = {}
+
+def _parse_annotation(given: Json) -> Json:
+    try:
+        return _READERS[given["key"]](given["annotations"], given.get("labels") or {})
+    except KubeletError as error:
+        return {"error": str(error)}
+
+
+def _with_cpus(found: Json, cpus: str) -> Json:
+    try:
+        parse_cpus(cpus)
+    except KubeletError as error:
+        return {**found, "cpusetError": str(error)}
+    return found
+
+
+def _status(annotations: Json, _: Json) -> Json:
+    status = pod.read_resource_status(annotations)
+    return _with_cpus({"value": status.as_json()}, status.cpuset)
+
+
+def _reservation(annotations: Json, _: Json) -> Json:
+    found = node.read_reservation(annotations)
+    cpus, count = node.reserved_cpus(annotations)
+    value = found and found.as_json()
+    return _with_cpus({"value": value, "reservedCPUs": cpus, "numReservedCPUs": count}, cpus)
+
+
+def _system_qos(annotations: Json, _: Json) -> Json:
+    found = node.read_system_qos(annotations)
+    return _with_cpus({"value": found.as_json(), "exclusive": found.is_exclusive}, found.cpuset)
+
+
+def _ratios(annotations: Json, _: Json) -> Json:
+    found = node.read_ratios(annotations)
+    value = None if found is None else node.ratios_json(found)
+    return {"value": value, "cpu": (found or {}).get("cpu", -1)}
+
+
+def _raw(annotations: Json, _: Json) -> Json:
+    found = node.read_raw_allocatable(annotations)
+    return {"value": None if found is None else texts_of(found)}
+
+
+def _cpu_topology(annotations: Json, _: Json) -> Json:
+    cpus = [cpu._asdict() for cpu in topology.read_cpu_topology(annotations)]
+    return {"value": {"detail": cpus} if cpus else {}}
+
+
+def _pools(annotations: Json, *, best_effort: bool) -> Json:
+    pools = topology.read_shared_pools(annotations, best_effort=best_effort)
+    return {"value": None if pools is None else [pool.as_json() for pool in pools]}
+
+
+def _allocs(annotations: Json, _: Json) -> Json:
+    allocs = topology.read_pod_cpu_allocs(annotations)
+    value = None if allocs is None else [alloc.as_json() for alloc in allocs]
+    return {"value": value, "reservedByKubelet": to_text(topology.kubelet_bound(allocs or ()))}
+
+
+def _manager(annotations: Json, labels: Json) -> Json:
+    found = topology.read_cpu_manager_policy(annotations)
+    policy = topology.node_bind_policy(labels, found)
+    return _with_cpus({"value": found.as_json(), "nodeCPUBindPolicy": policy}, found.reserved_cpus)
+
+
+_READERS: dict[str, Callable[[Json, Json], Json]] = {
+    RESOURCE_SPEC: lambda given, _: {"value": pod.read_resource_spec(given).as_json()},
+    RESOURCE_STATUS: _status,
+    NUMA_TOPOLOGY_SPEC: lambda given, _: {"value": pod.read_numa_topology_spec(given).as_json()},
+    RESERVATION: _reservation,
+    SYSTEM_QOS_RESOURCE: _system_qos,
+    AMPLIFICATION_RATIO: _ratios,
+    RAW_ALLOCATABLE: _raw,
+    NORMALIZATION_RATIO: lambda given, _: {"value": node.read_normalization_ratio(given)},
+    CPU_BASIC_INFO: lambda given, _: {"value": topology.read_cpu_basic_info(given)},
+    CPU_TOPOLOGY: _cpu_topology,
+    CPU_SHARED_POOLS: lambda given, _: _pools(given, best_effort=False),
+    BE_CPU_SHARED_POOLS: lambda given, _: _pools(given, best_effort=True),
+    POD_CPU_ALLOCS: _allocs,
+    CPU_MANAGER_POLICY: _manager,
+}
+
+
+def _qos(given: Json) -> Any:
+    found = pod_of(given)
+    return {
+        "qosRaw": qos.given_qos(found),
+        "qos": qos.qos_of(found),
+        "kubeQoS": qos.kube_qos(found),
+        "priorityClassRaw": qos.given_priority_class(found),
+        "priorityClass": qos.priority_class_of(found),
+        "priorityValue": qos.priority_of(found),
+        "allowUseCPUSet": qos.may_bind_cpus(found),
+    }
+
+
+KINDS: dict[str, Judge] = {"parse_annotation": _parse_annotation, "qos": _qos}
