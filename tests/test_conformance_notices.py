@@ -27,6 +27,7 @@ from tests.conformance import (
     machineinfo,
     mco,
     meaning,
+    nrt,
     nto_ppc,
     nto_release_objects,
     nto_releases,
@@ -110,6 +111,16 @@ def test_kubelet(name: str, tmp_path: Path) -> None:
     results = list(kubelet.run([file]))
     assert len(results) == number > 0
     assert "\n".join(_unnoticed(results, "$^")) == ""
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in nrt.VECTORS.glob("*.jsonl")))
+def test_nrt(name: str, tmp_path: Path) -> None:
+    cases = _first_of_each(_lines(nrt.VECTORS / name), "op", 10)
+    number = _write_mutants(tmp_path / name, cases, "expected")
+    results = list(nrt.run([tmp_path / name]))
+    assert len(results) == number > 10
+    # Without reasons, null is as good as nothing.
+    assert "\n".join(_unnoticed(results, "match-.* reasons removed")) == ""
 
 
 def test_machineinfo(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""NodeResourceTopologyMatch of scheduler-plugins: which nodes it passes, and how it ranks them."""
