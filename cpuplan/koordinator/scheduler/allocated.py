@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cpuplan.koordinator.scheduler.names import NUMA_NODE_LEVEL, PCPU_LEVEL
+from cpuplan.koordinator.annotations.pod import NUMA_NODE_LEVEL, PCPU_LEVEL
 
 
 class Allocated(NamedTuple):

@@ -1,14 +1,39 @@
 """What the scheduler's plugin NodeNUMAResource decides."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from json import dumps
 from typing import Any
 
+from cpuplan.koordinator.annotations.pod import NumaNodeResource
+from cpuplan.koordinator.annotations.topology import (
+    CpuManagerPolicy,
+    node_bind_policy,
+    read_cpu_manager_policy,
+)
+from cpuplan.koordinator.keys import CPU_MANAGER_POLICY
+from cpuplan.koordinator.nrtpolicies import topology_policy
 from cpuplan.koordinator.scheduler.allocated import Allocated
+from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.koordinator.scheduler.cpu_accumulator import Wish, take_preferred_cpus
+from cpuplan.koordinator.scheduler.names import LEAST_ALLOCATED
+from cpuplan.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
+from cpuplan.koordinator.scheduler.options import TopologyOptions
 from cpuplan.koordinator.scheduler.ordering import Ordering
+from cpuplan.koordinator.scheduler.policies import (
+    bind_policy,
+    merged_numa_policy,
+    node_numa_policy,
+    numa_strategy,
+)
+from cpuplan.koordinator.scheduler.request import Request
+from cpuplan.koordinator.scheduler.resource_manager import allocate
+from cpuplan.koordinator.scheduler.status import StatusError
 from cpuplan.koordinator.scheduler.topology import CpuRow, CPUTopology, topology_of
-from cpuplan.kubelet.bits import parse_cpus, to_text
-from cpuplan.kubelet.errors import KubeletError
+from cpuplan.koordinator.scheduler.topology_options import numa_policy, read_topology_options
+from cpuplan.koordinator.scheduler.topology_policy import Hint, Nodes, ProviderHints, merge
+from cpuplan.kubelet.bits import bits_of, members, parse_cpus, to_text
+from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.pods.pod import read_resources
 from tests.conformance.operations import Judge
 
 Json = dict[str, Any]
@@ -73,4 +98,156 @@ def check_bug(case: Json) -> Iterator[str] | None:
     return iter([] if is_right else [f"cpuset is {to_text(found)}, not like {to_text(expected)}"])
 
 
-KINDS: dict[str, Judge] = {"take_cpus": _take_cpus}
+def _allocate(given: Json) -> Json:
+    ratios = given.get("amplificationRatios", {})
+    zones = _zones(given["numaNodeResources"])
+    reserved = parse_cpus(given.get("reservedCPUs", ""))
+    node = NodeAllocation(TopologyOptions(topology(given["topology"]), reserved, zones))
+    for pod in given.get("existing", ()):
+        node.update(
+            PodAllocation(
+                pod["uid"],
+                parse_cpus(pod.get("cpuset", "")),
+                pod.get("exclusivePolicy", ""),
+                _zones(pod.get("numaNodeResources", ())),
+            )
+        )
+    try:
+        found = allocate(node, _request(given, zones, ratios.get("cpu", 0)))
+    except StatusError as refusal:
+        return {"error": {"code": refusal.code, "reasons": list(refusal.reasons)}}
+    return {
+        "cpuset": to_text(found.cpus),
+        "numaNodeResources": [zone.as_json() for zone in found.numa_nodes] or None,
+    }
+
+
+def _zones(given: Iterable[Json]) -> tuple[NumaNodeResource, ...]:
+    return tuple(NumaNodeResource(row["node"], read_resources(row["resources"])) for row in given)
+
+
+def _request(given: Json, zones: tuple[NumaNodeResource, ...], ratio: float) -> Request:
+    pod = given["pod"]
+    requests = read_resources(pod["requests"])
+    hint = pod.get("numaHint")
+    default = given.get("defaultNUMAStrategy", "")
+    return Request(
+        uid=pod["uid"],
+        requests=requests,
+        original=read_resources(pod["originalRequests"]) if "originalRequests" in pod else requests,
+        cpus=pod["numCPUsNeeded"],
+        binds_cpus=pod["requestCPUBind"],
+        wish=Wish(pod.get("cpuBindPolicy", ""), pod.get("cpuExclusivePolicy", "")),
+        is_required=pod.get("requiredCPUBindPolicy", False),
+        strategy=numa_strategy(given.get("nodeLabels", {}), default),
+        zones=zones,
+        ratio=ratio,
+        hint=None if hint is None else bits_of(hint),
+        preferred=parse_cpus(pod.get("preferredCPUs", "")),
+        preemptible=parse_cpus(pod.get("preemptibleCPUs", "")),
+    )
+
+
+def _numa_merge(given: Json) -> Json:
+    statuses = given.get("numaNodeStatus", ())
+    nodes = Nodes(given["numaNodes"], statuses, given.get("exclusive", ""))
+    verdict = merge(given["policy"], nodes, map(_provider, given["providers"]))
+    affinity = verdict.hint.affinity
+    return {
+        "admit": verdict.is_admitted,
+        "affinity": None if affinity is None else members(affinity),
+        "preferred": verdict.hint.is_preferred,
+        "unsatisfied": verdict.hint.is_unsatisfied,
+        "reasons": list(verdict.reasons) or None,
+    }
+
+
+def _provider(rows: list[Json] | None) -> ProviderHints:
+    return {row["resource"]: _hints(row["hints"]) for row in rows or ()}
+
+
+def _hints(rows: list[Json] | None) -> list[Hint] | None:
+    if rows is None:
+        return None
+    hints = []
+    for row in rows:
+        mask = None if row["affinity"] is None else bits_of(row["affinity"])
+        hints.append(
+            Hint(mask, row["preferred"], row.get("score", 0), row.get("unsatisfied", False))
+        )
+    return hints
+
+
+def _topology_options(given: Json) -> Json:
+    try:
+        options = read_topology_options(given)
+    except PanicError:
+        return {"panic": True}
+    machine = options.topology
+    assert machine is not None
+    return {
+        "cpuTopologyValid": options.has_cpus,
+        "kubeletPolicy": None if options.kubelet is None else options.kubelet.as_json(),
+        "maxRefCount": options.max_ref_count,
+        "numCPUs": machine.num_cpus,
+        "numCores": machine.num_cores,
+        "numNodes": machine.num_nodes,
+        "numSockets": machine.num_sockets,
+        "numaNodeResources": [zone.as_json() for zone in options.numa_nodes],
+        "numaTopologyPolicy": options.numa_policy,
+        "reservedCPUs": to_text(options.reserved),
+        "amplificationRatios": options.ratios,
+    }
+
+
+def _node_policy(given: Json) -> Json:
+    labels, kubelet = given["nodeLabels"], _manager(given.get("kubeletCPUManagerPolicy"))
+    written = given.get("nrtTopologyPolicies")
+    found: Json = {}
+    if "kubeletTopologyManagerPolicy" in given:
+        asked = given["kubeletTopologyManagerPolicy"], given["kubeletTopologyManagerScope"]
+        written = found["nrtTopologyPolicies"] = [topology_policy(*asked)]
+    options = TopologyOptions(numa_policy=numa_policy(written or ()), kubelet=kubelet)
+    required, preferred = (
+        given.get(f"pod{kind}CPUBindPolicy", "") for kind in ("Required", "Preferred")
+    )
+    policy, is_required = bind_policy(labels, kubelet, required, preferred)
+    of_node = node_numa_policy(labels, options)
+    found |= {
+        "cpuBindPolicy": policy,
+        "required": is_required,
+        "nodeCPUBindPolicy": node_bind_policy(labels, kubelet or CpuManagerPolicy()),
+        "nodeNUMATopologyPolicy": of_node,
+        "numaAllocateStrategy": numa_strategy(
+            labels, given.get("defaultNUMAStrategy", LEAST_ALLOCATED)
+        ),
+        "schedulerViewOfKubeletPolicy": options.numa_policy,
+    }
+    try:
+        of_pod = given.get("podNUMATopologyPolicy", "")
+        found["effectiveNUMATopologyPolicy"] = merged_numa_policy(of_node, of_pod)
+    except StatusError as error:
+        found["mergeError"] = str(error)
+    return found
+
+
+def _manager(given: Json | None) -> CpuManagerPolicy | None:
+    return None if given is None else read_cpu_manager_policy({CPU_MANAGER_POLICY: dumps(given)})
+
+
+def _numa_args(given: Json) -> Json:
+    try:
+        args = read_args(given)
+    except KubeletError as error:
+        return {"error": str(error)}
+    return {"args": args.as_json(), "defaultNUMAAllocateStrategy": args.default_strategy}
+
+
+KINDS: dict[str, Judge] = {
+    "take_cpus": _take_cpus,
+    "allocate": _allocate,
+    "numa_merge": _numa_merge,
+    "topology_options": _topology_options,
+    "node_policy": _node_policy,
+    "numa_args": _numa_args,
+}

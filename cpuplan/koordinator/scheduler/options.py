@@ -1,0 +1,36 @@
+"""What the scheduler knows of a node's hardware (topology_options.go, TopologyOptions)."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cpuplan.koordinator.annotations.pod import NumaNodeResource
+from cpuplan.koordinator.annotations.topology import CpuManagerPolicy
+from cpuplan.koordinator.scheduler.topology import CPUTopology
+from cpuplan.kubelet.pods.pod import Resources
+
+
+class TopologyOptions(NamedTuple):
+    """A node's CPUs, those that pods do not get, and its resources by NUMA node.
+
+    Without a NodeResourceTopology there is no topology at all, which is not the same as one without
+    CPUs. `ratios` amplify resources; None where the NodeResourceTopology says nothing.
+    """
+
+    topology: CPUTopology | None = None
+    reserved: int = 0
+    numa_nodes: tuple[NumaNodeResource, ...] = ()
+    numa_policy: str = ""
+    kubelet: CpuManagerPolicy | None = None
+    ratios: Mapping[str, float] | None = None
+    max_ref_count: int = 1
+
+    @property
+    def has_cpus(self) -> bool:
+        return self.topology is not None and self.topology.is_valid
+
+    def ratio(self, resource: str) -> float:
+        return (self.ratios or {}).get(resource, 0)
+
+    def resources_of(self, node: int) -> Resources:
+        """Of the first zone of a NUMA node."""
+        return next((zone.resources for zone in self.numa_nodes if zone.node == node), {})
