@@ -2,17 +2,19 @@
 
 import subprocess
 import tarfile
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 from cpuplan.backends.tree import NodeFile
 from tests.boot import base
 
+#: One thread emulates all CPUs. With one for each, QEMU before 8.1 runs code that another CPU has
+#: just patched (qemu-project/qemu deba78709a), and Linux panics in early boot now and then.
+_ACCELERATOR = "tcg,thread=single"
 #: Two sockets of four cores with two threads, a NUMA node each, and a network card on node 1
 #: (`guest/inventories/lab.yaml`).
 _MACHINE = (
-    *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "Cascadelake-Server"),
+    *("-machine", "q35", "-accel", _ACCELERATOR, "-cpu", "Cascadelake-Server"),
     *("-m", "4096", "-smp", "16,sockets=2,dies=1,cores=4,threads=2"),
     *("-object", "memory-backend-ram,id=m0,size=2048M"),
     *("-object", "memory-backend-ram,id=m1,size=2048M"),
@@ -27,8 +29,6 @@ _MACHINE = (
 _CONSOLE = "console=ttyS0 quiet panic=-1 no_timer_check systemd.show_status=false"
 _RESULT = 64 * 1024 * 1024
 _SECONDS = 900
-#: An emulated machine stops in early boot now and then; a run says so in its summary of warnings.
-_STARTS = 3
 _PROBE = Path(__file__).parent / "probe"
 _UNITS = "etc/systemd/system"
 
@@ -44,15 +44,9 @@ def boot(made: base.Base, files: Mapping[str, NodeFile], arguments: str, folder:
     with initrd.open("wb") as whole:
         for part in (made.archive, folder / "tree.cpio"):
             whole.write(part.read_bytes())
-    for _ in range(_STARTS):
-        _start(made, initrd, arguments, folder)
-        seen = _seen(folder)
-        if seen:
-            initrd.unlink()
-            return seen
-        console = (folder / "console").read_text(errors="replace")[-4000:]
-        warnings.warn(f"the guest brought out nothing:\n{console}", stacklevel=1)
-    raise AssertionError(f"the guest brought out nothing:\n{console}")
+    _start(made, initrd, arguments, folder)
+    initrd.unlink()
+    return _seen(folder)
 
 
 def _start(made: base.Base, initrd: Path, arguments: str, folder: Path) -> None:
@@ -77,17 +71,18 @@ def _start(made: base.Base, initrd: Path, arguments: str, folder: Path) -> None:
         )
 
 
-def _seen(folder: Path) -> Path | None:
-    """The folder with what was brought out; nothing where the disk is as it was before."""
+def _seen(folder: Path) -> Path:
+    """The folder with what was brought out."""
     seen = folder / "seen"
     try:
         with tarfile.open(folder / "disk", "r:") as archive:
             archive.extractall(seen, filter="tar")
     except tarfile.ReadError:
-        return None
+        pass
     # A disk that nothing was written to reads as an empty archive.
     if not (seen / "facts").exists():
-        return None
+        console = (folder / "console").read_text(errors="replace")
+        raise AssertionError(f"the guest brought out nothing:\n{console[-4000:]}")
     _write_facts(seen)
     return seen
 
