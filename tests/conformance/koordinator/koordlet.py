@@ -1,5 +1,166 @@
 """What koordlet computes on a node."""
 
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from cpuplan.koordinator import proposal
+from cpuplan.koordinator.annotations.topology import CpuInfo, SharedPool
+from cpuplan.koordinator.annotations.values import texts_of
+from cpuplan.koordinator.koordlet import cpusets, nodetopology
+from cpuplan.koordinator.koordlet.node import Kubelet, Machine, Node
+from cpuplan.koordinator.koordlet.suppress import suppress
+from cpuplan.koordinator.koordlet.zones import Zone, compute_zones, merge_zones
+from cpuplan.kubelet.bits import bits_of, parse_cpus, to_text
+from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.machine import NodeMemory
+from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod, read_resources
+from tests.conformance.koordinator.shapes import Json, pod_of, rows_of
 from tests.conformance.operations import Judge
 
-KINDS: dict[str, Judge] = {}
+
+def _machine(given: Json) -> Machine:
+    memory = (
+        NodeMemory(
+            node["node"],
+            node["memoryBytes"],
+            ((1048576, node.get("hugepages1GiBytes", 0) >> 30), (2048, _pages_2mi(node))),
+        )
+        for node in given["memory"]
+    )
+    return Machine(tuple(CpuInfo(*row) for row in rows_of(given["topology"])), tuple(memory))
+
+
+def _pages_2mi(node: Json) -> int:
+    return int(node.get("hugepages2MiBytes", 0)) >> 21
+
+
+def _node(given: Json) -> Node:
+    return Node(
+        given.get("labels") or {},
+        given.get("annotations"),
+        read_resources(given.get("capacity")),
+        read_resources(given.get("allocatable")),
+    )
+
+
+def _kubelet(given: Json) -> Kubelet:
+    return Kubelet(
+        given.get("cpuManagerPolicy", ""),
+        given.get("cpuManagerPolicyOptions") or {},
+        given.get("reservedSystemCPUs", ""),
+        given.get("systemReserved") or {},
+        given.get("kubeReserved") or {},
+        given.get("topologyManagerPolicy", ""),
+        given.get("topologyManagerScope", ""),
+    )
+
+
+def _pools(given: Json) -> Json:
+    pods = [pod_of(pod) for pod in given["pods"]]
+    machine = _machine(given)
+    return {"proposal": _proposal(given, machine, pods), "koordlet": _koordlet(given, pods)}
+
+
+def _proposal(given: Json, machine: Machine, pods: list[Pod]) -> Json:
+    entries = (given.get("cpuManagerState") or {}).get("entries") or {}
+    policy = given["kubelet"].get("cpuManagerPolicy", "none")
+    pools = proposal.divide(machine, pods, policy, proposal.kubelet_bound(entries))
+    bindings = {
+        name: {"kind": kind, "cpuset": None if cpus is None else to_text(cpus)}
+        for name, (kind, cpus) in pools.bindings.items()
+    }
+    return {
+        "exclusive": {name: to_text(cpus) for name, cpus in pools.exclusive.items()},
+        "cpuSharedPools": _listed(pools.shared),
+        "beCPUSharedPools": _listed(pools.best_effort),
+        "bindings": bindings,
+    }
+
+
+def _listed(pools: Iterable[SharedPool]) -> list[Json]:
+    return [pool.as_json() for pool in pools]
+
+
+def _koordlet(given: Json, pods: list[Pod]) -> Json:
+    machine, node = _machine(given), _node(given["node"])
+    kubelet = None if given.get("disableQueryKubeletConfig") else _kubelet(given["kubelet"])
+    state = json.dumps(given["cpuManagerState"]) if "cpuManagerState" in given else ""
+    try:
+        found = nodetopology.compute(machine, node, pods, kubelet, state)
+    except KubeletError as error:
+        return {"error": str(error)}
+    result: Json = {
+        "topologyPolicy": found.policy,
+        "annotations": found.annotations(),
+        "beCgroupCPUSet": to_text(cpusets.be_cgroup(machine, found, pods)),
+        "podCPUSets": [
+            _pod_cpus(pod, found, is_be=given.get("beCPUManager", False))
+            for pod in sorted(pods, key=lambda pod: pod.name)
+        ],
+        "zones": [_zone(zone, (CPU, MEMORY)) for zone in merge_zones({}, found.zones)],
+    }
+    if found.labels:
+        result["labels"] = dict(found.labels)
+        result["zonesBeforeMerge"] = [_zone(zone, (CPU, MEMORY)) for zone in found.zones]
+    return result
+
+
+def _pod_cpus(pod: Pod, found: nodetopology.NodeTopology, *, is_be: bool) -> Json:
+    try:
+        cpus = cpusets.pod_cpus(pod, found, be_manager=is_be)
+    except KubeletError as error:
+        return {"pod": pod.name, "error": str(error)}
+    return {"pod": pod.name, "cpuset": cpus.cpuset, "from": cpus.source}
+
+
+def _zone(zone: Zone, names: Iterable[str]) -> Json:
+    capacity, allocatable = texts_of(zone.capacity), texts_of(zone.allocatable)
+    resources = {
+        name: {
+            "capacity": capacity[name],
+            "allocatable": allocatable[name],
+            "available": allocatable[name],
+        }
+        for name in names
+    }
+    return {"name": zone.name, "resources": resources}
+
+
+def _be_suppress(given: Json) -> Any:
+    cpus = [CpuInfo(*row) for row in rows_of(given["topology"])]
+    pods = [pod_of(pod) for pod in given["pods"]]
+    old = parse_cpus(given["oldCPUSet"])
+    try:
+        order = suppress(cpus, pods, given["nrtAnnotations"], given["suppressMilliCPU"], old)
+    except PanicError as error:
+        return {"panic": str(error)}
+    return {"cpuset": to_text(bits_of(order)), "order": order}
+
+
+def _nrt_zones(given: Json) -> Json:
+    zones = compute_zones(
+        _machine(given), _node(given["node"]), huge_pages=given.get("hugePageReport", False)
+    )
+    old = {
+        zone["name"]: {
+            resource["name"]: read_resources({"x": resource["allocatable"]})["x"]
+            for resource in zone["resources"]
+        }
+        for zone in given["oldNRT"]["zones"]
+    }
+    return {
+        "computed": [_whole_zone(zone) for zone in zones],
+        "written": [_whole_zone(zone) for zone in merge_zones(old, zones)],
+    }
+
+
+def _whole_zone(zone: Zone) -> Json:
+    return {**_zone(zone, zone.capacity), "type": "Node"}
+
+
+KINDS: dict[str, Judge] = {
+    "pools": _pools,
+    "be_suppress": _be_suppress,
+    "koordlet_nrt_zones": _nrt_zones,
+}

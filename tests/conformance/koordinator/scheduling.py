@@ -28,12 +28,13 @@ from cpuplan.koordinator.scheduler.policies import (
 from cpuplan.koordinator.scheduler.request import Request
 from cpuplan.koordinator.scheduler.resource_manager import allocate
 from cpuplan.koordinator.scheduler.status import StatusError
-from cpuplan.koordinator.scheduler.topology import CpuRow, CPUTopology, topology_of
+from cpuplan.koordinator.scheduler.topology import CPUTopology, topology_of
 from cpuplan.koordinator.scheduler.topology_options import numa_policy, read_topology_options
 from cpuplan.koordinator.scheduler.topology_policy import Hint, Nodes, ProviderHints, merge
 from cpuplan.kubelet.bits import bits_of, members, parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.pods.pod import read_resources
+from tests.conformance.koordinator.shapes import rows_of
 from tests.conformance.operations import Judge
 
 Json = dict[str, Any]
@@ -41,22 +42,7 @@ Json = dict[str, Any]
 
 def topology(given: Json) -> CPUTopology:
     """The machine of a case: CPUs one by one, or a shape (vectors/koordinator/README.md)."""
-    if "cpus" in given:
-        return topology_of(tuple(tuple(row) for row in given["cpus"]))
-    return topology_of(tuple(_rows(given)))
-
-
-def _rows(shape: Json) -> list[CpuRow]:
-    nodes, threads = shape["sockets"] * shape["nodesPerSocket"], shape["cpusPerCore"]
-    cores = nodes * shape["coresPerNode"]
-    numbering = shape.get("numbering", "adjacent")
-    rows = []
-    for core in range(cores):
-        node = core % nodes if numbering == "interleaved" else core // shape["coresPerNode"]
-        for thread in range(threads):
-            cpu = core * threads + thread if numbering == "adjacent" else thread * cores + core
-            rows.append((cpu, core, node // shape["nodesPerSocket"], node))
-    return rows
+    return topology_of(tuple(rows_of(given)))
 
 
 def _take_cpus(given: Json) -> Json:

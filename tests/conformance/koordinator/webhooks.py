@@ -23,8 +23,10 @@ from cpuplan.koordinator.keys import (
     RESOURCE_STATUS,
     SYSTEM_QOS_RESOURCE,
 )
+from cpuplan.koordinator.webhooks import nodes, pods
 from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.errors import AggregateError, KubeletError
+from cpuplan.kubelet.pods.pod import read_resources
 from tests.conformance.koordinator.shapes import Json, pod_of
 from tests.conformance.operations import Judge
 
@@ -125,4 +127,41 @@ def _qos(given: Json) -> Any:
     }
 
 
-KINDS: dict[str, Judge] = {"parse_annotation": _parse_annotation, "qos": _qos}
+def _validate_pod(given: Json) -> Json:
+    pod_given = pod_of(given["newPod"])
+    old = pod_of(given["oldPod"]) if given["operation"] == "UPDATE" else None
+    skips = bool(given.get("colocationProfileSkipValidatingPriority"))
+    problems = pods.refusals(pod_given, old, may_change_priority=skips)
+    verdict: Json = {"allowed": not problems}
+    if problems:
+        verdict["error"] = str(AggregateError(problems))
+    if qos.given_qos(pod_given) in (qos.LSE, qos.LSR):
+        verdict["proposalRuleQ1"] = pods.keeps_proposal(pod_given)
+    return verdict
+
+
+def _amplify_node(given: Json) -> Json:
+    try:
+        node = nodes.amplify(_node(given["newNode"]), _node(given.get("oldNode")))
+    except KubeletError as error:
+        return {"error": str(error)}
+    return {
+        "allocatable": texts_of(node.allocatable or {}),
+        "annotations": dict(node.annotations),
+    }
+
+
+def _node(given: Json | None) -> Any:
+    if given is None:
+        return None
+    allocatable = given.get("allocatable")
+    amounts = None if allocatable is None else read_resources(allocatable)
+    return nodes.Node(given.get("annotations") or {}, amounts)
+
+
+KINDS: dict[str, Judge] = {
+    "parse_annotation": _parse_annotation,
+    "qos": _qos,
+    "validate_pod": _validate_pod,
+    "amplify_node": _amplify_node,
+}

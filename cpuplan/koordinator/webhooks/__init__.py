@@ -1,0 +1,1 @@
+"""The admission webhooks of koord-manager, by their decisions."""
