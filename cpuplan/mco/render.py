@@ -13,6 +13,7 @@ from cpuplan.mco.errors import ConversionError, McoError, RenderError
 from cpuplan.mco.fields import mapping, text
 from cpuplan.mco.ignition import merge
 from cpuplan.mco.ignition.encode import encode
+from cpuplan.mco.ignition.parse import parse_valid
 from cpuplan.mco.ignition.schema import Config
 from cpuplan.mco.labels import read_selector
 from cpuplan.mco.machineconfig import MachineConfig, read_machine_config
@@ -143,8 +144,9 @@ def validate(config: MachineConfig, release: Release = NEWEST) -> Config:
     if config.kernel_type not in kernels:
         raise McoError("unknown kernelType", value=config.kernel_type)
     ignition: Config = {}
-    with suppress(ConversionError):  # the operator sees it while merging
-        ignition = config.ignition(release) or {}
+    if config.config is not None:
+        with suppress(ConversionError):  # the operator sees it while merging
+            ignition = parse_valid(config.config, release)
     check_modes(ignition)
     if _checks_extensions(config, release):
         unknown = [name for name in config.extensions if name not in extensions(release)]

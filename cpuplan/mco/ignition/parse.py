@@ -21,8 +21,7 @@ def parse(raw: Any, release: Release) -> Config:
     newest = newest_ignition(release)
     version = _version(raw)
     if version in _SPEC_2:
-        config = spec2.translate(raw)
-        check(config, FIRST)
+        config = spec2.translate(raw, version)
     elif version is None or not FIRST <= version <= newest:
         raise IgnitionError("unknown Ignition version", version=_written(raw))
     else:
@@ -31,6 +30,18 @@ def parse(raw: Any, release: Release) -> Config:
         if version < (3, 4) and not has(release, "merge.special_mode_bits_kept"):
             _drop_special_bits(config)
     config["ignition"] = {**config["ignition"], "version": "{}.{}.0".format(*newest)}
+    return config
+
+
+def parse_valid(raw: Any, release: Release) -> Config:
+    """The same, where the rules of the newest spec hold too, as for every object of a pool.
+
+    A link of spec 3.2 that lacks its target is taken where a rendered config is read, and refused
+    in an object of the user (pkg/controller/common/helpers.go, ValidateIgnition).
+    """
+    config = parse(raw, release)
+    if _version(raw) not in (*_SPEC_2, newest_ignition(release)):
+        check(config, newest_ignition(release))
     return config
 
 

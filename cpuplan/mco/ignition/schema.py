@@ -251,12 +251,19 @@ _USER = Struct(
     _by("name"),
 )
 _PROXY = Struct("Proxy", {"httpProxy": _TEXT, "httpsProxy": _TEXT, "noProxy": _TEXTS})
-_TLS = Struct("TLS", {"certificateAuthorities": Field(Many(RESOURCE))})
+#: In 3.0 only files can be compressed.
+_PLAIN_RESOURCE = {**RESOURCE.fields, "compression": Field(Scalar(str), since=(3, 1))}
+_REFERENCE = Struct("Resource", _PLAIN_RESOURCE, _by("source"))
+_AUTHORITY_SOURCE = Field(Scalar(str), plain_before=(3, 1))
+_AUTHORITY = Struct("Resource", {**_PLAIN_RESOURCE, "source": _AUTHORITY_SOURCE}, _by("source"))
+_TLS = Struct("TLS", {"certificateAuthorities": Field(Many(_AUTHORITY))})
 _IGNITION = Struct(
     "Ignition",
     {
         "config": Field(
-            Struct("IgnitionConfig", {"merge": Field(Many(RESOURCE)), "replace": Field(RESOURCE)})
+            Struct(
+                "IgnitionConfig", {"merge": Field(Many(_REFERENCE)), "replace": Field(_REFERENCE)}
+            )
         ),
         "proxy": Field(_PROXY, since=(3, 1)),
         "security": Field(Struct("Security", {"tls": Field(_TLS)})),

@@ -8,7 +8,7 @@ from cpuplan.mco.ignition.paths import Broken, clean, problem_of_path
 from cpuplan.mco.ignition.schema import Config, Version
 
 _GUID = re.compile(r"(|[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})")
-_FORMATS = ("ext4", "btrfs", "xfs", "swap", "vfat")
+FORMATS = ("ext4", "btrfs", "xfs", "swap", "vfat")
 #: The longest label in bytes, by format.
 _LABELS = {"ext4": 16, "btrfs": 256, "xfs": 12, "swap": 15, "vfat": 11}
 _NEED_A_FORMAT = ("path", "label", "uuid", "wipeFilesystem", "mountOptions", "options")
@@ -116,7 +116,7 @@ def filesystem(entry: Config, version: Version) -> Iterator[Broken]:
         yield ("device",), problem
     if not kind and any(entry.get(field) for field in _NEED_A_FORMAT):
         yield ("format",), "a format is required"
-    if kind and kind not in _FORMATS and not (kind == "none" and version >= (3, 3)):
+    if kind and kind not in FORMATS and not (kind == "none" and version >= (3, 3)):
         yield ("format",), "unknown format"
     if len(entry.get("label", "").encode()) > _LABELS.get(kind, 256):
         yield ("label",), "the label is too long"
@@ -124,14 +124,19 @@ def filesystem(entry: Config, version: Version) -> Iterator[Broken]:
 
 def raid(entry: Config, _: Version) -> Iterator[Broken]:
     """Rules of RAID arrays."""
-    level = entry.get("level", "")
-    if level not in _LEVELS:
-        yield ("level",), "unknown level"
-    if level in _LINEAR and entry.get("spares"):
-        yield ("level",), "spares without redundancy"
+    if problem := problem_of_level(entry):
+        yield ("level",), problem
     devices = entry.get("devices") or []
     if not devices:
         yield ("devices",), "devices are required"
     for index, device in enumerate(devices):
         if problem := problem_of_path(device):
             yield ("devices", index), problem
+
+
+def problem_of_level(entry: Config) -> str | None:
+    """Why a RAID array cannot have its level, if it cannot."""
+    level = entry.get("level", "")
+    if level not in _LEVELS:
+        return "unknown level"
+    return "spares without redundancy" if level in _LINEAR and entry.get("spares") else None

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
-from cpuplan.mco.ignition.schema import Version
+from cpuplan.mco.ignition.schema import FIRST, Version
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -23,6 +23,8 @@ _DATA_URL = re.compile(
 )
 _URL_DATA = re.compile(r"[!$-;=?-Z_a-z~]*")
 _BASE64_DATA = re.compile(r"[A-Za-z0-9+/=\n]*")
+#: Schemes that need nothing else, and the specs that brought them.
+_SCHEMES = {"http": (2, 0), "https": (2, 0), "tftp": (2, 1), "gs": (3, 2)}
 _EMPTY_VERSION = re.compile(r"(?:^|&)versionId(?:=?(?:&|\Z))")
 
 
@@ -46,9 +48,11 @@ def problem_of_url(url: str, version: Version) -> str | None:
     scheme = scheme_of(url)
     if scheme is None:
         return "not a URL"
-    if scheme in ("http", "https", "tftp") or (scheme == "gs" and version >= (3, 2)):
+    if scheme in _SCHEMES and version >= _SCHEMES[scheme]:
         return None
-    if scheme == "s3":
+    if scheme == "oem" and version < FIRST:
+        return None
+    if scheme == "s3" and version >= (2, 1):
         query = url.partition("#")[0].partition("?")[2]
         return "empty version of an S3 object" if _EMPTY_VERSION.search(query) else None
     if scheme == "arn" and version >= (3, 4):

@@ -1,10 +1,10 @@
 """What makes an Ignition config invalid (ignition/v2/config/*/types)."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from cpuplan.mco.errors import IgnitionError, Problem
-from cpuplan.mco.ignition.rules import RULES
+from cpuplan.mco.ignition.rules import RULES, Rule
 from cpuplan.mco.ignition.schema import CONFIG, Config, Many, Struct, Version, key_of
 
 Place = tuple[str | int, ...]
@@ -12,31 +12,36 @@ Place = tuple[str | int, ...]
 
 def check(config: Config, version: Version) -> None:
     """Raises IgnitionError with every broken rule of a spec."""
-    if problems := tuple(problems_of(config, version)):
+    check_struct(config, version, CONFIG, RULES)
+
+
+def check_struct(
+    config: Config, version: Version, struct: Struct, rules: Mapping[str, Rule]
+) -> None:
+    """The same with the fields and rules of other specs."""
+    if problems := tuple(_Checker(version, rules).struct(config, struct, ())):
         raise IgnitionError("config is not valid", problems)
 
 
-def problems_of(config: Config, version: Version) -> Iterator[Problem]:
-    """Every broken rule of a spec."""
-    return _struct(config, CONFIG, version, ())
+class _Checker(NamedTuple):
+    version: Version
+    rules: Mapping[str, Rule]
 
+    def struct(self, value: Config, struct: Struct, place: Place) -> Iterator[Problem]:
+        if struct.name in self.rules:
+            for below, cause in self.rules[struct.name](value, self.version):
+                yield Problem((*place, *below), cause)
+        yield from _duplicates(value, struct, place)
+        for name, field in struct.fields.items():
+            if name in value:
+                yield from self._field(value[name], field.kind, (*place, name))
 
-def _struct(value: Config, struct: Struct, version: Version, place: Place) -> Iterator[Problem]:
-    if struct.name in RULES:
-        for below, cause in RULES[struct.name](value, version):
-            yield Problem((*place, *below), cause)
-    yield from _duplicates(value, struct, place)
-    for name, field in struct.fields.items():
-        if name in value:
-            yield from _field(value[name], field.kind, version, (*place, name))
-
-
-def _field(value: Any, kind: Any, version: Version, place: Place) -> Iterator[Problem]:
-    if isinstance(kind, Struct):
-        yield from _struct(value, kind, version, place)
-    elif isinstance(kind, Many) and isinstance(kind.item, Struct):
-        for index, item in enumerate(value):
-            yield from _struct(item, kind.item, version, (*place, index))
+    def _field(self, value: Any, kind: Any, place: Place) -> Iterator[Problem]:
+        if isinstance(kind, Struct):
+            yield from self.struct(value, kind, place)
+        elif isinstance(kind, Many) and isinstance(kind.item, Struct):
+            for index, item in enumerate(value):
+                yield from self.struct(item, kind.item, (*place, index))
 
 
 def _duplicates(value: Config, struct: Struct, place: Place) -> Iterator[Problem]:

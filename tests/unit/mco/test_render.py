@@ -195,6 +195,13 @@ def test_special_bits_of_spec_2_are_refused_in_every_release() -> None:
     assert refused(config, release=(4, 18)).stage == "validate"
 
 
+def test_rules_of_the_newest_spec_hold_for_older_ones() -> None:
+    config = ignition("3.2.0", storage={"links": [{"path": "/a"}]})
+    with pytest.raises(RenderError, match="a link needs a target") as caught:
+        render(pool(), [machine_config("a", config=config)])
+    assert caught.value.stage == "validate"
+
+
 def test_overwrite_becomes_true() -> None:
     configs = [file("/a"), file("/b", overwrite=False)]
     storage = rendered(machine_config("a", config=files(*configs))).config["storage"]

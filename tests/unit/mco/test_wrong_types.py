@@ -37,8 +37,8 @@ SPEC_2: Json = {
     "ignition": {"version": "2.2.0"},
     "storage": {
         "files": [{"filesystem": "root", "path": "/a", "contents": {"source": "data:,x"}}],
-        "filesystems": [{"name": "root"}],
-        "disks": [{"device": "/dev/a", "partitions": [{"number": 1}]}],
+        "filesystems": [{"name": "root", "path": "/"}],
+        "disks": [{"device": "/dev/a"}],
         "links": [{"filesystem": "root", "path": "/b", "target": "/c"}],
         "raid": [{"name": "a", "level": "raid1", "devices": ["/dev/a"]}],
     },

@@ -74,6 +74,10 @@ def spec2(**sections: object) -> Json:
     return {"ignition": {"version": "2.2.0"}, **sections}
 
 
+ENABLED: Json = {"name": "a.service", "enabled": True}
+DROP_IN = {"name": "a.conf", "contents": "[A]"}
+
+
 def node(path: str, **fields: object) -> Json:
     return {"filesystem": "root", "path": path, **fields}
 
@@ -97,6 +101,13 @@ def test_units_of_spec_2_unite_their_drop_ins() -> None:
     ]
 
 
+def test_a_drop_in_that_stands_twice_in_an_earlier_unit_counts_once() -> None:
+    first, second = {**DROP_IN, "contents": "[B]"}, DROP_IN
+    entries = [{"name": "a.service", "dropins": [first, second]}, {"name": "a.service"}]
+    (unit,) = parsed(spec2(systemd={"units": entries}))["systemd"]["units"]
+    assert unit["dropins"] == [first]
+
+
 def test_enable_of_spec_2_is_enabled() -> None:
     (unit,) = parsed(spec2(systemd={"units": [{"name": "a.service", "enable": True}]}))["systemd"][
         "units"
@@ -114,12 +125,57 @@ def test_users_of_spec_2_unite_their_keys() -> None:
     ]
 
 
+def test_a_filesystem_of_spec_2_that_is_not_listed_is_the_root() -> None:
+    (entry,) = parsed(spec2(storage={"files": [node("/a", filesystem="var")]}))["storage"]["files"]
+    assert entry["path"] == "/a"
+
+
+def test_older_specs_2_have_fewer_fields() -> None:
+    entry = node("/a", overwrite=False, append=True, user={"name": "u"})
+    config = spec2(storage={"files": [entry]}, systemd={"units": [ENABLED]})
+
+    def of(version: str) -> Json:
+        return parsed({**config, "ignition": {"version": version}})
+
+    contents = {"source": ""}
+    assert of("2.1.0")["storage"]["files"] == [
+        {"path": "/a", "mode": 0, "overwrite": True, "contents": contents, "user": {"name": "u"}}
+    ]
+    assert of("2.1.0")["systemd"]["units"] == [ENABLED]
+    assert of("2.0.0")["storage"]["files"][0]["user"] == {"id": 0}
+    assert of("2.0.0")["storage"]["files"][0]["group"] == {"id": 0}
+    assert of("2.0.0")["systemd"]["units"] == [{"name": "a.service"}]
+
+
+def test_spec_2_0_does_not_tell_an_empty_password_from_none() -> None:
+    user = {"name": "core", "passwordHash": ""}
+    config = spec2(passwd={"users": [user]})
+    assert parsed(config)["passwd"]["users"] == [user]
+    config = {**config, "ignition": {"version": "2.0.0"}}
+    assert parsed(config)["passwd"]["users"] == [{"name": "core"}]
+
+
+def test_what_is_not_a_file_is_not_compressed_in_spec_3_0() -> None:
+    reference = {"source": "https://a.test/", "compression": "gzip"}
+
+    def merged(version: str) -> Json:
+        header = {"version": version, "config": {"merge": [reference]}}
+        config: Json = parsed({"ignition": header})["ignition"]["config"]
+        return config
+
+    assert merged("3.1.0") == {"merge": [reference]}
+    assert merged("3.0.0") == {"merge": [{"source": "https://a.test/"}]}
+
+
 @pytest.mark.parametrize(
     "config",
     [
-        spec2(storage={"files": [node("/a", filesystem="var")]}),
-        spec2(storage={"filesystems": [{"name": "var"}]}),
-        spec2(storage={"disks": [{"device": "/dev/a", "partitions": [{"size": 1}]}]}),
+        spec2(storage={"filesystems": [{"name": "var", "path": "/var"}]}),
+        spec2(storage={"disks": [{"device": "/dev/a", "partitions": [{"number": 1}]}]}),
+        spec2(storage={"files": [node("/a"), node("/a/")]}),
+        spec2(storage={"files": [node("/a.conf")], "links": [node("/a", target="/b")]}),
+        spec2(storage={"links": [node("/a", target="/b"), node("/a", target="/b")]}),
+        spec2(systemd={"units": [{"name": "a.service", "dropins": [DROP_IN, DROP_IN]}]}),
         spec2(networkd={"units": [{"name": "a.network"}]}),
         spec2(passwd={"users": [{"name": "admin"}]}),
     ],
@@ -135,6 +191,20 @@ def test_what_spec_3_cannot_express(config: Json) -> None:
         spec2(storage={"files": [node("/a", filesystem="")]}),
         spec2(storage={"files": [node("/a", append=True, overwrite=True)]}),
         spec2(storage={"files": [node("/a", mode=0o10000)]}),
+        spec2(storage={"files": [node("/a", mode=0o1777), node("/a")]}),
+        spec2(storage={"files": [node("/a", user={"id": 1, "name": "u"})]}),
+        spec2(storage={"files": [node("/a", contents={"source": "gs://a/b"})]}),
+        spec2(storage={"files": [node("/a", contents={"compression": "xz"})]}),
+        spec2(storage={"filesystems": [{"name": "root"}]}),
+        spec2(storage={"filesystems": [{"name": "root", "path": "x"}]}),
+        spec2(storage={"filesystems": [{"name": "root", "mount": {"device": "/a"}}]}),
+        spec2(storage={"filesystems": [{"name": "root", "mount": {"format": "xfs"}}]}),
+        spec2(storage={"raid": [{"name": "a", "level": "raid7"}]}),
+        spec2(storage={"raid": [{"name": "a", "level": "raid1", "devices": ["x"]}]}),
+        spec2(storage={"disks": [{"device": "x"}]}),
+        spec2(storage={"links": [node("/a", filesystem="")], "filesystems": [{"name": "var"}]}),
+        spec2(passwd={"users": [{"name": "core", "create": {}, "shell": "/bin/sh"}]}),
+        spec2(networkd={"units": [{"name": "a.network"}]}, systemd={"units": [{"name": "a"}]}),
         spec2(systemd={"units": [{"name": "a"}]}),
         spec2(storage={"files": {}}),
         spec2(storage=[]),
