@@ -14,3 +14,11 @@ def load(text: str) -> dict[str, Any]:
     if _LONG_KEY.search(text):
         raise ValueError("a key has more than 32 parts")
     return tomllib.loads(text)
+
+
+_NAMES = {str: "text", bool: "true or false", int: "a number", list: "a list", dict: "a table"}
+
+
+def name_of(kind: type[Any]) -> str:
+    """A type of TOML as people call it."""
+    return _NAMES.get(kind, f"a {kind.__name__}")

@@ -307,7 +307,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP844-newer-version": (
         _node,
-        _replace(CONTAINERD, "version = 2", "version = 4"),
+        _replace(CONTAINERD, "version = 3", "version = 4"),
     ),
     "CP845-taken-out": (
         _node,

@@ -10,8 +10,20 @@ from cpuplan.components.openshift import units
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.runtime.containerd.names import cri_table, highest
 
 CPU = "sys/devices/system/cpu"
+
+
+def containerd_main(plan: ConfiguredPlan) -> str:
+    """A config.toml as kubeadm's documentation has it, with the import."""
+    release = containerd.release(plan.node_class.target)
+    handler = f"plugins.'{cri_table(release)}'.containerd.runtimes.runc"
+    return (
+        f'version = {min(3, highest(release))}\nimports = ["{containerd.IMPORT}"]\n'
+        f"[{handler}]\nruntime_type = 'io.containerd.runc.v2'\n"
+        f"[{handler}.options]\nSystemdCgroup = true\n"
+    )
 
 
 def _apart(plan: ConfiguredPlan, isolated: CpuSet, isolcpus: CpuSet) -> CpuSet:
@@ -52,9 +64,7 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
         )
         files |= {path: data.decode() for path, data in node_files(plan).items()}
         if plan.node_class.target.runtime == containerd.NAME:
-            files["etc/containerd/config.toml"] = (
-                f'version = 2\nimports = ["{containerd.IMPORT}"]\n'
-            )
+            files["etc/containerd/config.toml"] = containerd_main(plan)
         if settings.of(tuned.NAME):
             files["etc/tuned/active_profile"] = "cpuplan\n"
     for path, text in files.items():

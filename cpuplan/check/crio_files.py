@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan import toml
+from cpuplan.check.lines import line_with
 from cpuplan.check.root import Root
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.runtime import annotations
@@ -37,7 +38,7 @@ def findings(root: Root, folder: str) -> Iterator[Diagnostic]:
         yield diagnose("CP847", _of(error, texts, root, prefix), problem=str(error))
         return
     for code, path, word, values in _all(files, loaded):
-        place = _line(texts.get(path, ""), root.shown(prefix + path), word)
+        place = line_with(texts.get(path, ""), root.shown(prefix + path), word)
         yield diagnose(code, place, **values)
 
 
@@ -108,18 +109,9 @@ def _of(error: RefusedError, texts: Mapping[str, str], root: Root, prefix: str) 
     for path in paths:
         for word in words:
             if word in texts[path].lower():
-                return _line(texts[path], root.shown(prefix + path), word)
+                return line_with(texts[path], root.shown(prefix + path), word)
     return Position(root.shown(prefix + (paths[0] if paths else MAIN)), 1, 1)
 
 
 def _has(file: File, handler: str) -> bool:
     return handler in file.tables.get("runtime", {}).get("runtimes", {})
-
-
-def _line(text: str, path: str, word: str) -> Position:
-    """The first line with a word; the first one without."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        column = line.lower().find(word.lower()) if word else -1
-        if column >= 0:
-            return Position(path, number, column + 1, len(line.rstrip()) + 1)
-    return Position(path, 1, 1)

@@ -19,6 +19,7 @@ STEPS: tuple[Step, ...] = (
     crio.configuration,
     crio.traps,
     containerd.configuration,
+    containerd.traps,
     crio.mixed_cpus,
     slices.limits,
     slices.partition,

@@ -18,6 +18,7 @@ from cpuplan.codes import (
     mechanisms,
     profiles,
     reading,
+    runtime_files,
     runtimes,
     simulation,
     solving,
@@ -42,5 +43,6 @@ CODES: dict[str, Code] = {
     **writing.CODES,
     **simulation.CODES,
     **checking.CODES,
+    **runtime_files.CODES,
     **bugs.CODES,
 }

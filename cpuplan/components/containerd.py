@@ -2,7 +2,7 @@
 
 No release reads a folder by itself: where config.toml exists, only what it imports is read
 (cmd/containerd/command/main.go; the `imports` of 2.2's defaults are for `config default`). The
-drop-in has no `version`, because the highest one of all files counts for all of them, and tables
+drop-in has no `version`, because the last one of all files counts for all of them, and tables
 of an older version are then passed over.
 """
 
@@ -15,7 +15,7 @@ from cpuplan.components.reasons import is_written, of_mechanism, stated
 from cpuplan.emit import to_toml
 from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.runtime.containerd import CRI, NRI, OLD_CRI
+from cpuplan.runtime.containerd.names import CRI, NRI, OLD_CRI
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
 
 NAME = "containerd"

@@ -16,10 +16,11 @@ from cpuplan.cli.output import (
     settings,
 )
 from cpuplan.read import inputs
-from cpuplan.text import counted
+from cpuplan.text import counted, joined
 from cpuplan.write import record
 
 if TYPE_CHECKING:
+    from cpuplan.cli.commands.node_files import NodeFiles
     from cpuplan.diagnostics import Diagnostic
 
 
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Treat warnings as errors, except waived ones.")
 @click.option(
     "--target",
+    "targets",
     metavar="PLATFORM/VERSION",
-    help="Release for which KubeletConfigurations are checked, such as kubernetes/1.33 or "
-    "openshift/4.20.  [default: the project's target if it has only one, otherwise the newest "
-    "Kubernetes]",
+    multiple=True,
+    help="Release for which files of nodes are checked: kubernetes/1.33 or openshift/4.20 for "
+    "those of the kubelet and CRI-O, containerd/2.1 for containerd's. Can be repeated.  [default: "
+    "that of the project's targets if they have only one, otherwise the newest]",
 )
 @click.option(
     "--config-dir",
@@ -50,13 +53,22 @@ if TYPE_CHECKING:
     help="CRI-O's configuration, such as a copy of /etc/crio: crio.conf and everything below "
     "crio.conf.d are read as CRI-O reads them, also without a project.",
 )
+@click.option(
+    "--containerd",
+    "containerd_path",
+    metavar="PATH",
+    type=click.Path(exists=True, path_type=Path),
+    help="containerd's configuration: its config.toml, or a copy of /etc/containerd with it. All "
+    "that it imports is read as containerd reads it, also without a project.",
+)
 def command(
     files: tuple[Path, ...],
     output_format: str,
     strict: bool,
-    target: str | None,
+    targets: tuple[str, ...],
     config_dir: Path | None,
     crio_folder: Path | None,
+    containerd_path: Path | None,
 ) -> int:
     """Report everything that is wrong with the project, and whether every node has a layout.
 
@@ -68,63 +80,43 @@ def command(
     Exit code 0: nothing is wrong; 1: something is.
     """
     root = settings().root
-    if not (files or config_dir or crio_folder or settings().is_narrowed) and (
+    runtimes = (crio_folder, containerd_path)
+    if not (files or config_dir or any(runtimes) or settings().is_narrowed) and (
         known := record.unchanged(inputs.read(root), root / "out")
     ):
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
         return _finish(known.diagnostics, output_format, text, strict=strict)
-    from cpuplan import pipeline
-    from cpuplan.cli.commands.kubelet_files import check_files, drop_ins, split
-    from cpuplan.components import cgroups
-    from cpuplan.diagnostics import errors
-    from cpuplan.read.files import input_files, object_files
-    from cpuplan.write.files import check_tree
+    from cpuplan.cli.commands.node_files import read
+    from cpuplan.read.files import input_files
 
-    given = [object_files(path) for path in files]
-    refused = [problem for listed in given for problem in listed.diagnostics]
-    configurations, others = split([path for listed in given for path in listed.files])
-    merged, unread = drop_ins(config_dir) if config_dir else ([], [])
-    refused += unread
-    if crio_folder:
-        refused += _of_crio(crio_folder)
-    is_of_kubelet = bool(configurations or config_dir)
-    if (is_of_kubelet or crio_folder) and not others and not any(input_files(root)):
-        if is_of_kubelet:
-            refused += check_files(configurations, target, merged=merged)
-        readers = ["the kubelet"] * is_of_kubelet + ["CRI-O"] * bool(crio_folder)
-        text = f"valid for {' and '.join(readers)}"
-        return _finish(refused, output_format, text, strict=strict)
-    project = pipeline.load(root, others)
-    narrow_to(project)
-    plan, findings = pipeline.judge(project)
-    # What `compile` refuses to write over is nothing to call valid.
-    diagnostics = [*refused, *findings, *check_tree(root / "out")]
-    if not errors(diagnostics):
-        diagnostics += pipeline.check_state_files(project, plan)
-    if is_of_kubelet:
-        diagnostics += check_files(
-            configurations,
-            target,
-            [node_class.target for node_class in project.classes],
-            merged,
-            cgroup_v1=bool(plan.nodes) and all(map(cgroups.is_v1, plan.nodes)),
-        )
-    text = _valid(plan.number_of_nodes, len(plan.nodes))
-    if not (plan.nodes or project.documents.of_kind("Nodes")):
-        text = "valid, as far as this can be checked without an inventory"
+    given = read(files, config_dir, runtimes, targets)
+    if given.readers and not given.others and not any(input_files(root)):
+        text = f"valid for {joined(given.readers)}"
+        return _finish(given.check(), output_format, text, strict=strict)
+    diagnostics, text = _with_project(root, given)
     return _finish(diagnostics, output_format, text, strict=strict)
 
 
-def _of_crio(folder: Path) -> "list[Diagnostic]":
-    """What is wrong with CRI-O's files, and what of them is not read."""
-    from cpuplan.check import crio_files
-    from cpuplan.check.root import Root
-    from cpuplan.diagnostics import diagnose
+def _with_project(root: Path, given: "NodeFiles") -> "tuple[list[Diagnostic], str]":
+    """What is wrong with the project and the given files, and what to say if nothing is."""
+    from cpuplan import pipeline
+    from cpuplan.components import cgroups
+    from cpuplan.diagnostics import errors
+    from cpuplan.write.files import check_tree
 
-    root = Root(folder)
-    findings = list(crio_files.findings(root, ""))
-    unread = [diagnose("CP805", path=path, problem=why) for path, why in root.refused.items()]
-    return [*findings, *unread]
+    project = pipeline.load(root, given.others)
+    narrow_to(project)
+    plan, findings = pipeline.judge(project)
+    # What `compile` refuses to write over is nothing to call valid.
+    diagnostics = [*findings, *check_tree(root / "out")]
+    if not errors([*given.refused, *diagnostics]):
+        diagnostics += pipeline.check_state_files(project, plan)
+    targets = [node_class.target for node_class in project.classes]
+    is_v1 = bool(plan.nodes) and all(map(cgroups.is_v1, plan.nodes))
+    text = _valid(plan.number_of_nodes, len(plan.nodes))
+    if not (plan.nodes or project.documents.of_kind("Nodes")):
+        text = "valid, as far as this can be checked without an inventory"
+    return [*diagnostics, *given.check(targets, cgroup_v1=is_v1)], text
 
 
 def _valid(nodes: int, classes: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.components import containerd, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime.containerd import OLD_CRI
+from cpuplan.runtime.containerd.names import OLD_CRI
 from cpuplan.source import Locate
 
 #: The first release with NRI as plugins know it today, and with CDI.

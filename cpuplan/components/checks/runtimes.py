@@ -6,10 +6,11 @@ from typing import Any
 from cpuplan.components import containerd, crio
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime import containerd as port
 from cpuplan.runtime.configuration.defaults import RUNTIMES
 from cpuplan.runtime.configuration.reading import RefusedError, decode
 from cpuplan.runtime.configuration.validating import Loaded, load
+from cpuplan.runtime.containerd import reading as port
+from cpuplan.runtime.containerd.names import highest
 from cpuplan.setting import Setting, plain
 from cpuplan.source import Locate
 
@@ -76,7 +77,7 @@ def of_containerd(settings: Sequence[Setting], plan: ConfiguredPlan) -> Iterator
         return
     release = containerd.release(plan.node_class.target)
     drop_in = containerd.render(settings)
-    for version in range(2, port.highest(release) + 1):
+    for version in range(2, highest(release) + 1):
         main = f'version = {version}\nimports = ["{containerd.IMPORT}"]\n'
         files = {_MAIN: main, containerd.DROP_IN: drop_in}
         try:

@@ -117,8 +117,8 @@ def _typed(kind: str, value: Any, path: str) -> Any:
             return value
         raise TypeError(f"{path} is no duration, such as 5s")
     wanted = _TYPES[kind]
-    if _name(value) != _TYPE_NAMES[wanted]:
-        raise TypeError(f"{path} is {_name(value)}, not {_TYPE_NAMES[wanted]}")
+    if _name(value) != toml.name_of(wanted):
+        raise TypeError(f"{path} is {_name(value)}, not {toml.name_of(wanted)}")
     if kind == "unsigned" and value < 0:
         raise TypeError(f"{path} is negative")
     for item in _inner(value):
@@ -134,11 +134,8 @@ def _inner(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-_TYPE_NAMES = {str: "text", bool: "true or false", int: "a number", list: "a list", dict: "a table"}
-
-
 def _name(value: Any) -> str:
-    return _TYPE_NAMES.get(type(value), f"a {type(value).__name__}")
+    return toml.name_of(type(value))
 
 
 def _paths(value: Any, path: str) -> Iterator[str]:

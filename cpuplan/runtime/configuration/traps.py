@@ -6,12 +6,13 @@ handler whose name contains `high-performance` (internal/runtimehandlerhooks).
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from cpuplan.kubelet.bits import parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.runtime.configuration.reading import DROP_INS, File, Table
 from cpuplan.runtime.configuration.validating import Loaded
+from cpuplan.runtime.trap import Trap
 
 _HIGH_PERFORMANCE = "high-performance"
 #: How editors, packages and people name what they keep.
@@ -28,15 +29,6 @@ _LEFT_OVER = (
     ".save",
     ".swp",
 )
-
-
-class Trap(NamedTuple):
-    """What will go wrong, and what to do; `path` is the file, `key` a word of the line."""
-
-    path: str
-    key: str
-    problem: str
-    remedy: str
 
 
 def find(files: Mapping[str, File], loaded: Loaded) -> Iterator[Trap]:

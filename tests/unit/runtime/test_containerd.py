@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.runtime.containerd import CRI, NRI, OLD_CRI, Loaded, RefusedError, load
+from cpuplan.runtime.containerd.names import CRI, NRI, OLD_CRI
+from cpuplan.runtime.containerd.reading import Loaded, RefusedError, load
 
 MAIN = "/etc/containerd/config.toml"
-IMPORTS = 'imports = ["conf.d/*.toml"]\n'
+IMPORTS = 'imports = ["/etc/containerd/conf.d/*.toml"]\n'
 OLD, NEW, NEWEST = (1, 7), (2, 0), (2, 3)
 CRI_OF = {OLD: OLD_CRI, NEWEST: CRI}
 
@@ -85,9 +86,9 @@ def test_a_newer_version_of_one_file_switches_off_the_tables_of_all_older_ones()
 
 @pytest.mark.parametrize(
     ("release", "version", "is_read"),
-    [(OLD, 2, True), (OLD, 3, False), (NEW, 3, True), (NEW, 4, False), (NEWEST, 4, True)],
+    [(OLD, 3, True), (NEW, 3, True), (NEW, 4, False), (NEWEST, 4, True)],
 )
-def test_no_release_reads_a_newer_version(
+def test_since_2_no_release_reads_a_newer_version(
     release: tuple[int, int], version: int, is_read: bool
 ) -> None:
     main = f"version = {version}\n"
@@ -127,6 +128,14 @@ def test_bug_the_cri_table_of_a_file_without_version_is_lost() -> None:
 
 def test_a_file_that_imports_itself_is_read_once() -> None:
     assert list(read(NEW, f"imports = ['{MAIN}']\n").files) == [MAIN]
+
+
+@pytest.mark.parametrize(("release", "is_read"), [(OLD, False), (NEW, True)])
+def test_relative_patterns_count_from_the_file_since_2(
+    release: tuple[int, int], is_read: bool
+) -> None:
+    loaded = read(release, 'imports = ["conf.d/*.toml"]\n', a="")
+    assert ("/etc/containerd/conf.d/a.toml" in loaded.files) is is_read
 
 
 @pytest.mark.slow
