@@ -23,6 +23,7 @@ from tests.conformance import (
     contents,
     corpus,
     crio,
+    koordinator,
     kubelet,
     machineinfo,
     mco,
@@ -121,6 +122,26 @@ def test_nrt(name: str, tmp_path: Path) -> None:
     assert len(results) == number > 10
     # Without reasons, null is as good as nothing.
     assert "\n".join(_unnoticed(results, "match-.* reasons removed")) == ""
+
+
+_KOORDINATOR_FILES = sorted(path.name for path in koordinator.VECTORS.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("name", _KOORDINATOR_FILES)
+def test_koordinator(name: str, tmp_path: Path) -> None:
+    lines = _lines(koordinator.VECTORS / name)
+    cases = [case for case in lines if case["op"] in koordinator.KINDS and "note" not in case]
+    mutated = [
+        {**case, "id": f"{case['id']} {mutant.kind}", "expected": mutant.value}
+        for case in cases[:: len(cases) // 12 or 1]
+        for mutant in mutants(case["expected"])
+        # Null is as good as nothing.
+        if mutant.leaf is not None or not mutant.kind.endswith(" removed")
+    ]
+    (tmp_path / name).write_text("\n".join(map(json.dumps, mutated)))
+    results = list(koordinator.run([tmp_path / name]))
+    assert len(results) == len(mutated)
+    assert "\n".join(_unnoticed(results, "$^")) == ""
 
 
 def test_machineinfo(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuplan.koordinator.annotations.pod import NumaNodeResource
-from cpuplan.koordinator.scheduler.allocated import Allocated
 from cpuplan.koordinator.scheduler.amplification import amplify, of_milli
+from cpuplan.koordinator.scheduler.cpus.allocated import Allocated
+from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology
 from cpuplan.koordinator.scheduler.options import TopologyOptions
-from cpuplan.koordinator.scheduler.topology import CPUTopology
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import CPU, Resources
 from cpuplan.kubelet.quantity import ZERO, Quantity

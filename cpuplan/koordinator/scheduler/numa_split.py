@@ -5,10 +5,10 @@ From tryBestToDistributeEvenly and trimNUMANodeResources.
 
 from cpuplan.koordinator.annotations.pod import FULL_PCPUS, SPREAD_BY_PCPUS, NumaNodeResource
 from cpuplan.koordinator.scheduler.amplification import of_milli
+from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology
 from cpuplan.koordinator.scheduler.node_allocation import NodeAllocation
 from cpuplan.koordinator.scheduler.request import Request
 from cpuplan.koordinator.scheduler.status import UNSCHEDULABLE, StatusError
-from cpuplan.koordinator.scheduler.topology import CPUTopology
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import members
 from cpuplan.kubelet.pods.pod import CPU

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.koordinator.annotations.pod import NumaNodeResource
 from cpuplan.koordinator.annotations.topology import CpuManagerPolicy
-from cpuplan.koordinator.scheduler.topology import CPUTopology
-from cpuplan.kubelet.pods.pod import Resources
+from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology
 
 
 class TopologyOptions(NamedTuple):
@@ -27,10 +26,3 @@ class TopologyOptions(NamedTuple):
     @property
     def has_cpus(self) -> bool:
         return self.topology is not None and self.topology.is_valid
-
-    def ratio(self, resource: str) -> float:
-        return (self.ratios or {}).get(resource, 0)
-
-    def resources_of(self, node: int) -> Resources:
-        """Of the first zone of a NUMA node."""
-        return next((zone.resources for zone in self.numa_nodes if zone.node == node), {})

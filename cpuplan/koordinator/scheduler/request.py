@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from cpuplan.koordinator.annotations.pod import FULL_PCPUS, NumaNodeResource
-from cpuplan.koordinator.scheduler.cpu_accumulator import Wish
+from cpuplan.koordinator.scheduler.cpus.cpu_accumulator import Wish
 from cpuplan.kubelet.pods.pod import Resources
 
 

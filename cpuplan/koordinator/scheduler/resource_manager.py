@@ -1,14 +1,14 @@
 """What a pod gets of a node: resources of NUMA nodes, then CPUs (resource_manager.go, Allocate)."""
 
 from cpuplan.koordinator.annotations.pod import FULL_PCPUS, SPREAD_BY_PCPUS, NumaNodeResource
-from cpuplan.koordinator.scheduler.cpu_accumulator import take_preferred_cpus
+from cpuplan.koordinator.scheduler.cpus.cpu_accumulator import take_preferred_cpus
+from cpuplan.koordinator.scheduler.cpus.ordering import Ordering
+from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology
 from cpuplan.koordinator.scheduler.names import NOT_ENOUGH_CPUS
 from cpuplan.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
 from cpuplan.koordinator.scheduler.numa_split import divide, trim, usable_cpus
-from cpuplan.koordinator.scheduler.ordering import Ordering
 from cpuplan.koordinator.scheduler.request import Request
 from cpuplan.koordinator.scheduler.status import UNRESOLVABLE, UNSCHEDULABLE, StatusError
-from cpuplan.koordinator.scheduler.topology import CPUTopology
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import CPU
 from cpuplan.kubelet.quantity import ZERO

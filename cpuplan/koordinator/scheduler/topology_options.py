@@ -19,8 +19,8 @@ from cpuplan.koordinator.annotations.topology import (
 from cpuplan.koordinator.annotations.values import Annotations
 from cpuplan.koordinator.cpulists import parse_cpus
 from cpuplan.koordinator.scheduler.amplification import of_milli
+from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology, topology_of
 from cpuplan.koordinator.scheduler.options import TopologyOptions
-from cpuplan.koordinator.scheduler.topology import CPUTopology, topology_of
 from cpuplan.kubelet.errors import NIL_DEREFERENCE, KubeletError, PanicError
 from cpuplan.kubelet.go.text import atoi
 from cpuplan.kubelet.pods.pod import CPU, read_resources

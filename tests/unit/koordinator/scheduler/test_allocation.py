@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.koordinator.annotations.pod import NumaNodeResource
-from cpuplan.koordinator.scheduler.cpu_accumulator import Wish
+from cpuplan.koordinator.scheduler.cpus.cpu_accumulator import Wish
 from cpuplan.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
 from cpuplan.koordinator.scheduler.options import TopologyOptions
 from cpuplan.koordinator.scheduler.request import Request

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from cpuplan.koordinator.scheduler.allocated import Allocated
+from cpuplan.koordinator.scheduler.cpus.allocated import Allocated
+from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology, Group
 from cpuplan.koordinator.scheduler.names import MOST_ALLOCATED
-from cpuplan.koordinator.scheduler.topology import CPUTopology, Group
 
 Order = list[int]
 #: An order of CPUs of one NUMA node or socket.

@@ -7,8 +7,8 @@ of CPUs over three or more sockets is rounded up to whole cores when the last so
 from typing import NamedTuple
 
 from cpuplan.koordinator.annotations.pod import FULL_PCPUS, NUMA_NODE_LEVEL, PCPU_LEVEL
+from cpuplan.koordinator.scheduler.cpus.ordering import Choice, Order, Ordering, first_of, size_of
 from cpuplan.koordinator.scheduler.names import NOT_ENOUGH_CPUS
-from cpuplan.koordinator.scheduler.ordering import Choice, Order, Ordering, first_of, size_of
 from cpuplan.kubelet.errors import KubeletError
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cpuplan.koordinator.scheduler.allocated import Allocated
-from cpuplan.koordinator.scheduler.cpu_accumulator import Wish, take_cpus, take_preferred_cpus
-from cpuplan.koordinator.scheduler.ordering import Ordering
-from cpuplan.koordinator.scheduler.topology import CPUTopology
+from cpuplan.koordinator.scheduler.cpus.allocated import Allocated
+from cpuplan.koordinator.scheduler.cpus.cpu_accumulator import Wish, take_cpus, take_preferred_cpus
+from cpuplan.koordinator.scheduler.cpus.ordering import Ordering
+from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology
 from cpuplan.kubelet.bits import parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError
 from tests.machines.koordinator import machine

@@ -1,0 +1,1 @@
+"""CPUs of a node, who has them, and which a pod gets."""

@@ -1,0 +1,90 @@
+"""The scheduler's plugin on one node, pod after pod."""
+
+from typing import Any
+
+from cpuplan.koordinator.annotations.pod import read_resource_spec
+from cpuplan.koordinator.scheduler.admission import Admission
+from cpuplan.koordinator.scheduler.args import PluginArgs, read_args
+from cpuplan.koordinator.scheduler.node import NodeObject, SchedulerNode
+from cpuplan.koordinator.scheduler.options import TopologyOptions
+from cpuplan.koordinator.scheduler.plugin import pre_bind, reserve, score_of
+from cpuplan.koordinator.scheduler.pod_state import pre_filter
+from cpuplan.koordinator.scheduler.status import StatusError
+from cpuplan.koordinator.scheduler.topology_options import read_topology_options
+from cpuplan.kubelet.bits import to_text
+from cpuplan.kubelet.errors import PanicError
+from cpuplan.kubelet.pods.pod import Container, Pod, read_resources
+
+Json = dict[str, Any]
+
+
+def schedule(given: Json) -> Json:
+    """A case of the operation `schedule`."""
+    options = read_topology_options(given["nrt"]) if "nrt" in given else TopologyOptions()
+    row = given["node"]
+    node = SchedulerNode(
+        NodeObject(
+            row["name"],
+            row.get("labels", {}),
+            row.get("annotations", {}),
+            read_resources(row["allocatable"]),
+            options._replace(max_ref_count=given.get("maxRefCount", 1)),
+        )
+    )
+    args = read_args(given.get("args") or {})
+    found: Json = {"steps": [_step(node, args, step) for step in given["steps"]]}
+    if options.has_cpus:
+        free, allocated = node.allocation.available_cpus()
+        found |= {"availableCPUs": to_text(free), "allocatedCPUs": to_text(allocated.cpus)}
+    return found
+
+
+def _step(node: SchedulerNode, args: PluginArgs, step: Json) -> Json:
+    if "delete" in step:
+        node.allocation.release(step["delete"])
+        node.requests.pop(step["delete"], None)
+        return {"deleted": step["delete"]}
+    pod = _pod(step["add"])
+    found: Json = {"pod": pod.name, "stage": "PreFilter"}
+    try:
+        state = pre_filter(pod, args)
+        if state is None:
+            return {**found, "stage": "skipped"}
+        _bind(Admission(node, state, args), found)
+    except StatusError as error:
+        found["status"] = {"code": error.code, "reasons": list(error.reasons)}
+    except PanicError as error:
+        return {"pod": pod.name, "panic": str(error)}
+    return found
+
+
+def _bind(admission: Admission, found: Json) -> None:
+    state = admission.state
+    found["stage"] = "Filter"
+    admission.filter()
+    found |= {"score": score_of(admission), "stage": "Reserve"}
+    written = pre_bind(admission, reserve(admission))
+    admission.node.requests[state.pod.uid] = state.requests
+    spec = written.spec or read_resource_spec(state.pod.annotations)
+    found |= {"stage": "bound", "resource-spec": spec.as_json() or None}
+    if written.status is not None:
+        found["resource-status"] = written.status.as_json()
+
+
+def _pod(row: Json) -> Pod:
+    containers = [
+        Container(
+            each["name"], read_resources(each.get("requests")), read_resources(each.get("limits"))
+        )
+        for each in row["containers"]
+    ]
+    return Pod(
+        uid=row["uid"],
+        init_containers=(),
+        containers=tuple(containers),
+        name=row["name"],
+        namespace=row["namespace"],
+        labels=row.get("labels", {}),
+        annotations=row.get("annotations", {}),
+        priority=row.get("priority", 0),
+    )
