@@ -24,8 +24,9 @@ from cpuplan.koordinator.keys import (
     SYSTEM_QOS_RESOURCE,
 )
 from cpuplan.koordinator.webhooks import nodes, pods
+from cpuplan.koordinator.webhooks.sloconfig import admission
 from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.errors import AggregateError, KubeletError
+from cpuplan.kubelet.errors import AggregateError, KubeletError, PanicError
 from cpuplan.kubelet.pods.pod import read_resources
 from tests.conformance.koordinator.shapes import Json, pod_of
 from tests.conformance.operations import Judge
@@ -159,7 +160,18 @@ def _node(given: Json | None) -> Any:
     return nodes.Node(given.get("annotations") or {}, amounts)
 
 
+def _slo_config(given: Json) -> Json:
+    try:
+        admission.check(given["data"], given.get("oldData"), given.get("nodes"))
+    except KubeletError as error:
+        return {"allowed": False, "error": str(error)}
+    except PanicError as error:
+        return {"panic": str(error)}
+    return {"allowed": True}
+
+
 KINDS: dict[str, Judge] = {
+    "slo_config": _slo_config,
     "parse_annotation": _parse_annotation,
     "qos": _qos,
     "validate_pod": _validate_pod,

@@ -1,0 +1,1 @@
+"""Admission of the ConfigMap slo-controller-config (pkg/webhook/cm/plugins/sloconfig)."""
