@@ -4,7 +4,7 @@ Source: pkg/controller/render/render_controller.go, pkg/controller/common/helper
 (MergeMachineConfigs).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,10 +13,10 @@ from cpuplan.mco.errors import ConversionError, McoError, RenderError
 from cpuplan.mco.fields import mapping, text
 from cpuplan.mco.ignition import merge
 from cpuplan.mco.ignition.encode import encode
-from cpuplan.mco.ignition.parse import parse_valid
 from cpuplan.mco.ignition.schema import Config
 from cpuplan.mco.labels import read_selector
-from cpuplan.mco.machineconfig import MachineConfig, read_machine_config
+from cpuplan.mco.machineconfig import MachineConfig
+from cpuplan.mco.machineconfigs import MachineConfigs
 from cpuplan.mco.pools import WORKER, Object, name_of
 from cpuplan.mco.releases import NEWEST, Release, extensions, has, newest_ignition
 
@@ -58,7 +58,7 @@ class Rendered(NamedTuple):
 
 def render(
     pool: Object,
-    machine_configs: Iterable[Object | MachineConfig],
+    machine_configs: MachineConfigs | Iterable[Object | MachineConfig],
     release: Release = NEWEST,
     default_os_image: str = "",
 ) -> Rendered | None:
@@ -66,43 +66,50 @@ def render(
 
     RenderError where the pool cannot be rendered: one refused object blocks the whole pool.
     """
-    selected = select(pool, machine_configs)
+    every = _all(machine_configs)
+    selected = select(pool, every)
     if not selected:
         return None
-    parsed: dict[str, Config] = {}
     for config in selected:
         try:
-            parsed[config.name] = validate(config, release)
+            validate(config, every, release)
         except McoError as error:
             raise RenderError("validate", error, config.name) from error
     for config in selected:
         _check_generation(config)
     try:
-        rendered = _merge(in_order(selected, release), parsed, release, default_os_image)
+        rendered = _merge(in_order(selected, release), every, release, default_os_image)
         _check_image_stream(pool, rendered, release)
     except McoError as error:
         raise RenderError("merge", error) from error
     return rendered
 
 
-def select(pool: Object, machine_configs: Iterable[Object | MachineConfig]) -> list[MachineConfig]:
+def _all(machine_configs: MachineConfigs | Iterable[Object | MachineConfig]) -> MachineConfigs:
+    """Who renders several pools reads the objects once for all of them."""
+    if isinstance(machine_configs, MachineConfigs):
+        return machine_configs
+    try:
+        return MachineConfigs(machine_configs)
+    except McoError as error:
+        raise RenderError("select", error) from error
+
+
+def select(
+    pool: Object, machine_configs: MachineConfigs | Iterable[Object | MachineConfig]
+) -> list[MachineConfig]:
     """The objects that a pool's selector matches; nothing for an empty selector."""
     try:
         selector = read_selector(mapping(pool, "spec").get("machineConfigSelector"))
-        configs = list(map(_read, machine_configs))
     except McoError as error:
         raise RenderError("select", error) from error
+    every = _all(machine_configs)
     if selector.is_empty:
         return []
-    selected = [config for config in configs if selector.matches(config.labels or {})]
+    selected = every.selected(selector)
     if not selected:
         raise RenderError("select", McoError("the pool selects nothing", pool=name_of(pool)))
     return selected
-
-
-def _read(item: Object | MachineConfig) -> MachineConfig:
-    """An object of several pools is read once by who renders them all."""
-    return item if isinstance(item, MachineConfig) else read_machine_config(item)
 
 
 def in_order(configs: Sequence[MachineConfig], release: Release = NEWEST) -> list[MachineConfig]:
@@ -133,26 +140,21 @@ def _check_generation(config: MachineConfig) -> None:
         raise RenderError("merge", error, config.name)
 
 
-def validate(config: MachineConfig, release: Release = NEWEST) -> Config:
-    """The Ignition config; empty without one, or where it cannot be converted.
-
-    Raises McoError for an object that no pool can be rendered with.
-    """
+def validate(config: MachineConfig, every: MachineConfigs, release: Release = NEWEST) -> None:
+    """Raises McoError for one of `every` object that no pool can be rendered with."""
     kernels: tuple[str, ...] = _KERNELS
     if has(release, "merge.kernel_64k_pages"):
         kernels = (*kernels, machineconfig.LARGE_PAGES_KERNEL)
     if config.kernel_type not in kernels:
         raise McoError("unknown kernelType", value=config.kernel_type)
     ignition: Config = {}
-    if config.config is not None:
-        with suppress(ConversionError):  # the operator sees it while merging
-            ignition = parse_valid(config.config, release)
+    with suppress(ConversionError):  # the operator sees it while merging
+        ignition = every.valid(config, release) or {}
     check_modes(ignition)
     if _checks_extensions(config, release):
         unknown = [name for name in config.extensions if name not in extensions(release)]
         if unknown:
             raise McoError("unknown extensions", values=tuple(unknown))
-    return ignition
 
 
 def _checks_extensions(config: MachineConfig, release: Release) -> bool:
@@ -171,11 +173,10 @@ def check_modes(ignition: Config) -> None:
 
 def _merge(
     configs: list[MachineConfig],
-    parsed: Mapping[str, Config],
+    every: MachineConfigs,
     release: Release,
     default_os_image: str,
 ) -> Rendered:
-    """`parsed` has the Ignition configs by the names of the objects, as `validate` gives them."""
     kernel_type = _kernel_type(configs, release)
     listed = tuple(name for config in configs for name in config.extensions)
     if kernel_type != machineconfig.DEFAULT_KERNEL and "kernel-devel" in listed:
@@ -184,7 +185,7 @@ def _merge(
     os_image = _last((config.os_image for config in images), default_os_image)
     return Rendered(
         tuple(config.name for config in configs),
-        _ignition(configs, parsed, release),
+        every.merged(configs, release, lambda parsed: _ignition(parsed, release)),
         tuple(argument for config in configs for argument in config.kernel_arguments),
         listed,
         kernel_type,
@@ -216,37 +217,40 @@ def _last(images: Iterable[str], default: str = "") -> str:
     return given[-1] if given else default
 
 
-def _ignition(
-    configs: list[MachineConfig], parsed: Mapping[str, Config], release: Release
-) -> Config:
+def _ignition(configs: Sequence[Config | None], release: Release) -> Config:
     newest = "{}.{}.0".format(*newest_ignition(release))
-    # Another attempt at what could not be converted says why.
-    first, *others = (parsed[config.name] or config.ignition(release) for config in configs)
+    first, *others = configs
     merged = first or {"ignition": {"version": newest}}
     for child in others:
         if child is not None:
             merged = _merged(merged, child, release)
-    for file in merged.get("storage", {}).get("files") or ():
-        # A file without contents becomes invalid by this (MCO bug).
-        file.setdefault("overwrite", True)
-    return encode(merged)
+    # A file without contents becomes invalid by this (MCO bug).
+    return encode(_with_files(merged, lambda file: {"overwrite": True, **file}))
 
 
 def _merged(parent: Config, child: Config, release: Release) -> Config:
     """Since 4.20 a file's compression is that of its last entry (coreos/butane issue 332)."""
     if not has(release, "merge.compression_reset"):
         return merge.merge(parent, child)
-    for file in _files(child):
-        file.setdefault("contents", {}).setdefault("compression", "")
-    merged = merge.merge(parent, child)
-    for file in _files(merged):
-        contents = file.get("contents", {})
-        if contents.get("compression") == "":
-            del contents["compression"]
-        if not contents:
-            file.pop("contents", None)
-    return merged
+    return _with_files(merge.merge(parent, _with_files(child, _told)), _untold)
 
 
-def _files(config: Config) -> list[Config]:
-    return config.get("storage", {}).get("files") or []
+def _with_files(config: Config, change: Callable[[Config], Config]) -> Config:
+    """The config with other files."""
+    storage = config.get("storage", {})
+    if not storage.get("files"):
+        return config
+    return {**config, "storage": {**storage, "files": list(map(change, storage["files"]))}}
+
+
+def _told(file: Config) -> Config:
+    """A file that says its compression, so that another entry's is not kept."""
+    return {**file, "contents": {"compression": "", **file.get("contents", {})}}
+
+
+def _untold(file: Config) -> Config:
+    contents = file.get("contents", {})
+    if contents.get("compression") == "":
+        contents = {key: value for key, value in contents.items() if key != "compression"}
+    others = {key: value for key, value in file.items() if key != "contents"}
+    return {**others, "contents": contents} if contents else others

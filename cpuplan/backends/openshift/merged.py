@@ -17,6 +17,7 @@ from cpuplan.mco.errors import RenderError
 from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
 from cpuplan.mco.generated.objects import Generated
 from cpuplan.mco.machineconfig import MachineConfig, read_machine_config
+from cpuplan.mco.machineconfigs import MachineConfigs
 from cpuplan.mco.render import Rendered, render
 from cpuplan.model.base import Model
 from cpuplan.plan import ConfiguredPlan
@@ -82,7 +83,7 @@ def _merged(plans: tuple[ConfiguredPlan, ...]) -> tuple[list[Pool], RenderError 
     """The pools up to the first one that cannot be rendered; made once for checks and output."""
     merging = [plan for plan in plans if has_pool(plan) and not kept.is_empty(plan)]
     sources = list(_sources(merging)) if merging else []
-    configs = [source.config for source in sources]
+    configs = MachineConfigs(source.config for source in sources)
     by_name = {source.config.name: source for source in sources}
     pools: list[Pool] = []
     for plan in merging:
@@ -147,7 +148,14 @@ def _kubelet_object(pool_name: str, fields: Collection[str] = ()) -> dict[str, A
     if any(field.startswith("systemReserved.") for field in fields):
         paths.append(NODE_SIZING)
     name = f"99-{pool_name}-generated-kubelet"
-    return Generated(name, pool_name, dict.fromkeys(paths, "")).as_object()
+    return Generated(name, pool_name, {}).as_object() | {"spec": _kubelet_spec(tuple(paths))}
+
+
+@lru_cache
+def _kubelet_spec(paths: tuple[str, ...]) -> dict[str, Any]:
+    """The same in all pools, and one value for all of them."""
+    spec: dict[str, Any] = Generated("", "", dict.fromkeys(paths, "")).as_object()["spec"]
+    return spec
 
 
 def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:

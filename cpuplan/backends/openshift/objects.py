@@ -9,7 +9,7 @@ line, is in the MachineConfig from the start.
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
@@ -101,20 +101,35 @@ def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
             labels=machineconfig.labels(own),
         ),
         "spec": {
-            "config": {
-                "ignition": {"version": IGNITION},
-                "storage": {
-                    "files": [_ignition_file(*file) for file in sorted(files(plan).items())]
-                },
-                "systemd": {"units": list(_units(plan))},
-            },
+            "config": _ignition_config(tuple(sorted(files(plan).items())), tuple(_units(plan))),
             "kernelArguments": kernel.arguments(settings.of(kernel.NAME)),
             **machineconfig.document(own)["spec"],
         },
     }
 
 
-def files(plan: ConfiguredPlan) -> dict[str, tuple[int, str]]:
+#: (mode, text) of a file; name, text and whether it is enabled of a unit.
+_File: TypeAlias = tuple[int, str]
+_Unit: TypeAlias = tuple[str, str, bool]
+
+
+@lru_cache(maxsize=256)
+def _ignition_config(
+    files: tuple[tuple[str, _File], ...], units: tuple[_Unit, ...]
+) -> dict[str, Any]:
+    """Files and units of nodes: one value for all classes that have the same."""
+    return {
+        "ignition": {"version": IGNITION},
+        "storage": {"files": [_ignition_file(*file) for file in files]},
+        "systemd": {"units": [_ignition_unit(*unit) for unit in units]},
+    }
+
+
+def _ignition_unit(name: str, text: str, is_enabled: bool) -> dict[str, Any]:
+    return {"name": name, **({"enabled": True} if is_enabled else {}), "contents": text}
+
+
+def files(plan: ConfiguredPlan) -> dict[str, _File]:
     """(mode, text) of each file of a node, by absolute path."""
     settings = plan.settings
     return {
@@ -129,21 +144,20 @@ def files(plan: ConfiguredPlan) -> dict[str, tuple[int, str]]:
     }
 
 
-def _readable(texts: Mapping[str, str]) -> dict[str, tuple[int, str]]:
+def _readable(texts: Mapping[str, str]) -> dict[str, _File]:
     return {path: (0o644, text) for path, text in texts.items()}
 
 
-def _units(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
+def _units(plan: ConfiguredPlan) -> Iterator[_Unit]:
     """Units in the order of their names; udev starts the template unit for network devices."""
     settings = plan.settings
     enabled = units.units(settings.of(units.NAME)) | ovsdpdk.units(settings.of(ovsdpdk.NAME))
     started = rps.units(settings.of(rps.NAME))
     for name, text in sorted((enabled | started).items()):
-        unit = {"name": name, "enabled": True, "contents": text}
-        yield unit if name in enabled else {"name": name, "contents": text}
+        yield name, text, name in enabled
 
 
-def _ignition_file(path: str, content: tuple[int, str]) -> dict[str, Any]:
+def _ignition_file(path: str, content: _File) -> dict[str, Any]:
     mode, text = content
     source = "data:text/plain;charset=utf-8;base64," + b64encode(text.encode()).decode()
     return {
