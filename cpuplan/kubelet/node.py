@@ -17,7 +17,7 @@ from cpuplan.kubelet.memory import memory_manager
 from cpuplan.kubelet.pods.nodefit import check_fit
 from cpuplan.kubelet.pods.pod import Container, Pod
 from cpuplan.kubelet.releases import behaviour
-from cpuplan.kubelet.releases.features import LATEST, set_gates
+from cpuplan.kubelet.releases.features import LATEST, Gates, set_gates
 from cpuplan.kubelet.sysctls import check_allowlist
 from cpuplan.kubelet.topology.hints import TopologyHint
 from cpuplan.kubelet.topology.policy import NUMAInfo, new_policy
@@ -51,6 +51,31 @@ class CreatedContainer(NamedTuple):
     numa_nodes: tuple[int, ...]
 
 
+class Configuration(NamedTuple):
+    """The fields in force, never changed, and the feature gates."""
+
+    fields: Mapping[str, Any]
+    gates: Gates
+
+
+def configure(
+    config: Mapping[str, Any],
+    *,
+    version: Version = LATEST,
+    is_openshift: bool = False,
+    cgroup_v1: bool = False,
+) -> Configuration:
+    """What a kubelet makes of a KubeletConfiguration; StartError at the stage that fails."""
+    decoded = _stage("decode", lambda: convert(of_version(config, version), any_case=False))
+    given = decoded.get("featureGates", {})
+    gates = _stage("featureGates", lambda: set_gates(given, version, is_openshift=is_openshift))
+    fields = set_eviction_defaults(set_defaults(decoded, gates), gates)
+    errors = validate(fields, gates, cgroup_v1=cgroup_v1)
+    if errors:
+        raise StartError("validate", AggregateError(errors))
+    return Configuration(fields, gates)
+
+
 def _stage(name: str, step: Callable[[], Result]) -> Result:
     try:
         return step()
@@ -63,7 +88,7 @@ class Kubelet:
 
     def __init__(
         self,
-        config: Mapping[str, Any],
+        config: Mapping[str, Any] | Configuration,
         machine: Machine,
         node: Node = Node(),  # noqa: B008 - a constant
         *,
@@ -74,20 +99,21 @@ class Kubelet:
     ) -> None:
         """Start with a KubeletConfiguration; StartError at the stage that fails.
 
+        A `Configuration` is of the same fork, version and cgroups, whatever these say.
         Without `predicates` pods are not checked against what the node can allocate.
         """
         self.machine, self.fork, self.predicates = machine, fork, predicates
         self.active: list[Pod] = []
         self._sources_ready = True
         self._starting: list[Pod] = []
-        decoded = _stage("decode", lambda: convert(of_version(config, version), any_case=False))
-        given = decoded.get("featureGates", {})
-        self.gates = _stage(
-            "featureGates",
-            lambda: set_gates(given, version, is_openshift=fork.is_openshift),
-        )
-        self.config = set_eviction_defaults(set_defaults(decoded, self.gates), self.gates)
-        _stage("validate", self._validate)
+        if not isinstance(config, Configuration):
+            config = configure(
+                config,
+                version=version,
+                is_openshift=fork.is_openshift,
+                cgroup_v1=machine.cgroup_v1,
+            )
+        self.config, self.gates = config
         self._reserve()
         self._create_managers()
         allowed = self.config.get("allowedUnsafeSysctls", ())
@@ -95,11 +121,6 @@ class Kubelet:
         _stage("cpuManagerStart", lambda: self.cpus.start(node.cpu_state, folder))
         _stage("memoryManagerStart", lambda: self.memory.start(node.memory_state, folder))
         _stage("nodeAllocatable", self._validate_node_allocatable)
-
-    def _validate(self) -> None:
-        errors = validate(self.config, self.gates, cgroup_v1=self.machine.cgroup_v1)
-        if errors:
-            raise AggregateError(errors)
 
     def _reserve(self) -> None:
         """Capacity, and what of it is not for pods."""

@@ -1,6 +1,8 @@
 """A planned node as its kubelet finds it; assumptions for what the inventory does not contain."""
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,7 +15,7 @@ from cpuplan.kubelet import quantity
 from cpuplan.kubelet.cpu.policy_static import Fork
 from cpuplan.kubelet.machine import Machine, NodeMemory
 from cpuplan.kubelet.machineinfo import machine_nodes, number_of_sockets
-from cpuplan.kubelet.node import Kubelet, Node
+from cpuplan.kubelet.node import Configuration, Kubelet, Node, configure
 from cpuplan.kubelet.pods.nodefit import EPHEMERAL_STORAGE
 from cpuplan.kubelet.pods.pod import Resources
 from cpuplan.kubelet.releases import policy_options
@@ -47,9 +49,21 @@ class Planned(NamedTuple):
 
     def start(self, node: Node = Node()) -> Kubelet:  # noqa: B008 - a constant
         """A run of the kubelet; StartError, PanicError or HangError if it does not come up."""
-        kubelet = Kubelet(self.config, self.machine, node, fork=self.fork, version=self.version)
+        config = _configuration(
+            json.dumps(self.config),
+            version=self.version,
+            is_openshift=self.fork.is_openshift,
+            cgroup_v1=self.machine.cgroup_v1,
+        )
+        kubelet = Kubelet(config, self.machine, node, fork=self.fork, version=self.version)
         kubelet.allocatable |= {**_NOT_CHECKED, **self.runtime.resources, **self.resources}
         return kubelet
+
+
+@lru_cache(maxsize=64)
+def _configuration(text: str, **kubelet: Any) -> Configuration:
+    """What kubelets make of a configuration, as JSON; many classes have the same."""
+    return configure(json.loads(text), **kubelet)
 
 
 def planned(plan: ConfiguredPlan) -> Planned:

@@ -1,6 +1,7 @@
 """Whether runtimes take from their drop-ins what the settings say: each is read as they read it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from cpuplan.components import containerd, crio
@@ -39,18 +40,24 @@ def of_crio(settings: Sequence[Setting]) -> Iterator[str]:
     if not settings:
         return
     try:
-        file = decode("", crio.render(settings))
-        loaded = load({"": file})
+        unknown, loaded = _loaded(crio.render(settings))
     except RefusedError as error:
         yield str(error)
         return
-    yield from (f"it passes over {key}" for key in file.unknown)
+    yield from (f"it passes over {key}" for key in unknown)
     yield from (f"it leaves out {name}: {reason}" for name, reason in loaded.dropped.items())
     for setting in settings:
         wanted = plain(setting.value)
         # An empty value leaves the choice to CRI-O.
         if wanted != "" and _in_force(loaded, setting.key) != wanted:
             yield f"{setting.key} would be {_in_force(loaded, setting.key)}, not {wanted}"
+
+
+@lru_cache(maxsize=64)
+def _loaded(drop_in: str) -> tuple[Sequence[str], Loaded]:
+    """The keys that CRI-O passes over, and what is in force; many classes have the same drop-in."""
+    file = decode("", drop_in)
+    return file.unknown, load({"": file})
 
 
 def _in_force(loaded: Loaded, key: str) -> Any:
