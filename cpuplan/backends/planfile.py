@@ -1,9 +1,10 @@
 """The plan for programs, with all reasons: `.cpuplan/classes/<cluster>/<class>.json`."""
 
+from functools import lru_cache
 from typing import Any
 
 from cpuplan.diagnostics import Reason
-from cpuplan.emit import to_json
+from cpuplan.emit import Encoded, to_json
 from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION
 from cpuplan.plan import ConfiguredPlan, Plan, Pool
@@ -45,16 +46,17 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "component": setting.component,
         "key": setting.key,
         "value": plain(setting.value),
-        "because": list(map(_reason, setting.reasons)),
+        "because": _because(setting.reasons),
     }
 
 
 def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
-        pool.name: {"cpus": str(pool.cpus), "because": list(map(_reason, pool.because))}
-        for pool in pools
+        pool.name: {"cpus": str(pool.cpus), "because": _because(pool.because)} for pool in pools
     }
 
 
-def _reason(reason: Reason) -> dict[str, str]:
-    return {"text": reason.text, "origin": reason.origin}
+@lru_cache(maxsize=1 << 12)
+def _because(reasons: tuple[Reason, ...]) -> Encoded:
+    """Reasons, half of a file: most settings have the same in all classes."""
+    return Encoded([{"text": reason.text, "origin": reason.origin} for reason in reasons])

@@ -16,7 +16,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.resources import resource
 from cpuplan.write import readback, system_files
-from cpuplan.write.fits import fits
+from cpuplan.write.fits import Check, compiled
 from cpuplan.write.readback import Written
 
 #: Reads the bytes of a file: the schema's name, and the values.
@@ -63,7 +63,7 @@ def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
     if schema is None:
         yield at, f"is of a kind without a schema: {name}"
         return
-    if not fits(value, schema):
+    if not _fits(name)(value):
         yield from _violations(value, schema, at)
     if name == "KubeletConfig":
         yield from _invalid(
@@ -122,6 +122,12 @@ def _schema(name: str) -> dict[str, Any] | None:
         return None
     schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return schema
+
+
+@cache
+def _fits(name: str) -> Check:
+    """Whether a value is valid by the schema of a kind."""
+    return compiled(_schema(name) or {})
 
 
 def _document(name: str) -> _Reader:

@@ -14,7 +14,7 @@ from cpuplan.resources import resource
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
-from cpuplan.write.fits import fits
+from cpuplan.write.fits import compiled
 from tests import named_cases
 from tests.machines.pods import container, guaranteed, named, pod
 
@@ -66,7 +66,7 @@ def test_the_policy_of_variant_2_is_one_of_kubernetes() -> None:
     path = named_cases.FOLDER / "avx-exclusive/policies/avx-cores.yaml"
     for document in yaml.safe_load_all(path.read_text()):
         schema = resource("schemas", "emitted", f"{document['kind']}.schema.json").read_text()
-        assert fits(document, json.loads(schema)), document["kind"]
+        assert compiled(json.loads(schema))(document), document["kind"]
 
 
 @pytest.mark.parametrize(("node", "is_tainted"), [("avx-0", True), ("scalar-0", False)])
