@@ -8,6 +8,7 @@ from cpuplan.backends import (
     bottlerocket,
     deliveries,
     k3s,
+    koordinator,
     kubernetes,
     openshift,
     planfile,
@@ -132,7 +133,7 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         files |= _cluster(cluster, list(group))
     if delivery:
-        files |= by_git.argocd_files(delivery)
+        files |= by_git.argocd_files(delivery, koordinator.ignored_differences(plan.nodes))
     return files
 
 
@@ -143,6 +144,7 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
     with_files = [node for node in plans if not node.spec.paused or _has_files(node)]
     manifests += admission.manifests(with_files)
+    manifests += koordinator.cluster_manifests(with_files)
     by_name = {manifest.file: manifest for manifest in manifests}
     return {
         **stays,
@@ -151,7 +153,17 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
         **_expected(cluster, going),
         **_expected_of_cluster(cluster, plans),
         **_node_labels(cluster, going),
+        **_of_koordinator(cluster, going, with_files),
     }
+
+
+def _of_koordinator(
+    cluster: str, going: list[ConfiguredPlan], plans: list[ConfiguredPlan]
+) -> Files:
+    files = koordinator.files(plans)
+    for plan in going:
+        files |= koordinator.pods(plan)
+    return {f"clusters/{cluster}/koordinator/{path}": data for path, data in files.items()}
 
 
 def _kept_files(plans: Iterable[ConfiguredPlan]) -> Files:

@@ -29,6 +29,11 @@ CLUSTER_KINDS = (
     ("performance.openshift.io", "PerformanceProfile"),
     ("skyhook.nvidia.com", "Skyhook"),
 )
+#: The same where Koordinator gives CPUs to pods.
+KOORDINATOR_KINDS = (
+    ("", "Node"),
+    ("config.koordinator.sh", "ClusterColocationProfile"),
+)
 #: The folder, in that of a hosted cluster, of what belongs into the cluster that hosts it.
 HOST = "hosting"
 #: On the set: its Applications stay when it is deleted. They have none themselves, so that neither
@@ -101,21 +106,27 @@ def _facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
     }
 
 
-def argocd_files(delivery: DeliverySpec) -> Files:
-    """A restricted AppProject, and an ApplicationSet with an Application for each cluster."""
+def argocd_files(
+    delivery: DeliverySpec, ignored_differences: Sequence[Mapping[str, Any]] = ()
+) -> Files:
+    """A restricted AppProject, and an ApplicationSet with an Application for each cluster.
+
+    Where nodes are patched for Koordinator, its Applications ignore what others write there.
+    """
+    kinds = [*CLUSTER_KINDS, *(KOORDINATOR_KINDS if ignored_differences else ())]
     listed = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": ["appproject.yaml", "applicationset.yaml"],
     }
     return {
-        "argocd/appproject.yaml": to_file(_project(delivery)),
-        "argocd/applicationset.yaml": to_file(_application_set(delivery)),
+        "argocd/appproject.yaml": to_file(_project(delivery, sorted(kinds))),
+        "argocd/applicationset.yaml": to_file(_application_set(delivery, ignored_differences)),
         "argocd/kustomization.yaml": to_file(listed),
     }
 
 
-def _project(delivery: DeliverySpec) -> dict[str, Any]:
+def _project(delivery: DeliverySpec, kinds: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "AppProject",
@@ -124,9 +135,7 @@ def _project(delivery: DeliverySpec) -> dict[str, Any]:
             "description": "CPU partitioning of nodes, compiled by cpuplan",
             "sourceRepos": [delivery.repository],
             "destinations": [{"name": "*", "namespace": "*"}],
-            "clusterResourceWhitelist": [
-                {"group": group, "kind": kind} for group, kind in CLUSTER_KINDS
-            ],
+            "clusterResourceWhitelist": [{"group": group, "kind": kind} for group, kind in kinds],
             "namespaceResourceWhitelist": [
                 {"group": group, "kind": kind} for group, kind in NAMESPACED_KINDS
             ],
@@ -134,7 +143,10 @@ def _project(delivery: DeliverySpec) -> dict[str, Any]:
     }
 
 
-def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
+def _application_set(
+    delivery: DeliverySpec, ignored_differences: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    ignored = {"ignoreDifferences": ignored_differences} if ignored_differences else {}
     out = f"{delivery.path}/out" if delivery.path else "out"
     return {
         "apiVersion": "argoproj.io/v1alpha1",
@@ -182,6 +194,7 @@ def _application_set(delivery: DeliverySpec) -> dict[str, Any]:
                         "path": "{{.path.path}}/manifests",
                     },
                     "destination": {"name": '{{default .name (get . "destination")}}'},
+                    **ignored,
                     "syncPolicy": _sync_policy(delivery),
                 },
             },

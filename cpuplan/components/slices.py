@@ -74,11 +74,15 @@ def limits(plan: NodePlan) -> dict[str, Limit]:
 def can_limit(plan: NodePlan) -> bool:
     """Whether slices are written, and hold: not in a PerformanceProfile, nor with version 1.
 
-    Balloons keep the sets themselves, and pods of a partition may be of any QoS class.
+    Balloons keep the sets themselves, and pods of a partition may be of any QoS class; koordlet
+    writes the same control groups.
     """
     target = plan.node_class.target
     return not (
-        target.has_balloons or target.is_profile or cgroups.is_v1(plan) or any(without_slices(plan))
+        target.has_other_mechanism
+        or target.is_profile
+        or cgroups.is_v1(plan)
+        or any(without_slices(plan))
     )
 
 

@@ -129,6 +129,11 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     names |= {f"{cluster}/hosting/manifests/10-kubeadmconfigtemplate-{node_class.name}.yaml"}
     names |= {f"ansible/{node_class.cluster}/{node_class.name}.yaml"}
     names |= {f"{cluster}/expected/nrt/{name}.yaml" for name in before.nodes(record)}
+    names |= {f"{cluster}/manifests/20-node-{name}.yaml" for name in before.nodes(record)}
+    for profile in _profiles(record, node_class):
+        names.add(f"{cluster}/manifests/20-clustercolocationprofile-{profile}.yaml")
+        names.add(f"{cluster}/koordinator/pods/{profile}.yaml")
+    names |= {f"{cluster}/manifests/20-balloonspolicy-{node_class.name}.yaml"}
     names |= {f"{cluster}/manifests/00-machineconfigpool-{pool}.yaml"}
     names |= {f"{cluster}/expected/operator/machineconfig-50-nto-{pool}.yaml"}
     names |= {f"{cluster}/expected/pools/{pool}.json"}
@@ -139,6 +144,15 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     # The defaults of workload partitioning are the same for all intents of the cluster.
     starts = f"{node_files}/", f"{cluster}/manifests/01-machineconfig-"
     return lambda path: path in names or path.startswith(starts)
+
+
+def _profiles(record: dict[str, Any], node_class: NodeClass) -> list[str]:
+    """The names of the intent's ClusterColocationProfiles, as they were compiled."""
+    return [
+        f"{node_class.intent}-{setting['key']}"
+        for setting in record["settings"]
+        if setting["component"] == "colocation"
+    ]
 
 
 def _read(out: Path, path: str) -> bytes | None:

@@ -184,6 +184,11 @@ class Target(Model):
         return self.mechanism == "koordinator"
 
     @property
+    def has_other_mechanism(self) -> bool:
+        """Whether something beside the kubelet writes the cpusets of containers."""
+        return self.mechanism != "kubelet"
+
+    @property
     def is_profile(self) -> bool:
         """Whether a PerformanceProfile is written, and the node tuning operator makes the rest."""
         return self.mode == "performanceProfile"

@@ -27,17 +27,6 @@ _Ratio = Annotated[
 ]
 
 
-class SystemQos(Model):
-    """CPUs of pods of the QoS class SYSTEM."""
-
-    pool: SetName = Field(
-        description="the pool reserved or a partition of it, such as reserved.daemons"
-    )
-    exclusive: bool = Field(
-        default=True, description="no pod of another class runs there (cpusetExclusive)"
-    )
-
-
 class Weight(Model):
     """How much a resource counts."""
 
@@ -130,8 +119,10 @@ class Koordinator(Model):
         default=False,
         description="take what the kubelet reserves from the NUMA nodes too (1.8)",
     )
-    system_qos: SystemQos | None = Field(
-        default=None, description="CPUs of pods of the QoS class SYSTEM (1.3)"
+    system_qos: SetName | None = Field(
+        default=None,
+        description="partition of the pool reserved for pods of the QoS class SYSTEM (1.3)",
+        examples=["reserved.daemons"],
     )
     cpu_suppress_threshold_percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None,

@@ -73,8 +73,17 @@ def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
         )
     if name in _CARRIERS:
         yield from _carried(name, value)
-    if name == "ConfigMap":
-        yield from _problems("data.tuning.yaml", str(_inside(value, "data", "tuning")).encode())
+    if _inside(value, "kind") == "ConfigMap":
+        yield from _in_config_map(value)
+
+
+def _in_config_map(value: Any) -> Iterator[tuple[str, str]]:
+    """Problems in the texts of a ConfigMap, by their keys."""
+    data = _inside(value, "data")
+    for key, text in (data if isinstance(data, dict) else {}).items():
+        end = ".yaml" if key in _OBJECTS_AS_TEXT else ""
+        if isinstance(text, str):
+            yield from _problems(f"data.{key}{end}", text.encode())
 
 
 def _violations(value: Any, schema: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
@@ -173,6 +182,8 @@ _CARRIERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ignition": (("storage", "files"), ("contents", "source")),
 }
 
+#: Keys of ConfigMaps with an object as text.
+_OBJECTS_AS_TEXT = ("tuning", "koord-scheduler-config")
 #: By paths below `out/`; other files are lines for a boot loader, scripts and what is shipped.
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(r"^nodes/[^/]+/[^/]+\.cloud-init\.yaml$"), _cloud_init),
@@ -182,6 +193,19 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(r"^nodes/[^/]+/[^/]+\.bottlerocket\.toml$"), _toml("bottlerocket")),
     (re.compile(r"^nodes/[^/]+/[^/]+\.ign$"), _json("ignition")),
     (re.compile(r"^ansible/(?!roles/)[^/]+/[^/]+\.yaml$"), _document("ansible")),
+    (re.compile(r"/20-node-[^/]+\.yaml$"), _document("koordinator-node")),
+    (
+        re.compile(r"/20-configmap-koord-scheduler-config\.yaml$"),
+        _document("koord-scheduler-config"),
+    ),
+    (
+        re.compile(r"/20-configmap-slo-controller-config\.yaml$"),
+        _document("slo-controller-config"),
+    ),
+    (re.compile(r"^clusters/[^/]+/koordinator/argocd-cm\.yaml$"), _document("argocd-cm")),
+    (re.compile(r"^clusters/[^/]+/koordinator/pods/[^/]+\.yaml$"), _document("pod-template")),
+    (re.compile(r"^data\.resource\.exclusions$"), _document("argocd-exclusions")),
+    (re.compile(r"^data\.[a-z-]+-config$"), _json("slo-config")),
     # The playbook and the role are shipped as they are.
     (re.compile(r"^(?!ansible/(roles/|cpuplan\.yaml$)).*\.yaml$"), _object),
     (re.compile(r"/kubelet\.conf\.d/[^/]+$"), _object),

@@ -7,12 +7,13 @@ else wrote.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.backends import deliveries
+from cpuplan.backends import deliveries, koordinator
 from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.kubernetes import node
 from cpuplan.components import containerd, crio, kernel, kubelet, nrt, runtimeclass, slices, units
 from cpuplan.components.base import Component
+from cpuplan.components.checks.koordinator import cluster as koordinator_checks
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -24,6 +25,8 @@ from cpuplan.components.host import (
     tuned,
     workqueue,
 )
+from cpuplan.components.koordinator import colocation, scheduler, slo
+from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan
@@ -37,6 +40,10 @@ COMPONENTS: tuple[Component, ...] = (
     crio,
     containerd,
     balloons,
+    koordinator_node,
+    scheduler,
+    slo,
+    colocation,
     runtimeclass,
     kernel,
     sysctl,
@@ -63,7 +70,9 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """Objects of deliveries, a RuntimeClass for CRI-O's handler, and what NRI plugins read."""
+    """Objects of deliveries, a RuntimeClass for CRI-O's handler, and what gives CPUs to pods
+    reads.
+    """
     yield from deliveries.manifests(plan, node.of(plan))
     if settings := plan.settings.of(runtimeclass.NAME):
         intent = plan.node_class.intent
@@ -74,6 +83,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         data = balloons.document(settings)
         data["metadata"] = {**data["metadata"], **metadata(data["metadata"]["name"], NODE_WAVE)}
         yield Manifest(f"20-balloonspolicy-{plan.node_class.name}.yaml", data)
+    yield from koordinator.manifests(plan)
 
 
 def node_files(plan: ConfiguredPlan) -> Mapping[str, bytes]:
@@ -93,9 +103,9 @@ def expected(_plan: ConfiguredPlan) -> Iterator[Manifest]:
     return iter(())
 
 
-def check_cluster(_plans: Sequence[ConfiguredPlan], _locate: Locate) -> Iterator[Diagnostic]:
-    """Nothing: nodes share no files."""
-    return iter(())
+def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """What intents say about Koordinator, of which a cluster has one; nodes share no files."""
+    return koordinator_checks.check(plans, locate)
 
 
 def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:

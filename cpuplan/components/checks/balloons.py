@@ -30,8 +30,11 @@ _KUBELET = "or use mechanism: kubelet"
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Statements that balloons cannot keep, else what the policy gets wrong."""
-    if not plan.node_class.target.has_balloons:
+    target = plan.node_class.target
+    if not target.has_other_mechanism:
         return list(_check_unenforced(plan, locate))
+    if not target.has_balloons:
+        return []
     wrong = [
         diagnose(
             "CP590", locate(plan.node_class.place(field)), field=field, problem=text, hint=hint

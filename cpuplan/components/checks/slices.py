@@ -14,8 +14,10 @@ _PODS = {"bestEffort": "BestEffort", "other": "Burstable"}
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP526 and CP580 to CP585; nothing where balloons keep the sets (CP590)."""
-    if plan.node_class.target.has_balloons:
+    """CP526 and CP580 to CP585; nothing where balloons keep the sets (CP590), or Koordinator keeps
+    none (CP630).
+    """
+    if plan.node_class.target.has_other_mechanism:
         return
     yield from _check_hidden(plan, locate)
     if not (plan.pool("bestEffort").cpus or plan.pool("other").cpus):

@@ -49,6 +49,27 @@ BALLOONS: dict[str, Any] = {
     "target": {"mechanism": "balloons"},
 }
 ON_CONTAINERD: dict[str, Any] = {"runtime": "containerd"}
+
+
+def koordinator(release: str = "1.8", **fields: Any) -> dict[str, Any]:
+    """A plan with this section, for this release of Koordinator."""
+    return {
+        "platform": "kubernetes",
+        "version": "1.35",
+        "topology": regular(sockets=2, cores=4, threads=2),
+        "reserved": "0,8",
+        "target": {"mechanism": "koordinator", "koordinator": release},
+        "spec": {"koordinator": fields} if fields else {},
+    }
+
+
+def workload(**fields: Any) -> dict[str, Any]:
+    """The same with one workload."""
+    return koordinator(
+        workloads=[{"name": "web", "matchLabels": {"app": "web"}, "qosClass": "LSR", **fields}]
+    )
+
+
 OLD: dict[str, Any] = {"runtime": "containerd", "containerd": "1.6"}
 SMT = regular(cores=4, threads=2)
 WITHOUT_IDS = Topology(regular().cpus, kubelet=KubeletFacts((SharedCache(3, regular().online),)))
@@ -93,6 +114,104 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP594", {**BALLOONS, "version": "1.33"}, ["1.33", "1.34"]),
     ("CP594", {**BALLOONS, "topology": WITHOUT_IDS, "architecture": "aarch64"}, ["without ids"]),
     ("CP594", {**BALLOONS, "target": {**ON_CONTAINERD, "mechanism": "balloons"}}, ["2.0", "2.2"]),
+    ("CP630", {"target": {"mechanism": "koordinator"}}, ["targets.0.platform"]),
+    ("CP630", {**koordinator(), "shared": "1,9"}, ["pools.shared"]),
+    ("CP630", {**koordinator(), "sets": {"isolated.dpdk": "4-5,12-13"}}, ["partitions.dpdk"]),
+    ("CP630", {**koordinator(), "sets": {"bestEffort": "1-7,9-15"}}, ["qos.bestEffort"]),
+    ("CP630", {**koordinator(), "sets": {"other": "1-7,9-15"}}, ["qos.other"]),
+    (
+        "CP630",
+        {**koordinator(), **kubelet(dynamicResourceAllocation=True)},
+        ["kubelet.dynamicResourceAllocation"],
+    ),
+    (
+        "CP630",
+        {**koordinator(), "spec": {"isolation": {"domain": True}}},
+        ["isolation.domain", "load balancing"],
+    ),
+    ("CP630", koordinator(systemQos="isolated"), ["isolated is no partition of reserved"]),
+    ("CP630", koordinator(systemQos="reserved.host"), ["no CPUs for reserved.host"]),
+    ("CP631", koordinator(cpuBindPolicy="None"), ["koordinator.cpuBindPolicy: None"]),
+    ("CP631", koordinator(numaAllocateStrategy="DistributeEvenly"), ["LeastAllocated"]),
+    ("CP631", koordinator(numaTopologyPolicy="None"), ["panic"]),
+    (
+        "CP631",
+        koordinator(scheduler={"scoringStrategy": {"type": "BalancedAllocation"}}),
+        ["scoringStrategy.type", "does not start"],
+    ),
+    (
+        "CP631",
+        koordinator(
+            scheduler={
+                "numaScoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu"}]}
+            }
+        ),
+        ["numaScoringStrategy.resources"],
+    ),
+    (
+        "CP631",
+        {**koordinator(), **kubelet(topologyManagerPolicy="best-effort")},
+        ["kubelet.topologyManagerPolicy: best-effort"],
+    ),
+    (
+        "CP631",
+        {**koordinator(), **kubelet(topologyManagerPolicy="single-numa-node")},
+        ["kubelet.topologyManagerPolicy: single-numa-node"],
+    ),
+    ("CP631", workload(requiredCPUBindPolicy="ConstrainedBurst"), ["ConstrainedBurst"]),
+    ("CP631", workload(numaTopologyPolicy="None"), ["workloads.0.numaTopologyPolicy"]),
+    (
+        "CP631",
+        workload(preferredCPUBindPolicy="FullPCPUs", preferredCPUExclusivePolicy="PCPULevel"),
+        ["preferredCPUExclusivePolicy: PCPULevel"],
+    ),
+    ("CP632", koordinator("1.7", numaReservation=True), ["1.8", "1.7"]),
+    ("CP632", koordinator("1.5", cpuAmplificationRatio="1.5"), ["1.6", "1.5"]),
+    (
+        "CP632",
+        koordinator("1.3", scheduler={"numaScoringStrategy": {"type": "MostAllocated"}}),
+        ["numaScoringStrategy", "1.4"],
+    ),
+    ("CP632", koordinator("proposal", cpuSuppressPolicy="cpuset"), ["1.2", "proposal"]),
+    ("CP633", {**koordinator(), **kubelet(cpuManagerPolicy="static")}, ["static"]),
+    (
+        "CP634",
+        {**koordinator(numaTopologyPolicy="Restricted"), "topology": SMT, "reserved": "0,4"},
+        ["Restricted", "one NUMA node"],
+    ),
+    (
+        "CP634",
+        {**koordinator(cpuBindPolicy="SpreadByPCPUs"), "architecture": "aarch64"},
+        ["SpreadByPCPUs", "on Arm", "FullPCPUs"],
+    ),
+    (
+        "CP634",
+        {**workload(preferredCPUExclusivePolicy="PCPULevel"), "architecture": "aarch64"},
+        ["PCPULevel", "NUMANodeLevel"],
+    ),
+    ("CP635", workload(matchLabels={}), ["every pod of the cluster"]),
+    ("CP635", workload(priorityClassName="koord-batch"), ["LSR", "koord-batch"]),
+    ("CP635", workload(qosClass="LSE", priorityClassName="koord-batch"), ["gets no CPUs"]),
+    ("CP635", workload(qosClass="BE", priorityClassName="koord-prod"), ["BE", "koord-prod"]),
+    ("CP635", workload(cpus=3, requiredCPUBindPolicy="FullPCPUs"), ["3 CPUs", "2 threads"]),
+    (
+        "CP635",
+        workload(qosClass="LS", preferredCPUBindPolicy="FullPCPUs"),
+        ["preferredCPUBindPolicy", "LS"],
+    ),
+    (
+        "CP636",
+        {**koordinator(), "isolated": "1-7,9-14", "offlined": "15"},
+        ["2 threads online and others 1", "CPU 7"],
+    ),
+    (
+        "CP636",
+        {**koordinator(numaTopologyPolicy="SingleNUMANode"), "topology": renumbered(0, 2, 4)},
+        ["0, 2, 4"],
+    ),
+    ("CP638", koordinator("1.2"), ["1.2", "twice"]),
+    ("CP638", koordinator("proposal", numaTopologyPolicy="BestEffort"), ["alignment-policy"]),
+    ("CP639", {"spec": {"koordinator": {"systemQos": "reserved.a"}}}, ["mechanism kubelet"]),
     ("CP527", {**PLAIN, "target": ON_CONTAINERD, "shared": "6-7"}, ["pools.shared"]),
     (
         "CP527",
@@ -487,8 +606,10 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
 
 def test_every_code_has_a_row() -> None:
     from cpuplan.codes import components, kubelet, mechanisms, runtimes
+    from cpuplan.codes import koordinator as koordinator_codes
 
-    # Of backends (tests/unit/backends), of paused intents (tests/test_paused.py), of
+    # Of backends (tests/unit/backends), of clusters (tests/unit/components/koordinator), of paused
+    # intents (tests/test_paused.py), of
     # tests/unit/write/test_emitted.py, of tests/unit/components/test_plain_nodes.py.
     elsewhere = {
         "CP574",
@@ -498,6 +619,7 @@ def test_every_code_has_a_row() -> None:
         "CP565",
         "CP566",
         "CP570",
+        "CP637",
         "CP595",
         "CP596",
         "CP588",
@@ -505,7 +627,13 @@ def test_every_code_has_a_row() -> None:
         "CP598",
         "CP599",
     }
-    known = {*components.CODES, *kubelet.CODES, *mechanisms.CODES, *runtimes.CODES}
+    known = {
+        *components.CODES,
+        *koordinator_codes.CODES,
+        *kubelet.CODES,
+        *mechanisms.CODES,
+        *runtimes.CODES,
+    }
     assert {code for code, *_ in ROWS} | elsewhere == known
 
 

@@ -79,6 +79,39 @@ PLANS: dict[str, ConfiguredPlan] = {
         target={"mechanism": "balloons"},
         sets={"isolated.dpdk": "8-15,24-31", "isolated.web": "2-3,18-19"},
     ),
+    "kubernetes with koordinator": plan(
+        TWO_SOCKETS,
+        reserved="0-1,16-17",
+        platform="kubernetes",
+        version="1.35",
+        target={"mechanism": "koordinator"},
+        spec={
+            "koordinator": {
+                "cpuBindPolicy": "FullPCPUsOnly",
+                "numaAllocateStrategy": "MostAllocated",
+                "numaTopologyPolicy": "SingleNUMANode",
+                "numaReservation": True,
+                "cpuSuppressThresholdPercent": 70,
+                "cpuSuppressPolicy": "cfsQuota",
+                "cpuAmplificationRatio": "1.25",
+                "scheduler": {
+                    "defaultCPUBindPolicy": "SpreadByPCPUs",
+                    "scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu"}]},
+                    "numaScoringStrategy": {"type": "LeastAllocated"},
+                },
+                "workloads": [
+                    {
+                        "name": "engine",
+                        "matchLabels": {"app": "engine"},
+                        "qosClass": "LSE",
+                        "requiredCPUBindPolicy": "FullPCPUs",
+                        "numaTopologyPolicy": "SingleNUMANode",
+                    },
+                    {"name": "batch", "namespaceLabels": {"kind": "batch"}, "qosClass": "BE"},
+                ],
+            }
+        },
+    ),
     "old release": plan(version="4.14", shared="2", spec={"runtime": {"mixedCpus": False}}),
     "openshift with everything": plan(
         TWO_SOCKETS,

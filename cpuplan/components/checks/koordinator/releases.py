@@ -1,0 +1,104 @@
+"""Labels, annotations and fields that the asked release does not read."""
+
+from collections.abc import Iterator
+
+from cpuplan.components import kubelet
+from cpuplan.components.koordinator import names, node, slo
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.koordinator import keys, releases
+from cpuplan.koordinator.releases import Span
+from cpuplan.plan import NodePlan
+from cpuplan.source import Locate
+
+#: numaScoringStrategy of NodeNUMAResourceArgs (pkg/scheduler/apis/config).
+_NUMA_SCORING = Span((1, 4))
+
+
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP632 for what the release lacks, CP638 for what it does otherwise."""
+    target = plan.node_class.target
+    for field, since in _lacking(plan):
+        yield diagnose(
+            "CP632",
+            locate(plan.node_class.place(field)),
+            field=field,
+            since=releases.name_of(since),
+            release=target.koordinator,
+        )
+    yield from _doing_less(plan, locate)
+
+
+def _lacking(plan: NodePlan) -> Iterator[tuple[str, tuple[int, int]]]:
+    """(field, first release) of what is asked for in vain."""
+    target = plan.node_class.target
+    for field, key in _asked_of_node(plan):
+        if not names.knows(target, key):
+            yield field, releases.NODE_NAMES[key].since
+    for field, span in (*_asked_of_config(plan), *_asked_of_pods(plan)):
+        if not names.reads(target, span):
+            yield field, span.since
+
+
+def _asked_of_node(plan: NodePlan) -> Iterator[tuple[str, str]]:
+    """(field, label or annotation) that the intent asks for."""
+    given = plan.spec.koordinator
+    rows = (
+        ("numaTopologyPolicy", given.numa_topology_policy, keys.NUMA_TOPOLOGY_POLICY),
+        ("numaReservation", given.numa_reservation, keys.ENABLE_NUMA_RESERVATION),
+        ("systemQos", given.system_qos, keys.SYSTEM_QOS_RESOURCE),
+    )
+    for field, value, key in rows:
+        if value:
+            yield f"koordinator.{field}", key
+
+
+def _asked_of_config(plan: NodePlan) -> Iterator[tuple[str, Span]]:
+    """(field, when it came) of keys of the ConfigMaps."""
+    given = plan.spec.koordinator
+    threshold = releases.CONFIG_KEYS[slo.THRESHOLD]
+    rows = (
+        (
+            "cpuAmplificationRatio",
+            given.cpu_amplification_ratio,
+            releases.CONFIG_KEYS[slo.AMPLIFICATION],
+        ),
+        ("cpuSuppressThresholdPercent", given.cpu_suppress_threshold_percent, threshold),
+        ("cpuSuppressPolicy", given.cpu_suppress_policy, threshold),
+        ("scheduler.defaultCPUBindPolicy", given.scheduler.default_cpu_bind_policy, Span()),
+        ("scheduler.scoringStrategy", given.scheduler.scoring_strategy, Span()),
+        ("scheduler.numaScoringStrategy", given.scheduler.numa_scoring_strategy, _NUMA_SCORING),
+    )
+    for field, value, span in rows:
+        if value:
+            yield f"koordinator.{field}", span
+
+
+def _asked_of_pods(plan: NodePlan) -> Iterator[tuple[str, Span]]:
+    """(field, when it came) of annotations of workloads, and of the class SYSTEM."""
+    for index, workload in enumerate(plan.spec.koordinator.workloads):
+        place = f"koordinator.workloads.{index}"
+        if workload.required_cpu_bind_policy:
+            field = "requiredCPUBindPolicy"
+            yield f"{place}.{field}", releases.FIELDS[keys.RESOURCE_SPEC][field]
+        if workload.numa_topology_policy:
+            yield f"{place}.numaTopologyPolicy", releases.POD_NAMES[keys.NUMA_TOPOLOGY_SPEC]
+        if workload.qos_class == "SYSTEM":
+            yield f"{place}.qosClass", releases.NODE_NAMES[keys.SYSTEM_QOS_RESOURCE]
+
+
+def _doing_less(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    node_class = plan.node_class
+    position = locate(node_class.place(node_class.target_field("koordinator")))
+    given = plan.spec.koordinator.numa_topology_policy
+    if names.release(node_class.target) is None and given not in (None, "None"):
+        label = names.name(node_class.target, keys.NUMA_TOPOLOGY_POLICY)
+        problem = f"no release of Koordinator reads the label {label} of its proposal"
+        hint = f"name a release: from 1.4 on, the label is {keys.NUMA_TOPOLOGY_POLICY}"
+        yield diagnose("CP638", position, problem=problem, hint=hint)
+    is_subtracted = names.knows(node_class.target, keys.RESERVATION)
+    if is_subtracted and kubelet.reserved_cpus(plan) and not node.has_apply_policy(plan):
+        problem = (
+            "release 1.2 subtracts the reserved CPUs from the allocatable ones of "
+            f"{node_class.name} twice"
+        )
+        yield diagnose("CP638", position, problem=problem, hint="use release 1.3 or later")

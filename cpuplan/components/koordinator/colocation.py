@@ -1,0 +1,118 @@
+"""ClusterColocationProfiles: the QoS class, policies, priority and scheduler of pods.
+
+koord-manager's webhook gives them to pods that match when these are created. What only a scheduler
+may write, `resource-status`, is in none.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan import yaml11
+from cpuplan.components.koordinator import names
+from cpuplan.emit import to_yaml
+from cpuplan.koordinator import keys, qos, releases
+from cpuplan.model.koordinator import KoordinatorWorkload
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+NAME = "colocation"
+API_VERSION, KIND = "config.koordinator.sh/v1alpha1", "ClusterColocationProfile"
+EFFECT: Effect | None = Effect("kubectl get clustercolocationprofiles -o yaml", Cost.NOTHING)
+SCHEDULER = "koord-scheduler"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The spec of each workload's profile, by the name of the workload."""
+    if not plan.node_class.target.has_koordinator:
+        return
+    for index, workload in enumerate(plan.spec.koordinator.workloads):
+        field = f"koordinator.workloads.{index}"
+        because = (plan.node_class.reason(f"pods of {workload.name}", field),)
+        yield Setting(NAME, workload.name, _spec(plan, workload), because)
+
+
+def _spec(plan: NodePlan, workload: KoordinatorWorkload) -> Value:
+    spec: dict[str, Value] = {}
+    for key, labels in (
+        ("namespaceSelector", workload.namespace_labels),
+        ("selector", workload.match_labels),
+    ):
+        if labels:
+            spec[key] = {"matchLabels": dict(labels)}
+    spec["qosClass"] = workload.qos_class
+    spec["priorityClassName"] = priority_class(workload)
+    spec["schedulerName"] = SCHEDULER
+    if texts := annotations(plan, workload):
+        spec["annotations"] = dict(texts)
+    return spec
+
+
+def priority_class(workload: KoordinatorWorkload) -> str:
+    """The class that the intent names, else the usual one of the QoS class."""
+    usual = qos.BATCH if workload.qos_class == qos.BE else qos.PROD
+    return workload.priority_class_name or usual
+
+
+def annotations(plan: NodePlan, workload: KoordinatorWorkload) -> dict[str, str]:
+    """What pods of a workload ask of koord-scheduler, in the words of the release."""
+    target = plan.node_class.target
+    known = releases.FIELDS[keys.RESOURCE_SPEC]
+    asked = {
+        "requiredCPUBindPolicy": workload.required_cpu_bind_policy,
+        "preferredCPUBindPolicy": workload.preferred_cpu_bind_policy,
+        "preferredCPUExclusivePolicy": workload.preferred_cpu_exclusive_policy,
+    }
+    spec = {
+        field: value
+        for field, value in asked.items()
+        if value and (names.reads(target, known[field]) or _is_proposed(target.koordinator, field))
+    }
+    made = {keys.RESOURCE_SPEC: _json(spec)} if spec else {}
+    policy = workload.numa_topology_policy
+    if policy and names.reads(target, releases.POD_NAMES[keys.NUMA_TOPOLOGY_SPEC]):
+        made[keys.NUMA_TOPOLOGY_SPEC] = _json({"numaTopologyPolicy": policy})
+    return made
+
+
+def _is_proposed(release: str, field: str) -> bool:
+    return release == names.PROPOSAL and field.startswith("preferred")
+
+
+def _json(data: Mapping[str, str]) -> str:
+    return json.dumps(dict(data), separators=(",", ":"))
+
+
+def pod(workload: Setting) -> dict[str, Any]:
+    """The same as what a pod's template must have, for who uses no profiles."""
+    spec = plain(workload.value)
+    metadata: dict[str, Any] = {"name": workload.key, "labels": {keys.QOS: spec["qosClass"]}}
+    if "annotations" in spec:
+        metadata["annotations"] = spec["annotations"]
+    fields = {key: spec[key] for key in ("priorityClassName", "schedulerName")}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": fields}
+
+
+def profile(plan: NodePlan, workload: Setting) -> str:
+    """The name of a workload's profile, which has no namespace."""
+    return f"{plan.node_class.intent}-{workload.key}"
+
+
+def document(plan: NodePlan, workload: Setting) -> dict[str, Any]:
+    """The profile of a workload."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": profile(plan, workload)},
+        "spec": plain(workload.value),
+    }
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The specs as YAML, by workload; empty without settings."""
+    return to_yaml({one.key: plain(one.value) for one in settings}) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same of that YAML."""
+    return {name: from_plain(spec) for name, spec in next(yaml11.load(text)).items()}

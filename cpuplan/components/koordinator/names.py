@@ -1,0 +1,37 @@
+"""The names that the asked release reads; the proposal of 2022 called one of them otherwise."""
+
+from cpuplan import versions
+from cpuplan.koordinator import keys, releases
+from cpuplan.koordinator.releases import Span
+from cpuplan.model.intent import Target
+from cpuplan.versions import Version
+
+PROPOSAL = "proposal"
+#: What the proposal has of today's labels and annotations.
+_IN_PROPOSAL = frozenset(
+    {keys.CPU_BIND_POLICY, keys.NUMA_ALLOCATE_STRATEGY, keys.NUMA_TOPOLOGY_POLICY}
+)
+_TODAY_TO_PROPOSED = {today: proposed for proposed, today in releases.PROPOSED.items()}
+
+
+def release(target: Target) -> Version | None:
+    """The release of Koordinator; None for its proposal."""
+    return None if target.koordinator == PROPOSAL else versions.from_text(target.koordinator)
+
+
+def reads(target: Target, span: Span) -> bool:
+    """Whether the release reads what came within `span`; the proposal has nothing of a release."""
+    version = release(target)
+    return version is not None and span.has(version)
+
+
+def knows(target: Target, key: str) -> bool:
+    """Whether the release has a label or an annotation of nodes."""
+    if release(target) is None:
+        return key in _IN_PROPOSAL
+    return reads(target, releases.NODE_NAMES[key])
+
+
+def name(target: Target, key: str) -> str:
+    """What a label is called there."""
+    return _TODAY_TO_PROPOSED.get(key, key) if release(target) is None else key

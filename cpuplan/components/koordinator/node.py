@@ -1,0 +1,164 @@
+"""Labels and annotations of nodes that Koordinator reads, and no others of these nodes."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan import yaml11
+from cpuplan.components import kubelet
+from cpuplan.components.koordinator import names, slo
+from cpuplan.components.reasons import of_mechanism
+from cpuplan.cpuset import CpuSet
+from cpuplan.emit import to_yaml
+from cpuplan.koordinator import keys, releases
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+NAME = "koordinator"
+EFFECT: Effect | None = Effect("kubectl get nodes -o yaml", Cost.NOTHING)
+HEAD = {"apiVersion": "v1", "kind": "Node"}
+LABELS, ANNOTATIONS = "labels.", "annotations."
+#: cpuplan's own label, by which slo-controller-config knows the nodes of an intent.
+INTENT_LABEL = "cpuplan.io/intent"
+#: Fields of annotations that are CPU lists.
+_CPU_LISTS = ("reservedCPUs", "cpuset")
+_ONLY_CPUS = "ReservedCPUsOnly"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Each label and annotation by its key."""
+    if not plan.node_class.target.has_koordinator:
+        return
+    yield from _labels(plan)
+    target = plan.node_class.target
+    if names.knows(target, keys.RESERVATION):
+        yield from _reservation(plan)
+    if plan.spec.koordinator.system_qos and names.knows(target, keys.SYSTEM_QOS_RESOURCE):
+        yield from _system_qos(plan)
+
+
+def _labels(plan: NodePlan) -> Iterator[Setting]:
+    given, target = plan.spec.koordinator, plan.node_class.target
+    rows: tuple[tuple[str, str, str | None, str], ...] = (
+        (
+            keys.CPU_BIND_POLICY,
+            "cpuBindPolicy",
+            given.cpu_bind_policy,
+            "koord-scheduler binds every pod with CPU requests by it, whatever its class",
+        ),
+        (
+            keys.NUMA_ALLOCATE_STRATEGY,
+            "numaAllocateStrategy",
+            given.numa_allocate_strategy,
+            "the NUMA node that koord-scheduler takes CPUs from first",
+        ),
+        (
+            keys.NUMA_TOPOLOGY_POLICY,
+            "numaTopologyPolicy",
+            given.numa_topology_policy,
+            "koord-scheduler aligns pods by it",
+        ),
+        (
+            keys.ENABLE_NUMA_RESERVATION,
+            "numaReservation",
+            "true" if given.numa_reservation else None,
+            "NUMA nodes have less by what the kubelet reserves",
+        ),
+    )
+    for key, field, value, text in rows:
+        if value not in (None, "None") and names.knows(target, key):
+            because = (plan.node_class.reason(text, f"koordinator.{field}"),)
+            yield Setting(NAME, LABELS + names.name(target, key), str(value), because)
+    if any(slo.settings(plan)):
+        text = f"{slo.CONFIG_MAP} knows the nodes of the intent by it"
+        because = (of_mechanism(plan, text),)
+        yield Setting(NAME, LABELS + INTENT_LABEL, plan.node_class.intent, because)
+
+
+def _reservation(plan: NodePlan) -> Iterator[Setting]:
+    """The CPUs that the kubelet reserves: koord-scheduler gives none away, koordlet pools none.
+
+    Release 1.2 knows no policy; it takes them off allocatable once more (CP638).
+    """
+    cpus = kubelet.reserved_cpus(plan)
+    if not cpus:
+        return
+    value: dict[str, Value] = {"reservedCPUs": cpus}
+    because = plan.pool("reserved").because
+    for name, hidden in kubelet.hidden_cpus(plan).items():
+        because = (*because, *plan.pool(name).because) if hidden else because
+    if has_apply_policy(plan):
+        value["applyPolicy"] = _ONLY_CPUS
+        text = "the kubelet subtracts them from allocatable already"
+        because = (*because, of_mechanism(plan, text))
+    yield Setting(NAME, ANNOTATIONS + keys.RESERVATION, value, because)
+
+
+def has_apply_policy(plan: NodePlan) -> bool:
+    """Whether a reservation may leave the node's allocatable amounts alone."""
+    span = releases.FIELDS[keys.RESERVATION]["applyPolicy"]
+    return names.reads(plan.node_class.target, span)
+
+
+def _system_qos(plan: NodePlan) -> Iterator[Setting]:
+    pool = plan.pool(plan.spec.koordinator.system_qos or "")
+    if pool.cpus:
+        value: Value = {"cpuset": pool.cpus, "cpusetExclusive": True}
+        reason = plan.node_class.reason("pods of the class SYSTEM", "koordinator.systemQos")
+        because = (*pool.because, reason)
+        yield Setting(NAME, ANNOTATIONS + keys.SYSTEM_QOS_RESOURCE, value, because)
+
+
+def metadata(settings: Sequence[Setting]) -> dict[str, dict[str, str]]:
+    """The labels and annotations as an object has them; annotations hold JSON."""
+    made: dict[str, dict[str, str]] = {}
+    for setting in settings:
+        field, _, key = setting.key.partition(".")
+        value = plain(setting.value)
+        text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+        made.setdefault(field, {})[key] = text
+    return made
+
+
+def document(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The settings as a Node without a name, for server-side apply."""
+    return {**HEAD, "metadata": metadata(settings)}
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The object's YAML; empty without settings."""
+    return to_yaml(document(settings)) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The labels and annotations of a Node's YAML or JSON that are Koordinator's or cpuplan's."""
+    data = next(yaml11.load(text))["metadata"]
+    found: dict[str, Value] = {}
+    for key, value in (data.get("labels") or {}).items():
+        if _is_read(key):
+            found[LABELS + key] = value
+    for key, value in (data.get("annotations") or {}).items():
+        if _is_read(key):
+            found[ANNOTATIONS + key] = _annotation(value)
+    return found
+
+
+def _is_read(key: str) -> bool:
+    return key.startswith(keys.NODE) or key == INTENT_LABEL
+
+
+def _annotation(text: str) -> Value:
+    """The value of JSON; other text as it is."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return text
+    return _with_cpus(data) if isinstance(data, Mapping) else from_plain(data)
+
+
+def _with_cpus(data: Mapping[str, Any]) -> Value:
+    made: dict[str, Value] = {}
+    for key, value in data.items():
+        is_list = key in _CPU_LISTS and isinstance(value, str)
+        made[key] = CpuSet.parse_kubelet(value) if is_list else from_plain(value)
+    return made

@@ -1,0 +1,58 @@
+"""NodeNUMAResourceArgs: how koord-scheduler chooses CPUs and NUMA nodes, for the whole cluster."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cpuplan import yaml11
+from cpuplan.emit import to_yaml
+from cpuplan.model.koordinator import Scoring
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+NAME = "koord-scheduler"
+CONFIG_MAP = "koord-scheduler-config"
+EFFECT: Effect | None = Effect(
+    "kubectl -n koordinator-system get configmap koord-scheduler-config -o yaml", Cost.NOTHING
+)
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Fields of the arguments; none where the intent names none."""
+    if not plan.node_class.target.has_koordinator:
+        return
+    given, reason = plan.spec.koordinator.scheduler, plan.node_class.reason
+    if given.default_cpu_bind_policy:
+        text = "for LSE and LSR pods that name no policy"
+        because = (reason(text, "koordinator.scheduler.defaultCPUBindPolicy"),)
+        yield Setting(NAME, "defaultCPUBindPolicy", given.default_cpu_bind_policy, because)
+    if given.scoring_strategy:
+        because = (reason("which node is better", "koordinator.scheduler.scoringStrategy"),)
+        yield Setting(NAME, "scoringStrategy", _scoring(given.scoring_strategy), because)
+    if given.numa_scoring_strategy:
+        text = "which NUMA node is better, and the allocate strategy of nodes without a label"
+        because = (reason(text, "koordinator.scheduler.numaScoringStrategy"),)
+        yield Setting(NAME, "numaScoringStrategy", _scoring(given.numa_scoring_strategy), because)
+
+
+def _scoring(given: Scoring) -> Value:
+    made: dict[str, Value] = {"type": given.type}
+    if given.resources:
+        made["resources"] = tuple(
+            {"name": one.name, "weight": one.weight} for one in given.resources
+        )
+    return made
+
+
+def arguments(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The arguments, without their envelope."""
+    return {setting.key: plain(setting.value) for setting in settings}
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The arguments as YAML; empty without settings."""
+    return to_yaml(arguments(settings)) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same of YAML."""
+    return {key: from_plain(value) for key, value in next(yaml11.load(text)).items()}

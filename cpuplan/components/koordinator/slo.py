@@ -1,0 +1,69 @@
+"""slo-controller-config: what koord-manager tells the koordlets of an intent's nodes."""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan import yaml11
+from cpuplan.components.koordinator import names
+from cpuplan.emit import to_yaml
+from cpuplan.koordinator import releases
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+NAME = "slo-controller"
+CONFIG_MAP = "slo-controller-config"
+EFFECT: Effect | None = Effect(
+    "kubectl -n koordinator-system get configmap slo-controller-config -o yaml", Cost.NOTHING
+)
+THRESHOLD, AMPLIFICATION = "resource-threshold-config", "resource-amplification-config"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Fields of the strategies for the intent's nodes, by key of the ConfigMap and field."""
+    if not plan.node_class.target.has_koordinator:
+        return
+    given, reason = plan.spec.koordinator, plan.node_class.reason
+    percent, policy = given.cpu_suppress_threshold_percent, given.cpu_suppress_policy
+    if percent or policy:
+        field = "cpuSuppressThresholdPercent" if percent else "cpuSuppressPolicy"
+        on = (
+            reason("koordlet suppresses BE pods only where it is enabled", f"koordinator.{field}"),
+        )
+        yield Setting(NAME, f"{THRESHOLD}.enable", True, on)
+    if percent:
+        text = "BE pods get what is left of this share of the node's CPUs"
+        because = (reason(text, "koordinator.cpuSuppressThresholdPercent"),)
+        yield Setting(NAME, f"{THRESHOLD}.cpuSuppressThresholdPercent", percent, because)
+    if policy:
+        because = (reason("how BE pods are kept to it", "koordinator.cpuSuppressPolicy"),)
+        yield Setting(NAME, f"{THRESHOLD}.cpuSuppressPolicy", policy, because)
+    ratio = given.cpu_amplification_ratio
+    if ratio and names.reads(plan.node_class.target, releases.CONFIG_KEYS[AMPLIFICATION]):
+        text = "koord-manager writes the ratio to nodes, and removes one written by hand"
+        because = (reason(text, "koordinator.cpuAmplificationRatio"),)
+        yield Setting(NAME, f"{AMPLIFICATION}.enable", True, because)
+        value: Value = {"cpu": float(ratio)}
+        yield Setting(NAME, f"{AMPLIFICATION}.resourceAmplificationRatio", value, because)
+
+
+def strategies(settings: Sequence[Setting]) -> dict[str, dict[str, object]]:
+    """The fields of each strategy, by key of the ConfigMap."""
+    made: dict[str, dict[str, object]] = {}
+    for setting in settings:
+        key, _, field = setting.key.partition(".")
+        made.setdefault(key, {})[field] = plain(setting.value)
+    return made
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The strategies as YAML; empty without settings."""
+    return to_yaml(strategies(settings)) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same fields of that YAML."""
+    data = next(yaml11.load(text))
+    return {
+        f"{key}.{field}": from_plain(value)
+        for key, strategy in data.items()
+        for field, value in strategy.items()
+    }

@@ -1,0 +1,120 @@
+"""Objects of a cluster with Koordinator, and what keeps others from fighting its programs."""
+
+import json
+from typing import Any
+
+import yaml
+
+from cpuplan import backends
+from cpuplan.model.delivery import DeliverySpec
+from cpuplan.plan import ConfiguredPlan, Plan
+from tests.machines.plans import plan, regular
+
+FOLDER = "clusters/site-a"
+DELIVERY = DeliverySpec(repository="https://git.example.com/a.git")
+SPREAD = {"scoringStrategy": {"type": "LeastAllocated"}}
+
+
+def planned(**fields: Any) -> ConfiguredPlan:
+    return plan(
+        regular(cores=8, threads=2),
+        reserved="0,8",
+        platform="kubernetes",
+        version="1.35",
+        target={"mechanism": "koordinator"},
+        spec={"koordinator": fields},
+    )
+
+
+def tree(*plans: ConfiguredPlan) -> dict[str, Any]:
+    files = backends.tree(Plan(plans), DELIVERY)
+    return {path: yaml.safe_load(data) for path, data in files.items() if path.endswith(".yaml")}
+
+
+def test_nodes_are_patched_and_never_removed() -> None:
+    made = tree(planned())[f"{FOLDER}/manifests/20-node-worker-0.yaml"]
+    assert set(made) == {"apiVersion", "kind", "metadata"}
+    options = made["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+    assert set(options.split(",")) == {"Prune=false", "Delete=false", "ServerSideApply=true"}
+    assert made["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
+
+
+def test_the_project_may_patch_nodes_only_for_koordinator() -> None:
+    plain = plan(platform="kubernetes", version="1.35")
+    kinds = {"ClusterColocationProfile", "Node"}
+    for node, allowed in ((plain, set()), (planned(), kinds)):
+        project = tree(node)["argocd/appproject.yaml"]["spec"]
+        found = {one["kind"] for one in project["clusterResourceWhitelist"]}
+        assert found & kinds == allowed
+
+
+def test_what_others_write_to_nodes_is_no_difference() -> None:
+    made = tree(planned())["argocd/applicationset.yaml"]["spec"]["template"]["spec"]
+    (ignored,) = made["ignoreDifferences"]
+    assert ignored["kind"] == "Node"
+    prefix = "/metadata/annotations/node.koordinator.sh~1"
+    assert ignored["jsonPointers"] == [
+        "/spec",
+        "/status",
+        f"{prefix}resource-amplification-ratio",
+        f"{prefix}raw-allocatable",
+        f"{prefix}cpu-normalization-ratio",
+    ]
+
+
+def test_argo_cd_leaves_the_kinds_of_the_programs_alone() -> None:
+    data = tree(planned())[f"{FOLDER}/koordinator/argocd-cm.yaml"]["data"]
+    excluded = yaml.safe_load(data["resource.exclusions"])
+    assert {kind for one in excluded for kind in one["kinds"]} == {
+        "NodeResourceTopology",
+        "NodeSLO",
+        "NodeMetric",
+        "Device",
+        "ScheduleExplanation",
+    }
+
+
+def test_the_chart_keeps_config_maps_that_nobody_asks_for() -> None:
+    files = tree(planned())
+    assert not [path for path in files if "configmap" in path or "/chart/" in path]
+
+
+def test_config_maps_are_taken_from_the_chart() -> None:
+    files = tree(planned(cpuSuppressThresholdPercent=70, scheduler=SPREAD))
+    written = {
+        made["metadata"]["name"]
+        for path, made in files.items()
+        if path.startswith(f"{FOLDER}/manifests/") and made["kind"] == "ConfigMap"
+    }
+    component = files[f"{FOLDER}/koordinator/chart/kustomization.yaml"]
+    release = files[f"{FOLDER}/koordinator/flux-helmrelease.yaml"]
+    (renderer,) = release["spec"]["postRenderers"]
+    assert component["patches"] == renderer["kustomize"]["patches"]
+    assert {one["target"]["name"] for one in component["patches"]} == written
+    assert written == {"koord-scheduler-config", "slo-controller-config"}
+    for one in component["patches"]:
+        assert yaml.safe_load(one["patch"])["$patch"] == "delete"
+
+
+def test_strategies_are_for_the_nodes_of_an_intent() -> None:
+    first, second = planned(cpuSuppressThresholdPercent=70), planned(cpuAmplificationRatio="1.5")
+    second.node_class.intent = second.node_class.name = "other"
+    data = tree(first, second)[f"{FOLDER}/manifests/20-configmap-slo-controller-config.yaml"][
+        "data"
+    ]
+    threshold = json.loads(data["resource-threshold-config"])
+    assert threshold == {
+        "clusterStrategy": {"enable": True},
+        "nodeStrategies": [
+            {
+                "name": "ran",
+                "nodeSelector": {"matchLabels": {"cpuplan.io/intent": "ran"}},
+                "enable": True,
+                "cpuSuppressThresholdPercent": 70,
+            }
+        ],
+    }
+    amplification = json.loads(data["resource-amplification-config"])
+    assert amplification["enable"] is False
+    assert [one["name"] for one in amplification["nodeConfigs"]] == ["other"]
+    assert json.loads(data["colocation-config"]) == {"enable": True}

@@ -1,0 +1,217 @@
+"""What an intent becomes in the words of Koordinator's releases."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from cpuplan.components.checks.koordinator import cluster
+from cpuplan.components.koordinator import chart, colocation, node, scheduler, slo
+from cpuplan.koordinator import releases
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.setting import plain
+from tests.machines.plans import no_position, plan, regular
+
+DUAL = regular(sockets=2, cores=4, threads=2)  # node 0: 0-3,8-11; node 1: 4-7,12-15
+NODE = "node.koordinator.sh/"
+
+
+def planned(release: str = "1.8", **fields: Any) -> ConfiguredPlan:
+    given = {name: fields.pop(name) for name in ("reserved", "isolcpus", "sets") if name in fields}
+    return plan(
+        DUAL,
+        platform="kubernetes",
+        version="1.35",
+        target={"mechanism": "koordinator", "koordinator": release},
+        spec={**fields.pop("spec", {}), "koordinator": fields},
+        **{"reserved": "0,8", **given},
+    )
+
+
+def node_of(made: ConfiguredPlan) -> dict[str, dict[str, str]]:
+    return node.metadata(made.settings.of(node.NAME))
+
+
+def kubelet_of(made: ConfiguredPlan) -> dict[str, Any]:
+    return {key: plain(value) for key, value in made.settings.values("kubelet").items()}
+
+
+def test_without_the_mechanism_there_is_nothing() -> None:
+    made = plan(DUAL, platform="kubernetes", version="1.35")
+    names = (node.NAME, scheduler.NAME, slo.NAME, colocation.NAME)
+    assert [name for name in names if made.settings.of(name)] == []
+
+
+def test_the_kubelet_gives_out_no_cpus_unless_the_intent_says_so() -> None:
+    assert kubelet_of(planned())["cpuManagerPolicy"] == "none"
+    given = planned(spec={"kubelet": {"cpuManagerPolicy": "static"}})
+    assert kubelet_of(given)["cpuManagerPolicy"] == "static"
+
+
+def test_what_the_kubelet_reserves_is_reserved_once() -> None:
+    made = planned(isolcpus="7,15")
+    reservation = json.loads(node_of(made)["annotations"][f"{NODE}reservation"])
+    assert reservation == {"reservedCPUs": "0,7-8,15", "applyPolicy": "ReservedCPUsOnly"}
+    assert kubelet_of(made)["reservedSystemCPUs"] == reservation["reservedCPUs"]
+
+
+def test_system_pods_have_a_partition_of_the_reserved_cpus() -> None:
+    made = planned(
+        reserved="0-1,8-9", sets={"reserved.daemons": "1,9"}, systemQos="reserved.daemons"
+    )
+    annotation = node_of(made)["annotations"][f"{NODE}system-qos-resource"]
+    assert json.loads(annotation) == {"cpuset": "1,9", "cpusetExclusive": True}
+
+
+@pytest.mark.parametrize(
+    ("release", "label"),
+    [
+        ("1.8", f"{NODE}numa-topology-policy"),
+        ("1.4", f"{NODE}numa-topology-policy"),
+        ("proposal", f"{NODE}numa-topology-alignment-policy"),
+    ],
+)
+def test_the_label_of_alignment_has_the_name_of_the_release(release: str, label: str) -> None:
+    assert node_of(planned(release, numaTopologyPolicy="BestEffort"))["labels"] == {
+        label: "BestEffort"
+    }
+
+
+def test_the_node_of_the_proposal() -> None:
+    """The example of the section Node CPU orchestration API."""
+    made = planned(
+        "proposal",
+        cpuBindPolicy="FullPCPUsOnly",
+        numaTopologyPolicy="BestEffort",
+        numaAllocateStrategy="MostAllocated",
+    )
+    assert node_of(made) == {
+        "labels": {
+            "node.koordinator.sh/cpu-bind-policy": "FullPCPUsOnly",
+            "node.koordinator.sh/numa-topology-alignment-policy": "BestEffort",
+            "node.koordinator.sh/numa-allocate-strategy": "MostAllocated",
+        }
+    }
+
+
+@pytest.mark.parametrize("release", ["proposal", "1.2", "1.8"])
+def test_the_pod_of_the_proposal(release: str) -> None:
+    """The example of the section Resource spec; its resource-status is the scheduler's."""
+    made = planned(
+        release,
+        workloads=[
+            {
+                "name": "test-pod",
+                "matchLabels": {"app": "test"},
+                "qosClass": "LSR",
+                "preferredCPUBindPolicy": "SpreadByPCPUs",
+                "preferredCPUExclusivePolicy": "PCPULevel",
+            }
+        ],
+    )
+    (workload,) = made.settings.of(colocation.NAME)
+    pod = colocation.pod(workload)
+    assert pod["metadata"]["name"] == "test-pod"
+    assert {key: json.loads(text) for key, text in pod["metadata"]["annotations"].items()} == {
+        "scheduling.koordinator.sh/resource-spec": {
+            "preferredCPUBindPolicy": "SpreadByPCPUs",
+            "preferredCPUExclusivePolicy": "PCPULevel",
+        }
+    }
+
+
+def test_release_1_2_knows_no_apply_policy() -> None:
+    annotation = node_of(planned("1.2"))["annotations"][f"{NODE}reservation"]
+    assert json.loads(annotation) == {"reservedCPUs": "0,8"}
+
+
+def test_batch_pods_have_the_priority_of_their_class() -> None:
+    workloads = [
+        {"name": "a", "matchLabels": {"app": "a"}, "qosClass": "BE"},
+        {"name": "b", "matchLabels": {"app": "b"}, "qosClass": "LS"},
+        {
+            "name": "c",
+            "matchLabels": {"app": "c"},
+            "qosClass": "LS",
+            "priorityClassName": "koord-mid",
+        },
+    ]
+    made = planned(workloads=workloads)
+    profiles = [plain(one.value)["priorityClassName"] for one in made.settings.of(colocation.NAME)]
+    assert profiles == ["koord-batch", "koord-prod", "koord-mid"]
+
+
+def test_suppression_is_enabled_with_its_values() -> None:
+    made = planned(cpuSuppressThresholdPercent=70)
+    assert slo.strategies(made.settings.of(slo.NAME)) == {
+        "resource-threshold-config": {"enable": True, "cpuSuppressThresholdPercent": 70}
+    }
+    assert node_of(made)["labels"] == {"cpuplan.io/intent": "ran"}
+
+
+@pytest.mark.parametrize("release", releases.RELEASES)
+def test_the_configuration_keeps_what_the_chart_has(release: tuple[int, int]) -> None:
+    made = chart.scheduler_configuration(release, {"defaultCPUBindPolicy": "FullPCPUs"})
+    (profile,) = made["profiles"]
+    enabled = {
+        one["name"]
+        for point in profile["plugins"].values()
+        for one in (*point["enabled"], *point.get("disabled", ()))
+    }
+    named = {one["name"] for one in profile["pluginConfig"]}
+    # NodeResourcesFit is one of Kubernetes' own, which are enabled by default
+    assert named - enabled == {"NodeResourcesFit"}
+    (own,) = (one for one in profile["pluginConfig"] if one["name"] == "NodeNUMAResource")
+    assert own["args"] == {
+        "apiVersion": made["apiVersion"],
+        "kind": "NodeNUMAResourceArgs",
+        "defaultCPUBindPolicy": "FullPCPUs",
+    }
+
+
+def test_a_node_of_a_cluster_is_read_back() -> None:
+    """With what others write there."""
+    made = planned(cpuBindPolicy="SpreadByPCPUs")
+    data = node.document(made.settings.of(node.NAME))
+    data["metadata"]["labels"]["kubernetes.io/hostname"] = "worker-0"
+    data["metadata"]["annotations"][f"{NODE}raw-allocatable"] = "no JSON"
+    found = node.parse(yaml.safe_dump(data))
+    other = found.pop(f"{node.ANNOTATIONS}{NODE}raw-allocatable")
+    assert (found, other) == (made.settings.values(node.NAME), "no JSON")
+
+
+def found(*plans: ConfiguredPlan) -> list[str]:
+    return [one.message for one in cluster.check(plans, no_position)]
+
+
+def other(release: str = "1.8", **fields: Any) -> ConfiguredPlan:
+    made = planned(release, **fields)
+    made.node_class.intent = "other"
+    return made
+
+
+def test_a_cluster_has_one_release_and_one_scheduler() -> None:
+    packed = {"scoringStrategy": {"type": "MostAllocated"}}
+    spread = {"scoringStrategy": {"type": "LeastAllocated"}}
+    assert found(planned(scheduler=packed), other(scheduler=packed)) == []
+    assert found(planned(scheduler=packed), other()) == []
+    assert found(planned(scheduler=packed), other(scheduler=spread)) == [
+        "cluster site-a: ran and other have different arguments of koord-scheduler"
+    ]
+    assert found(planned("1.8"), other("1.7")) == [
+        "cluster site-a: ran and other have different releases of Koordinator"
+    ]
+
+
+def test_profiles_of_two_intents_have_different_names() -> None:
+    first = planned(workloads=[_web("b-c")])
+    second = planned(workloads=[_web("c")])
+    second.node_class.intent = "ran-b"
+    assert found(first, second) == [
+        "cluster site-a: ran and ran-b have different profiles of the name ran-b-c"
+    ]
+
+
+def _web(name: str) -> dict[str, Any]:
+    return {"name": name, "matchLabels": {"app": "web"}, "qosClass": "LS"}
