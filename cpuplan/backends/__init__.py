@@ -17,9 +17,10 @@ from cpuplan.backends import (
 )
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Files, to_file
-from cpuplan.components import nrt
 from cpuplan.components.base import Component
+from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.components.nri import balloons
+from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.fleet import targets
@@ -70,7 +71,9 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
     problems = (_unlike(members, locate) for _, members in sorted(pools.items()))
     diagnostics = [problem for problem in problems if problem]
     for _, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
-        for backend, classes in _by_backend(group):
+        members = list(group)
+        diagnostics += nrt_checks.check_cluster(members, locate)
+        for backend, classes in _by_backend(members):
             diagnostics += backend.check_cluster(classes, locate)
     return diagnostics
 

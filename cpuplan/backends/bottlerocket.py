@@ -9,9 +9,10 @@ from typing import Any
 
 from cpuplan.backends import kubernetes, lacking
 from cpuplan.backends.base import Manifest
-from cpuplan.components import cmdline, kernel, kubelet, nrt
+from cpuplan.components import cmdline, kernel, kubelet
 from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
+from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.emit import to_toml
 from cpuplan.plan import ConfiguredPlan

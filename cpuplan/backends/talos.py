@@ -10,9 +10,10 @@ from typing import Any
 
 from cpuplan.backends import kubernetes, lacking
 from cpuplan.backends.base import Manifest, to_file
-from cpuplan.components import kernel, kubelet, nrt
+from cpuplan.components import kernel, kubelet
 from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
+from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.platforms import TALOS

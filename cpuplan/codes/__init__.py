@@ -24,6 +24,7 @@ from cpuplan.codes import (
     simulation,
     solving,
     topology,
+    topologyaware,
     writing,
 )
 from cpuplan.codes.code import Code as Code
@@ -42,6 +43,7 @@ CODES: dict[str, Code] = {
     **mechanisms.CODES,
     **koordinator.CODES,
     **runtimes.CODES,
+    **topologyaware.CODES,
     **writing.CODES,
     **simulation.CODES,
     **checking.CODES,

@@ -204,7 +204,7 @@ DEFAULTS: tuple[Default, ...] = (
     ),
     everywhere(
         "expected-policy",
-        "nrt attributes.topologyManager*; nrt topologyPolicies",
+        "nrt apiVersion; nrt attributes.topologyManager*; nrt topologyPolicies",
         "what exporters report for a kubelet with default settings",
         off="kubelet: {topologyManagerPolicy: none, topologyManagerScope: pod}",
     ),

@@ -131,6 +131,26 @@ class ContainerRuntimeConfig(Model):
     )
 
 
+class NodeResourceTopology(Model):
+    """What publishes NodeResourceTopology objects in a cluster, and what its API server takes."""
+
+    exporter: Literal["resource-topology-exporter", "node-feature-discovery", "koordlet"] | None = (
+        Field(
+            default=None,
+            description="what writes the objects. Default: koordlet for nodes with mechanism "
+            "koordinator, the resource-topology-exporter of the NUMA Resources Operator on "
+            "openshift, else node-feature-discovery (its topology updater)",
+        )
+    )
+    crd: Literal["noderesourcetopology-api", "scheduler-plugins", "koordinator-1.6"] = Field(
+        default="noderesourcetopology-api",
+        description="whose CustomResourceDefinition is installed. noderesourcetopology-api serves "
+        "v1alpha1 and v1alpha2, as those of both exporters and of Koordinator's charts from 1.7 on "
+        "do; scheduler-plugins only v1alpha2; koordinator-1.6, as all of its charts up to then, "
+        "only v1alpha1",
+    )
+
+
 class ClusterSpec(Model):
     """Facts about a cluster, and the objects in it that cpuplan does not write but nodes get."""
 
@@ -156,6 +176,9 @@ class ClusterSpec(Model):
         "`cluster`. Default: v2; v1 on openshift before 4.16 with a PerformanceProfile, "
         "because the "
         "node tuning operator sets it unless the target has ignoreCgroupsVersion",
+    )
+    node_resource_topology: NodeResourceTopology = Field(
+        default_factory=NodeResourceTopology.model_construct
     )
     machine_config_pools: Annotated[tuple[MachineConfigPool, ...], Listed] = Field(
         default=(), description="openshift: custom pools that cpuplan does not write"

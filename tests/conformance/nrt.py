@@ -96,13 +96,14 @@ def _exporters(given: Json) -> Json:
     )
     pods = tuple(map(_exported_pod, given["pods"]))
     return {
-        name: _zones_of(exporter.zones(machine, free, pods, given.get("exclude", ())))
+        name: _by_name(exporter.zones(machine, free, pods, given.get("exclude", ())))
         for name, exporter in (("rte", rte), ("nfd", nfd))
     }
 
 
-def _zones_of(zones: list[podresources.Zone]) -> list[Json]:
-    return [dict(zone) for zone in zones]
+def _by_name(zones: list[podresources.Zone]) -> list[Json]:
+    """The recording sorts zones by their names."""
+    return sorted(zones, key=lambda zone: str(zone["name"]))
 
 
 def _node(given: Json) -> NumaNode:

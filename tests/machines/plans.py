@@ -7,6 +7,7 @@ from cpuplan.backends import configure
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.fleet import cluster_facts
+from cpuplan.model.cluster import ClusterSpec
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Pool
@@ -86,11 +87,13 @@ def plan(
     model: int | None = 106,
     target: Mapping[str, Any] | None = None,
     spec: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> ConfiguredPlan:
     """A plan of intent `ran`, class `ran-server`, with these pools; `isolated` is the rest unless
     given.
 
-    `spec` holds further keys of the intent's spec, and `target` of its target, as they are in YAML.
+    `spec` holds further keys of the intent's spec, `target` of its target, and `facts` those of a
+    Cluster document, as they are in YAML.
     `sets` are the CPUs of partitions and QoS sets.
     """
     topology = topology or regular()
@@ -124,6 +127,7 @@ def plan(
         cpu_vendor=vendor,
         architecture=architecture,
         cpu_model_number=model,
+        cluster_facts=ClusterSpec.model_validate(facts or {}),
     )
     made = [
         Pool(name, cpus, (Reason(f"{name} is {cpus}", f"Intent/ran:spec.pools.{name}"),))

@@ -11,7 +11,7 @@ from cpuplan.backends import deliveries, koordinator
 from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.kubernetes import node
-from cpuplan.components import containerd, crio, kernel, kubelet, nrt, runtimeclass, slices, units
+from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
 from cpuplan.components.base import Component
 from cpuplan.components.checks.koordinator import cluster as koordinator_checks
 from cpuplan.components.host import (
@@ -28,6 +28,7 @@ from cpuplan.components.host import (
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons
+from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.source import Locate

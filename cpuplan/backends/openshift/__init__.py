@@ -11,7 +11,7 @@ from cpuplan.backends.openshift import (
     profile_checks,
     runtime_files,
 )
-from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass, slices
+from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.base import Component
 from cpuplan.components.host import partitions, rps
 from cpuplan.components.openshift import (
@@ -24,6 +24,7 @@ from cpuplan.components.openshift import (
     tuned,
     units,
 )
+from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.source import Locate

@@ -1,6 +1,6 @@
 """What is wrong with a plan before anything is written, by the component that would read it."""
 
-from cpuplan.components import admission, hugepages, mixedcpus, nrt
+from cpuplan.components import admission, hugepages, mixedcpus
 from cpuplan.components.checks import (
     balloons,
     booted,
@@ -12,6 +12,7 @@ from cpuplan.components.checks import (
     koordinator,
     kubelet,
     kubelet_view,
+    nrt,
     partitions,
     releases,
     runtimes,

@@ -11,7 +11,6 @@ from cpuplan.nrt.exporters.podresources import (
     Pod,
     Resources,
     Zone,
-    by_name,
     place_of,
     zone,
 )
@@ -22,7 +21,7 @@ Known = dict[int, dict[str, Amounts]]
 def zones(
     machine: Machine, allocatable: Resources, pods: Iterable[Pod], excluded: Collection[str] = ()
 ) -> list[Zone]:
-    """The zones of a node, by name, without excluded resources.
+    """The zones of a node, without excluded resources.
 
     CPUs count as taken by Guaranteed pods with a container of whole CPUs; memory on several NUMA
     nodes is taken from one after the other. PanicError for a taken resource that is excluded.
@@ -41,7 +40,7 @@ def zones(
     places = _places(machine, allocatable)
     for container, has_cpus in _watched(pods):
         _take(known, places, container if has_cpus else container._replace(cpus=()))
-    return by_name([zone(machine, number, resources) for number, resources in known.items()])
+    return [zone(machine, number, resources) for number, resources in known.items()]
 
 
 def _free(machine: Machine, allocatable: Resources) -> dict[int, dict[str, int]]:

@@ -87,8 +87,3 @@ def zone(machine: Machine, number: int, resources: Mapping[str, Amounts]) -> Zon
         for name in sorted(resources)
     ]
     return {"name": zone_name(number), "type": NODE, "costs": costs, "resources": amounts}
-
-
-def by_name(zones: list[Zone]) -> list[Zone]:
-    """Zones in the order of their names, which are text."""
-    return sorted(zones, key=lambda zone: str(zone["name"]))

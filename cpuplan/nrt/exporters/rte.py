@@ -11,7 +11,6 @@ from cpuplan.nrt.exporters.podresources import (
     Pod,
     Resources,
     Zone,
-    by_name,
     find,
     place_of,
     zone,
@@ -23,7 +22,7 @@ Counts = dict[int, dict[str, int]]
 def zones(
     machine: Machine, allocatable: Resources, pods: Iterable[Pod], excluded: Collection[str] = ()
 ) -> list[Zone]:
-    """The zones of a node, by name, without excluded resources.
+    """The zones of a node, without excluded resources.
 
     Every CPU of any container is taken, and memory on several NUMA nodes is taken from each of them
     whole. PanicError for numbers of NUMA nodes with gaps.
@@ -40,7 +39,7 @@ def zones(
             if name not in excluded
         }
         made.append(zone(machine, number, resources))
-    return by_name(made)
+    return made
 
 
 def _amounts(capacity: int, allocatable: int, used: int) -> Amounts:

@@ -39,10 +39,13 @@ def score(nodes: list[NumaNode], pod: Pod, qos: str, manager: TopologyManager) -
         most = max(most, len(numbers))
         if manager.scope != POD:
             take_in_order(nodes, numbers, requests)
-    if not most:
-        return _BEST
+    return score_of(most, manager, is_closest=all_closest) if most else _BEST
+
+
+def score_of(count: int, manager: TopologyManager, *, is_closest: bool = False) -> int:
+    """The score of a pod on `count` NUMA nodes (normalizeScore); below 0 the scheduler gives up."""
     step = _BEST // manager.max_numa_nodes
-    return _BEST - most * step + (step // 2 if all_closest else 0)
+    return _BEST - count * step + (step // 2 if is_closest else 0)
 
 
 def _required(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.components import nrt
+from cpuplan.components.published.exporters import can_have_zones
 from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan
@@ -99,7 +99,7 @@ def _split_cores(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
 def _without_zones(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
     """A NUMA policy where koordlet can publish no zones that the scheduler finds."""
     policy = plan.spec.koordinator.numa_topology_policy
-    if policy in (None, "None") or nrt.can_have_zones(plan):
+    if policy in (None, "None") or can_have_zones(plan):
         return
     nodes = ", ".join(map(str, plan.topology.numa_facts))
     problem = f"its NUMA nodes are {nodes}, and zones are counted from 0 without gaps"

@@ -1,16 +1,19 @@
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
-from cpuplan.components import nrt
+from cpuplan.components.published import nrt
+from cpuplan.components.published.exporters import EXPORTERS, is_served
+from cpuplan.model.cluster import NodeResourceTopology
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
+from cpuplan.nrt.crd import DEFINITIONS, Admission, admit
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import GIB, plan, regular
 
-SHARED = Path(__file__).parents[3].parent / "shared/vectors/nrt"
+SHARED = Path(__file__).parents[4].parent / "shared/vectors/nrt"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"recorded data is not at {SHARED}")
 
 TWO = regular(sockets=2, cores=4, threads=2)
@@ -27,6 +30,14 @@ PLAN = plan(
         },
     },
 )
+
+
+KUBERNETES: dict[str, Any] = {"platform": "kubernetes", "version": "1.34"}
+
+
+def by(exporter: str) -> dict[str, Any]:
+    """A cluster in which `exporter` writes the objects."""
+    return {**KUBERNETES, "facts": {"nodeResourceTopology": {"exporter": exporter}}}
 
 
 def zones(node: ConfiguredPlan) -> dict[str, dict[str, dict[str, str]]]:
@@ -91,12 +102,72 @@ def test_a_node_others_only_has_no_cpus() -> None:
 )
 def test_policies_under_their_old_names(policy: str, scope: str | None, wanted: str) -> None:
     fields = {"topologyManagerPolicy": policy} | ({"topologyManagerScope": scope} if scope else {})
-    found = nrt.node_resource_topology(plan(spec={"kubelet": fields}), "worker-0")
+    node = plan(spec={"kubelet": fields}, **KUBERNETES)
+    found = nrt.node_resource_topology(node, "worker-0")
     assert found["topologyPolicies"] == [wanted]
     assert {item["name"]: item["value"] for item in found["attributes"]} == {
         "topologyManagerPolicy": policy,
         "topologyManagerScope": scope or "container",
     }
+
+
+@pytest.mark.parametrize(
+    ("made", "version", "told"),
+    [
+        (by("resource-topology-exporter"), "v1alpha2", {"attributes"}),
+        (by("node-feature-discovery"), "v1alpha2", {"attributes", "topologyPolicies"}),
+        (by("koordlet"), "v1alpha1", {"topologyPolicies"}),
+        ({"platform": "openshift"}, "v1alpha2", {"attributes"}),
+        (KUBERNETES, "v1alpha2", {"attributes", "topologyPolicies"}),
+        ({**KUBERNETES, "target": {"mechanism": "koordinator"}}, "v1alpha1", {"topologyPolicies"}),
+    ],
+)
+def test_each_exporter_has_its_form(made: dict[str, Any], version: str, told: set[str]) -> None:
+    found = nrt.node_resource_topology(plan(**made), "worker-0")
+    assert found["apiVersion"] == f"topology.node.k8s.io/{version}"
+    assert found.keys() & {"attributes", "topologyPolicies"} == told
+
+
+def test_koordlet_subtracts_nothing() -> None:
+    node = plan(TWO, reserved="0,8", spec={"kubelet": ALIGNED}, **by("koordlet"))
+    found = nrt.node_resource_topology(node, "worker-0")
+    assert found["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Koordinator"}
+    assert found["zones"][0].keys() == {"name", "type", "resources"}
+    assert zones(node)["node-0"] == {
+        "cpu": amounts(8, 8),
+        "hugepages-1Gi": amounts(0, 0),
+        "hugepages-2Mi": amounts(0, 0),
+        "memory": {"capacity": "64Gi", "allocatable": "64Gi", "available": "64Gi"},
+    }
+
+
+def test_koordlets_zones_say_the_size_of_memory_in_binary_units() -> None:
+    machine = Topology(regular().cpus, [NumaNodeFacts(0, 3 * GIB // 2)])
+    assert zones(plan(machine, **by("koordlet")))["node-0"]["memory"]["capacity"] == "1536Mi"
+
+
+@pytest.mark.parametrize(
+    "kubelet", [{"cpuManagerPolicy": "none"}, {"dynamicResourceAllocation": True}]
+)
+def test_no_cpus_without_the_static_cpu_manager(kubelet: dict[str, Any]) -> None:
+    node = plan(TWO, spec={"kubelet": kubelet}, **KUBERNETES)
+    assert zones(node) == {"node-0": {"cpu": amounts(8, 0)}, "node-1": {"cpu": amounts(8, 0)}}
+
+
+def test_every_exporter_of_a_cluster_is_known() -> None:
+    known = get_args(get_args(NodeResourceTopology.model_fields["exporter"].annotation)[0])
+    assert set(known) == set(EXPORTERS)
+    assert set(get_args(NodeResourceTopology.model_fields["crd"].annotation)) == set(DEFINITIONS)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("crd", DEFINITIONS)
+def test_admitted_wherever_the_version_is_served(exporter: str, crd: str) -> None:
+    facts = {"nodeResourceTopology": {"exporter": exporter, "crd": crd}}
+    node = plan(TWO, spec={"kubelet": ALIGNED}, **KUBERNETES, facts=facts)
+    made = json.loads(json.dumps(nrt.node_resource_topology(node, "worker-0")))
+    problems = () if is_served(node) else ("no match for kind/version",)
+    assert admit(made, DEFINITIONS[crd]) == Admission(problems)
 
 
 def numbered(*nodes: int) -> ConfiguredPlan:

@@ -1,0 +1,57 @@
+"""NodeResourceTopology and the scheduler that reads it: CP650 to CP654."""
+
+from cpuplan.codes.code import Code
+
+CODES = {
+    "CP650": Code(
+        "exporter that the API server refuses",
+        "cluster {cluster}: {exporter} writes NodeResourceTopology {version}, but the CRD {crd} only serves {served}",
+        "install a CRD that serves both versions (nodeResourceTopology.crd: noderesourcetopology-api), or let "
+        "nodeResourceTopology.exporter be what runs on the nodes",
+        "One group has CRDs of several distributors. The API's own, which resource-topology-exporter, "
+        "node-feature-discovery and charts of Koordinator from 1.7 on install, serve v1alpha1 and v1alpha2; the manifest "
+        "of scheduler-plugins serves v1alpha2 only, charts of Koordinator up to 1.6 serve v1alpha1 only. Both exporters "
+        "write v1alpha2, koordlet v1alpha1. The plugin NodeResourceTopologyMatch reads v1alpha2, Koordinator's scheduler "
+        "v1alpha1. Without objects, NodeResourceTopologyMatch passes every node.",
+    ),
+    "CP651": Code(
+        "zones without CPUs",
+        "NodeResourceTopologyMatch finds no NUMA node for Guaranteed pods on nodes of class {name}: with cpuManagerPolicy "
+        "none, {exporter} publishes no CPUs",
+        "use cpuManagerPolicy static, or a topologyManagerPolicy other than single-numa-node",
+        "Exporters ask the kubelet's pod-resources API what can be allocated. Without the static CPU manager it names no "
+        "CPUs, so zones have 0 of them or none at all. The plugin looks into nodes with single-numa-node only, and then "
+        "every Guaranteed pod that requests CPUs is refused.",
+        "warning",
+    ),
+    "CP652": Code(
+        "nodes of one kind with unlike zones",
+        "cluster {cluster}: nodes of intent {intent} differ in what NodeResourceTopology tells of them: {difference}",
+        "give each hardware an intent and a label of its own, and let workloads select their nodes by it; or waive this "
+        "where the difference is wanted",
+        "NodeResourceTopologyMatch expects that nodes among which it chooses have the same NUMA topology and kubelet "
+        "configuration, and cannot check that itself (README of the plugin, Cluster). Scores of unlike nodes cannot be "
+        "compared: they are shares of what a zone has, and a pod that fits a NUMA node of one may fit none of the other.",
+        "warning",
+    ),
+    "CP653": Code(
+        "nodes that pass the filter unseen",
+        "cluster {cluster}: NodeResourceTopologyMatch aligns pods on nodes of {aligned} only, and passes every node of {others}",
+        "let pods that must be aligned select their nodes by a label, or set topologyManagerPolicy: single-numa-node on all "
+        "nodes that may get them",
+        "The plugin filters nodes with single-numa-node and passes those with any other policy (kubernetes-sigs/"
+        "scheduler-plugins issue 885): a kubelet with restricted may still refuse the pod, and one with none or best-effort "
+        "runs it on several NUMA nodes.",
+        "warning",
+    ),
+    "CP654": Code(
+        "more NUMA nodes than the plugin counts",
+        "{exporter} does not publish how many NUMA nodes the kubelet allows, so LeastNUMANodes takes 8 for nodes of class "
+        "{name}, which have {nodes}: the score of a pod on {too_many} NUMA nodes is {score}",
+        "use another scoringStrategy of NodeResourceTopologyMatch, such as LeastAllocated",
+        "The kubelet's option max-allowable-numa-nodes is the attribute topologyManagerMaxNUMANodes, which no exporter "
+        "writes. A NUMA node more is 12 points less than 100, and the scheduler takes a score below 0 for a failure of the "
+        "plugin: the pod stays pending.",
+        "warning",
+    ),
+}

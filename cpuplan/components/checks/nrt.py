@@ -1,0 +1,144 @@
+"""What NodeResourceTopologyMatch of scheduler-plugins makes of the nodes of a cluster.
+
+Beside CP532, only for clusters whose document says that something publishes NodeResourceTopology.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan.components import chosen, kubelet
+from cpuplan.components.published import exporters
+from cpuplan.components.published.exporters import EXPORTERS, KOORDLET, can_have_zones, exporter_of
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.model.base import has_key
+from cpuplan.nrt.crd import DEFINITIONS
+from cpuplan.nrt.exporters.podresources import Zone
+from cpuplan.nrt.scheduler.leastnuma import score_of
+from cpuplan.nrt.scheduler.topologymanager import SINGLE, TopologyManager
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.source import Locate
+from cpuplan.text import counted
+
+
+def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP532: machines whose zones the scheduler plugin cannot read."""
+    if not can_have_zones(plan):
+        nodes = ", ".join(map(str, plan.topology.numa_facts))
+        position = locate(plan.node_class.place("selector"))
+        yield diagnose("CP532", position, hardware=plan.node_class.hardware, nodes=nodes)
+
+
+def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """What would be wrong with the objects of a cluster that states who writes them."""
+    if not has_key(plans[0].node_class.cluster_facts, "nodeResourceTopology"):
+        return
+    yield from _unserved(plans, locate)
+    # Koordinator's scheduler reads what koordlet writes, and has policies of its own.
+    read = [plan for plan in plans if exporter_of(plan) != KOORDLET]
+    for plan in read:
+        yield from _without_cpus(plan, locate)
+        yield from _beyond_count(plan, locate)
+    yield from _unlike(read, locate)
+    yield from _unseen(read, locate)
+
+
+def _unserved(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """CP650, once for each exporter."""
+    node_class = plans[0].node_class
+    crd = node_class.cluster_facts.node_resource_topology.crd
+    served = DEFINITIONS[crd].served
+    for exporter in dict.fromkeys(map(exporter_of, plans)):
+        version = EXPORTERS[exporter].version
+        if version not in served:
+            yield diagnose(
+                "CP650",
+                locate(node_class.cluster_place("nodeResourceTopology.crd")),
+                cluster=node_class.cluster,
+                exporter=exporter,
+                version=version,
+                crd=crd,
+                served=", ".join(served),
+            )
+
+
+def _without_cpus(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP651."""
+    if chosen.topology_policy(plan) == SINGLE and not kubelet.is_static(plan):
+        place = locate(plan.node_class.place("kubelet.topologyManagerPolicy"))
+        name, exporter = plan.node_class.name, exporter_of(plan)
+        yield diagnose("CP651", place, name=name, exporter=exporter)
+
+
+def _beyond_count(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP654: a pod on all NUMA nodes has a score that the scheduler takes for a failure."""
+    nodes, manager = len(plan.topology.numa_facts), TopologyManager()
+    scores = {count: score_of(count, manager) for count in range(1, nodes + 1)}
+    too_many = next((count for count, score in scores.items() if score < 0), None)
+    if too_many is not None:
+        yield diagnose(
+            "CP654",
+            locate(plan.node_class.place("selector")),
+            name=plan.node_class.name,
+            exporter=exporter_of(plan),
+            nodes=nodes,
+            too_many=too_many,
+            score=scores[too_many],
+        )
+
+
+def _unlike(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """CP652: classes of one intent whose nodes a scheduler cannot compare."""
+    first: dict[str, ConfiguredPlan] = {}
+    for plan in plans:
+        node_class = plan.node_class
+        other = first.setdefault(node_class.intent, plan)
+        if difference := _difference(other, plan):
+            yield diagnose(
+                "CP652",
+                locate(node_class.place("selector")),
+                cluster=node_class.cluster,
+                intent=node_class.intent,
+                difference=difference,
+            )
+
+
+def _difference(first: ConfiguredPlan, second: ConfiguredPlan) -> str:
+    """The first difference between zones of two classes; empty where there is none."""
+    ours, theirs = exporters.zones(first), exporters.zones(second)
+    names = first.node_class.hardware, second.node_class.hardware
+    if len(ours) != len(theirs):
+        have = [counted(len(zones), "zone") for zones in (ours, theirs)]
+        return f"{names[0]} has {have[0]}, {names[1]} has {have[1]}"
+    for one, other in zip(ours, theirs, strict=True):
+        for key, (here, there) in _facts(one, other).items():
+            if here != there:
+                return f"{key} of {one['name']} is {here} on {names[0]}, {there} on {names[1]}"
+    return ""
+
+
+def _facts(one: Zone, other: Zone) -> dict[str, tuple[str, str]]:
+    """What can be allocated, and the distances, of two zones side by side."""
+    both = []
+    for zone in (one, other):
+        facts = {item["name"]: item["allocatable"] for item in zone["resources"]}
+        costs = ", ".join(str(cost["value"]) for cost in zone["costs"])
+        both.append({**facts, "distances": costs})
+    keys = dict.fromkeys([*both[0], *both[1]])
+    return {key: (both[0].get(key, "nothing"), both[1].get(key, "nothing")) for key in keys}
+
+
+def _unseen(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """CP653: policies that the filter does not look into, beside the one that it does."""
+    by_policy: dict[str, list[str]] = {}
+    for plan in plans:
+        by_policy.setdefault(chosen.topology_policy(plan), []).append(plan.node_class.name)
+    aligned = by_policy.pop(SINGLE, [])
+    if aligned and by_policy:
+        others = [f"{', '.join(names)} ({policy})" for policy, names in sorted(by_policy.items())]
+        node_class = plans[0].node_class
+        yield diagnose(
+            "CP653",
+            locate(node_class.cluster_place("nodeResourceTopology")),
+            cluster=node_class.cluster,
+            aligned=", ".join(aligned),
+            others=" and ".join(others),
+        )

@@ -1,0 +1,1 @@
+"""What programs of a cluster publish of its nodes. Expected state: cpuplan never applies it."""
