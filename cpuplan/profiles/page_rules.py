@@ -63,7 +63,7 @@ def _check_huge_pages(
         else f"sizes other than {', '.join(sizes)}"
     )
     at = profile.at("hugepages", "defaultHugepagesSize")
-    if not huge.default_hugepages_size:
+    if huge.default_hugepages_size is None:
         if huge.pages and operator_has(release, "webhook.default_huge_page_size"):
             yield diagnose("CP267", at, field=field)
     elif huge.default_hugepages_size not in sizes:
@@ -71,7 +71,7 @@ def _check_huge_pages(
             "CP266",
             at,
             field=field,
-            value=huge.default_hugepages_size,
+            value=huge.default_hugepages_size or "empty",
             machine=machine,
             sizes=known,
         )

@@ -14,6 +14,7 @@ from cpuplan.components import kernel
 from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.fleet import cluster_facts
+from cpuplan.kubelet.config import durations
 from cpuplan.plan import ConfiguredPlan
 
 HEADER = (
@@ -39,7 +40,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         return
     machine_config, arguments = _machine_configs(plan)
     made = {
-        f"kubeletconfig-{name}": _bare(objects.kubelet_config(plan)),
+        f"kubeletconfig-{name}": _kubelet_config(plan),
         f"machineconfig-50-performance-{name}": machine_config,
         f"runtimeclass-{name}": _bare(objects.runtime_class(plan)),
     }
@@ -58,6 +59,13 @@ def _bare(data: dict[str, Any]) -> dict[str, Any]:
     """An object without what only Argo CD reads."""
     own = {key: value for key, value in data["metadata"].items() if key != "annotations"}
     return {**data, "metadata": own}
+
+
+def _kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:
+    """The operator reads durations, and writes them in Go's form."""
+    made = _bare(objects.kubelet_config(plan))
+    configuration = durations.normal(made["spec"]["kubeletConfig"])
+    return {**made, "spec": {**made["spec"], "kubeletConfig": configuration}}
 
 
 def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -68,6 +68,21 @@ def test_tuned_computes_boot_arguments_itself() -> None:
     assert "bootloader" not in text
 
 
+def test_durations_are_those_of_go() -> None:
+    webhook = {"authentication": {"webhook": {"cacheTTL": "120s"}}}
+    configuration = {"shutdownGracePeriod": "90s", "syncFrequency": "1m0s", **webhook}
+    node = plan(spec={"kubelet": {"configuration": configuration}}, target=PROFILE)
+    (kubelet,) = (
+        each.data["spec"]["kubeletConfig"]
+        for each in predicted.manifests(node)
+        if each.data["kind"] == "KubeletConfig"
+    )
+    assert kubelet["shutdownGracePeriod"] == "1m30s"
+    assert kubelet["syncFrequency"] == "1m0s"
+    assert kubelet["authentication"]["webhook"]["cacheTTL"] == "2m0s"
+    assert kubelet["cpuManagerReconcilePeriod"] == "5s"
+
+
 def test_argo_cd_never_sees_them() -> None:
     assert all("annotations" not in data["metadata"] for data in objects(**PROFILE).values())
 

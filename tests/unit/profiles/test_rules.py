@@ -48,6 +48,8 @@ DEFAULT, PAGES, KERNEL = (
         ("arm64", pages("2M", ""), [KERNEL, DEFAULT, PAGES]),
         ("s390x", pages("16G"), []),
         ("s390x", pages("16M"), [DEFAULT, PAGES]),
+        ("amd64", {"hugepages": {"defaultHugepagesSize": ""}}, [DEFAULT]),
+        ("amd64", {"hugepages": {"defaultHugepagesSize": None}}, []),
     ],
 )
 def test_pages(architecture: str, spec: dict[str, Any], found: list[str]) -> None:
