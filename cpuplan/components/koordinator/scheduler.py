@@ -15,6 +15,9 @@ EFFECT: Effect | None = Effect(
     "kubectl -n koordinator-system get configmap koord-scheduler-config -o yaml", Cost.NOTHING
 )
 
+#: The default of a scheduler without any strategy.
+_ALIKE = {"cpu": 1, "memory": 1}
+
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Fields of the arguments; none where the intent names none."""
@@ -35,12 +38,12 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def _scoring(given: Scoring) -> Value:
-    made: dict[str, Value] = {"type": given.type}
-    if given.resources:
-        made["resources"] = tuple(
-            {"name": one.name, "weight": one.weight} for one in given.resources
-        )
-    return made
+    """With resources: a strategy without any would score nothing, whatever its type."""
+    weights = {one.name: one.weight for one in given.resources} or _ALIKE
+    resources: tuple[Value, ...] = tuple(
+        {"name": name, "weight": weight} for name, weight in weights.items()
+    )
+    return {"type": given.type, "resources": resources}
 
 
 def arguments(settings: Sequence[Setting]) -> dict[str, Any]:

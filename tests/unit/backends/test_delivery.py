@@ -9,14 +9,24 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.backends.delivery import CLUSTER_KINDS, NAMESPACED_KINDS, argocd_files
+from cpuplan.backends.delivery import (
+    CLUSTER_KINDS,
+    KOORDINATOR_KINDS,
+    NAMESPACED_KINDS,
+    argocd_files,
+)
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY
 
 OUT = REPOSITORY / "out"
-FOLDERS = sorted(path.parent for path in OUT.rglob("kustomization.yaml"))
+#: Not those of components, which are for others' Kustomizations.
+FOLDERS = sorted(
+    path.parent
+    for path in OUT.rglob("kustomization.yaml")
+    if "kind: Kustomization\n" in path.read_text()
+)
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
@@ -52,11 +62,10 @@ def test_the_project_allows_what_is_written_and_no_more() -> None:
     # The sample has no pool in mode performanceProfile, no hosted cluster, and no such deliveries.
     others = {
         ("performance.openshift.io", "PerformanceProfile"),
-        ("", "ConfigMap"),
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
         ("skyhook.nvidia.com", "Skyhook"),
     }
-    assert written | others == {*CLUSTER_KINDS, *NAMESPACED_KINDS}
+    assert written | others == {*CLUSTER_KINDS, *KOORDINATOR_KINDS, *NAMESPACED_KINDS}
 
 
 SHARING: dict[str, Any] = {"runtime": {"sharedNamespaces": ["ran"]}}

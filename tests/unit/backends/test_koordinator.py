@@ -1,14 +1,23 @@
 """Objects of a cluster with Koordinator, and what keeps others from fighting its programs."""
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from cpuplan import backends
+from cpuplan.backends.koordinator import are_in
+from cpuplan.components.koordinator import chart
+from cpuplan.koordinator.scheduler.args import read_args
+from cpuplan.koordinator.webhooks.sloconfig import admission as sloconfig
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import plan, regular
+from tests.unit.components.test_components import PLANS
 
 FOLDER = "clusters/site-a"
 DELIVERY = DeliverySpec(repository="https://git.example.com/a.git")
@@ -94,6 +103,36 @@ def test_config_maps_are_taken_from_the_chart() -> None:
     assert written == {"koord-scheduler-config", "slo-controller-config"}
     for one in component["patches"]:
         assert yaml.safe_load(one["patch"])["$patch"] == "delete"
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kustomize_takes_the_config_maps_from_the_chart(tmp_path: Path) -> None:
+    files = backends.tree(Plan((planned(scheduler=SPREAD),)))
+    (tmp_path / "chart").mkdir()
+    component = files[f"{FOLDER}/koordinator/chart/kustomization.yaml"]
+    (tmp_path / "chart/kustomization.yaml").write_bytes(component)
+    names = ("koord-scheduler-config", "slo-controller-config")
+    maps = [chart.config_map(name, {"key": "of the chart"}) for name in names]
+    (tmp_path / "rendered.yaml").write_text(yaml.safe_dump_all(maps))
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [rendered.yaml]\ncomponents: [chart]\n"
+    )
+    done = subprocess.run(["kubectl", "kustomize", tmp_path], capture_output=True, check=True)
+    left = [one["metadata"]["name"] for one in yaml.safe_load_all(done.stdout)]
+    assert left == ["slo-controller-config"]
+
+
+@pytest.mark.parametrize("name", [name for name, one in PLANS.items() if are_in([one])])
+def test_the_programs_take_what_is_written(name: str) -> None:
+    """By the ports of koord-manager's webhook and of koord-scheduler."""
+    files = backends.tree(Plan((PLANS[name],)))
+    manifests = [yaml.safe_load(data) for path, data in files.items() if "/20-configmap-" in path]
+    data = {one["metadata"]["name"]: one["data"] for one in manifests}
+    sloconfig.check(data["slo-controller-config"])
+    text = data["koord-scheduler-config"]["koord-scheduler-config"]
+    (profile,) = yaml.safe_load(text)["profiles"]
+    (own,) = (one for one in profile["pluginConfig"] if one["name"] == "NodeNUMAResource")
+    read_args(own["args"])
 
 
 def test_strategies_are_for_the_nodes_of_an_intent() -> None:

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 from cpuplan.components.koordinator import colocation
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.koordinator import qos
+from cpuplan.koordinator import keys, qos
+from cpuplan.koordinator.webhooks import pods
+from cpuplan.kubelet import quantity
+from cpuplan.kubelet.pods.pod import CPU, Container, Pod
 from cpuplan.model.koordinator import BOUND, KoordinatorWorkload
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
@@ -45,16 +48,25 @@ def _problems(plan: NodePlan, workload: KoordinatorWorkload) -> Iterator[Problem
 
 def _priority(workload: KoordinatorWorkload) -> Iterator[Problem]:
     """What the webhook refuses, and what passes it and gets no CPUs."""
-    given, class_ = colocation.priority_class(workload), workload.qos_class
-    if class_ == qos.LSR and given != qos.PROD:
-        text = f"a pod of the class LSR may not have the priority class {given}"
-        yield "priorityClassName", text, f"use {qos.PROD}"
-    elif class_ == qos.LSE and given != qos.PROD:
-        text = f"a pod of the class LSE with {given} passes the webhook, and gets no CPUs"
-        yield "priorityClassName", text, f"use {qos.PROD}"
-    elif class_ == qos.BE and given == qos.PROD:
-        text = f"a pod of the class BE may not have the priority class {given}"
-        yield "priorityClassName", text, f"use {qos.BATCH}"
+    pod = _pod(workload)
+    hint = f"use {qos.BATCH if workload.qos_class == qos.BE else qos.PROD}"
+    refused = pods.refusals(pod)
+    for text in refused:
+        yield "priorityClassName", f"the webhook refuses its pods: {text}", hint
+    if workload.qos_class in BOUND and not refused and not qos.may_bind_cpus(pod):
+        given = colocation.priority_class(workload)
+        class_ = workload.qos_class
+        text = f"a pod of the class {class_} with {given} passes the webhook, and gets no CPUs"
+        yield "priorityClassName", text, hint
+
+
+def _pod(workload: KoordinatorWorkload) -> Pod:
+    """A pod as its profile changes it."""
+    _, _, priority = qos.PRIORITIES[colocation.priority_class(workload)]
+    amount = {CPU: quantity.of(workload.cpus or 1)}
+    container = Container("main", amount, amount)
+    labels = {keys.QOS: workload.qos_class}
+    return Pod(workload.name, (), (container,), priority=priority, labels=labels)
 
 
 def _unbound(workload: KoordinatorWorkload) -> Iterator[Problem]:

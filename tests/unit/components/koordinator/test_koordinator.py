@@ -9,6 +9,7 @@ import yaml
 from cpuplan.components.checks.koordinator import cluster
 from cpuplan.components.koordinator import chart, colocation, node, scheduler, slo
 from cpuplan.koordinator import releases
+from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.setting import plain
 from tests.machines.plans import no_position, plan, regular
@@ -168,6 +169,13 @@ def test_the_configuration_keeps_what_the_chart_has(release: tuple[int, int]) ->
         "kind": "NodeNUMAResourceArgs",
         "defaultCPUBindPolicy": "FullPCPUs",
     }
+
+
+def test_a_strategy_always_names_resources() -> None:
+    """koord-scheduler scores none that are not named (read_args)."""
+    made = planned(scheduler={"scoringStrategy": {"type": "MostAllocated"}})
+    args = read_args(scheduler.arguments(made.settings.of(scheduler.NAME)))
+    assert args.scoring.resources == read_args({}).scoring.resources != ()
 
 
 def test_a_node_of_a_cluster_is_read_back() -> None:
