@@ -13,7 +13,7 @@ from cpuplan.source import Position
 #: of our own for YAML.
 _STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
 #: The kubelet and CRI-O do not start with a drop-in that they find and cannot open.
-_LINK_TO_NOTHING = "it is a broken link"
+LINK_TO_NOTHING = "it is a broken link"
 _MAX_SHOWN = 300  # characters of a value
 #: What a parser quotes of a file may be a token or a password.
 _QUOTED = re.compile(r"""(["'`])(?:(?!\1).)*\1""", re.DOTALL)
@@ -42,7 +42,7 @@ def merged(
         text = subject.root.read(path)
         try:
             if text is None and not subject.root.refused:
-                raise ValueError(_LINK_TO_NOTHING)
+                raise ValueError(LINK_TO_NOTHING)
             own = parse(text or "")
         except (ValueError, RecursionError) as error:
             place, problem = unreadable(subject, path, error)

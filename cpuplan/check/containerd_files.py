@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from cpuplan.check.lines import line_with
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.platforms import Version
 from cpuplan.runtime.containerd import handlers, plugins, traps
 from cpuplan.runtime.containerd.reading import Loaded, RefusedError, load
 from cpuplan.runtime.containerd.tables import unknown
 from cpuplan.runtime.trap import Trap
 from cpuplan.source import Position
+from cpuplan.versions import Version, to_text
 
 
 class Files(NamedTuple):
@@ -48,7 +48,7 @@ def of_loaded(files: Files, loaded: Loaded, release: Version, driver: str) -> It
             is_of_plugin = way[:1] == ("plugins",) and len(way) > 2
             if not (is_of_plugin and traps.is_passed_over(path, way[1], loaded, release)):
                 place = files.place(path, way[-1])
-                yield diagnose("CP854", place, key=".".join(way), version=_text(release))
+                yield diagnose("CP854", place, key=".".join(way), version=to_text(release))
     for trap in traps.find(loaded, release, files.names):
         yield _found("CP852", trap, files)
     if not refusals:
@@ -61,7 +61,3 @@ def of_loaded(files: Files, loaded: Loaded, release: Version, driver: str) -> It
 def _found(code: str, trap: Trap, files: Files) -> Diagnostic:
     place = files.place(trap.path, trap.key)
     return diagnose(code, place, problem=trap.problem, remedy=trap.remedy)
-
-
-def _text(release: Version) -> str:
-    return ".".join(map(str, release))

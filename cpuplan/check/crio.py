@@ -1,15 +1,24 @@
 """CRI-O's configuration: the main file and all drop-ins, and the mixed-CPU file beside it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
-from cpuplan import backends
+from cpuplan import backends, versions
 from cpuplan.check import crio_files
-from cpuplan.check.compare import compare, line_of, merged, unreadable
+from cpuplan.check.compare import LINK_TO_NOTHING, FileValues, compare, line_of, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio
 from cpuplan.components.host import irqbalance
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.runtime.configuration.keys import LATEST
+from cpuplan.runtime.configuration.reading import (
+    File,
+    NotTomlError,
+    RefusedError,
+    decode,
+    merge,
+    of_release,
+)
 
 MAIN = "etc/crio/crio.conf"
 DROP_INS = "etc/crio/crio.conf.d"
@@ -27,10 +36,33 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
         if not subject.root.refused:
             yield diagnose("CP830", path=subject.root.shown(DROP_INS))
         return
-    actual = yield from merged(subject, paths, "CP831", crio.parse, crio.merge)
+    files = yield from _files(subject, paths)
+    last = {key: path for path, file in files.items() for key in crio.flat(file.tables)}
     own = compiled.lstrip("/")
     nearest = own if own in paths else DROP_INS
+    actual = FileValues(crio.flat(merge(files)), last)
     yield from compare(subject, crio.NAME, actual, nearest, ("CP832", "CP833"))
+
+
+def _files(subject: Subject, paths: list[str]) -> Generator[Diagnostic, None, dict[str, File]]:
+    """What each file gives to this release; CP831 for what is no TOML."""
+    files: dict[str, File] = {}
+    for path in paths:
+        text = subject.root.read(path)
+        try:
+            if text is None and not subject.root.refused:
+                raise NotTomlError(LINK_TO_NOTHING)
+            files[path] = of_release(decode(path, text or ""), _release(subject))
+        except NotTomlError as error:
+            place, problem = unreadable(subject, path, error)
+            yield diagnose("CP831", place, path=place.path, problem=problem)
+        except RefusedError:
+            continue  # CP847 of the next step
+    return files
+
+
+def _release(subject: Subject) -> versions.Version:
+    return versions.kubernetes_version(subject.plan.node_class.target) or LATEST
 
 
 def traps(subject: Subject) -> Iterator[Diagnostic]:
@@ -38,7 +70,7 @@ def traps(subject: Subject) -> Iterator[Diagnostic]:
     if subject.plan.node_class.target.runtime != crio.NAME:
         return
     if subject.root.files(DROP_INS) and crio_files.are_readable(subject.root):
-        yield from crio_files.findings(subject.root, crio_files.FOLDER)
+        yield from crio_files.findings(subject.root, crio_files.FOLDER, _release(subject))
         # Where the plan places interrupts, irqbalance gets its list from a drop-in of its unit.
         if not subject.plan.settings.of(irqbalance.NAME):
             yield from crio_files.irqbalance(subject.root)

@@ -10,16 +10,19 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.runtime import annotations
 from cpuplan.runtime.configuration import traps
 from cpuplan.runtime.configuration.defaults import RUNTIME
+from cpuplan.runtime.configuration.keys import LATEST
 from cpuplan.runtime.configuration.reading import (
     DROP_INS,
     MAIN,
     File,
     RefusedError,
     decode,
+    of_release,
     order,
 )
-from cpuplan.runtime.configuration.validating import Loaded, load
+from cpuplan.runtime.configuration.validating import Loaded, Machine, load
 from cpuplan.source import Position
+from cpuplan.versions import Version, to_text
 
 #: Where CRI-O has them on a node.
 FOLDER = "etc/crio"
@@ -27,17 +30,18 @@ FOLDER = "etc/crio"
 _DEBIAN = "etc/default/irqbalance"
 
 
-def findings(root: Root, folder: str) -> Iterator[Diagnostic]:
-    """CP847 to CP850 for the files of a folder like /etc/crio."""
+def findings(root: Root, folder: str, release: Version = LATEST) -> Iterator[Diagnostic]:
+    """CP847 to CP850 for the files of a folder like /etc/crio, as a release of CRI-O reads them."""
     prefix = f"{folder}/" if folder else ""
     texts = _texts(root, prefix)
     try:
-        files = {path: decode(path, texts[path]) for path in order(texts)}
-        loaded = load(files)
+        read = {path: decode(path, texts[path]) for path in order(texts)}
+        files = {path: of_release(file, release) for path, file in read.items()}
+        loaded = load(files, Machine(release=release))
     except RefusedError as error:
         yield diagnose("CP847", _of(error, texts, root, prefix), problem=str(error))
         return
-    for code, path, word, values in _all(files, loaded):
+    for code, path, word, values in _all(files, loaded, release):
         place = line_with(texts.get(path, ""), root.shown(prefix + path), word)
         yield diagnose(code, place, **values)
 
@@ -88,7 +92,7 @@ def _allow_irqs(loaded: Loaded) -> bool:
 
 
 def _all(
-    files: Mapping[str, File], loaded: Loaded
+    files: Mapping[str, File], loaded: Loaded, release: Version
 ) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """(code, file, word of its line, values of the message)."""
     for name, reason in loaded.dropped.items():
@@ -96,7 +100,8 @@ def _all(
         yield "CP848", path, name, {"handler": name, "problem": reason}
     for path, file in files.items():
         for key in file.unknown:
-            yield "CP849", path, key.rpartition(".")[2], {"key": key}
+            values = {"key": key, "version": to_text(release)}
+            yield "CP849", path, key.rpartition(".")[2], values
     for trap in traps.find(files, loaded):
         yield "CP850", trap.path, trap.key, {"problem": trap.problem, "remedy": trap.remedy}
 

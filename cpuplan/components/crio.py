@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import toml, versions
+from cpuplan import versions
 from cpuplan.components import chosen, isolation, mixedcpus
 from cpuplan.components.openshift import pool
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
@@ -13,6 +13,7 @@ from cpuplan.emit import to_toml
 from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.platforms.features import Feature
+from cpuplan.runtime.configuration.reading import decode
 from cpuplan.setting import Cost, Effect, Setting, Value, plain
 
 NAME = "crio"
@@ -44,10 +45,6 @@ _OPERATORS: dict[str, Feature] = {
     "crio.min_injected_gomaxprocs": "crio.min_injected_gomaxprocs",
     "crio.shared_cpuset": "crio.shared_cpuset",
 }
-#: Tables of which an entry of a later file replaces the earlier one whole (CRI-O: pkg/config,
-#: UpdateFromFile).
-REPLACED = ("runtimes", "workloads")
-_MAPS = (("crio", "runtime", "runtimes"), ("crio", "runtime", "workloads"))
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -231,60 +228,32 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The keys that one file gives. ValueError for what is not TOML: CRI-O would not start.
+    """The keys that one file gives. ValueError for what stops CRI-O: no TOML, or another type."""
+    return flat(decode("", text).tables)
+
+
+def flat(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Value]:
+    """Keys as settings have them, of merged tables or those of one file.
 
     Keys of [crio.runtime] stand by themselves, those of other tables with their table
-    (`crio.image.pause_image`). CRI-O matches keys without regard to case; names of handlers,
-    workloads and annotations keep theirs.
+    (`crio.image.pause_image`). Keys that CRI-O passes over are left out.
     """
-    return dict(_flat(_fold(toml.load(text), {}), ()))
+    values: dict[str, Value] = {}
+    for name, table in tables.items():
+        path = () if name == "runtime" else ("crio", *filter(None, [name]))
+        values |= dict(_leaves(table, path))
+    return values
 
 
-def merge(*files: Mapping[str, Value]) -> dict[str, Value]:
-    """What parsed files give together, in their order (crio.conf, then crio.conf.d by name).
-
-    A later file wins key by key, but a handler or workload of it replaces the earlier one whole.
-    """
-    merged: dict[str, Value] = {}
-    for found in files:
-        replaced = {_entry(key) for key in found} - {""}
-        merged = {
-            key: value for key, value in merged.items() if _entry(key) not in replaced
-        } | dict(found)
-    return merged
-
-
-def _entry(key: str) -> str:
-    """The handler or workload that a key belongs to, with its table; empty for other keys."""
-    table, _, rest = key.partition(".")
-    return f"{table}.{rest.partition('.')[0]}" if table in REPLACED else ""
-
-
-def _fold(
-    data: dict[str, Any], into: dict[str, Any], depth: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """Keys of structures in lower case, equal ones merged; keys of maps are kept as they are."""
-    is_map = depth in _MAPS or depth[-1:] == ("default_annotations",)
-    for key, value in data.items():
-        name = key if is_map else key.lower()
-        if not isinstance(value, dict):
-            into[name] = value
-            continue
-        if not isinstance(into.get(name), dict):
-            into[name] = {}
-        _fold(value, into[name], (*depth, name))
-    return into
-
-
-def _flat(data: dict[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
-    """(key, value) of all leaves; maps of a handler or workload are leaves, as are empty tables."""
-    for name, value in data.items():
+def _leaves(table: Mapping[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
+    """(key, value); tables of a handler or workload are values, and so are empty ones."""
+    for name, value in table.items():
         path = (*parents, name)
-        inner = path[2:] if path[:2] == ("crio", "runtime") else path
-        if isinstance(value, dict) and value and (len(inner) < 3 or inner[0] not in REPLACED):
-            yield from _flat(value, path)
+        is_inner = len(path) > 2 and path[0] in ("runtimes", "workloads")
+        if isinstance(value, dict) and value and not is_inner:
+            yield from _leaves(value, path)
         else:
-            yield ".".join(inner), _value(name, value)
+            yield ".".join(path), _value(name, value)
 
 
 def _value(name: str, value: Any) -> Value:

@@ -77,7 +77,7 @@ def check_files(
     """
     from cpuplan.simulate import kubeletfile
 
-    version, openshift = _release(wanted, targets)
+    version, openshift = release_of(wanted, targets)
     if merged and len(files) > 1:
         names = joined([file.path for file in files])
         raise click.UsageError(f"--config-dir is for one KubeletConfiguration, not for {names}")
@@ -92,7 +92,7 @@ def check_files(
     ]
 
 
-def _release(wanted: str | None, targets: "Iterable[Target]") -> tuple[versions.Version, bool]:
+def release_of(wanted: str | None, targets: "Iterable[Target]") -> tuple[versions.Version, bool]:
     """The version, and whether it is OpenShift's.
 
     Without `wanted` it is the release that all targets share, or the newest one.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from cpuplan.cli.commands.kubelet_files import check_files, drop_ins, split
+from cpuplan.cli.commands.kubelet_files import check_files, drop_ins, release_of, split
 from cpuplan.cli.commands.runtime_files import of_containerd, of_crio
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.read.files import object_files
@@ -54,7 +54,8 @@ class NodeFiles(NamedTuple):
         targets, found = list(targets), list(self.refused)
         crio, containerd = self.runtimes
         if crio:
-            found += of_crio(crio)
+            # CRI-O has the versions of Kubernetes.
+            found += of_crio(crio, release_of(self.target, targets)[0])
         if containerd:
             found += of_containerd(containerd, self.containerd, self.configurations, targets)
         if self.is_of_kubelet:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _ETC, _MAIN = "/etc/containerd", "config.toml"
 
 
-def of_crio(folder: Path) -> list[Diagnostic]:
+def of_crio(folder: Path, release: versions.Version) -> list[Diagnostic]:
     """What is wrong with a copy of /etc/crio, and what of it is not read."""
     from cpuplan.check import crio_files
     from cpuplan.check.root import Root
 
     root = Root(folder)
-    return [*crio_files.findings(root, ""), *_unread(root)]
+    return [*crio_files.findings(root, "", release), *_unread(root)]
 
 
 def of_containerd(

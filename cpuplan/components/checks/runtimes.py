@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from cpuplan import versions
 from cpuplan.components import containerd, crio
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.runtime.configuration.defaults import RUNTIMES
-from cpuplan.runtime.configuration.reading import RefusedError, decode
-from cpuplan.runtime.configuration.validating import Loaded, load
+from cpuplan.runtime.configuration.keys import LATEST
+from cpuplan.runtime.configuration.reading import RefusedError, decode, of_release
+from cpuplan.runtime.configuration.validating import Loaded, Machine, load
 from cpuplan.runtime.containerd import reading as port
 from cpuplan.runtime.containerd.names import highest
 from cpuplan.setting import Setting, plain
@@ -29,18 +31,19 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
         yield diagnose("CP587", place, runtime="CRI-O", problem=problem)
         return
     place = locate(node_class.place(node_class.target_field("runtime")))
-    for problem in of_crio(settings):
+    release = versions.kubernetes_version(node_class.target) or LATEST
+    for problem in of_crio(settings, release):
         yield diagnose("CP587", place, runtime="CRI-O", problem=problem)
     for problem in of_containerd(plan.settings.of(containerd.NAME), plan):
         yield diagnose("CP587", place, runtime="containerd", problem=problem)
 
 
-def of_crio(settings: Sequence[Setting]) -> Iterator[str]:
-    """What CRI-O would make otherwise of its drop-in."""
+def of_crio(settings: Sequence[Setting], release: versions.Version) -> Iterator[str]:
+    """What a release of CRI-O would make otherwise of its drop-in."""
     if not settings:
         return
     try:
-        unknown, loaded = _loaded(crio.render(settings))
+        unknown, loaded = _loaded(crio.render(settings), release)
     except RefusedError as error:
         yield str(error)
         return
@@ -54,10 +57,10 @@ def of_crio(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=64)
-def _loaded(drop_in: str) -> tuple[Sequence[str], Loaded]:
+def _loaded(drop_in: str, release: versions.Version) -> tuple[Sequence[str], Loaded]:
     """The keys that CRI-O passes over, and what is in force; many classes have the same drop-in."""
-    file = decode("", drop_in)
-    return file.unknown, load({"": file})
+    file = of_release(decode("", drop_in), release)
+    return file.unknown, load({"": file}, Machine(release=release))
 
 
 def _in_force(loaded: Loaded, key: str) -> Any:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cpuplan.platforms import Version
+
 RUNTIME: Mapping[str, Any] = {
     "cgroup_manager": "systemd",
     "conmon_cgroup": "",
     "ctr_stop_timeout": 30,
-    "default_runtime": "crun",
     "default_sysctls": None,
     "drop_infra_ctr": True,
     "hooks_dir": ["/usr/share/containers/oci/hooks.d"],
@@ -20,8 +21,7 @@ RUNTIME: Mapping[str, Any] = {
     "rdt_config_file": "",
     "shared_cpuset": "",
 }
-NRI: Mapping[str, Any] = {
-    "enable_nri": True,
+_NRI: Mapping[str, Any] = {
     "nri_disable_connections": False,
     "nri_listen": "/var/run/nri/nri.sock",
     "nri_plugin_config_dir": "/etc/nri/conf.d",
@@ -32,43 +32,32 @@ NRI: Mapping[str, Any] = {
 #: OCI runtimes that CRI-O's packages bring, with handlers of the same names.
 RUNTIMES = ("crun", "runc")
 MONITOR_CGROUP = "system.slice"
-#: The default handler.
-CRUN: Mapping[str, Any] = {
-    "runtime_type": "oci",
-    "runtime_root": "/run/crun",
-    "container_create_timeout": 240,
-    "allowed_annotations": ["io.containers.trace-syscall", "devices.crio.io"],
-    "monitor_env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-    "container_min_memory": "500KiB",
-    "monitor_cgroup": MONITOR_CGROUP,
-}
+_FIRST_CRUN, _FIRST_WITH_NRI_ON, _FIRST_NEW_NAMES = (1, 31), (1, 30), (1, 35)
 #: Seconds that a handler's containers may take to be made, by default and at least.
 CREATE_TIMEOUT, LEAST_CREATE_TIMEOUT = 240, 30
 MIN_MEMORY = "12MiB"
-_V2 = """cgroup2-mount-hierarchy-rw cpu-c-states cpu-freq-governor cpu-load-balancing cpu-quota
-    cpu-shared devices disable-fips irq-load-balancing link-logs platform-runtime-path
-    pod-linux-overhead pod-linux-resources seccomp-notifier-action seccomp-profile shm-size spoofed
-    try-skip-volume-selinux-label umask unified-cgroup userns-mode"""
-_V1 = """cgroup2-mount-hierarchy-rw Devices DisableFIPS LinkLogs PlatformRuntimePath
-    PodLinuxOverhead PodLinuxResources seccompNotifierAction ShmSize Spoofed
-    TrySkipVolumeSELinuxLabel umask UnifiedCgroup userns-mode"""
-#: Annotations that a handler or workload may allow; any other name refuses it (pkg/annotations/v2).
-ALLOWED_ANNOTATIONS = frozenset(
-    [
-        "bundle",
-        "io.containers.trace-syscall",
-        "io.kubernetes.cri.container-type",
-        "io.kubernetes.cri.rdt-class",
-        "module.wasm.image/variant",
-        "org.criu.config",
-        "org.opencontainers.image.stopSignal",
-        "org.systemd.property.",
-        "run.oci.",
-        "seccomp-profile.kubernetes.cri-o.io",
-        *(f"{name}.crio.io" for name in _V2.split()),
-        *(f"io.kubernetes.cri-o.{name}" for name in _V1.split()),
-    ]
-)
+#: Annotations that a handler or workload may allow, since when; any other name refuses it
+#: (pkg/annotations and pkg/annotations/v2).
+_ANNOTATIONS: Mapping[Version, str] = {
+    (1, 25): """cpu-c-states.crio.io cpu-freq-governor.crio.io cpu-load-balancing.crio.io
+        cpu-quota.crio.io io.containers.trace-syscall io.kubernetes.cri-o.Devices
+        io.kubernetes.cri-o.ShmSize io.kubernetes.cri-o.TrySkipVolumeSELinuxLabel
+        io.kubernetes.cri-o.UnifiedCgroup io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw
+        io.kubernetes.cri-o.userns-mode io.kubernetes.cri.rdt-class irq-load-balancing.crio.io""",
+    (1, 26): "io.kubernetes.cri-o.LinkLogs io.kubernetes.cri-o.seccompNotifierAction",
+    (1, 27): """bundle io.kubernetes.cri-o.umask io.kubernetes.cri.container-type
+        module.wasm.image/variant org.criu.config org.systemd.property. run.oci.""",
+    (1, 28): """cpu-shared.crio.io io.kubernetes.cri-o.PodLinuxOverhead
+        io.kubernetes.cri-o.PodLinuxResources""",
+    (1, 30): "io.kubernetes.cri-o.DisableFIPS seccomp-profile.kubernetes.cri-o.io",
+    (1, 35): """cgroup2-mount-hierarchy-rw.crio.io devices.crio.io disable-fips.crio.io
+        io.kubernetes.cri-o.PlatformRuntimePath io.kubernetes.cri-o.Spoofed link-logs.crio.io
+        org.opencontainers.image.stopSignal platform-runtime-path.crio.io
+        pod-linux-overhead.crio.io pod-linux-resources.crio.io seccomp-notifier-action.crio.io
+        seccomp-profile.crio.io shm-size.crio.io spoofed.crio.io
+        try-skip-volume-selinux-label.crio.io umask.crio.io unified-cgroup.crio.io
+        userns-mode.crio.io""",
+}
 #: Without CAP_ (containers/common, pkg/capabilities).
 _CAPABILITIES = """
     AUDIT_CONTROL AUDIT_READ AUDIT_WRITE BLOCK_SUSPEND BPF CHECKPOINT_RESTORE CHOWN DAC_OVERRIDE
@@ -77,3 +66,31 @@ _CAPABILITIES = """
     SETPCAP SETUID SYSLOG SYS_ADMIN SYS_BOOT SYS_CHROOT SYS_MODULE SYS_NICE SYS_PACCT SYS_PTRACE
     SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG WAKE_ALARM"""
 CAPABILITIES = frozenset(_CAPABILITIES.split())
+
+
+def allowed_annotations(release: Version) -> frozenset[str]:
+    """The annotations that a release knows."""
+    return frozenset(
+        name for since, names in _ANNOTATIONS.items() if since <= release for name in names.split()
+    )
+
+
+def default_runtime(release: Version) -> tuple[str, dict[str, Any]]:
+    """The default handler, and its table."""
+    name = "crun" if release >= _FIRST_CRUN else "runc"
+    is_new = release >= _FIRST_NEW_NAMES
+    devices = "devices.crio.io" if is_new else "io.kubernetes.cri-o.Devices"
+    return name, {
+        "runtime_type": "oci",
+        "runtime_root": f"/run/{name}",
+        "container_create_timeout": 240,
+        "allowed_annotations": ["io.containers.trace-syscall", devices],
+        "monitor_env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        "container_min_memory": "500KiB",
+        "monitor_cgroup": MONITOR_CGROUP,
+    }
+
+
+def nri(release: Version) -> Mapping[str, Any]:
+    """The table [crio.nri]."""
+    return {"enable_nri": release >= _FIRST_WITH_NRI_ON, **_NRI}

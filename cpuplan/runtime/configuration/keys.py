@@ -1,11 +1,15 @@
-"""The keys of crio.conf that CRI-O reads, and the types that it takes.
+"""The keys of crio.conf that CRI-O reads, the types that it takes, and since when.
 
-From cri-o/cri-o of August 2026, pkg/config/config.go and workloads.go, internal/config/nri. Older
-releases know fewer of them.
+From cri-o/cri-o, pkg/config/config.go and workloads.go, internal/config/nri, of August 2026 and of
+the last release of each minor version from 1.25 on: a key that came with a patch release counts.
 """
 
 from collections.abc import Mapping
 
+from cpuplan.platforms import Version
+
+#: The newest release whose keys are known.
+LATEST: Version = (1, 37)
 #: Types of TOML, and of Go for `text` that is a duration.
 Keys = Mapping[str, str]
 
@@ -134,3 +138,47 @@ ENTRIES: Mapping[str, Keys] = {
         unsigned="cpushares cpuperiod",
     ),
 }
+_VALIDATOR = " ".join(TABLES["nri.default_validator"])
+_SINCE: Mapping[Version, str] = {
+    (1, 26): (
+        "enable_nri nri_listen nri_plugin_dir nri_plugin_config_dir nri_disable_connections "
+        "nri_plugin_registration_timeout nri_plugin_request_timeout enable_pod_events"
+    ),
+    (1, 27): (
+        "signature_policy_dir hostnetwork_disable_selinux irqbalance_config_restore_file "
+        "platform_runtime_paths"
+    ),
+    (1, 28): (
+        "pinned_images metrics_host internal_repair disable_hostport_mapping shared_cpuset "
+        "runtime_pull_image"
+    ),
+    (1, 29): "imagestore blockio_reload container_min_memory",
+    (1, 30): (
+        "auto_reload_registries pull_progress_timeout timezone collection_period "
+        "included_pod_metrics cpuquota cpuperiod cpulimit"
+    ),
+    (1, 31): "no_sync_log default_annotations inherit_default_runtime",
+    (1, 33): "oci_artifact_mount_support privileged_seccomp_profile min_injected_gomaxprocs",
+    (1, 34): (
+        f"{_VALIDATOR} short_name_mode namespaced_auth_dir exec_cpu_affinity stream_websockets"
+    ),
+    (
+        1,
+        35,
+    ): "tls_cipher_suites tls_min_version additional_artifact_stores container_create_timeout",
+    (1, 36): "cni_status_grace_period",
+    (1, 37): "container_level_enabled",
+}
+_SINCE_BY_KEY = {key: release for release, names in _SINCE.items() for key in names.split()}
+#: Keys of before, with the first release without them.
+_GONE = {"seccomp_use_default_when_empty": (1, 30), "registries": (1, 31)}
+
+
+def is_new(key: str, release: Version) -> bool:
+    """Whether a known key came after a release, which passes over it."""
+    return release < _SINCE_BY_KEY.get(key, release)
+
+
+def was_known(key: str, release: Version) -> bool:
+    """Whether a release reads a key that later ones do not have."""
+    return release < _GONE.get(key.lower(), release)

@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 
 from cpuplan import toml
 from cpuplan.kubelet.go.durations import is_duration
-from cpuplan.runtime.configuration.keys import ENTRIES, TABLES
+from cpuplan.platforms import Version
+from cpuplan.runtime.configuration.keys import ENTRIES, TABLES, is_new, was_known
 
 Table = dict[str, Any]
 
 #: The main file, and the folder whose files follow it by name.
 MAIN, DROP_INS = "crio.conf", "crio.conf.d"
 _MAPS = ("runtimes", "workloads")
+#: Keys whose values are tables of anything.
+_LEAVES = ("default_annotations", "platform_runtime_paths")
 _TYPES: Mapping[str, type] = {
     "text": str,
     "flag": bool,
@@ -26,12 +29,16 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-class RefusedError(Exception):
+class RefusedError(ValueError):
     """Why CRI-O does not start; `path` is the file, empty for the merged configuration."""
 
     def __init__(self, problem: str, path: str = "") -> None:
         super().__init__(problem)
         self.path = path
+
+
+class NotTomlError(RefusedError):
+    """What stops CRI-O before it looks at keys."""
 
 
 class File(NamedTuple):
@@ -53,7 +60,7 @@ def decode(path: str, text: str) -> File:
     try:
         data = toml.load(text)
     except (ValueError, RecursionError) as error:
-        raise RefusedError(str(error), path) from error
+        raise NotTomlError(str(error), path) from error
     unknown: list[str] = []
     tables: dict[str, Table] = {}
     try:
@@ -144,6 +151,29 @@ def _paths(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _paths(inner, f"{path}.{name}")
+
+
+def of_release(file: File, release: Version) -> File:
+    """What a release makes of a file: it passes over keys that came later."""
+    unknown = [path for path in file.unknown if not was_known(path.rpartition(".")[2], release)]
+    tables = {
+        name: _of_release(table, f"crio.{name}".rstrip("."), release, unknown)
+        for name, table in file.tables.items()
+    }
+    return File(tables, tuple(unknown))
+
+
+def _of_release(table: Table, path: str, release: Version, unknown: list[str]) -> Table:
+    known: Table = {}
+    for key, value in table.items():
+        place = f"{path}.{key}"
+        if isinstance(value, dict) and key not in _LEAVES:
+            known[key] = _of_release(value, place, release, unknown)
+        elif is_new(key, release):
+            unknown.append(place)
+        else:
+            known[key] = value
+    return known
 
 
 def merge(files: Mapping[str, File]) -> dict[str, Table]:

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from cpuplan.kubelet.bits import parse_cpus
 from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.platforms import Version
 from cpuplan.runtime.configuration import defaults
-from cpuplan.runtime.configuration.reading import File, RefusedError, Table, merge
+from cpuplan.runtime.configuration.keys import LATEST
+from cpuplan.runtime.configuration.reading import File, RefusedError, Table, merge, of_release
 
 _OCI, _VM, _POD = "oci", "vm", "pod"
 _LEAST_LOG, _LEAST_PERIOD, _LEAST_STOP = 8192, 1000, 30
@@ -21,12 +23,13 @@ _VM_NAME = "containerd-shim-"
 class Machine(NamedTuple):
     """The node: programs of its $PATH by name, its CPUs, and whether it has no other programs.
 
-    Without CPUs, they are not known.
+    Without CPUs, they are not known. `release` is that of CRI-O.
     """
 
     programs: Mapping[str, str] = {"crun": "/usr/bin/crun", "runc": "/usr/bin/runc"}
     cpus: int | None = None
     is_whole: bool = False
+    release: Version = LATEST
 
 
 class Loaded(NamedTuple):
@@ -51,12 +54,14 @@ def load(files: Mapping[str, File], machine: Machine = Machine()) -> Loaded:  # 
 
     NotStartedError for what only the daemon refuses.
     """
-    tables = merge(files)
-    runtime = {**defaults.RUNTIME, **tables.get("runtime", {})}
-    handlers = {"crun": deepcopy(dict(defaults.CRUN)), **deepcopy(runtime.pop("runtimes", {}))}
+    release = machine.release
+    tables = merge({path: of_release(file, release) for path, file in files.items()})
+    usual, table = defaults.default_runtime(release)
+    runtime = {**defaults.RUNTIME, "default_runtime": usual, **tables.get("runtime", {})}
+    handlers = {usual: table, **deepcopy(runtime.pop("runtimes", {}))}
     workloads = runtime.pop("workloads", {})
-    _check(runtime, handlers, workloads)
-    default = runtime["default_runtime"] = runtime["default_runtime"] or "crun"
+    _check(runtime, handlers, workloads, release)
+    default = runtime["default_runtime"] = runtime["default_runtime"] or usual
     if runtime["cgroup_manager"] not in ("systemd", "cgroupfs"):
         raise NotStartedError(f"invalid cgroup manager: {runtime['cgroup_manager']}")
     dropped = _check_handlers(handlers, default, machine)
@@ -66,11 +71,13 @@ def load(files: Mapping[str, File], machine: Machine = Machine()) -> Loaded:  # 
     # taskset starts conmon and the runtimes on these CPUs.
     if infra and machine.cpus is not None and not parse_cpus(infra) & machine.cpus:
         raise NotStartedError(f"infra_ctr_cpuset {infra} has no online CPU")
-    nri = {**defaults.NRI, **tables.get("nri", {})}
+    nri = {**defaults.nri(release), **tables.get("nri", {})}
     return Loaded(runtime, handlers, workloads, nri, dropped)
 
 
-def _check(runtime: Table, handlers: Mapping[str, Table], workloads: Mapping[str, Table]) -> None:
+def _check(
+    runtime: Table, handlers: Mapping[str, Table], workloads: Mapping[str, Table], release: Version
+) -> None:
     """What `crio config` refuses too."""
     if runtime["min_injected_gomaxprocs"] < 0:
         least = runtime["min_injected_gomaxprocs"]
@@ -92,7 +99,7 @@ def _check(runtime: Table, handlers: Mapping[str, Table], workloads: Mapping[str
             raise RefusedError(f"invalid capabilities: {name}")
     _check_cpus("infra_ctr_cpuset", runtime["infra_ctr_cpuset"])
     for name, workload in workloads.items():
-        _check_workload(name, workload)
+        _check_workload(name, workload, release)
 
 
 def _check_cpus(name: str, text: str) -> None:
@@ -102,10 +109,10 @@ def _check_cpus(name: str, text: str) -> None:
         raise RefusedError(f"invalid {name}: {error}") from error
 
 
-def _check_workload(name: str, workload: Table) -> None:
+def _check_workload(name: str, workload: Table, release: Version) -> None:
     if not workload.get("activation_annotation"):
         raise RefusedError(f"workload {name} has no activation_annotation")
-    _check_annotations(workload)
+    _check_annotations(workload, release)
     resources = workload.get("resources", {})
     _check_cpus(f"cpuset of workload {name}", resources.get("cpuset", ""))
     quota, shares = resources.get("cpuquota", 0), resources.get("cpushares", 0)
@@ -115,9 +122,10 @@ def _check_workload(name: str, workload: Table) -> None:
         raise RefusedError(f"cpuperiod {resources['cpuperiod']} is below {_LEAST_PERIOD} us")
 
 
-def _check_annotations(table: Table) -> None:
+def _check_annotations(table: Table, release: Version) -> None:
+    known = defaults.allowed_annotations(release)
     for name in table.get("allowed_annotations", ()):
-        if name not in defaults.ALLOWED_ANNOTATIONS:
+        if name not in known:
             raise RefusedError(f"invalid allowed_annotation: {name}")
 
 
@@ -157,7 +165,7 @@ def _check_handler(name: str, handler: Table, machine: Machine) -> None:
         raise RefusedError(f"{path} is named unlike {_VM_NAME}...")
     if handler.get("runtime_config_path") and kind != _VM:
         raise RefusedError("runtime_config_path is for runtime_type vm only")
-    _check_annotations(handler)
+    _check_annotations(handler, machine.release)
     handler["container_min_memory"] = handler.get("container_min_memory") or defaults.MIN_MEMORY
     timeout = handler.get("container_create_timeout") or defaults.CREATE_TIMEOUT
     handler["container_create_timeout"] = max(timeout, defaults.LEAST_CREATE_TIMEOUT)

@@ -7,7 +7,9 @@ import pytest
 from cpuplan.components import containerd, crio
 from cpuplan.components.checks import runtimes
 from cpuplan.diagnostics import Reason
+from cpuplan.runtime.configuration.keys import LATEST
 from cpuplan.setting import Setting, Value
+from cpuplan.versions import from_text
 from tests.machines.plans import plan
 
 
@@ -23,12 +25,13 @@ def setting(component: str, key: str, value: Value) -> Setting:
 )
 def test_what_is_compiled_for_crio_is_in_force(version: str, spec: dict[str, Any]) -> None:
     made = plan(platform="kubernetes", version=version, shared="2-3", spec=spec)
-    assert list(runtimes.of_crio(made.settings.of(crio.NAME))) == []
+    release = from_text(version)
+    assert list(runtimes.of_crio(made.settings.of(crio.NAME), release)) == []
 
 
 def test_what_openshift_gets_is_in_force() -> None:
     made = plan(shared="2-3")
-    assert list(runtimes.of_crio(made.settings.of(crio.NAME))) == []
+    assert list(runtimes.of_crio(made.settings.of(crio.NAME), LATEST)) == []
 
 
 @pytest.mark.parametrize("release", ["1.7", "2.0", "2.2", "2.3"])
@@ -54,7 +57,7 @@ def test_what_crio_takes_otherwise(key: str, value: Value, problem: str) -> None
     settings = [setting(crio.NAME, key, value)]
     if key.startswith("runtimes"):
         settings.insert(0, setting(crio.NAME, "runtimes.rt.inherit_default_runtime", True))
-    assert problem in next(runtimes.of_crio(settings))
+    assert problem in next(runtimes.of_crio(settings, LATEST))
 
 
 def test_what_containerd_takes_otherwise() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.runtime.configuration import traps
-from cpuplan.runtime.configuration.reading import RefusedError, decode, order
+from cpuplan.runtime.configuration.reading import RefusedError, decode, of_release, order
 from cpuplan.runtime.configuration.validating import Loaded, Machine, NotStartedError, load
 
 HANDLER = "[crio.runtime.runtimes.rt]\ninherit_default_runtime = true\n"
@@ -36,6 +36,52 @@ def test_keys_have_no_case_and_unknown_ones_are_passed_over() -> None:
     file = decode("", '[crio.runtime]\nSHARED_CPUSET = "2"\nshared_cpus = "3"\n[other]\na = 1\n')
     assert file.tables["runtime"] == {"shared_cpuset": "2"}
     assert file.unknown == ("crio.runtime.shared_cpus", "other", "other.a")
+
+
+@pytest.mark.parametrize(
+    ("release", "text", "key"),
+    [
+        ((1, 27), "[crio.runtime]\nshared_cpuset = '2'\n", "crio.runtime.shared_cpuset"),
+        ((1, 33), f"{HANDLER}exec_cpu_affinity = 'first'\n", "exec_cpu_affinity"),
+        ((1, 33), "[crio.nri.default_validator]\nnri_enable_default_validator = true\n", "nri_ena"),
+        ((1, 29), f"{WORKLOAD}resources = {{cpuquota = 1}}\n", "resources.cpuquota"),
+    ],
+)
+def test_keys_of_later_releases_are_passed_over(
+    release: tuple[int, int], text: str, key: str
+) -> None:
+    file = decode("", text)
+    assert file.unknown == ()
+    (unknown,) = of_release(file, release).unknown
+    assert key in unknown
+    assert of_release(file, (release[0], release[1] + 1)).unknown == ()
+
+
+def test_keys_of_earlier_releases_are_known_to_them() -> None:
+    file = decode("", "[crio.runtime]\nseccomp_use_default_when_empty = true\n")
+    assert of_release(file, (1, 29)).unknown == ()
+    assert of_release(file, (1, 30)).unknown == file.unknown != ()
+
+
+def test_values_that_a_release_passes_over_have_no_effect() -> None:
+    files = {"": decode("", f"[crio.runtime]\nshared_cpuset = '2'\n{HANDLER}")}
+    assert load(files).runtime["shared_cpuset"] == "2"
+    older = load(files, Machine(release=(1, 27)))
+    assert older.runtime["shared_cpuset"] == ""
+    assert list(older.dropped) == ["rt"]
+    assert older.runtime["default_runtime"] == "runc"
+    assert not older.nri["enable_nri"]
+
+
+@pytest.mark.parametrize(
+    ("release", "is_dropped"), [((1, 27), True), ((1, 28), False), ((1, 36), False)]
+)
+def test_annotations_of_later_releases_drop_a_handler(
+    release: tuple[int, int], is_dropped: bool
+) -> None:
+    text = "[crio.runtime.runtimes.rt]\nruntime_path = '/usr/bin/crun'\n"
+    file = decode("", f"{text}allowed_annotations = ['cpu-shared.crio.io']\n")
+    assert bool(load({"": file}, Machine(release=release)).dropped) is is_dropped
 
 
 @pytest.mark.parametrize(
