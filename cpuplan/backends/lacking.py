@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.components import mixedcpus, units
 from cpuplan.components.base import Component
+from cpuplan.components.nri import balloons
 from cpuplan.components.reasons import DEFAULT, is_written
-from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting
 from cpuplan.source import Locate
@@ -31,10 +32,12 @@ def check(
     yield from refused_fields
     if refused_fields:
         return
-    settings = [setting for component in lacking for setting in component.settings(plan)]
+    # CP590 says that balloons cannot be had.
+    without = [component for component in lacking if component.NAME != balloons.NAME]
+    settings = [setting for component in without for setting in component.settings(plan)]
     seen: set[str] = set()
     for setting in filter(_is_asked, settings):
-        origin = setting.reasons[-1].origin
+        origin = _statement(setting, locate).origin
         if origin not in seen:
             seen.add(origin)
             yield refused(plan, setting, locate)
@@ -50,7 +53,7 @@ def check(
 
 def refused(plan: NodePlan, setting: Setting, locate: Locate) -> Diagnostic:
     """CP598 at the last statement that a setting comes from."""
-    reason = setting.reasons[-1]
+    reason = _statement(setting, locate)
     return diagnose(
         "CP598",
         locate(reason.origin),
@@ -58,6 +61,12 @@ def refused(plan: NodePlan, setting: Setting, locate: Locate) -> Diagnostic:
         setting=f"{setting.component} {setting.key}",
         reason=reason.text,
     )
+
+
+def _statement(setting: Setting, locate: Locate) -> Reason:
+    """The last reason that stands in a document; the solver's own wishes do not."""
+    stated = (reason for reason in reversed(setting.reasons) if locate(reason.origin))
+    return next(stated, setting.reasons[-1])
 
 
 def _without_crio(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -53,8 +53,9 @@ CODES = {
         "QoS sets in a PerformanceProfile",
         "a PerformanceProfile cannot express QoS sets",
         "use mode mco",
-        "A profile has no field for the CPUs of a QoS class, and the node tuning operator reserves the CPUs of its "
-        "reserved and shared sets only.",
+        "A profile has no field for the CPUs of a QoS class. A MachineConfig beside it could limit the slices of pods, but "
+        "the node tuning operator writes `reservedSystemCPUs` from its reserved and shared sets alone, over every "
+        "annotation, so that Guaranteed pods could have the CPUs of the set exclusively.",
     ),
     "CP583": Code(
         "Guaranteed pods outside of the set",

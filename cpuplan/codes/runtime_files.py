@@ -71,7 +71,7 @@ CODES = {
     "CP849": Code(
         "key that CRI-O passes over",
         "CRI-O {version} has no key {key}",
-        "correct its name or its table; keys of old releases may go",
+        "correct its name or its table; keys of other releases may go",
         "CRI-O says nothing about keys that it does not know, so that a misspelt one has no effect, and one that "
         "a later release brought. `validate` takes the release from --target kubernetes/1.33, else from the targets of the "
         "project, else the newest one.",

@@ -66,7 +66,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield from _irqbalance(plan)
     if has_handler(plan):
         yield from _handler(plan, mixed=mixed)
-    if target.has_balloons:
+    if target.has_balloons and plan.node_class.platform.has_runtime_choice:
         yield from _nri(plan)
 
 

@@ -157,8 +157,7 @@ def _without_effect(intent: Document) -> Iterator[Diagnostic]:
 def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:
     """CP230: containerd where the platform has another runtime, and its release beside CRI-O."""
     platform = platforms.of(target)
-    has_choice = platform.has_runtime_unit and not platform.has_pools
-    if target.runtime == "containerd" and not has_choice:
+    if target.runtime == "containerd" and not platform.has_runtime_choice:
         yield _no_effect(intent, target, ("targets", index, "runtime"))
     elif target.runtime == "crio" and has_key(target, "containerd"):
         yield _no_effect(intent, target, ("targets", index, "containerd"), "nodes with CRI-O")

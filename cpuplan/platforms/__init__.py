@@ -54,6 +54,11 @@ class Platform(NamedTuple):
     #: The kubelet reads that folder without being told.
     reads_kubelet_folder: bool = False
 
+    @property
+    def has_runtime_choice(self) -> bool:
+        """A target names the container runtime, whose configuration is cpuplan's to write."""
+        return self.has_runtime_unit and not self.has_pools
+
 
 _OPENSHIFT_RELEASES: Mapping[str, Version] = {
     "4.14": (1, 27),

@@ -50,9 +50,11 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 
 def _contradictions(plan: NodePlan) -> Iterator[Problem]:
     node_class, spec = plan.node_class, plan.spec
-    if node_class.platform.has_pools:
+    platform = node_class.platform
+    if not platform.has_runtime_choice:
         field = node_class.target_field("platform")
-        yield field, "cpuplan writes balloons for kubernetes only", "use mechanism: kubelet"
+        text = f"cpuplan does not configure NRI in the container runtime of {platform.title}"
+        yield field, text, "use mechanism: kubelet, or the platform kubernetes for these nodes"
     if is_written(plan, "kubelet.cpuManagerPolicy") and spec.kubelet.cpu_manager_policy == "static":
         text = "both would give CPUs to containers"
         yield "kubelet.cpuManagerPolicy", text, f"use none, {_KUBELET}"
@@ -131,7 +133,7 @@ def _check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """A runtime that does not wait for the plugin, and machines on which it may not start."""
     node_class = plan.node_class
     refuses, field, runtime, since = _validator(node_class.target)
-    if node_class.platform.has_runtime_unit and not refuses:
+    if not refuses:
         position = locate(node_class.place(node_class.target_field(field)))
         problem = f"{runtime} starts containers on all CPUs while the plugin is away"
         hint = (
