@@ -131,4 +131,13 @@ CODES = {
         "give files with Pods or workloads, such as a Deployment",
         "Pods come from Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs and Lists of them.",
     ),
+    "CP730": Code(
+        "CPUs that Koordinator and the kubelet both give away",
+        "koord-scheduler and the static policy of class {name} give out CPUs twice: {example}",
+        "use cpuManagerPolicy none: Koordinator gives CPUs to pods of the classes LSE and LSR",
+        "The kubelet's static policy does not know which CPUs koord-scheduler gave to pods, and binds Guaranteed pods to "
+        "the same ones; koordlet only reports the kubelet's choice for what is scheduled later "
+        "(koordinator-sh/koordinator#1214). The example comes from the simulation.",
+        "warning",
+    ),
 }

@@ -7,8 +7,6 @@ from cpuplan.kubelet.cpu import state as cpustate
 from cpuplan.kubelet.memory import state as memorystate
 from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.kubelet.pods.qos import pod_qos
-from cpuplan.nri.names import SCOPE, SYSTEM_NAMESPACE
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.allocators.base import (
     ENDS,
@@ -91,8 +89,9 @@ def admit(allocator: Allocator, pods: Iterable[Pod]) -> list[Outcome]:
 
 def outcome(allocator: Allocator, pod: Pod, admission: Admission) -> Outcome:
     """An outcome whose containers are not placed yet."""
-    qos = pod_qos(pod, allocator.gates)
-    return Outcome(pod, qos, (), admission.refused, admission.moves, admission.is_exact)
+    return Outcome(
+        pod, allocator.qos(pod), (), admission.refused, admission.moves, admission.is_exact
+    )
 
 
 def place(allocator: Allocator, of: Outcome) -> Outcome:
@@ -100,22 +99,19 @@ def place(allocator: Allocator, of: Outcome) -> Outcome:
     return of if of.refused else of._replace(containers=allocator.place(of.pod))
 
 
-def kind_of(pod: Pod) -> Hashable:
-    """What an allocator sees of a pod: equal for pods that differ only in their names.
-
-    The balloons policy goes by annotations of its own, and has CPUs for one namespace.
-    """
-    annotations = pod.annotations.items()
+def kind_of(pod: Pod, allocator: Allocator) -> Hashable:
+    """What an allocator sees of a pod: equal for pods that differ only in their names."""
     bare = pod._replace(
         uid="",
         name="",
-        namespace=pod.namespace if pod.namespace == SYSTEM_NAMESPACE else "",
-        annotations=dict(sorted(item for item in annotations if SCOPE in item[0])),
+        namespace="",
+        annotations={},
+        labels={},
         runtime_class="",
         init_containers=tuple(container._replace(env=()) for container in pod.init_containers),
         containers=tuple(container._replace(env=()) for container in pod.containers),
     )
-    return repr(bare)
+    return repr(bare), allocator.sees(pod)
 
 
 def read_state(texts: Iterable[str]) -> Node:

@@ -29,7 +29,10 @@ def of_pods(nodes: Sequence[Simulated]) -> Iterator[Diagnostic]:
             pod, cpu, other = remainder.overlap
             whose = f"{other} has exclusively" if other else "is reserved"
             example = f"{pod} gets CPU {cpu}, which {whose}"
-            yield diagnose("CP704", hardware=node.plan.node_class.hardware, example=example)
+            if node.plan.node_class.target.has_koordinator:
+                yield diagnose("CP730", name=node.plan.node_class.name, example=example)
+            else:
+                yield diagnose("CP704", hardware=node.plan.node_class.hardware, example=example)
         for again, refused in remainder.after_restart:
             who = full_name(again) if again else "its own state file"
             problem = f"{refused.reason}: {refused.message}"

@@ -119,8 +119,15 @@ class _Offer:
     """A pod that is offered to nodes, and what is computed once for all of them."""
 
     def __init__(self, pod: Pod) -> None:
-        self.pod, self.kind = pod, admission.kind_of(pod)
+        self.pod = pod
         self._requests: dict[_Class, _Requests] = {}
+        self._kinds: dict[_Class, Hashable] = {}
+
+    def kind(self, of: "_Class") -> Hashable:
+        """What the allocator of a class of nodes sees of the pod."""
+        if of not in self._kinds:
+            self._kinds[of] = admission.kind_of(self.pod, of.allocator)
+        return self._kinds[of]
 
     def requests(self, of: "_Class") -> "_Requests":
         """The requests of the pod as a class of nodes sees them."""
@@ -158,14 +165,15 @@ class _Moment:
 
     def offer(self, offer: _Offer) -> tuple[Admission, "_Moment"]:
         """What becomes of one more pod, and the moment after it."""
-        known = self._next.get(offer.kind)
+        kind = offer.kind(self.of)
+        known = self._next.get(kind)
         if known is None:
             allocator = self.of.allocator
             allocator.restore(self.state)
             stored = apiserver.store(offer.pod, allocator.gates)
             admitted = allocator.admit(stored)
             after = self if admitted.refused else self._after(stored, admitted)
-            known = self._next[offer.kind] = (admitted, after)
+            known = self._next[kind] = (admitted, after)
         return known
 
     def _after(self, pod: Pod, admitted: Admission) -> "_Moment":

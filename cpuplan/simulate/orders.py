@@ -37,7 +37,7 @@ def any_order(allocator: Allocator, pods: Iterable[Pod], limit: int = LIMIT) -> 
     kinds: dict[Hashable, _Kind] = {}
     for given in pods:
         pod = apiserver.store(given, allocator.gates)
-        what = admission.kind_of(pod)
+        what = admission.kind_of(pod, allocator)
         kinds.setdefault(what, _Kind(what, [])).pods.append(pod)
     start = allocator.take()
     try:

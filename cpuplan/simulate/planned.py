@@ -22,6 +22,7 @@ from cpuplan.kubelet.releases import policy_options
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate import koordinated
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 
 #: The memory of each NUMA node if the inventory has none: it then limits no pod.
@@ -35,7 +36,7 @@ _NEAR, _FAR = 10, 20
 class Planned(NamedTuple):
     """All that a kubelet starts with, except its state files.
 
-    `balloons` is what gives CPUs to containers in its place, if anything does.
+    `balloons` or `koordinator` is what gives CPUs to containers in its place, if anything does.
     """
 
     config: dict[str, Any]
@@ -46,6 +47,7 @@ class Planned(NamedTuple):
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
+    koordinator: koordinated.Inputs | None = None
 
     def start(self, node: Node = Node()) -> Kubelet:  # noqa: B008 - a constant
         """A run of the kubelet; StartError, PanicError or HangError if it does not come up."""
@@ -79,7 +81,10 @@ def planned(plan: ConfiguredPlan) -> Planned:
     host = machine_of(topology, _pages(plan))
     machine = host._replace(cgroup_v1=cgroups.is_v1(plan))
     own = balloons.policy_inputs(plan) if target.has_balloons else None
-    return Planned(config, machine, version, fork, runtime_of(plan), balloons=own)
+    theirs = koordinated.inputs(plan) if target.has_koordinator else None
+    return Planned(
+        config, machine, version, fork, runtime_of(plan), balloons=own, koordinator=theirs
+    )
 
 
 def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:

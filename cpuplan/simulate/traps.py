@@ -55,6 +55,8 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     policy = allocator.kubelet.cpus.policy
     if facts.balloons:
         return _check_balloons(plan, locate, facts)
+    if facts.koordinator:
+        return _check_koordinator(plan, locate, facts)
     if policy is None:
         return []
     checks = (_check_overlap, _check_loop, _check_shared_slices)
@@ -72,6 +74,17 @@ def _check_balloons(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> lis
         allocator = BalloonsAllocator(facts)
     except StartError as error:
         return [_not_started(plan, str(error))]
+    return list(workloads.check(plan, locate, allocator))
+
+
+def _check_koordinator(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> list[Diagnostic]:
+    """Workloads, as LSR pods, for which koord-scheduler finds no CPUs."""
+    from cpuplan.simulate.allocators.koordinator import KoordinatorAllocator  # for few plans
+
+    try:
+        allocator = KoordinatorAllocator(facts)
+    except StartError:
+        return []  # CP632: arguments with which the scheduler does not start
     return list(workloads.check(plan, locate, allocator))
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from cpuplan.components.nri import balloons
 from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.koordinator import qos
+from cpuplan.koordinator.keys import QOS
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.model.pools import PARTITION
 from cpuplan.model.workloads import Workload
@@ -40,7 +42,10 @@ def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
 
 
 def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
-    """The pod with the annotation that brings it to the balloon of its partition."""
+    """The pod as what gives it CPUs knows it: the partition of its balloon, or its QoS class."""
+    if plan.node_class.target.has_koordinator:
+        labels = {QOS: qos.LSR}
+        return pod._replace(labels=labels, priority_class=qos.PROD)
     if not plan.node_class.target.has_balloons or not workload.pool.startswith(PARTITION):
         return pod
     return pod._replace(annotations={balloons.ANNOTATION: workload.pool, **pod.annotations})

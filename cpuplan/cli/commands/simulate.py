@@ -26,7 +26,14 @@ from cpuplan.simulate import findings, fleet, notes, orders, sharing
 from cpuplan.simulate.admission import UnknownPodError
 from cpuplan.simulate.alike import alike
 from cpuplan.simulate.allocators.base import UnfitError
-from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
+from cpuplan.simulate.allocators.registry import (
+    ALLOCATORS,
+    BOTH,
+    KUBELET,
+    PLANNED,
+    SCHEDULERS,
+    start_kubelet,
+)
 from cpuplan.simulate.fleet import Result, Simulated, Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.orders import Answer
@@ -85,6 +92,14 @@ Answers = Sequence[tuple[str, Answer]]
     "exclusive CPUs of running containers to make room. No kubelet has the dynamic policy.",
 )
 @click.option(
+    "--scheduler",
+    type=click.Choice(list(SCHEDULERS)),
+    default=PLANNED,
+    show_default=True,
+    help="Who binds pods to nodes: what is planned, or koord-scheduler, which gives CPUs to LSE "
+    "and LSR pods. both: also the kubelet alone, side by side with Koordinator.",
+)
+@click.option(
     "--svg",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the picture to this SVG file.",
@@ -96,10 +111,9 @@ def command(
     states: tuple[Path, ...],
     amounts: tuple[str, ...],
     ending: tuple[str, ...],
-    policy: str,
     svg: Path | None,
     output_format: str,
-    **flags: bool,
+    **flags: Any,
 ) -> int:
     """Admit the pods of FILES, in their order, as the kubelets of the planned nodes would.
 
@@ -108,15 +122,15 @@ def command(
     either; without it, the whole fleet is simulated. Without FILES, the pods are those of the
     intent's workloads.
 
-    There is no scheduler: selectors, taints and affinities are ignored. On a single node, all pods
-    arrive in order. On several nodes, each node gets its own pod of every DaemonSet, and any other
-    pod goes to the first node, in the order of their names, that admits it; with --each, every node
-    gets all pods.
+    Of schedulers only the filter of resources is simulated, and of koord-scheduler how it gives out
+    CPUs: selectors, taints and affinities are ignored. On a single node, all pods arrive in order.
+    On several nodes, each node gets its own pod of every DaemonSet, and any other pod goes to the
+    first node, in the order of their names, that admits it; with --each, every node gets all pods.
 
     Exit code 0: all pods are admitted (with --any-order, in every order); 1: a pod is refused, or
     the proof failed.
     """
-    any_order = flags["any_order"]
+    any_order, policy, scheduler = flags["any_order"], flags["policy"], flags["scheduler"]
     loaded = load_plan(settings().root)
     if loaded is None:
         return 1
@@ -135,21 +149,29 @@ def command(
         if value and not single:
             raise click.UsageError(f"{option} needs a single node; give its name")
     resources = manifests.read_resources(amounts)
-    start = Starter(ALLOCATORS[policy].start, manifests.read_state(states), resources)
+    if policy != KUBELET and scheduler != PLANNED:
+        raise click.UsageError("--policy and --scheduler exclude each other")
+    given_out = ALLOCATORS[policy].start if scheduler == PLANNED else SCHEDULERS[scheduler]
+    start = Starter(given_out, manifests.read_state(states), resources)
     remarks = list(notes.notes(plans, [item.pod for item in items], resources))
     on_each_node = flags["on_each_node"] or single or any_order
     result = _simulate(chosen, items, start, ending, on_each_node=on_each_node)
     answers = _orders(chosen, items, start) if any_order else []
-    kubelets = traps if policy == KUBELET else []
+    kubelets = traps if policy == KUBELET and scheduler == PLANNED else []
     diagnostics = [*diagnostics, *sharing.check(plans, items)]
     diagnostics = _diagnostics(project, result, diagnostics, kubelets)
     shown = result._replace(nodes=_wanted(result))
+    other = None
+    if scheduler == BOTH:
+        alone = start._replace(start=start_kubelet)
+        other = _simulate(chosen, items, alone, ending, on_each_node=on_each_node)
+        other = other._replace(nodes=_wanted(other))
     classes = {node.plan.node_class.name for node in shown.nodes}
     shown_answers = [(name, answer) for name, answer in answers if name in classes]
     if output_format == "json":
-        _print_json(shown, shown_answers, diagnostics, policy)
+        _print_json(shown, shown_answers, diagnostics, policy, other)
     else:
-        _print(project, shown, shown_answers, svg=svg)
+        _print(project, shown, shown_answers, other, svg=svg)
         print_diagnostics(diagnostics)
     if rest := _count(result) - _count(shown):
         note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
@@ -216,7 +238,9 @@ def _count(result: Result) -> int:
     return sum(len(node.nodes) for node in result.nodes)
 
 
-def _print(project: Project, result: Result, answers: Answers, *, svg: Path | None) -> None:
+def _print(
+    project: Project, result: Result, answers: Answers, other: Result | None, *, svg: Path | None
+) -> None:
     from cpuplan.render.simulation import text
 
     colour = use_colour() and not settings().output
@@ -229,6 +253,10 @@ def _print(project: Project, result: Result, answers: Answers, *, svg: Path | No
         )
         title = f"{name}: " if len(answers) > 1 else ""
         texts.append(f"\n{title}{text.order_text(answer, pods)}")
+    if other:
+        from cpuplan.render.simulation import beside
+
+        texts.append(beside.text(other, result))
     echo_result("".join(texts), colour=colour)
 
 
@@ -252,7 +280,11 @@ def _picture(project: Project, result: Result, svg: Path | None, *, colour: bool
 
 
 def _print_json(
-    result: Result, answers: Answers, diagnostics: Sequence[Diagnostic], policy: str
+    result: Result,
+    answers: Answers,
+    diagnostics: Sequence[Diagnostic],
+    policy: str,
+    other: Result | None,
 ) -> None:
     from cpuplan.cli.report import Reporter
     from cpuplan.emit import to_json
@@ -261,5 +293,7 @@ def _print_json(
     from cpuplan.render.simulation.data import to_data
 
     data: dict[str, Any] = to_data(result, answers, policy=policy, one_by_one=settings().verbose)
+    if other:
+        data["kubelet"] = to_data(other)["nodes"]
     data["diagnostics"] = findings(Reporter(settings(), diagnostics).report)
     echo_result(to_json(printable_values(data), sort_keys=False))

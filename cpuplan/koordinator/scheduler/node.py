@@ -1,7 +1,7 @@
 """A node as the scheduler's cache holds it."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
 
 from cpuplan.koordinator.annotations.node import read_ratios
 from cpuplan.koordinator.annotations.pod import NumaNodeResource
@@ -21,6 +21,14 @@ class NodeObject(NamedTuple):
     options: TopologyOptions = TopologyOptions()
 
 
+class Moment(NamedTuple):
+    """The state of a node between two pods."""
+
+    options: TopologyOptions
+    requests: Mapping[str, Resources]
+    allocation: Any
+
+
 class SchedulerNode:
     """A node, the requests of its pods, and what the plugin gave to them."""
 
@@ -28,6 +36,28 @@ class SchedulerNode:
         self.node, self.options = node, node.options
         self.allocation = NodeAllocation(node.options)
         self.requests: dict[str, Resources] = {}
+
+    def release(self, uid: str) -> None:
+        """The pod is gone, or was never bound."""
+        self.allocation.release(uid)
+        self.requests.pop(uid, None)
+
+    def report(self, options: TopologyOptions) -> None:
+        """The NodeResourceTopology was written anew."""
+        self.options = self.allocation.options = options
+
+    def take(self) -> Moment:
+        """This moment between two pods, for `restore`."""
+        return Moment(self.options, dict(self.requests), self.allocation.take())
+
+    def restore(self, moment: Moment) -> None:
+        self.report(moment.options)
+        self.requests = dict(moment.requests)
+        self.allocation.restore(moment.allocation)
+
+    def key(self) -> Hashable:
+        """What the next pod's scheduling depends on beside all requests."""
+        return self.allocation.key(), self.options.reserved
 
     @property
     def requested(self) -> Resources:

@@ -1,7 +1,7 @@
 """What pods have of a node: CPUs, and resources by NUMA node (node_allocation.go)."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
 
 from cpuplan.koordinator.annotations.pod import NumaNodeResource
 from cpuplan.koordinator.scheduler.amplification import amplify, of_milli
@@ -60,6 +60,26 @@ class NodeAllocation:
             users.difference_update({user for user in users if user[1] == uid})
         for zone in pod.numa_nodes:
             self.resources[zone.node] = rest_of(self.resources[zone.node], zone.resources)
+
+    def take(self) -> tuple[Any, ...]:
+        """This moment, for `restore`."""
+        users = {kind: frozenset(users) for kind, users in self._users.items()}
+        return dict(self.pods), self.allocated, dict(self.resources), users
+
+    def restore(self, moment: tuple[Any, ...]) -> None:
+        pods, self.allocated, resources, users = moment
+        self.pods, self.resources = dict(pods), dict(resources)
+        self._users = {kind: set(users[kind]) for kind in users}
+
+    def key(self) -> Hashable:
+        """What the next pod depends on: not who has which CPUs, only how they are taken."""
+        resources = (
+            (node, name, amount.nano)
+            for node, kept in self.resources.items()
+            for name, amount in kept.items()
+        )
+        users = (frozenset(node for node, _ in self._users[kind]) for kind in (SINGLE, SHARED))
+        return self.allocated, frozenset(resources), *users
 
     def statuses(self, count: int) -> list[str]:
         """IDLE, SINGLE or SHARED for NUMA nodes 0 to count - 1 (GetAllNUMANodeStatus)."""

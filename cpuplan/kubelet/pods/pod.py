@@ -46,6 +46,7 @@ class Pod(NamedTuple):
     priority: int = 0
     runtime_class: str = ""
     labels: Mapping[str, str] = MappingProxyType({})
+    priority_class: str = ""
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
@@ -99,6 +100,7 @@ def read_pod(manifest: Manifest) -> Pod:
         priority=spec.get("priority") or 0,
         runtime_class=spec.get("runtimeClassName") or "",
         labels=metadata.get("labels") or {},
+        priority_class=spec.get("priorityClassName") or "",
     )
 
 

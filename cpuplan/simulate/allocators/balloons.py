@@ -14,7 +14,7 @@ from cpuplan.nri.balloons.balloon import Balloon
 from cpuplan.nri.balloons.pods import Container, Resources
 from cpuplan.nri.balloons.policy import Policy
 from cpuplan.nri.errors import NriError
-from cpuplan.nri.names import DEFAULT
+from cpuplan.nri.names import DEFAULT, SCOPE, SYSTEM_NAMESPACE
 from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
@@ -129,6 +129,14 @@ class BalloonsAllocator:
         cpus = self._given.get(key, 0) if running is None else _bits(running)
         own = running is not None and self._is_exclusive(running)
         return below._replace(cpus=cpus, is_exclusive=own, started=_started(below.started, cpus))
+
+    def qos(self, pod: Pod) -> str:
+        return pod_qos(pod, self.gates)
+
+    def sees(self, pod: Pod) -> Hashable:
+        """Annotations of its own, and the one namespace that has CPUs of its own."""
+        annotations = tuple(sorted(item for item in pod.annotations.items() if SCOPE in item[0]))
+        return pod.namespace == SYSTEM_NAMESPACE, annotations
 
     def remainder(self, *, ended: bool = False) -> Remainder:
         """The CPUs of all other pods, and what is left for containers with CPUs of their own."""

@@ -103,6 +103,12 @@ class Allocator(Protocol):
     def place(self, pod: Pod) -> tuple[Placed, ...]:
         """Where the containers of an admitted pod run now."""
 
+    def qos(self, pod: Pod) -> str:
+        """The pod's class, for its reader."""
+
+    def sees(self, pod: Pod) -> Hashable:
+        """What it heeds of a pod besides its resources: names, labels, annotations."""
+
     def remainder(self, *, ended: bool = False) -> Remainder:
         """What all pods leave; `ended`: the kubelet did not survive one of them."""
 

@@ -10,7 +10,7 @@ from cpuplan.kubelet.errors import KubeletError, refusal
 from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.nodefit import check_fit
 from cpuplan.kubelet.pods.pod import Container, Pod
-from cpuplan.kubelet.pods.qos import guaranteed_cpus
+from cpuplan.kubelet.pods.qos import guaranteed_cpus, pod_qos
 from cpuplan.kubelet.topology.policy import SINGLE
 from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators import probes
@@ -96,6 +96,12 @@ class DynamicAllocator:
             own = self._given[pod.uid][container.name]
         pool = self.policy.state.default
         return Placed(container.name, pool if own is None else own, own is not None, (), started)
+
+    def qos(self, pod: Pod) -> str:
+        return pod_qos(pod, self.gates)
+
+    def sees(self, pod: Pod) -> Hashable:
+        return None
 
     def remainder(self, *, ended: bool = False) -> Remainder:
         """What is left, when all others may move."""

@@ -7,7 +7,7 @@ from cpuplan.kubelet.bits import members
 from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
 from cpuplan.kubelet.node import Kubelet, Node, StartError
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
-from cpuplan.kubelet.pods.qos import GUARANTEED
+from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
 from cpuplan.simulate import runtimes, scheduling
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
@@ -65,6 +65,12 @@ class KubeletAllocator:
             )
             for container in pod.all_containers
         )
+
+    def qos(self, pod: Pod) -> str:
+        return pod_qos(pod, self.gates)
+
+    def sees(self, pod: Pod) -> Hashable:
+        return None
 
     def remainder(self, *, ended: bool = False) -> Remainder:
         """What is left, what overlaps, and what a restart would do."""

@@ -1,5 +1,7 @@
 """The largest container that an allocator would still admit; its state does not change."""
 
+from collections.abc import Callable
+
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
@@ -23,11 +25,13 @@ def probe(cpus: int, uid: str = _PROBE, container: str = _PROBE) -> Pod:
     return Pod(uid, (), (Container(container, resources, resources),), name=uid)
 
 
-def largest(allocator: Allocator, most: int, within: int) -> int:
-    """The largest request from `most` down whose CPUs come from `within`."""
+def largest(
+    allocator: Allocator, most: int, within: int, make: Callable[[int], Pod] = probe
+) -> int:
+    """The largest request from `most` down whose CPUs come from `within`, by pods of `make`."""
     moment = allocator.take()
     for count in range(most, 0, -1):
-        fits = _fits(allocator, probe(count), within)
+        fits = _fits(allocator, make(count), within)
         allocator.restore(moment)
         if fits:
             return count

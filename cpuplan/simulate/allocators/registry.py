@@ -8,6 +8,7 @@ from cpuplan.simulate.allocators.balloons import BalloonsAllocator
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.counterparts import under_koordinator, under_kubelet
 from cpuplan.simulate.planned import Planned
 
 #: Starts an allocator on a planned node with these state files; StartError, PanicError, HangError
@@ -17,8 +18,31 @@ Start = Callable[[Planned, Node], Allocator]
 
 
 def start_planned(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008 - a constant
-    """What the nodes have: the kubelet alone, or beside the NRI balloons policy."""
+    """What the nodes have: the kubelet alone, or with the NRI balloons policy or Koordinator."""
+    if facts.koordinator:
+        return start_koordinator(facts, state)
     return (BalloonsAllocator if facts.balloons else KubeletAllocator)(facts, state)
+
+
+def start_koordinator(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008
+    """Koordinator, on nodes without it as near to what their kubelet does as it comes."""
+    from cpuplan.simulate.allocators.koordinator import KoordinatorAllocator  # for few plans
+
+    return KoordinatorAllocator(under_koordinator(facts), state)
+
+
+def start_kubelet(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008
+    """The kubelet alone, on nodes with Koordinator as near to what that does as it comes."""
+    return KubeletAllocator(under_kubelet(facts), state)
+
+
+#: Who binds pods to nodes.
+PLANNED, KOORDINATOR, BOTH = "planned", "koordinator", "both"
+SCHEDULERS: dict[str, Start] = {
+    PLANNED: start_planned,
+    KOORDINATOR: start_koordinator,
+    BOTH: start_koordinator,
+}
 
 
 class Entry(NamedTuple):

@@ -11,7 +11,7 @@ from cpuplan.koordinator.annotations.topology import (
     read_cpu_manager_policy,
 )
 from cpuplan.koordinator.keys import CPU_MANAGER_POLICY
-from cpuplan.koordinator.nrtpolicies import topology_policy
+from cpuplan.koordinator.koordlet.nodetopology import topology_policy
 from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.koordinator.scheduler.cpus.allocated import Allocated
 from cpuplan.koordinator.scheduler.cpus.cpu_accumulator import Wish, take_preferred_cpus

@@ -44,9 +44,11 @@ def test_defaults_come_from_limits() -> None:
 
 
 def test_pods_of_one_kind_differ_in_their_names_only() -> None:
-    kind = admission.kind_of(guaranteed("one", 2))
-    assert kind == admission.kind_of(guaranteed("two", 2))
-    assert kind != admission.kind_of(guaranteed("one", 3))
+    kubelet = KubeletAllocator(facts())
+    one, two, larger = guaranteed("one", 2), guaranteed("two", 2), guaranteed("one", 3)
+    kind = admission.kind_of(one, kubelet)
+    assert kind == admission.kind_of(two._replace(labels={"app": "two"}), kubelet)
+    assert kind != admission.kind_of(larger, kubelet)
 
 
 def test_files_are_told_apart() -> None:

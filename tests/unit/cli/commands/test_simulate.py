@@ -552,3 +552,57 @@ def test_pods_that_end_let_others_move_together(project: Path, capsys: Capture) 
     assert code == 2
     assert "--end default/none: there is no such pod on the node" in err
     assert run_in(project, ["simulate", "pods.yaml", "--end", "default/first"], capsys)[0] == 2
+
+
+_PLAIN = PODS.partition("---")[0]
+_LSR = _PLAIN.replace(
+    "    spec:\n",
+    "    metadata: {labels: {koordinator.sh/qosClass: LSR}}\n"
+    "    spec:\n      priorityClassName: koord-prod\n",
+)
+
+
+def test_koordinator_in_place_of_the_kubelet(project: Path, capsys: Capture) -> None:
+    (project / "lsr.yaml").write_text(_LSR)
+    arguments = ["simulate", "worker-0", "lsr.yaml", "--scheduler", "koordinator"]
+    code, out, err = run_in(project, [*arguments, "--any-order"], capsys)
+    assert (code, err) == (0, "")
+    assert "default/dpdk-0  main       LSR  1-2,9-10   any\n" in out
+    assert "default/dpdk-1  main       LSR  5-6,13-14  any\n" in out
+    assert "all 2 pods are admitted in every order of arrival" in out
+
+
+def test_koordinator_says_why_nodes_are_filtered_out(project: Path, capsys: Capture) -> None:
+    (project / "lsr.yaml").write_text(_LSR.replace("cpu: 4", "cpu: 7"))
+    code, out, _ = run_in(project, ["simulate", "lsr.yaml", "--scheduler", "koordinator"], capsys)
+    assert code == 0
+    (project / "lsr.yaml").write_text(_LSR.replace("cpu: 4", "cpu: 2500m"))
+    code, out, _ = run_in(project, ["simulate", "lsr.yaml", "--scheduler", "koordinator"], capsys)
+    assert code == 1
+    reason = "the requested CPUs of LSR Pod must be integer (on worker-1)"
+    assert f'"2500m": {reason}' in out
+
+
+def test_side_by_side(project: Path, capsys: Capture) -> None:
+    (project / "both.yaml").write_text(f"{_LSR}---{PODS.partition('---')[2]}")
+    arguments = ["simulate", "worker-0", "both.yaml", "--scheduler", "both"]
+    code, out, err = run_in(project, arguments, capsys)
+    assert (code, err) == (0, "")
+    table = out.partition("\nPOD             KUBELET")[2]
+    assert table.splitlines()[1:4] == [
+        "default/dpdk-0  1-2,9-10              1-2,9-10",
+        "default/dpdk-1  5-6,13-14             5-6,13-14",
+        "system/agent    (0,3-4,7-8,11-12,15)  (1-3,5-7,9-11,13-15)",
+    ]
+    assert "\nwhole cores                  full-pcpus-only  " in table
+    code, out, _ = run_in(project, [*arguments, "--format", "json"], capsys)
+    data = json.loads(out)
+    assert data["kubelet"][0]["pods"][0]["containers"][0]["cpus"] == "1-2,9-10"
+    assert data["nodes"][0]["pods"][0]["containers"][0]["cpus"] == "1-2,9-10"
+
+
+def test_a_policy_is_the_kubelets(project: Path, capsys: Capture) -> None:
+    arguments = ["--scheduler", "koordinator", "--policy", "dynamic"]
+    code, _, err = run_in(project, ["simulate", "worker-0", "pods.yaml", *arguments], capsys)
+    assert code == 2
+    assert "--policy and --scheduler exclude each other" in err

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.koordinator.annotations.topology import CpuManagerPolicy
-from cpuplan.koordinator.nrtpolicies import topology_policy
+from cpuplan.koordinator.koordlet.nodetopology import topology_policy
 from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.koordinator.scheduler.policies import bind_policy
 from cpuplan.koordinator.scheduler.topology_options import numa_policy, read_topology_options
