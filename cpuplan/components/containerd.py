@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan import toml, versions
-from cpuplan.components.crio import BALLOONS_PLUGIN, TOLERATION
+from cpuplan.components.crio import BALLOONS_PLUGIN, TOLERATION, needs_nri, of_nri
 from cpuplan.components.reasons import is_written, of_mechanism, stated
 from cpuplan.emit import to_toml
 from cpuplan.model.intent import Target
@@ -29,6 +29,8 @@ _SHORT = {CRI: "cri", OLD_CRI: "cri", NRI: "nri"}
 _OPTIONS = "options.SystemdCgroup"
 #: Before, the CRI plugin had one table, which a drop-in would replace whole.
 _MERGES, HAS_VALIDATOR = (2, 0), (2, 2)
+#: NRI with plugins that change containers.
+_HAS_NRI = (1, 7)
 
 
 def release(target: Target) -> versions.Version:
@@ -41,7 +43,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     target = plan.node_class.target
     if target.runtime != NAME:
         return
-    if target.has_balloons:
+    if needs_nri(target) and has_nri(target):
         yield from _nri(plan)
     if not merges(target):
         return
@@ -64,6 +66,11 @@ def has_handler(plan: NodePlan) -> bool:
     return plan.node_class.target.runtime == NAME and is_written(plan, "runtime.handler")
 
 
+def has_nri(target: Target) -> bool:
+    """Whether plugins can change containers."""
+    return release(target) >= _HAS_NRI
+
+
 def requires_plugins(target: Target) -> bool:
     """Whether it refuses containers while a plugin is away."""
     return release(target) >= HAS_VALIDATOR
@@ -71,8 +78,9 @@ def requires_plugins(target: Target) -> bool:
 
 def _nri(plan: NodePlan) -> Iterator[Setting]:
     """NRI, and the validator that refuses containers while the balloons plugin is away."""
-    yield Setting(NAME, "nri.disable", False, (of_mechanism(plan),))
-    if not requires_plugins(plan.node_class.target):
+    target = plan.node_class.target
+    yield Setting(NAME, "nri.disable", False, (of_nri(plan),))
+    if not target.has_balloons or not requires_plugins(target):
         return
     required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
     values: dict[str, Value] = {

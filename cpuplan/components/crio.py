@@ -5,11 +5,13 @@ from typing import Any
 
 from cpuplan import versions
 from cpuplan.components import chosen, isolation, mixedcpus
+from cpuplan.components.koordinator import names
 from cpuplan.components.openshift import pool
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
+from cpuplan.koordinator.releases import Span
 from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.platforms.features import Feature
@@ -66,7 +68,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield from _irqbalance(plan)
     if has_handler(plan):
         yield from _handler(plan, mixed=mixed)
-    if target.has_balloons and plan.node_class.platform.has_runtime_choice:
+    if needs_nri(target) and plan.node_class.platform.has_runtime_choice:
         yield from _nri(plan)
 
 
@@ -86,9 +88,9 @@ def _nri(plan: NodePlan) -> Iterator[Setting]:
 
     Pods that must start before it, static ones and its own, tolerate that by an annotation.
     """
-    because = (of_mechanism(plan),)
-    yield Setting(NAME, "crio.nri.enable_nri", True, because)
-    if not _knows(plan.node_class.target, "crio.nri_validator"):
+    target = plan.node_class.target
+    yield Setting(NAME, "crio.nri.enable_nri", True, (of_nri(plan),))
+    if not target.has_balloons or not _knows(target, "crio.nri_validator"):
         return
     table = "crio.nri.default_validator."
     required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
@@ -99,6 +101,19 @@ def _nri(plan: NodePlan) -> Iterator[Setting]:
     }
     for key, value in values.items():
         yield Setting(NAME, table + key, value, (required,))
+
+
+def needs_nri(target: Target) -> bool:
+    """Whether a program changes containers by NRI; koordlet does from 1.3 on."""
+    by_koordlet = target.has_koordinator and names.reads(target, Span((1, 3)))
+    return target.has_balloons or by_koordlet
+
+
+def of_nri(plan: NodePlan) -> Reason:
+    """Why a runtime lets plugins change containers; koordlet would else mend cpusets later."""
+    if plan.node_class.target.has_koordinator:
+        return of_mechanism(plan, "koordlet sets the CPUs of containers before they start")
+    return of_mechanism(plan)
 
 
 def shares(plan: NodePlan) -> bool:

@@ -8,8 +8,8 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.runtime.containerd.names import OLD_CRI
 from cpuplan.source import Locate
 
-#: The first release with NRI as plugins know it today, and with CDI.
-_NRI = (1, 7)
+#: The first release with CDI.
+_CDI = (1, 7)
 _CRIO = "use runtime crio"
 
 
@@ -48,10 +48,10 @@ def _contradictions(plan: ConfiguredPlan) -> Iterator[tuple[str, str, str]]:
     if runtime.exec_cpu_affinity == "first":
         text = "exec probes run on all CPUs of their container"
         yield "runtime.execCpuAffinity", text, f"use none, or {_CRIO}"
-    if target.has_balloons and release < _NRI:
+    if target.has_balloons and not containerd.has_nri(target):
         field = plan.node_class.target_field("mechanism")
         yield field, f"{target.containerd} has no NRI", f"use containerd 1.7 or later, or {_CRIO}"
-    if plan.spec.kubelet.dynamic_resource_allocation and release < _NRI:
+    if plan.spec.kubelet.dynamic_resource_allocation and release < _CDI:
         text = f"{target.containerd} has no CDI, by which DRA drivers hand out devices"
         hint = f"use containerd 1.7 or later, or {_CRIO}"
         yield "kubelet.dynamicResourceAllocation", text, hint
@@ -60,6 +60,9 @@ def _contradictions(plan: ConfiguredPlan) -> Iterator[tuple[str, str, str]]:
 def _differences(plan: ConfiguredPlan) -> Iterator[str]:
     if plan.pool("reserved").cpus:
         yield "pause containers may run on all CPUs, not only on the reserved ones"
+    target = plan.node_class.target
+    if target.has_koordinator and not containerd.has_nri(target):
+        yield "it has no NRI: koordlet sets the CPUs of containers up to 10 s after their start"
     if containerd.has_handler(plan):
         handler = plan.spec.runtime.handler
         yield f"pods of the handler {handler} have no CPU hooks: annotations *.crio.io do nothing"

@@ -17,7 +17,6 @@ from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
 NAME = "koordinator"
 EFFECT: Effect | None = Effect("kubectl get nodes -o yaml", Cost.NOTHING)
 HEAD = {"apiVersion": "v1", "kind": "Node"}
-LABELS, ANNOTATIONS = "labels.", "annotations."
 #: cpuplan's own label, by which slo-controller-config knows the nodes of an intent.
 INTENT_LABEL = "cpuplan.io/intent"
 #: Fields of annotations that are CPU lists.
@@ -68,11 +67,11 @@ def _labels(plan: NodePlan) -> Iterator[Setting]:
     for key, field, value, text in rows:
         if value not in (None, "None") and names.knows(target, key):
             because = (plan.node_class.reason(text, f"koordinator.{field}"),)
-            yield Setting(NAME, LABELS + names.name(target, key), str(value), because)
+            yield Setting(NAME, names.name(target, key), str(value), because)
     if any(slo.settings(plan)):
         text = f"{slo.CONFIG_MAP} knows the nodes of the intent by it"
         because = (of_mechanism(plan, text),)
-        yield Setting(NAME, LABELS + INTENT_LABEL, plan.node_class.intent, because)
+        yield Setting(NAME, INTENT_LABEL, plan.node_class.intent, because)
 
 
 def _reservation(plan: NodePlan) -> Iterator[Setting]:
@@ -91,7 +90,7 @@ def _reservation(plan: NodePlan) -> Iterator[Setting]:
         value["applyPolicy"] = _ONLY_CPUS
         text = "the kubelet subtracts them from allocatable already"
         because = (*because, of_mechanism(plan, text))
-    yield Setting(NAME, ANNOTATIONS + keys.RESERVATION, value, because)
+    yield Setting(NAME, keys.RESERVATION, value, because)
 
 
 def has_apply_policy(plan: NodePlan) -> bool:
@@ -106,17 +105,30 @@ def _system_qos(plan: NodePlan) -> Iterator[Setting]:
         value: Value = {"cpuset": pool.cpus, "cpusetExclusive": True}
         reason = plan.node_class.reason("pods of the class SYSTEM", "koordinator.systemQos")
         because = (*pool.because, reason)
-        yield Setting(NAME, ANNOTATIONS + keys.SYSTEM_QOS_RESOURCE, value, because)
+        yield Setting(NAME, keys.SYSTEM_QOS_RESOURCE, value, because)
+
+
+def pods_text(plan: NodePlan, name: str) -> str:
+    """Which pods run on the CPUs of a pool or partition; empty where it is for none."""
+    if not plan.node_class.target.has_koordinator:
+        return ""
+    if name == plan.spec.koordinator.system_qos:
+        return "those of the class SYSTEM"
+    if name == "isolated":
+        return "LSE and LSR pods have their own; LS pods share the others, BE pods what is idle"
+    return ""
 
 
 def metadata(settings: Sequence[Setting]) -> dict[str, dict[str, str]]:
-    """The labels and annotations as an object has them; annotations hold JSON."""
+    """The labels and annotations as an object has them; what is more than a word is JSON."""
     made: dict[str, dict[str, str]] = {}
     for setting in settings:
-        field, _, key = setting.key.partition(".")
         value = plain(setting.value)
-        text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-        made.setdefault(field, {})[key] = text
+        if isinstance(value, str):
+            made.setdefault("labels", {})[setting.key] = value
+        else:
+            text = json.dumps(value, separators=(",", ":"))
+            made.setdefault("annotations", {})[setting.key] = text
     return made
 
 
@@ -133,13 +145,11 @@ def render(settings: Sequence[Setting]) -> str:
 def parse(text: str) -> dict[str, Value]:
     """The labels and annotations of a Node's YAML or JSON that are Koordinator's or cpuplan's."""
     data = next(yaml11.load(text))["metadata"]
-    found: dict[str, Value] = {}
-    for key, value in (data.get("labels") or {}).items():
+    labels, annotations = data.get("labels") or {}, data.get("annotations") or {}
+    found: dict[str, Value] = {key: text for key, text in labels.items() if _is_read(key)}
+    for key, value in annotations.items():
         if _is_read(key):
-            found[LABELS + key] = value
-    for key, value in (data.get("annotations") or {}).items():
-        if _is_read(key):
-            found[ANNOTATIONS + key] = _annotation(value)
+            found[key] = _annotation(value)
     return found
 
 

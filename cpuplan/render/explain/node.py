@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.components.koordinator import node as koordinator
 from cpuplan.components.nri import balloons
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import UNKNOWN, Topology
@@ -57,7 +58,8 @@ def explain_pool(
     lines = [f"{name} of {node} has no CPU."]
     if pool.cpus:
         parts = list(_parts(plan.topology, pool.cpus))
-        parts += [("pods", text) for text in [balloons.pods_text(plan, name)] if text]
+        texts = (balloons.pods_text(plan, name), koordinator.pods_text(plan, name))
+        parts += [("pods", text) for text in texts if text]
         lines = [f"{name} of {node} has {_sized(pool)}.", "", *table(parts)]
     lines += [*because(pool.because, locate), *_holding(settings)]
     return _text([*lines, *alternative_lines(alternatives, locate)])

@@ -211,6 +211,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("CP638", koordinator("1.2"), ["1.2", "twice"]),
     ("CP638", koordinator("proposal", numaTopologyPolicy="BestEffort"), ["alignment-policy"]),
+    (
+        "CP528",
+        {**koordinator(), "reserved": "", "target": {**OLD, "mechanism": "koordinator"}},
+        ["koordlet", "10 s"],
+    ),
     ("CP639", {"spec": {"koordinator": {"systemQos": "reserved.a"}}}, ["mechanism kubelet"]),
     ("CP527", {**PLAIN, "target": ON_CONTAINERD, "shared": "6-7"}, ["pools.shared"]),
     (

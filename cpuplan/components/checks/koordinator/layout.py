@@ -24,8 +24,7 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 def _of_target(plan: NodePlan) -> Iterator[Problem]:
     node_class = plan.node_class
-    platform = node_class.platform
-    if platform.has_pools or not platform.has_runtime_unit:
+    if not node_class.platform.has_runtime_choice:
         field = node_class.target_field("platform")
         text = "cpuplan writes Koordinator's objects for kubernetes only"
         yield field, text, "use mechanism: kubelet"

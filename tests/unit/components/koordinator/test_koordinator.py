@@ -50,6 +50,11 @@ def test_the_kubelet_gives_out_no_cpus_unless_the_intent_says_so() -> None:
     assert kubelet_of(given)["cpuManagerPolicy"] == "static"
 
 
+@pytest.mark.parametrize(("release", "is_on"), [("1.2", False), ("1.3", True), ("1.8", True)])
+def test_runtimes_let_koordlet_change_containers(release: str, *, is_on: bool) -> None:
+    assert ("crio.nri.enable_nri" in planned(release).settings.values("crio")) is is_on
+
+
 def test_what_the_kubelet_reserves_is_reserved_once() -> None:
     made = planned(isolcpus="7,15")
     reservation = json.loads(node_of(made)["annotations"][f"{NODE}reservation"])
@@ -63,6 +68,8 @@ def test_system_pods_have_a_partition_of_the_reserved_cpus() -> None:
     )
     annotation = node_of(made)["annotations"][f"{NODE}system-qos-resource"]
     assert json.loads(annotation) == {"cpuset": "1,9", "cpusetExclusive": True}
+    assert node.pods_text(made, "reserved.daemons") == "those of the class SYSTEM"
+    assert node.pods_text(made, "reserved") == ""
 
 
 @pytest.mark.parametrize(
@@ -185,7 +192,7 @@ def test_a_node_of_a_cluster_is_read_back() -> None:
     data["metadata"]["labels"]["kubernetes.io/hostname"] = "worker-0"
     data["metadata"]["annotations"][f"{NODE}raw-allocatable"] = "no JSON"
     found = node.parse(yaml.safe_dump(data))
-    other = found.pop(f"{node.ANNOTATIONS}{NODE}raw-allocatable")
+    other = found.pop(f"{NODE}raw-allocatable")
     assert (found, other) == (made.settings.values(node.NAME), "no JSON")
 
 
