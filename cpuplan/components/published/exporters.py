@@ -7,12 +7,12 @@ would tell them of the plan.
 from typing import NamedTuple
 
 from cpuplan.components import hugepages, kubelet, memory
+from cpuplan.components.published import koordlet
 from cpuplan.cpuset import EMPTY
-from cpuplan.kubelet.quantity import BINARY, of
 from cpuplan.nrt.crd import DEFINITIONS
 from cpuplan.nrt.exporters import nfd, rte
 from cpuplan.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
-from cpuplan.nrt.names import NODE, V1ALPHA1, V1ALPHA2, zone_name
+from cpuplan.nrt.names import V1ALPHA1, V1ALPHA2
 from cpuplan.plan import NodePlan
 
 RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
@@ -63,7 +63,7 @@ def zones(plan: NodePlan) -> list[Zone]:
         return []
     match exporter_of(plan):
         case "koordlet":
-            return [_of_koordlet(plan, node) for node in _nodes(plan)]
+            return koordlet.zones(plan)
         case "resource-topology-exporter":
             return rte.zones(_machine(plan), _allocatable(plan), ())
     return nfd.zones(_machine(plan), _allocatable(plan), ())
@@ -119,21 +119,3 @@ def _memory(plan: NodePlan) -> list[Memory]:
         sizes["memory"] = (fact.memory or 0) - hugepages.bytes_of(counts) - reserved.get(node, 0)
         blocks += [Memory(name, size, (node,)) for name, size in sizes.items() if size > 0]
     return blocks
-
-
-def _of_koordlet(plan: NodePlan, node: NumaNode) -> Zone:
-    """All CPUs and the whole memory: koordlet subtracts nothing and, by default, counts no huge
-    pages (gate HugePageReport; states_noderesourcetopology.go).
-    """
-    size = plan.topology.numa_facts[node.number].memory or 0
-    amounts = {
-        "cpu": str(len(node.cpus)),
-        "hugepages-1Gi": "0",
-        "hugepages-2Mi": "0",
-        "memory": str(of(size, BINARY)),
-    }
-    resources = [
-        {"name": name, "capacity": text, "allocatable": text, "available": text}
-        for name, text in amounts.items()
-    ]
-    return {"name": zone_name(node.number), "type": NODE, "costs": [], "resources": resources}

@@ -3,12 +3,22 @@
 Expected state for checkers and simulators; on a cluster the object belongs to its exporter.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cpuplan import yaml11
 from cpuplan.components import chosen
-from cpuplan.components.published import exporters
+from cpuplan.components.published import exporters, koordlet
+from cpuplan.components.published.document import (
+    ANNOTATIONS,
+    ATTRIBUTES,
+    LABELS,
+    POLICIES,
+    VERSION,
+    ZONES,
+    document,
+    settings_of,
+)
 from cpuplan.components.published.exporters import EXPORTERS, exporter_of
 from cpuplan.components.reasons import of_hardware, stated_or, unasked
 from cpuplan.cpuset import EMPTY
@@ -16,7 +26,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
 from cpuplan.nrt.exporters.podresources import Zone
-from cpuplan.nrt.names import GROUP, KIND, POLICY, SCOPE, zone_id
+from cpuplan.nrt.names import GROUP, POLICY, SCOPE, zone_id
 from cpuplan.nrt.scheduler.topologymanager import LEGACY
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
@@ -29,8 +39,10 @@ _OLD_NAMES = {found: name for name, found in LEGACY.items()}
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Zones and attributes, without the node's name: a class has one layout for all its nodes."""
     exporter = EXPORTERS[exporter_of(plan)]
-    yield Setting(NAME, "apiVersion", f"{GROUP}/{exporter.version}", (_because(plan),))
+    yield Setting(NAME, VERSION, f"{GROUP}/{exporter.version}", (_because(plan),))
     yield from _topology_manager(plan, exporter)
+    if exporter_of(plan) == exporters.KOORDLET:
+        yield from _of_koordlet(plan)
     for zone in exporters.zones(plan):
         yield from _zone(plan, zone)
 
@@ -40,26 +52,37 @@ def _because(plan: NodePlan) -> Reason:
     if plan.node_class.cluster_facts.node_resource_topology.exporter:
         text = f"{exporter_of(plan)} writes it"
         return Reason(text, plan.node_class.cluster_place("nodeResourceTopology.exporter"))
-    return unasked(plan, "expected-policy", NAME, "apiVersion")
+    return unasked(plan, "expected-policy", NAME, VERSION)
 
 
 def _topology_manager(plan: NodePlan, exporter: exporters.Exporter) -> Iterator[Setting]:
     policy = chosen.topology_policy(plan)
     scope = plan.spec.kubelet.topology_manager_scope or "container"
-    default = unasked(plan, "expected-policy", NAME, "topologyPolicies")
+    default = unasked(plan, "expected-policy", NAME, POLICIES)
     text = "the kubelet aligns by it"
     because = stated_or(plan, text, "kubelet.topologyManagerPolicy", default)
     scoped = stated_or(plan, text, "kubelet.topologyManagerScope", default)
     if exporter.has_attributes:
-        yield Setting(NAME, f"attributes.{POLICY}", policy, (because,))
-        yield Setting(NAME, f"attributes.{SCOPE}", scope, (scoped,))
+        yield Setting(NAME, ATTRIBUTES + POLICY, policy, (because,))
+        yield Setting(NAME, ATTRIBUTES + SCOPE, scope, (scoped,))
     if exporter.has_policies:
         old = _OLD_NAMES.get((policy, scope), "None")
-        yield Setting(NAME, "topologyPolicies", (old,), (because, scoped))
+        yield Setting(NAME, POLICIES, (old,), (because, scoped))
+
+
+def _of_koordlet(plan: NodePlan) -> Iterator[Setting]:
+    """Labels, and annotations that hold JSON: the machine, and what pods share of its CPUs."""
+    if not exporters.can_have_zones(plan):
+        return
+    because = (_because(plan), *plan.pool("reserved").because)
+    for key, text in koordlet.labels(plan).items():
+        yield Setting(NAME, LABELS + key, text, because)
+    for key, text in koordlet.annotations(plan).items():
+        yield Setting(NAME, ANNOTATIONS + key, text, because)
 
 
 def _zone(plan: NodePlan, zone: Zone) -> Iterator[Setting]:
-    key = f"zones.{zone['name']}"
+    key = f"{ZONES}{zone['name']}"
     inventory = (of_hardware(plan, f"the inventory's {plan.node_class.hardware}"),)
     if zone["costs"]:
         costs: dict[str, Value] = {cost["name"]: cost["value"] for cost in zone["costs"]}
@@ -90,64 +113,7 @@ def _because_of(plan: NodePlan, node: int, resource: str, key: str) -> tuple[Rea
 def node_resource_topology(plan: ConfiguredPlan, node: str) -> dict[str, Any]:
     """The object of the node `node` of the plan's class."""
     made = document(plan.settings.of(NAME))
-    return {
-        "apiVersion": made.pop("apiVersion"),
-        "kind": made.pop("kind"),
-        "metadata": {"name": node, **_labels(plan)},
-        **made,
-    }
-
-
-def _labels(plan: NodePlan) -> dict[str, Any]:
-    if exporter_of(plan) != exporters.KOORDLET:
-        return {}
-    return {"labels": {"app.kubernetes.io/managed-by": "Koordinator"}}
-
-
-def document(settings: Sequence[Setting]) -> dict[str, Any]:
-    """The settings as an object without a name; lists by name, as exporters sort them."""
-    attributes: list[dict[str, Value]] = []
-    zones: dict[str, dict[str, Any]] = {}
-    policies: list[Value] = []
-    version: Value = ""
-    for setting in settings:
-        kind, _, rest = setting.key.partition(".")
-        if kind == "attributes":
-            attributes.append({"name": rest, "value": setting.value})
-        elif kind == "apiVersion":
-            version = setting.value
-        elif kind == "topologyPolicies" and isinstance(setting.value, tuple):
-            policies = list(setting.value)
-        elif isinstance(setting.value, dict):
-            name, _, field = rest.partition(".")
-            zone = zones.setdefault(
-                name, {"name": name, "type": "Node", "costs": [], "resources": []}
-            )
-            _add(zone, field, setting.value)
-    return {
-        "apiVersion": version,
-        "kind": KIND,
-        **_without_empty_lists({"topologyPolicies": policies}),
-        **_without_empty_lists({"attributes": sorted(attributes, key=_name)}),
-        "zones": list(map(_without_empty_lists, zones.values())),
-    }
-
-
-def _without_empty_lists(zone: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in zone.items() if value != []}
-
-
-def _add(zone: dict[str, Any], field: str, value: Mapping[str, Value]) -> None:
-    if field == "costs":
-        zone["costs"] = [{"name": name, "value": cost} for name, cost in value.items()]
-    else:
-        zone["resources"] = sorted(
-            [*zone["resources"], {"name": field.removeprefix("resources."), **value}], key=_name
-        )
-
-
-def _name(item: Mapping[str, Any]) -> str:
-    return str(item["name"])
+    return {**made, "metadata": {"name": node, **made["metadata"]}}
 
 
 def render(settings: Sequence[Setting]) -> str:
@@ -156,19 +122,5 @@ def render(settings: Sequence[Setting]) -> str:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The same fields of an object's YAML or JSON, which may have further zones and attributes."""
-    data = next(yaml11.load(text))
-    found: dict[str, Value] = {
-        f"attributes.{item['name']}": item["value"] for item in data.get("attributes") or ()
-    }
-    found["apiVersion"] = data.get("apiVersion", "")
-    if policies := data.get("topologyPolicies"):
-        found["topologyPolicies"] = tuple(policies)
-    for zone in data.get("zones") or ():
-        key = f"zones.{zone['name']}"
-        if zone.get("costs"):
-            found[f"{key}.costs"] = {cost["name"]: cost["value"] for cost in zone["costs"]}
-        for item in zone.get("resources") or ():
-            amounts = {name: str(value) for name, value in item.items() if name != "name"}
-            found[f"{key}.resources.{item['name']}"] = {**amounts}
-    return found
+    """The same fields of an object's YAML or JSON."""
+    return settings_of(next(yaml11.load(text)))

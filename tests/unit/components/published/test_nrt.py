@@ -7,6 +7,8 @@ import yaml
 
 from cpuplan.components.published import nrt
 from cpuplan.components.published.exporters import EXPORTERS, is_served
+from cpuplan.emit import to_yaml
+from cpuplan.importers.objects import reader as objects
 from cpuplan.model.cluster import NodeResourceTopology
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.nrt.crd import DEFINITIONS, Admission, admit
@@ -139,6 +141,46 @@ def test_koordlet_subtracts_nothing() -> None:
         "hugepages-2Mi": amounts(0, 0),
         "memory": {"capacity": "64Gi", "allocatable": "64Gi", "available": "64Gi"},
     }
+
+
+def test_koordlets_annotations() -> None:
+    target = {"mechanism": "koordinator", "koordinator": "1.8"}
+    node = plan(TWO, reserved="0,8", offlined="15", target=target, **KUBERNETES)
+    found = nrt.node_resource_topology(node, "worker-0")["metadata"]["annotations"]
+    told = {key.partition("/")[2]: json.loads(text) for key, text in found.items()}
+    assert told.pop("cpu-topology")["detail"][8] == {"id": 8, "core": 0, "socket": 0, "node": 0}
+    pools = [
+        {"socket": 0, "node": 0, "cpuset": "1-3,9-11"},
+        {"socket": 1, "node": 1, "cpuset": "4-7,12-14"},
+    ]
+    assert told == {
+        "cpu-manager-policy": {"policy": "none"},
+        "cpu-shared-pools": pools,
+        "be-cpu-shared-pools": pools,
+        "pod-cpu-allocs": None,
+        "reservation": {"reservedCPUs": "0,8", "applyPolicy": "ReservedCPUsOnly"},
+        "system-qos-resource": {},
+    }
+
+
+def test_annotations_of_an_older_release() -> None:
+    target = {"mechanism": "koordinator", "koordinator": "1.2"}
+    node = plan(TWO, target=target, **KUBERNETES)
+    found = nrt.node_resource_topology(node, "worker-0")["metadata"]["annotations"]
+    assert "node.koordinator.sh/cpu-shared-pools" in found
+    assert "node.koordinator.sh/be-cpu-shared-pools" not in found
+
+
+def test_what_koordlet_publishes_is_an_inventory(tmp_path: Path) -> None:
+    node = plan(TWO, reserved="0,8", **by("koordlet"))
+    file = tmp_path / "nrt.yaml"
+    file.write_text(to_yaml(nrt.node_resource_topology(node, "worker-0")))
+    (imported,) = objects.read(file).nodes
+    assert {tuple(core) for core in imported.machine.siblings} == {
+        tuple(cpus) for cpus in TWO.cores.values()
+    }
+    found = {facts.id: facts.cpus for facts in imported.machine.numa_nodes}
+    assert found == TWO.numa_nodes
 
 
 def test_koordlets_zones_say_the_size_of_memory_in_binary_units() -> None:
