@@ -1,4 +1,4 @@
-"""Files of nodes that `validate` is given: the kubelet's, CRI-O's and containerd's."""
+"""Files of nodes that `validate` is given: the kubelet's, CRI-O's, containerd's, Koordinator's."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from cpuplan.cli.commands import koordinator_files
 from cpuplan.cli.commands.kubelet_files import check_files, drop_ins, release_of, split
 from cpuplan.cli.commands.runtime_files import of_containerd, of_crio
 from cpuplan.diagnostics import Diagnostic
@@ -15,8 +16,17 @@ from cpuplan.text import joined
 if TYPE_CHECKING:
     from cpuplan.model.intent import Target
     from cpuplan.simulate.kubeletfile import File
+    from cpuplan.source import Source
 
-_CONTAINERD = "containerd/"
+_CONTAINERD, _KOORDINATOR = "containerd/", "koordinator/"
+
+
+class Wanted(NamedTuple):
+    """The releases that are asked for: of the kubelet and CRI-O, containerd, Koordinator."""
+
+    target: str | None = None
+    containerd: str | None = None
+    koordinator: str | None = None
 
 
 class NodeFiles(NamedTuple):
@@ -24,14 +34,14 @@ class NodeFiles(NamedTuple):
 
     `others` are files that belong to the project, `refused` what is not read. `merged` are the
     kubelet's drop-ins, None without their folder; `runtimes` the configurations of CRI-O and
-    containerd. `target` and `containerd` are the releases that are asked for.
+    containerd, and `objects` what Koordinator reads.
     """
 
     configurations: "Sequence[File]"
     merged: "Sequence[File] | None"
     runtimes: tuple[Path | None, Path | None]
-    target: str | None
-    containerd: str | None
+    objects: "Sequence[Source]"
+    wanted: Wanted
     others: Sequence[Path]
     refused: Sequence[Diagnostic]
 
@@ -44,7 +54,12 @@ class NodeFiles(NamedTuple):
     def readers(self) -> list[str]:
         """Whose files these are, for people."""
         crio, containerd = self.runtimes
-        rows = ((self.is_of_kubelet, "the kubelet"), (crio, "CRI-O"), (containerd, "containerd"))
+        rows = (
+            (self.is_of_kubelet, "the kubelet"),
+            (crio, "CRI-O"),
+            (containerd, "containerd"),
+            (self.objects, "Koordinator"),
+        )
         return [name for is_given, name in rows if is_given]
 
     def check(
@@ -55,13 +70,15 @@ class NodeFiles(NamedTuple):
         crio, containerd = self.runtimes
         if crio:
             # CRI-O has the versions of Kubernetes.
-            found += of_crio(crio, release_of(self.target, targets)[0])
+            found += of_crio(crio, release_of(self.wanted.target, targets)[0])
         if containerd:
-            found += of_containerd(containerd, self.containerd, self.configurations, targets)
+            release = self.wanted.containerd
+            found += of_containerd(containerd, release, self.configurations, targets)
         if self.is_of_kubelet:
-            found += check_files(
-                self.configurations, self.target, targets, self.merged or (), cgroup_v1=cgroup_v1
-            )
+            release, merged = self.wanted.target, self.merged or ()
+            found += check_files(self.configurations, release, targets, merged, cgroup_v1=cgroup_v1)
+        if self.objects:
+            found += koordinator_files.check(self.objects, self.wanted.koordinator, targets)
         return found
 
 
@@ -74,21 +91,25 @@ def read(
     """The files of the command line, told apart."""
     given = [object_files(path) for path in files]
     refused = [problem for listed in given for problem in listed.diagnostics]
-    configurations, others = split([path for listed in given for path in listed.files])
+    releases = _targets(wanted)
+    configurations, rest = split([path for listed in given for path in listed.files])
+    objects, problems, others = koordinator_files.split(rest, releases.koordinator)
+    refused += problems
     merged = None
     if config_dir:
         merged, unread = drop_ins(config_dir)
         refused += unread
-    target, containerd = _targets(wanted)
-    return NodeFiles(configurations, merged, runtimes, target, containerd, others, refused)
+    return NodeFiles(configurations, merged, runtimes, objects, releases, others, refused)
 
 
-def _targets(wanted: Sequence[str]) -> tuple[str | None, str | None]:
-    """The release of the kubelet and CRI-O, and that of containerd."""
-    of_containerd = [name for name in wanted if name.startswith(_CONTAINERD)]
-    of_kubelet = [name for name in wanted if name not in of_containerd]
-    for names in (of_kubelet, of_containerd):
+def _targets(wanted: Sequence[str]) -> Wanted:
+    """The releases by whose they are."""
+    prefixes = (_CONTAINERD, _KOORDINATOR)
+    groups = [[name for name in wanted if not name.startswith(prefixes)]]
+    groups += [[name for name in wanted if name.startswith(prefix)] for prefix in prefixes]
+    for names in groups:
         if len(names) > 1:
             raise click.UsageError(f"--target names two releases of one: {joined(names)}")
-    releases = [name.removeprefix(_CONTAINERD) for name in of_containerd]
-    return next(iter(of_kubelet), None), next(iter(releases), None)
+    of_kubelet, *others = (next(iter(names), None) for names in groups)
+    releases = (name and name.partition("/")[2] for name in others)
+    return Wanted(of_kubelet, *releases)

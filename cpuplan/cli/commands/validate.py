@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     metavar="PLATFORM/VERSION",
     multiple=True,
     help="Release for which files of nodes are checked: kubernetes/1.33 or openshift/4.20 for "
-    "those of the kubelet and CRI-O, containerd/2.1 for containerd's. Can be repeated.  [default: "
-    "that of the project's targets if they have only one, otherwise the newest]",
+    "those of the kubelet and CRI-O, containerd/2.1 for containerd's, koordinator/1.8 for pods, "
+    "nodes and configuration of Koordinator. Can be repeated.  [default: that of the project's "
+    "targets if they have only one, otherwise the newest]",
 )
 @click.option(
     "--config-dir",
@@ -75,7 +76,8 @@ def command(
     FILES (or folders) are read in addition to those of the project: intents, or unmodified
     PerformanceProfiles of OpenShift's node tuning operator, with the MachineConfigPool and Node
     objects of their cluster. All YAML and JSON files of a folder are read. KubeletConfigurations
-    are checked as the kubelet does at startup, also without a project.
+    are checked as the kubelet does at startup, also without a project, and objects of Koordinator
+    as its programs read them: pods, nodes, ClusterColocationProfiles and its ConfigMaps.
 
     Exit code 0: nothing is wrong; 1: something is.
     """

@@ -20,6 +20,7 @@ from cpuplan.kubelet.go.unmarshal import unmarshal
 
 Data = Mapping[str, str]
 _SYSTEM, _RESOURCE_QOS = "system-config", "resource-qos-config"
+_INVALID = "ConfigParamInvalid"
 _MAP = "koordinator-system/slo-controller-config"
 
 
@@ -87,9 +88,8 @@ def check(data: Data, old: Data | None = None, nodes: Mapping[str, Labels] | Non
 
 
 def _json_error(key: str, reason: str, message: Any) -> SloConfigError:
-    details = message if isinstance(message, dict) else {}
-    texts = {path: text for path, text in details.items() if isinstance(text, str)}
-    return SloConfigError(key, f"___{dump({'reason': reason, 'message': message})}___", texts)
+    details = message if reason == _INVALID and isinstance(message, dict) else {}
+    return SloConfigError(key, f"___{dump({'reason': reason, 'message': message})}___", details)
 
 
 def _unmarshal(key: str, kind: _Kind, data: Data) -> Mapping[str, Any]:
@@ -121,20 +121,20 @@ def _selector(key: str, name: str, given: Mapping[str, Any]) -> Selector:
             "nodeConfigs NodeSelector must not empty error! configType:"
             f" {key},nodeConfig name:{name}"
         )
-        raise _json_error(key, "ConfigParamInvalid", message)
+        raise _json_error(key, _INVALID, message)
     try:
         return read_selector(given)
     except KubeletError as error:
         what = f"failed to parse node selector {selector_text(given)}"
         message = f"{what},configType: {key},nodeConfig name:{name}, err: {error}"
-        raise _json_error(key, "ConfigParamInvalid", message) from None
+        raise _json_error(key, _INVALID, message) from None
 
 
 def _check_content(found: _Checked) -> None:
     wrong = problems(_KINDS[found.key].struct, found.value)
     if wrong:
         texts = {path: wrong[path] for path in sorted(wrong)}
-        raise _json_error(found.key, "ConfigParamInvalid", texts)
+        raise _json_error(found.key, _INVALID, texts)
     if found.key == _RESOURCE_QOS:
         try:
             check_network(found.value, found.system)

@@ -62,3 +62,25 @@ def test_a_folder_without_a_main_file_is_no_configuration(tmp_path: Path, capsys
     (tmp_path / "empty").mkdir()
     code, said = validate(tmp_path, capsys, "--containerd", "empty")
     assert (code, "there is no config.toml in empty" in said) == (2, True)
+
+
+_NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: worker-0, labels: {%s: %s}}\n"
+_POLICY = "node.koordinator.sh/numa-topology-policy"
+
+
+def test_objects_of_koordinator_without_a_project(tmp_path: Path, capsys: Capture) -> None:
+    put(tmp_path, "node.yaml", _NODE % (_POLICY, "Restricted"))
+    assert validate(tmp_path, capsys, "node.yaml") == (0, "valid for Koordinator\n")
+    code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/1.3")
+    assert (code, f"Koordinator 1.3 does not read {_POLICY}" in said) == (0, True)
+    code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/2.0")
+    assert (code, "koordinator/2.0 is not a known release" in said) == (2, True)
+
+
+def test_nodes_that_say_nothing_of_koordinator_are_its_if_asked_for(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    put(tmp_path, "node.yaml", _NODE % ("zone", "a"))
+    code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/1.8")
+    assert (code, said) == (0, "valid for Koordinator\n")
+    assert validate(tmp_path, capsys, "node.yaml")[1] != said

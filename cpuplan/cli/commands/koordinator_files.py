@@ -1,0 +1,80 @@
+"""Objects of Koordinator on the command line: pods, nodes, ConfigMaps, profiles."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import shown_path
+from cpuplan.files import Unreadable, read_regular
+
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
+    from cpuplan.model.intent import Target
+    from cpuplan.source import Source
+    from cpuplan.versions import Version
+
+#: Text that every object of Koordinator has somewhere.
+_WORDS = (b"koordinator", b"slo-controller-config", b"koord-")
+
+
+def split(
+    paths: Iterable[Path], wanted: str | None
+) -> tuple[list["Source"], list["Diagnostic"], list[Path]]:
+    """The documents of files that are Koordinator's, what is wrong with these, all other files.
+
+    With a release that is `wanted`, pods and nodes are, even if they say nothing of Koordinator.
+    """
+    found: list[Source] = []
+    problems: list[Diagnostic] = []
+    others = []
+    for path in paths:
+        read = _read(path, is_wanted=bool(wanted))
+        if read is None:
+            others.append(path)
+        else:
+            found += read[0]
+            problems += read[1]
+    return found, problems, others
+
+
+def _read(path: Path, *, is_wanted: bool) -> "tuple[list[Source], list[Diagnostic]] | None":
+    try:
+        text = read_regular(path)
+    except Unreadable:
+        return None  # said by who reads all others
+    if not is_wanted and not any(word in text for word in _WORDS):
+        return None
+    from cpuplan.read import yaml
+    from cpuplan.read.manifests import PASSED_OVER
+    from cpuplan.simulate.koordinatorfiles.checking import are_koordinators
+
+    sources, wrong = yaml.read(path, shown_path(path))
+    if not are_koordinators(sources):
+        return None
+    return sources, [problem for problem in wrong if problem.code not in PASSED_OVER]
+
+
+def check(
+    sources: Sequence["Source"], wanted: str | None, targets: "Iterable[Target]" = ()
+) -> list["Diagnostic"]:
+    """What Koordinator of the release makes of the objects."""
+    from cpuplan.simulate.koordinatorfiles import checking
+
+    return checking.check(sources, _release(wanted, targets))
+
+
+def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
+    """The one that all targets with Koordinator share, or the newest, unless one is wanted."""
+    from cpuplan.koordinator.releases import LATEST, RELEASES, name_of
+
+    known = {name_of(release): release for release in RELEASES}
+    if wanted and wanted not in known:
+        raise click.BadParameter(
+            f"koordinator/{wanted} is not a known release; use one of {', '.join(known)}",
+            param_hint="--target",
+        )
+    named = {str(target.koordinator) for target in targets if target.has_koordinator}
+    name = wanted or (named.pop() if len(named) == 1 else "")
+    return known.get(name, LATEST)

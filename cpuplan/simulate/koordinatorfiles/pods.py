@@ -1,0 +1,237 @@
+"""Pods, and templates of pods: what is refused, what binds nothing, what must not be written."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.koordinator import keys, qos
+from cpuplan.koordinator.annotations import pod as annotations
+from cpuplan.koordinator.annotations.pod import (
+    ResourceSpec,
+    read_numa_topology_spec,
+    read_resource_spec,
+    read_resource_status,
+)
+from cpuplan.koordinator.releases import POD_NAMES
+from cpuplan.koordinator.webhooks.pods import refusals
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.read.pods import problem_of, problems_of
+from cpuplan.simulate.koordinatorfiles.metadata import unread_fields, unread_names, unreadable
+from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.source import Field
+from cpuplan.text import did_you_mean
+from cpuplan.versions import Version
+
+BIND_POLICIES = (annotations.DEFAULT, annotations.FULL_PCPUS, annotations.SPREAD_BY_PCPUS)
+_EXCLUSIVE = (annotations.NONE, annotations.PCPU_LEVEL, annotations.NUMA_NODE_LEVEL)
+NUMA_POLICIES = (
+    annotations.BEST_EFFORT,
+    annotations.RESTRICTED,
+    annotations.SINGLE_NUMA_NODE,
+)
+_SPEC_EXAMPLE = '{"preferredCPUBindPolicy": "FullPCPUs"}'
+_NUMA_EXAMPLE = '{"numaTopologyPolicy": "SingleNUMANode"}'
+
+
+def check_pod(found: Object, release: Version, *, has_profiles: bool) -> Iterator[Diagnostic]:
+    """Everything about a pod or template. With profiles, its class may still change."""
+    problems = list(problems_of(found.source, found.at, found.data))
+    labels = found.data.get("metadata", {}).get("labels") if not problems else None
+    for key, value in labels.items() if isinstance(labels, dict) else ():
+        if not isinstance(value, str):
+            field = (*found.at, "metadata", "labels", key)
+            problem = f"has the label {key} that is not text: quote it"
+            problems.append(problem_of(found.source, field, problem))
+    yield from problems
+    if problems:
+        return
+    yield from check_metadata(found, release)
+    pod = _read(found)
+    if not has_profiles:
+        yield from _refusals(found, pod)
+        yield from _never_bound(found, pod)
+
+
+def check_metadata(
+    found: Object, release: Version, where: tuple[str, ...] = ("metadata",)
+) -> Iterator[Diagnostic]:
+    """Labels and annotations of a pod, or those that a profile gives to pods."""
+    yield from unread_names(found, POD_NAMES, release, where)
+    yield from _classes(found, found.texts(*where, "labels"), where)
+    texts = found.texts(*where, "annotations")
+    for key, check in _ANNOTATIONS.items():
+        if key in texts and POD_NAMES[key].has(release):
+            yield from check(found, (*where, "annotations", key), texts, release)
+
+
+def _read(found: Object) -> Pod:
+    """The pod with the priority of its class of Koordinator, as the API server fills it in."""
+    spec = found.data["spec"]
+    name = spec.get("priorityClassName")
+    if spec.get("priority") is None and name in qos.PRIORITIES:
+        spec = {**spec, "priority": qos.PRIORITIES[name][0]}
+    return read_pod({**found.data, "spec": spec})
+
+
+def _refusals(found: Object, pod: Pod) -> Iterator[Diagnostic]:
+    for problem in refusals(pod):
+        yield found.finding("CP641", _blamed(pod, problem), problem=problem, hint=_advice(problem))
+
+
+def _blamed(pod: Pod, problem: str) -> Field:
+    if problem.startswith("pod.spec") and pod.containers:
+        return ("spec", "containers")
+    return ("metadata", "labels", keys.QOS) if keys.QOS in pod.labels else ("spec",)
+
+
+def _advice(problem: str) -> str:
+    if "cannot be used in combination" in problem:
+        is_be = f"{keys.QOS}={qos.BE}" in problem
+        return f"use priorityClassName: {qos.BATCH if is_be else qos.PROD}, or another class"
+    if "colocation resources" in problem:
+        return f"set the label {keys.QOS}: {qos.BE}, or request cpu and memory"
+    return "request whole CPUs, such as cpu: 2, over all containers"
+
+
+def _never_bound(found: Object, pod: Pod) -> Iterator[Diagnostic]:
+    """LSE pods of another priority pass the webhook, and never get CPUs."""
+    label, priority = qos.given_qos(pod), qos.priority_class_of(pod)
+    if label == qos.LSE and priority != qos.PROD:
+        problem = f"with priority class {priority} the pod gets no CPUs of its own, without a word"
+        hint = f"use priorityClassName: {qos.PROD}"
+        yield _without_effect(
+            found, ("metadata", "labels", keys.QOS), keys.QOS, label, problem, hint
+        )
+
+
+def _without_effect(
+    found: Object, field: Field, name: str, value: object, problem: str, hint: str
+) -> Diagnostic:
+    return found.finding("CP645", field, name=name, value=value, problem=problem, hint=hint)
+
+
+def _classes(
+    found: Object, labels: Mapping[str, str], where: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    for key, known in ((keys.QOS, qos.CLASSES), (keys.PRIORITY_CLASS, tuple(qos.PRIORITIES))):
+        value = labels.get(key, "")
+        if value and value not in known:
+            problem = "this is no class, and the pod is treated as if it had none"
+            field = (*where, "labels", key)
+            yield _without_effect(found, field, key, value, problem, did_you_mean(value, known))
+
+
+def _spec(
+    found: Object, field: Field, texts: Mapping[str, str], release: Version
+) -> Iterator[Diagnostic]:
+    try:
+        spec = read_resource_spec(texts)
+    except KubeletError as error:
+        yield unreadable(found, field, error, _SPEC_EXAMPLE)
+        return
+    yield from unread_fields(found, field, _mapping(texts[keys.RESOURCE_SPEC]), release)
+    yield from _bind_policies(found, field, spec)
+    yield from _exclusive_policy(found, field, spec)
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _bind_policies(found: Object, field: Field, spec: ResourceSpec) -> Iterator[Diagnostic]:
+    for name, value in (
+        ("requiredCPUBindPolicy", spec.required_bind_policy),
+        ("preferredCPUBindPolicy", spec.preferred_bind_policy),
+    ):
+        if not value or value in BIND_POLICIES:
+            continue
+        problem = "this is no policy, and the pod gets no CPUs of its own"
+        if value == annotations.CONSTRAINED_BURST:
+            problem = "no release does anything with it, and the pod gets no CPUs of its own"
+        hint = did_you_mean(value, BIND_POLICIES)
+        yield _without_effect(found, field, name, value, problem, hint)
+
+
+def _exclusive_policy(found: Object, field: Field, spec: ResourceSpec) -> Iterator[Diagnostic]:
+    value, name = spec.preferred_exclusive_policy, "preferredCPUExclusivePolicy"
+    bind = spec.required_bind_policy or spec.preferred_bind_policy
+    if value and value not in _EXCLUSIVE:
+        problem = "this is no policy: the pod keeps off nobody"
+        if value == annotations.DEFAULT:
+            problem = "it is of the proposal only, and keeps off nobody"
+        hint = did_you_mean(value, _EXCLUSIVE)
+        yield _without_effect(found, field, name, value, problem, hint)
+    elif value == annotations.PCPU_LEVEL and bind in ("", *BIND_POLICIES[:2]):
+        problem = "where whole cores are taken from one NUMA node, it is not looked at"
+        hint = "use it with SpreadByPCPUs, or use NUMANodeLevel"
+        yield _without_effect(found, field, name, value, problem, hint)
+
+
+def _numa_spec(
+    found: Object, field: Field, texts: Mapping[str, str], release: Version
+) -> Iterator[Diagnostic]:
+    try:
+        spec = read_numa_topology_spec(texts)
+    except KubeletError as error:
+        yield unreadable(found, field, error, _NUMA_EXAMPLE)
+        return
+    yield from unread_fields(found, field, _mapping(texts[keys.NUMA_TOPOLOGY_SPEC]), release)
+    if spec.policy and spec.policy not in NUMA_POLICIES:
+        yield found.finding(
+            "CP643",
+            field,
+            key=f"numaTopologyPolicy in {keys.NUMA_TOPOLOGY_SPEC}",
+            value=spec.policy,
+            program="koord-scheduler",
+            hint=f"for no policy leave it out; {did_you_mean(spec.policy, NUMA_POLICIES)}",
+        )
+
+
+def _status(
+    found: Object, field: Field, texts: Mapping[str, str], release: Version
+) -> Iterator[Diagnostic]:
+    if found.is_live:
+        return  # the scheduler's own
+    try:
+        status = read_resource_status(texts)
+    except KubeletError as error:
+        yield unreadable(found, field, error, '{"cpuset": "2-3"}')
+        return
+    yield from unread_fields(found, field, _mapping(texts[keys.RESOURCE_STATUS]), release)
+    nodes = [node.node for node in status.numa_nodes]
+    shown = status.cpuset or (f"of NUMA nodes {', '.join(map(str, nodes))}" if nodes else "")
+    if shown:
+        yield found.finding("CP647", field, cpus=shown, key=keys.RESOURCE_STATUS)
+
+
+_ANNOTATIONS = {
+    keys.RESOURCE_SPEC: _spec,
+    keys.NUMA_TOPOLOGY_SPEC: _numa_spec,
+    keys.RESOURCE_STATUS: _status,
+}
+
+
+def check_profile(found: Object, release: Version) -> Iterator[Diagnostic]:
+    """A ClusterColocationProfile: what it gives to pods, as if they had it themselves."""
+    yield from check_metadata(found, release, ("spec",))
+    spec = found.texts("spec")
+    label, priority = spec.get("qosClass", ""), spec.get("priorityClassName", "")
+    if label and label not in qos.CLASSES:
+        problem = "this is no class, and the pods are treated as if they had none"
+        hint = did_you_mean(label, qos.CLASSES)
+        yield _without_effect(found, ("spec", "qosClass"), "qosClass", label, problem, hint)
+    for problem in _combination(label, priority):
+        hint = _advice(problem)
+        yield found.finding("CP641", ("spec", "qosClass"), problem=problem, hint=hint)
+
+
+def _combination(label: str, priority: str) -> Iterable[str]:
+    """What is refused of every pod that has this class and priority class."""
+    if priority not in qos.PRIORITIES:
+        return ()
+    pod = read_pod({"spec": {"priority": qos.PRIORITIES[priority][0]}})
+    given = refusals(pod._replace(labels={keys.QOS: label}))
+    return [problem for problem in given if "combination" in problem]
