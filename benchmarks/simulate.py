@@ -1,9 +1,9 @@
-"""The simulator's inner loops against the kubelet's Go code: `python -m benchmarks.simulate
-[RUNS]`.
+"""The simulator's inner loops against the Go code of the kubelet and of Koordinator:
+`python -m benchmarks.simulate [RUNS]`.
 
 Go's CPU times are those of a machine on which `sum(i * i for i in range(1000000))` took 60 ms: they
-are scaled by what this takes here. The faster of Go's two runs counts, and the median of ours.
-Hints and merges include decoding JSON.
+are scaled by what this takes here. The faster of Go's two runs counts (of Koordinator's 200 the
+fastest), and the median of ours. Hints and merges include decoding JSON.
 """
 
 import json
@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from benchmarks import koordinator as k
+from benchmarks.koordinator import choice, sequence
 from cpuplan.kubelet.bits import members, parse_cpus
 from cpuplan.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
 from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed
@@ -153,6 +155,31 @@ ROWS = (
     Row("merge restricted, 8 nodes, 2 providers", 21, merge_case("restricted", 8, 2)),
     Row(
         "merge best-effort, 4 nodes, 3 providers", 1.8, merge_case("best-effort", 4, 3), SMALL_LIMIT
+    ),
+    *(
+        Row(f"Koordinator, {name}", go, call, SMALL_LIMIT)
+        for name, go, call in (
+            ("8 of 126, 128 CPUs", 0.081, choice(k.LARGE, 8, "0,64", k.FULL)),
+            ("100 of 126, 128 CPUs", 0.22, choice(k.LARGE, 100, "0,64", k.FULL)),
+            ("spread 8 of 126, 128 CPUs", 0.068, choice(k.LARGE, 8, "0,64", k.SPREAD)),
+            ("spread 100 of 126, 128 CPUs", 0.62, choice(k.LARGE, 100, "0,64", k.SPREAD)),
+            ("apart 30 of 254, 256 CPUs", 0.18, choice(k.HUGE, 30, "0,128", k.APART)),
+            (
+                "15 pods of 8, 128 CPUs",
+                1.3,
+                sequence(k.LARGE, [8] * 15, "0,64", k.FULL_APART, is_packed=False),
+            ),
+            (
+                "15 pods of 8 apart, 128 CPUs",
+                1.2,
+                sequence(k.LARGE, [8] * 15, "0,64", k.APART, is_packed=True),
+            ),
+            (
+                "25 pods of 5, 128 CPUs",
+                2.5,
+                sequence(k.LARGE, [5] * 25, "0,64", k.FULL, is_packed=True),
+            ),
+        )
     ),
 )
 

@@ -3,7 +3,7 @@
 from cpuplan.koordinator.annotations.pod import RESTRICTED
 from cpuplan.koordinator.scheduler.args import PluginArgs
 from cpuplan.koordinator.scheduler.node_allocation import NodeAllocation, rest_of
-from cpuplan.koordinator.scheduler.numa_split import Available, trim
+from cpuplan.koordinator.scheduler.numa_split import Available, trimmed
 from cpuplan.koordinator.scheduler.request import Request
 from cpuplan.koordinator.scheduler.resource_manager import allocate
 from cpuplan.koordinator.scheduler.scoring import score
@@ -26,8 +26,7 @@ def topology_hints(
     Those of the fewest NUMA nodes are preferred, under Restricted all. KubeletError when the node
     has no CPUs that the scheduler knows; PanicError for NUMA nodes from 64 on.
     """
-    available, _ = node.numa_resources(request.zones, request.ratio)
-    trim(node, request, available)
+    available = trimmed(node, request, node.numa_resources(request.zones, request.ratio)[0])
     nodes = tuple(zone.node for zone in request.zones)
     if not all(0 <= each < _MOST_NODES for each in nodes):
         raise PanicError(NIL_DEREFERENCE)

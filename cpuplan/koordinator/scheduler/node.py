@@ -44,7 +44,8 @@ class SchedulerNode:
 
     def report(self, options: TopologyOptions) -> None:
         """The NodeResourceTopology was written anew."""
-        self.options = self.allocation.options = options
+        self.options = options
+        self.allocation.report(options)
 
     def take(self) -> Moment:
         """This moment between two pods, for `restore`."""
@@ -70,7 +71,9 @@ class SchedulerNode:
         """
         if self.options.ratios is not None:
             return self.options.numa_nodes, self.options.ratios
-        ratios = read_ratios(self.node.annotations) or {}
+        ratios = read_ratios(self.node.annotations)
+        if not ratios:
+            return self.options.numa_nodes, {}
         zones = (
             zone._replace(resources=amplified(zone.resources, ratios, zone.resources))
             for zone in self.options.numa_nodes

@@ -27,10 +27,14 @@ class PodAllocation(NamedTuple):
 
 
 class NodeAllocation:
-    """What all pods have."""
+    """What all pods have.
+
+    `memo` keeps what was worked out for one pod after the other until something changes.
+    """
 
     def __init__(self, options: TopologyOptions) -> None:
         self.options = options
+        self.memo: dict[Hashable, Any] = {}
         self.pods: dict[str, PodAllocation] = {}
         self.allocated = Allocated()
         self.resources: dict[int, Resources] = {}
@@ -42,6 +46,7 @@ class NodeAllocation:
         if topology is None or not topology.is_valid:
             return
         self.release(pod.uid)
+        self.memo = {}
         self.pods[pod.uid] = pod
         self.allocated = self.allocated.plus(pod.cpus, pod.exclusive_policy)
         used = topology.node_ids(pod.cpus)
@@ -55,11 +60,16 @@ class NodeAllocation:
         pod = self.pods.pop(uid, None)
         if pod is None:
             return
+        self.memo = {}
         self.allocated = self.allocated.minus(pod.cpus)
         for users in self._users.values():
             users.difference_update({user for user in users if user[1] == uid})
         for zone in pod.numa_nodes:
             self.resources[zone.node] = rest_of(self.resources[zone.node], zone.resources)
+
+    def report(self, options: TopologyOptions) -> None:
+        """The hardware, or what is kept back, has changed."""
+        self.memo, self.options = {}, options
 
     def take(self) -> tuple[Any, ...]:
         """This moment, for `restore`."""
@@ -67,6 +77,7 @@ class NodeAllocation:
         return dict(self.pods), self.allocated, dict(self.resources), users
 
     def restore(self, moment: tuple[Any, ...]) -> None:
+        self.memo = {}
         pods, self.allocated, resources, users = moment
         self.pods, self.resources = dict(pods), dict(resources)
         self._users = {kind: set(users[kind]) for kind in users}
@@ -107,8 +118,17 @@ class NodeAllocation:
     ) -> tuple[dict[int, dict[str, Quantity]], dict[int, Resources]]:
         """(what is left of each zone, what pods have) (getAvailableNUMANodeResources).
 
-        CPUs that are bound count amplified by `ratio`.
+        CPUs that are bound count amplified by `ratio`. Nobody changes what is returned.
         """
+        known = self.memo.get((id(zones), ratio))
+        if known is None:
+            # The zones are kept, so that no others get their id.
+            known = self.memo[id(zones), ratio] = (*self._numa_resources(zones, ratio), zones)
+        return known[:2]
+
+    def _numa_resources(
+        self, zones: tuple[NumaNodeResource, ...], ratio: float
+    ) -> tuple[dict[int, dict[str, Quantity]], dict[int, Resources]]:
         left, used = {}, {}
         for zone in zones:
             resources = self.resources.get(zone.node)

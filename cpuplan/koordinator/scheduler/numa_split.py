@@ -28,23 +28,25 @@ def usable_cpus(topology: CPUTopology, cpus: int, policy: str) -> int:
     return cpus
 
 
-def trim(node: NodeAllocation, request: Request, available: Available) -> None:
+def trimmed(node: NodeAllocation, request: Request, available: Available) -> Available:
     """Of each NUMA node at most as many CPUs as a required policy can use.
 
     KubeletError when the node has no CPUs that the scheduler knows.
     """
     if not request.is_required:
-        return
+        return available
     free, _ = node.available_cpus(request.preferred, request.preemptible)
     topology = node.options.topology
     if topology is None:
-        return
+        return available
+    result = dict(available)
     for name, resources in available.items():
         amount = resources.get(CPU, ZERO)
         there = free & topology.in_node.get(name, 0)
         usable = 1000 * usable_cpus(topology, there, request.wish.bind_policy).bit_count()
         if amount.nano and usable < amount.milli:
-            resources[CPU] = of_milli(usable, amount.format)
+            result[name] = {**resources, CPU: of_milli(usable, amount.format)}
+    return result
 
 
 def divide(

@@ -6,7 +6,7 @@ from cpuplan.koordinator.scheduler.cpus.ordering import Ordering
 from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology
 from cpuplan.koordinator.scheduler.names import NOT_ENOUGH_CPUS
 from cpuplan.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
-from cpuplan.koordinator.scheduler.numa_split import divide, trim, usable_cpus
+from cpuplan.koordinator.scheduler.numa_split import divide, trimmed, usable_cpus
 from cpuplan.koordinator.scheduler.request import Request
 from cpuplan.koordinator.scheduler.status import UNRESOLVABLE, UNSCHEDULABLE, StatusError
 from cpuplan.kubelet.errors import KubeletError
@@ -35,7 +35,7 @@ def _of_numa_nodes(node: NodeAllocation, request: Request) -> tuple[NumaNodeReso
         raise StatusError(UNRESOLVABLE, [_NO_NUMA_RESOURCES])
     available, _ = node.numa_resources(request.zones, request.ratio)
     try:
-        trim(node, request, available)
+        available = trimmed(node, request, available)
     except KubeletError as error:
         raise StatusError(UNRESOLVABLE, [str(error)]) from None
     return divide(request, available, node.options.topology)
@@ -58,7 +58,13 @@ def _cpus(node: NodeAllocation, request: Request, zones: tuple[NumaNodeResource,
         for zone in zones:
             there = free & topology.in_node.get(zone.node, 0)
             count = min(there.bit_count(), zone.resources.get(CPU, ZERO).milli // 1000)
-            result |= take_preferred_cpus(ordering, there, request.preferred, count, wish)
+            # The same part of a NUMA node belongs to many masks.
+            key = there, count, wish, request.strategy, request.preferred, request.preemptible
+            taken = node.memo.get(key)
+            if taken is None:
+                taken = take_preferred_cpus(ordering, there, request.preferred, count, wish)
+                node.memo[key] = taken
+            result |= taken
         if result.bit_count() != request.cpus:
             raise KubeletError(NOT_ENOUGH_CPUS)
     else:

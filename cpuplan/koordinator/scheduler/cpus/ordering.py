@@ -68,7 +68,7 @@ class Ordering(NamedTuple):
         """By CPUs on full cores, then by free CPUs of the socket."""
         keyed = []
         for node in self.topology.nodes:
-            if cores := self.full_cores(node, free):
+            if node.cpus & free and (cores := self.full_cores(node, free)):
                 size = len(cores) * self.topology.cpus_per_core
                 keyed.append((self.sign * size, self._in_socket(cores[0], free), node.id, cores))
         return [cores for *_, cores in sorted(keyed)]
@@ -83,7 +83,7 @@ class Ordering(NamedTuple):
         keyed = [
             (self.sign * len(cores), socket.id, cores)
             for socket in self.topology.sockets
-            if (cores := self.full_cores(socket, free))
+            if socket.cpus & free and (cores := self.full_cores(socket, free))
         ]
         return [cores for *_, cores in sorted(keyed)]
 
