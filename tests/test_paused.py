@@ -74,6 +74,31 @@ def test_everything_stays(site: Path, capsys: Capture) -> None:
     assert tree(site) == again
 
 
+PROFILES = """koordinator:
+    cpuSuppressThresholdPercent: 60
+    workloads:
+    - {name: web, matchLabels: {app: web}, qosClass: LS}
+"""
+
+
+@pytest.mark.parametrize(("mechanism", "more"), [("balloons", ""), ("koordinator", PROFILES)])
+def test_objects_of_other_mechanisms_stay(
+    tmp_path: Path, capsys: Capture, mechanism: str, more: str
+) -> None:
+    target = f'{{platform: kubernetes, version: "1.35", mechanism: {mechanism}}}'
+    add_class(tmp_path, "du", target=target)
+    edit(tmp_path, "intents/du.yaml", "    shared: {cores: 1}\n", "")
+    edit(tmp_path, "intents/du.yaml", "pools:", f"{more}  pools:" if more else "pools:")
+    assert run_in(tmp_path, ["compile"], capsys)[0] == 0
+    before = objects(tmp_path)
+    assert [path for path in before if "/manifests/20-" in path]
+    pause(tmp_path)
+    edit(tmp_path, "intents/du.yaml", "reserved: {cores: 2}", "reserved: {cores: 3}")
+    edit(tmp_path, "inventories/du-nodes.yaml", "du-[0-2]", "du-[0-4]")
+    assert run_in(tmp_path, ["compile"], capsys)[0] == 0
+    assert objects(tmp_path) == before
+
+
 def test_each_file_that_stays_is_read_once(
     site: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
