@@ -5,6 +5,7 @@ from typing import Any
 
 from cpuplan.backends.base import CONFIRM, Files, Manifest, to_file
 from cpuplan.emit import to_json
+from cpuplan.fleet.hosting import HOST, application
 from cpuplan.model.base import has_key
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import NodePlan
@@ -34,8 +35,6 @@ KOORDINATOR_KINDS = (
     ("", "Node"),
     ("config.koordinator.sh", "ClusterColocationProfile"),
 )
-#: The folder, in that of a hosted cluster, of what belongs into the cluster that hosts it.
-HOST = "hosting"
 #: On the set: its Applications stay when it is deleted. They have none themselves, so that neither
 #: do their objects go.
 _FINALIZER = "resources-finalizer.argocd.argoproj.io"
@@ -60,7 +59,7 @@ def cluster_files(
     folder, facts = f"clusters/{cluster}", _facts(cluster, plans)
     named = [plan.node_class.target.hosting_cluster for plan in plans if _names_host(plan)]
     host = named[0] if named else plans[0].node_class.target.hosting_cluster
-    host_facts = {**facts, "name": f"{cluster}-{HOST}", "destination": host}
+    host_facts = {**facts, "name": application(cluster), "destination": host}
     return {
         **_folder(folder, own, stays, facts),
         **_folder(f"{folder}/{HOST}", hosting, stays, host_facts),

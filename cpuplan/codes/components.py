@@ -157,7 +157,8 @@ CODES = {
         "{field} came with OpenShift {since}; the target is {version}",
         "use a later version of the target, or remove the field",
         "The API server silently drops fields that the operator's CRD does not have, and the machine config operator "
-        "degrades a pool with an unknown kernelType.",
+        "degrades a pool with an unknown kernelType. Before 4.17, the node tuning operator of a hosted cluster "
+        "(controlPlaneTopology: External) ignores PerformanceProfiles.",
     ),
     "CP556": Code(
         "no CPUs for Open vSwitch",
@@ -283,6 +284,14 @@ CODES = {
         "vendors (on Arm up to 4.17) it includes a profile that does not exist, and nothing is tuned: no boot argument "
         "and no sysctl. This is a warning.",
         "warning",
+    ),
+    "CP577": Code(
+        "Application of two clusters",
+        "the Argo CD Application of cluster {cluster} and that of what hosted cluster {hosted} has in its hosting cluster "
+        "have the same name",
+        "give cluster {cluster} another name in its Nodes documents",
+        "Argo CD names an Application by its cluster, and the one of a hosted cluster's objects in the hosting cluster by "
+        "the hosted cluster and `-hosting`. An ApplicationSet does not make two Applications of one name.",
     ),
     "CP595": Code(
         "delivery that the operating system cannot take",

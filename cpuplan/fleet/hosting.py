@@ -1,9 +1,9 @@
 """What targets say about whole clusters, and what hosted clusters share on their hosting cluster.
 
-CP200, CP230 and CP251.
+CP200, CP230, CP251 and CP577.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from cpuplan import platforms
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
@@ -16,6 +16,10 @@ from cpuplan.source import Locate, Position
 #: Keys of a target that say something about its cluster as a whole, and those of hosted clusters.
 _OF_ALL = ("controlPlaneTopology", "cpuPartitioning")
 _OF_HOSTED = ("hostingCluster", "hostingNamespace")
+#: Keys by which objects of pools find each other; a NodePool names its ConfigMap.
+_OF_POOLS = ("machineConfigLabel", "machineConfigPoolSelector")
+#: The folder, in that of a hosted cluster, of what belongs into the cluster that hosts it.
+HOST = "hosting"
 #: What tells objects of two clusters apart that are in one namespace.
 _HINTS = {
     "NodePool": "the `pool` that each cluster has",
@@ -23,22 +27,30 @@ _HINTS = {
 }
 
 
+def application(cluster: str) -> str:
+    """What tells the Application for the hosting cluster from that of the hosted `cluster`."""
+    return f"{cluster}-{HOST}"
+
+
 def check_target(intent: Document, index: int) -> Iterator[Diagnostic]:
-    """CP230: keys that only a hosted cluster has, in a target for another."""
+    """CP230: keys that only a hosted cluster has in a target for another, and the opposite."""
     spec: IntentSpec = intent.spec
     target = spec.targets[index]
-    for key in _OF_HOSTED:
-        if has_key(target, key) and not target.is_hosted:
+    unread, platform = _OF_HOSTED, "a cluster with its own control plane"
+    if target.is_hosted:
+        unread, platform = _OF_POOLS, "a hosted cluster, whose nodes are in NodePools"
+    for key in unread:
+        if has_key(target, key):
             yield diagnose(
                 "CP230",
                 intent.source.key_at(("spec", "targets", index, key)),
                 field=f"spec.targets.{index}.{key}",
-                platform="a cluster with its own control plane",
+                platform=platform,
             )
 
 
 def check(classes: Iterable[NodeClass], locate: Locate) -> Iterator[Diagnostic]:
-    """CP200 and CP251, for the classes of all clusters."""
+    """CP200, CP251 and CP577, for the classes of all clusters."""
     first_of: dict[str, NodeClass] = {}
     owners: dict[tuple[str, ...], NodeClass] = {}
     in_pools = [node_class for node_class in classes if node_class.platform.has_pools]
@@ -48,6 +60,28 @@ def check(classes: Iterable[NodeClass], locate: Locate) -> Iterator[Diagnostic]:
         yield from _contradictions(first, node_class, locate)
         if node_class.target.is_hosted:
             yield from _taken(node_class, owners, locate)
+    yield from _one_application(first_of, classes, locate)
+
+
+def _one_application(
+    hosts: Mapping[str, NodeClass], classes: Iterable[NodeClass], locate: Locate
+) -> Iterator[Diagnostic]:
+    """CP577: a cluster with the name of what another one has in its hosting cluster."""
+    hosted = {
+        application(cluster): node_class
+        for cluster, node_class in hosts.items()
+        if node_class.target.is_hosted or _has_templates(node_class.target)
+    }
+    clusters = {node_class.cluster: node_class for node_class in classes}
+    for cluster in sorted(hosted.keys() & clusters.keys()):
+        other = hosted[cluster]
+        yield diagnose(
+            "CP577",
+            _place(clusters[cluster], "platform", locate),
+            labels=[Label(_place(other, "platform", locate), f"hosted cluster {other.cluster}")],
+            cluster=cluster,
+            hosted=other.cluster,
+        )
 
 
 def _contradictions(first: NodeClass, second: NodeClass, locate: Locate) -> Iterator[Diagnostic]:

@@ -32,6 +32,7 @@ Feature = Literal[
     "profile.dynamic_resource_allocation",
     "profile.exec_cpu_affinity",
     "profile.hardware_tuning",
+    "profile.hosted_clusters",
     "profile.kernel_page_size",
     "profile.mixed_cpus",
     "rps.enable_is_yes",
@@ -88,6 +89,8 @@ OPENSHIFT: Mapping[Feature, Span] = {
     "profile.dynamic_resource_allocation": Span("4.22", None, "P/kubeletconfig/kubeletconfig.go"),
     "profile.exec_cpu_affinity": Span("4.21", None, "P/machineconfig/machineconfig.go"),
     "profile.hardware_tuning": Span("4.16", None, "CRD, P/tuned/tuned.go"),
+    # Before, the controller of profiles does not run for hosted clusters.
+    "profile.hosted_clusters": Span("4.17", None, "cmd/cluster-node-tuning-operator/main.go"),
     "profile.kernel_page_size": Span("4.18", None, "CRD, P/machineconfig/machineconfig.go"),
     "profile.mixed_cpus": Span("4.15", None, "CRD, P/kubeletconfig/kubeletconfig.go"),
     "rps.enable_is_yes": Span("4.20", None, "P/profile/profile.go", True),

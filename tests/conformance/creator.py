@@ -114,10 +114,21 @@ class Layout(NamedTuple):
 
 def asked(arguments: Sequence[str]) -> Asked:
     """The call as pairs; a switch without a value is true, and numbers are decimal."""
-    pairs = (argument.removeprefix("--").partition("=") for argument in arguments)
+    pairs = (argument.removeprefix("--").partition("=") for argument in _joined(arguments))
     return Asked(
         tuple((name, _value(name, text if sign else "true")) for name, sign, text in pairs)
     )
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Each option with its value, also where that is a word of its own."""
+    joined: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        takes_next = word.removeprefix("--") in (*FLAGS, *_NUMBERS) and word.startswith("--")
+        value = next(words, None) if takes_next else None
+        joined.append(word if value is None else f"{word}={value}")
+    return joined
 
 
 def _value(name: str, text: str) -> str:
@@ -145,7 +156,7 @@ def translate(arguments: Sequence[str], *, hosted: bool) -> list[str] | None:
         return None
     names = [name for name, _ in call.words]
     translated = [] if "profile-name" in names else ["--name", "performance"]
-    for argument, (name, value) in zip(arguments, call.words, strict=True):
+    for argument, (name, value) in zip(_joined(arguments), call.words, strict=True):
         if name in FLAGS:
             translated += [FLAGS[name], value]
         elif name in SWITCHES and value in ("true", "false"):

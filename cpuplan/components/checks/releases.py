@@ -65,6 +65,11 @@ def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             by_profile and spec.runtime.exec_cpu_affinity == "first",
             "profile.exec_cpu_affinity",
         ),
+        (
+            plan.node_class.target_field("controlPlaneTopology"),
+            by_profile and target.is_hosted,
+            "profile.hosted_clusters",
+        ),
     )
     for field, is_wanted, feature in rows:
         if is_wanted and not ships(target, feature):

@@ -549,6 +549,14 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP554", {**by_profile("4.14"), "shared": "2-3"}, ["pools.shared", "4.15"]),
     ("CP554", by_profile("4.20", runtime={"execCpuAffinity": "first"}), ["4.21"]),
     (
+        "CP554",
+        {
+            "version": "4.16",
+            "target": {"mode": "performanceProfile", "controlPlaneTopology": "External"},
+        },
+        ["targets.0.controlPlaneTopology", "4.17"],
+    ),
+    (
         "CP573",
         {
             "topology": regular(sockets=2),
@@ -619,6 +627,7 @@ def test_every_code_has_a_row() -> None:
     elsewhere = {
         "CP574",
         "CP575",
+        "CP577",
         "CP548",
         "CP564",
         "CP565",
