@@ -36,6 +36,17 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
         yield f"requests for memory are not checked: hardware {listed(assumed)} contains no memory"
 
 
+def of_scheduler(plans: Sequence[ConfiguredPlan]) -> str:
+    """What is assumed of nodes that are not planned for Koordinator; empty without any."""
+    names = [plan.node_class.name for plan in plans if not plan.node_class.target.has_koordinator]
+    if not names:
+        return ""
+    return (
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} not planned for Koordinator: it is "
+        "simulated with cpuManagerPolicy none, and with labels for the kubelet's policies"
+    )
+
+
 def _requested(pods: Iterable[Pod]) -> set[str]:
     """The resources that the containers request."""
     names: set[str] = set()

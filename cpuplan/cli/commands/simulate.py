@@ -175,7 +175,8 @@ def command(
         print_diagnostics(diagnostics)
     if rest := _count(result) - _count(shown):
         note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
-    print_remarks(filter(None, [*remarks, ALLOCATORS[policy].note]))
+    told = notes.of_scheduler(plans) if scheduler != PLANNED else ""
+    print_remarks(filter(None, [*remarks, ALLOCATORS[policy].note, told]))
     fine = all(answer.is_proven for _, answer in answers) if any_order else result.is_fine
     return 0 if fine and not errors(diagnostics) else 1
 

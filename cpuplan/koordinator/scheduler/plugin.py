@@ -8,7 +8,9 @@ from cpuplan.koordinator.annotations.pod import (
     ResourceSpec,
     ResourceStatus,
     read_resource_spec,
+    read_resource_status,
 )
+from cpuplan.koordinator.cpulists import parse_cpus
 from cpuplan.koordinator.scheduler.admission import Admission
 from cpuplan.koordinator.scheduler.amplification import amplify, of_milli
 from cpuplan.koordinator.scheduler.node_allocation import INVALID_TOPOLOGY, PodAllocation
@@ -19,7 +21,7 @@ from cpuplan.koordinator.scheduler.scoring import score
 from cpuplan.koordinator.scheduler.status import ERROR, StatusError
 from cpuplan.kubelet.bits import to_text
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import CPU, Resources, sum_of
+from cpuplan.kubelet.pods.pod import CPU, Pod, Resources, sum_of
 from cpuplan.kubelet.quantity import ZERO
 
 
@@ -103,6 +105,21 @@ def reserve(admission: Admission) -> PodAllocation | None:
     given = allocate(admission.node.allocation, request)
     admission.node.allocation.update(given)
     return given
+
+
+def observed(pod: Pod) -> PodAllocation | None:
+    """What a pod on the node has by its annotations, whoever wrote them (pod_eventhandler.go).
+
+    None without CPUs or NUMA nodes, and for annotations that cannot be read.
+    """
+    try:
+        spec, status = read_resource_spec(pod.annotations), read_resource_status(pod.annotations)
+        cpus = parse_cpus(status.cpuset)
+    except KubeletError:
+        return None
+    if not cpus and not status.numa_nodes:
+        return None
+    return PodAllocation(pod.uid, cpus, spec.preferred_exclusive_policy, status.numa_nodes)
 
 
 class Annotations(NamedTuple):

@@ -16,7 +16,7 @@ from cpuplan.koordinator.scheduler.amplification import amplified
 from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.koordinator.scheduler.node import NodeObject, SchedulerNode
 from cpuplan.koordinator.scheduler.options import TopologyOptions
-from cpuplan.koordinator.scheduler.plugin import Annotations, pre_bind, reserve
+from cpuplan.koordinator.scheduler.plugin import Annotations, observed, pre_bind, reserve
 from cpuplan.koordinator.scheduler.pod_state import pre_filter
 from cpuplan.koordinator.scheduler.status import ERROR, StatusError
 from cpuplan.koordinator.scheduler.topology_options import read_topology_options
@@ -132,9 +132,11 @@ class KoordinatorAllocator:
             return pod
         attempt = Attempt(self.node, state, self._args)
         attempt.filter()
-        written = pre_bind(attempt, reserve(attempt))
+        bound = _annotated(pod, pre_bind(attempt, reserve(attempt)))
         self.node.requests[pod.uid] = state.requests
-        return _annotated(pod, written)
+        if seen := observed(bound):
+            self.node.allocation.update(seen)
+        return bound
 
     def _report_anew(self) -> None:
         """CPUs that the kubelet binds are reserved from then on."""

@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.kubelet.bits import to_text
 from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.simulate import admission, fleet, orders
+from cpuplan.simulate import admission, fleet, orders, traps
 from cpuplan.simulate.admission import NodeOutcome
 from cpuplan.simulate.allocators.koordinator import KoordinatorAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
@@ -179,3 +179,20 @@ def test_counterparts() -> None:
     config = own.kubelet.config
     assert config["cpuManagerPolicyOptions"] == {"full-pcpus-only": "true"}
     assert (config["cpuManagerPolicy"], config["topologyManagerPolicy"]) == ("static", "restricted")
+
+
+def test_who_writes_a_status_by_hand_has_the_cpus() -> None:
+    """koordlet binds the pod, whatever its class, and the scheduler sees the CPUs taken."""
+    status = {"scheduling.koordinator.sh/resource-status": '{"cpuset": "4,12"}'}
+    pods = [guaranteed("squatter", 2)._replace(annotations=status), _pod("bound", 2)]
+    assert _rows(admission.run(_start(), pods)) == [("Guaranteed", "4,12"), ("LSR", "1,9")]
+
+
+def test_workloads_of_the_intent_are_lsr_pods() -> None:
+    workloads = [{"name": "feed", "cpus": 6}, {"name": "match", "cpus": 7}]
+    fits = _plan(workloads=workloads)
+    assert traps.check(fits, lambda _: None) == []
+    strict = _plan({"numaTopologyPolicy": "SingleNUMANode"}, workloads=workloads)
+    (refused,) = traps.check(strict, lambda _: None)
+    assert refused.code == "CP712"
+    assert "koord-scheduler: Unaligned NUMA Hint" in refused.message
