@@ -20,13 +20,24 @@ from cpuplan.cli.output import (
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default="/",
-    help="The node's root file system: /, /host in a container, or a copy.  [default: /]",
+    help="The node's root file system: /, /host in a container, or a copy.  [default: /, unless "
+    "there are objects]",
+)
+@click.option(
+    "--objects",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="With mechanism koordinator: objects of the cluster in a file or folder, such as the "
+    "output of `kubectl get nodes,noderesourcetopologies,pods -A -o yaml`. The labels, "
+    "annotations, pools and bound pods of NODE are compared. Can be repeated.",
 )
 @format_option
 @cluster_option
-def command(node: str, root: Path, output_format: str) -> int:
+def command(node: str, root: Path | None, files: tuple[Path, ...], output_format: str) -> int:
     """Compare NODE's boot arguments, files and running state with its compiled settings.
+
+    With objects of its cluster, also what Koordinator's programs publish of it.
 
     Exit code 0: everything matches; 1: something differs.
     """
@@ -34,13 +45,17 @@ def command(node: str, root: Path, output_format: str) -> int:
     from cpuplan.check.host import check
     from cpuplan.check.machine import SYSTEM
     from cpuplan.check.root import Root
+    from cpuplan.cli.commands.koordinator_files import objects_of
 
     loaded = load_plan(settings().root)
     if loaded is None:
         return 1
     project, plan = loaded
     node_plan, name = find_node(plan, node, project)
-    findings = pipeline.described(project, check(Root(root), node_plan, project.locate))
+    found = objects_of(files, node_plan, name, project.locate) if files else []
+    if root or not files:
+        found += check(Root(root or Path("/")), node_plan, project.locate)
+    findings = pipeline.described(project, found)
     # What stands on a line beside a finding is not shown: boot arguments hold passwords,
     # configurations tokens.
     places = (finding.position.path for finding in findings if finding.position)

@@ -12,7 +12,8 @@ from cpuplan.files import Unreadable, read_regular
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.model.intent import Target
-    from cpuplan.source import Source
+    from cpuplan.plan import ConfiguredPlan
+    from cpuplan.source import Locate, Source
     from cpuplan.versions import Version
 
 #: Text that every object of Koordinator has somewhere.
@@ -78,3 +79,29 @@ def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
     named = {str(target.koordinator) for target in targets if target.has_koordinator}
     name = wanted or (named.pop() if len(named) == 1 else "")
     return known.get(name, LATEST)
+
+
+def objects_of(
+    files: Sequence[Path], plan: "ConfiguredPlan", name: str, locate: "Locate"
+) -> list["Diagnostic"]:
+    """What objects of a cluster say of a node against its plan."""
+    from cpuplan.check.koordinator import published
+    from cpuplan.check.koordinator.snapshot import snapshot
+    from cpuplan.check.koordinator.subject import Subject
+    from cpuplan.read import yaml
+    from cpuplan.read.files import object_files
+    from cpuplan.read.manifests import PASSED_OVER
+
+    if not plan.node_class.target.has_koordinator:
+        raise click.UsageError(f"--objects needs mechanism koordinator, which {name} does not have")
+    sources: list[Source] = []
+    problems: list[Diagnostic] = []
+    for path in files:
+        listed, refused = object_files(path)
+        problems += refused
+        for file in listed:
+            read, wrong = yaml.read(file, shown_path(file))
+            sources += read
+            problems += [problem for problem in wrong if problem.code not in PASSED_OVER]
+    subject = Subject(name, plan, snapshot(sources, name), locate)
+    return [*problems, *published.check(subject)]

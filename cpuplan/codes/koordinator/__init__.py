@@ -1,5 +1,5 @@
-"""What is said about Koordinator: of targets, and of objects that users bring."""
+"""What is said about Koordinator: of targets, objects of users, and clusters."""
 
-from cpuplan.codes.koordinator import objects, targets
+from cpuplan.codes.koordinator import checking, objects, targets
 
-CODES = {**targets.CODES, **objects.CODES}
+CODES = {**targets.CODES, **objects.CODES, **checking.CODES}

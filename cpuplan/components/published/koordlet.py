@@ -3,6 +3,7 @@
 `cpu-basic-info` is left out: a plan knows neither the name of the model nor the mask of the cache.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from cpuplan.components import chosen, kubelet, memory
@@ -16,7 +17,7 @@ from cpuplan.koordinator.koordlet.nodetopology import NodeTopology
 from cpuplan.koordinator.koordlet.zones import merge_zones
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.machine import NodeMemory
-from cpuplan.kubelet.pods.pod import CPU, MEMORY
+from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod
 from cpuplan.kubelet.quantity import BINARY
 from cpuplan.nrt.exporters.podresources import Zone
 from cpuplan.nrt.names import NODE
@@ -57,7 +58,12 @@ def zones(plan: NodePlan) -> list[Zone]:
     return made
 
 
-def _computed(plan: NodePlan, machine: Machine) -> NodeTopology:
+def computed(plan: NodePlan, pods: Sequence[Pod] = ()) -> NodeTopology:
+    """What koordlet makes of the node with some pods."""
+    return _computed(plan, _machine(plan), pods)
+
+
+def _computed(plan: NodePlan, machine: Machine, pods: Sequence[Pod] = ()) -> NodeTopology:
     spec = plan.spec.kubelet
     options = kubelet.cpu_options(plan) if kubelet.is_static(plan) else {}
     known = Kubelet(
@@ -69,7 +75,7 @@ def _computed(plan: NodePlan, machine: Machine) -> NodeTopology:
         chosen.topology_policy(plan),
         spec.topology_manager_scope or "container",
     )
-    return nodetopology.compute(machine, _node(plan, machine), (), known)
+    return nodetopology.compute(machine, _node(plan, machine), pods, known)
 
 
 def _node(plan: NodePlan, machine: Machine) -> Node:
