@@ -15,13 +15,14 @@ CODES = {
         "v1alpha1. Without objects, NodeResourceTopologyMatch passes every node.",
     ),
     "CP651": Code(
-        "zones without CPUs",
-        "NodeResourceTopologyMatch finds no NUMA node for Guaranteed pods on nodes of class {name}: with cpuManagerPolicy "
-        "none, {exporter} publishes no CPUs",
-        "use cpuManagerPolicy static, or a topologyManagerPolicy other than single-numa-node",
-        "Exporters ask the kubelet's pod-resources API what can be allocated. Without the static CPU manager it names no "
-        "CPUs, so zones have 0 of them or none at all. The plugin looks into nodes with single-numa-node only, and then "
-        "every Guaranteed pod that requests CPUs is refused.",
+        "zones without CPUs or memory",
+        "NodeResourceTopologyMatch refuses pods that request {what} on nodes of class {name}: with {settings}, {exporter} "
+        "publishes none",
+        "use cpuManagerPolicy static and memoryManagerPolicy Static, or a topologyManagerPolicy other than single-numa-node",
+        "Exporters ask the kubelet's pod-resources API what can be allocated: it names CPUs with the static CPU manager "
+        "only, and memory with the Static memory manager only. Of what no zone has, the plugin lets pods request devices "
+        "and storage, but neither CPUs nor memory. It looks into nodes with single-numa-node only. Pods that are not "
+        "Guaranteed pass where zones have 0 CPUs, but not where zones have no CPUs or no memory at all.",
         "warning",
     ),
     "CP652": Code(

@@ -14,7 +14,7 @@ from cpuplan.kubelet.quantity import ZERO
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import admission, apiserver
 from cpuplan.simulate.admission import NodeOutcome, Outcome
-from cpuplan.simulate.allocators.base import ENDS, Admission, Allocator, Move, Remainder
+from cpuplan.simulate.allocators.base import ENDS, Admission, Allocator, Move, Ranking, Remainder
 from cpuplan.simulate.allocators.registry import Start
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
@@ -96,7 +96,10 @@ def on_each(
 
 
 def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
-    """DaemonSets on every node, any other pod on the first node of the plan that admits it."""
+    """DaemonSets on every node, any other pod on the first node of the plan that admits it.
+
+    A scheduler that ranks nodes binds it to the best one, and its kubelet has the last word.
+    """
     nodes = []
     for plan, names in plans:
         of = _Class(plan, start(plan))
@@ -108,11 +111,26 @@ def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
         if item.on_each_node:
             for node in nodes:
                 node.keep(node.admit(offer))
-        elif all(node.refuses(offer) for node in nodes):
+        elif not _bind(nodes, offer):
             nowhere.append(
                 Nowhere(tuple((node.name, node.refusal(offer)) for node in last.values()))
             )
     return Result(tuple(node.finish() for node in nodes), tuple(nowhere))
+
+
+def _bind(nodes: Sequence["_Node"], offer: "_Offer") -> bool:
+    """Whether a node has taken the pod, or its kubelet has refused what the scheduler sent there.
+
+    Of nodes with the same score the first one is taken; a scheduler takes any of them.
+    """
+    if not any(isinstance(node.moment.of.allocator, Ranking) for node in nodes[:1]):
+        return not all(node.refuses(offer) for node in nodes)
+    scores = [(score, node) for node in nodes if (score := node.score(offer)) is not None]
+    if scores:
+        best = max(score for score, _ in scores)
+        node = next(node for score, node in scores if score == best)
+        node.keep(node.admit(offer))
+    return bool(scores)
 
 
 class _Offer:
@@ -162,6 +180,15 @@ class _Moment:
     def __init__(self, of: _Class, state: Any, outcomes: tuple[Outcome, ...]) -> None:
         self.of, self.state, self.outcomes = of, state, outcomes
         self._next: dict[Hashable, tuple[Admission, _Moment]] = {}
+        self._scores: dict[Hashable, int | None] = {}
+
+    def score(self, offer: _Offer) -> int | None:
+        """How the scheduler ranks the nodes for a pod; None without a scheduler that does."""
+        kind, allocator = offer.kind(self.of), self.of.allocator
+        if kind not in self._scores and isinstance(allocator, Ranking):
+            allocator.restore(self.state)
+            self._scores[kind] = allocator.rank(apiserver.store(offer.pod, allocator.gates))
+        return self._scores.get(kind)
 
     def offer(self, offer: _Offer) -> tuple[Admission, "_Moment"]:
         """What becomes of one more pod, and the moment after it."""
@@ -206,12 +233,18 @@ class _Node:
 
         The kubelet repeats the filter, but only after it has allocated CPUs and memory.
         """
+        return self._lacks(offer) or self.admit(offer) is not None
+
+    def score(self, offer: _Offer) -> int | None:
+        """The scheduler's score; None where it filters the node out."""
+        return None if self.end or self._lacks(offer) else self.moment.score(offer)
+
+    def _lacks(self, offer: _Offer) -> bool:
+        """Whether less is left than the pod requests."""
         requests = offer.requests(self.moment.of)
         if requests.cpu > self.free_cpu:  # of what follows too, but most nodes end here
             return True
-        if not self.load.fits(requests.resources, self.moment.of.allocator.kubelet.allocatable):
-            return True
-        return self.admit(offer) is not None
+        return not self.load.fits(requests.resources, self.moment.of.allocator.kubelet.allocatable)
 
     def admit(self, offer: _Offer) -> Outcome | None:
         """Admit the pod, or say why not."""

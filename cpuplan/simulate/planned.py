@@ -10,6 +10,7 @@ from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
 from cpuplan.components.nri import balloons
 from cpuplan.components.nri.balloons import PolicyInputs
+from cpuplan.components.published.exporters import exporter_of
 from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.cpu.policy_static import Fork
@@ -48,6 +49,8 @@ class Planned(NamedTuple):
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
     koordinator: koordinated.Inputs | None = None
+    #: What publishes the node's NodeResourceTopology.
+    exporter: str = ""
 
     def start(self, node: Node = Node()) -> Kubelet:  # noqa: B008 - a constant
         """A run of the kubelet; StartError, PanicError or HangError if it does not come up."""
@@ -83,7 +86,14 @@ def planned(plan: ConfiguredPlan) -> Planned:
     own = balloons.policy_inputs(plan) if target.has_balloons else None
     theirs = koordinated.inputs(plan) if target.has_koordinator else None
     return Planned(
-        config, machine, version, fork, runtime_of(plan), balloons=own, koordinator=theirs
+        config,
+        machine,
+        version,
+        fork,
+        runtime_of(plan),
+        balloons=own,
+        koordinator=theirs,
+        exporter=exporter_of(plan),
     )
 
 

@@ -97,7 +97,8 @@ Answers = Sequence[tuple[str, Answer]]
     default=PLANNED,
     show_default=True,
     help="Who binds pods to nodes: what is planned, or koord-scheduler, which gives CPUs to LSE "
-    "and LSR pods. both: also the kubelet alone, side by side with Koordinator.",
+    "and LSR pods. both: also the kubelet alone, side by side with Koordinator. topology-aware: a "
+    "scheduler with NodeResourceTopologyMatch, which sends pods to the best node.",
 )
 @click.option(
     "--svg",
@@ -122,10 +123,12 @@ def command(
     either; without it, the whole fleet is simulated. Without FILES, the pods are those of the
     intent's workloads.
 
-    Of schedulers only the filter of resources is simulated, and of koord-scheduler how it gives out
-    CPUs: selectors, taints and affinities are ignored. On a single node, all pods arrive in order.
+    Of schedulers only the filter of resources is simulated, of koord-scheduler how it gives out
+    CPUs, and with topology-aware the plugin: selectors, taints and affinities are ignored. On a
+    single node, all pods arrive in order.
     On several nodes, each node gets its own pod of every DaemonSet, and any other pod goes to the
-    first node, in the order of their names, that admits it; with --each, every node gets all pods.
+    first node, in the order of their names, that admits it, or the one that topology-aware ranks
+    highest; with --each, every node gets all pods.
 
     Exit code 0: all pods are admitted (with --any-order, in every order); 1: a pod is refused, or
     the proof failed.
@@ -203,7 +206,7 @@ def _simulate(
     except UnknownPodError as error:
         raise click.UsageError(f"--end {error}: there is no such pod on the node") from None
     except UnfitError as error:
-        raise click.UsageError(f"--policy does not fit the plan: {error}") from None
+        raise click.UsageError(f"--policy or --scheduler does not fit the plan: {error}") from None
 
 
 def _orders(chosen: Chosen, items: Sequence[Item], start: Starter) -> list[tuple[str, Answer]]:

@@ -5,7 +5,7 @@ Beside CP532, only for clusters whose document says that something publishes Nod
 
 from collections.abc import Iterator, Sequence
 
-from cpuplan.components import chosen, kubelet
+from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.published import exporters
 from cpuplan.components.published.exporters import EXPORTERS, KOORDLET, can_have_zones, exporter_of
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -35,7 +35,7 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
     # Koordinator's scheduler reads what koordlet writes, and has policies of its own.
     read = [plan for plan in plans if exporter_of(plan) != KOORDLET]
     for plan in read:
-        yield from _without_cpus(plan, locate)
+        yield from _without_amounts(plan, locate)
         yield from _beyond_count(plan, locate)
     yield from _unlike(read, locate)
     yield from _unseen(read, locate)
@@ -60,12 +60,22 @@ def _unserved(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagn
             )
 
 
-def _without_cpus(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP651."""
-    if chosen.topology_policy(plan) == SINGLE and not kubelet.is_static(plan):
-        place = locate(plan.node_class.place("kubelet.topologyManagerPolicy"))
-        name, exporter = plan.node_class.name, exporter_of(plan)
-        yield diagnose("CP651", place, name=name, exporter=exporter)
+def _without_amounts(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP651: the filter refuses requests of what no zone has."""
+    lacking = {}
+    if not kubelet.is_static(plan):
+        lacking["CPUs"] = "cpuManagerPolicy none"
+    if not memory.uses_memory_manager(plan):
+        lacking["memory"] = "memoryManagerPolicy None"
+    if chosen.topology_policy(plan) == SINGLE and lacking:
+        yield diagnose(
+            "CP651",
+            locate(plan.node_class.place("kubelet.topologyManagerPolicy")),
+            name=plan.node_class.name,
+            exporter=exporter_of(plan),
+            settings=" and ".join(lacking.values()),
+            what=" or ".join(lacking),
+        )
 
 
 def _beyond_count(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:

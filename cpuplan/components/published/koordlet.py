@@ -14,6 +14,7 @@ from cpuplan.koordinator.annotations.values import dump, texts_of
 from cpuplan.koordinator.koordlet import nodetopology
 from cpuplan.koordinator.koordlet.node import Kubelet, Machine, Node
 from cpuplan.koordinator.koordlet.nodetopology import NodeTopology
+from cpuplan.koordinator.koordlet.zones import Zone as ComputedZone
 from cpuplan.koordinator.koordlet.zones import merge_zones
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.machine import NodeMemory
@@ -47,9 +48,14 @@ def labels(plan: NodePlan) -> dict[str, str]:
 
 
 def zones(plan: NodePlan) -> list[Zone]:
+    """The zones as koordlet writes them."""
+    return written(_computed(plan, _machine(plan)).zones)
+
+
+def written(zones: Sequence[ComputedZone]) -> list[Zone]:
     """All that a zone has can be allocated: koordlet loses what it subtracts when it writes."""
     made = []
-    for zone in merge_zones({}, _computed(plan, _machine(plan)).zones):
+    for zone in merge_zones({}, zones):
         resources = [
             {"name": name, **dict.fromkeys(("capacity", "allocatable", "available"), text)}
             for name, text in sorted(texts_of(zone.allocatable).items())

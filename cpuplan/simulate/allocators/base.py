@@ -1,7 +1,7 @@
 """What `simulate` asks of an allocator: of whatever gives CPUs to the pods of one node."""
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from cpuplan.kubelet.node import Kubelet
 from cpuplan.kubelet.pods.pod import Pod
@@ -123,6 +123,14 @@ class Allocator(Protocol):
 
         States with equal keys have equal futures.
         """
+
+
+@runtime_checkable
+class Ranking(Allocator, Protocol):
+    """An allocator whose scheduler sends a pod to the best node, whatever its kubelet will say."""
+
+    def rank(self, pod: Pod) -> int | None:
+        """The score of the node for a pod, the higher the better; None where it is filtered out."""
 
 
 class Restarting(Allocator, Protocol):

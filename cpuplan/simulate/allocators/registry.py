@@ -36,12 +36,21 @@ def start_kubelet(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B
     return KubeletAllocator(under_kubelet(facts), state)
 
 
+def start_topology_aware(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008
+    """The kubelet alone, behind a scheduler with NodeResourceTopologyMatch."""
+    from cpuplan.simulate.allocators.topologyaware import TopologyAwareAllocator  # for few plans
+
+    return TopologyAwareAllocator(under_kubelet(facts), state)
+
+
 #: Who binds pods to nodes.
 PLANNED, KOORDINATOR, BOTH = "planned", "koordinator", "both"
+TOPOLOGY_AWARE = "topology-aware"
 SCHEDULERS: dict[str, Start] = {
     PLANNED: start_planned,
     KOORDINATOR: start_koordinator,
     BOTH: start_koordinator,
+    TOPOLOGY_AWARE: start_topology_aware,
 }
 
 

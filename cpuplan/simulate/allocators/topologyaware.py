@@ -1,0 +1,134 @@
+"""A scheduler with NodeResourceTopologyMatch, then the kubelet as planned.
+
+The object that the scheduler reads is as new as can be: the exporter has published it after the
+last pod came. The strategy is the plugin's default, LeastAllocated.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cpuplan.components.published.exporters import EXPORTERS
+from cpuplan.components.published.koordlet import written
+from cpuplan.koordinator.koordlet import nodetopology
+from cpuplan.koordinator.koordlet.node import Node as KoordletNode
+from cpuplan.koordinator.koordlet.zones import compute_zones
+from cpuplan.kubelet.bits import members
+from cpuplan.kubelet.errors import PanicError
+from cpuplan.kubelet.node import Kubelet, Node
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.pods.qos import GUARANTEED, guaranteed_cpus, pod_qos
+from cpuplan.nrt.exporters import nfd, podresources, rte
+from cpuplan.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
+from cpuplan.nrt.names import POLICY, SCOPE
+from cpuplan.nrt.scheduler.filtering import PASSED, judge_node
+from cpuplan.nrt.scheduler.scoring import score_node
+from cpuplan.simulate.allocators.base import PANIC, UNSCHEDULABLE, Admission, Refusal, UnfitError
+from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.koordinated import machine_of
+from cpuplan.simulate.planned import Planned
+
+_STRATEGY = "LeastAllocated"
+
+
+class TopologyAwareAllocator(KubeletAllocator):
+    """The scheduler's filter stands before the kubelet, which may still refuse what passes it."""
+
+    def __init__(self, facts: Planned, state: Node = Node()) -> None:  # noqa: B008 - a constant
+        """UnfitError for machines that such a scheduler does not survive."""
+        super().__init__(facts, state)
+        numbers = [node.id for node in facts.machine.nodes]
+        if numbers != list(range(len(numbers))):
+            raise UnfitError("the scheduler crashes on numbers of NUMA nodes with gaps (CP532)")
+
+    def admit(self, pod: Pod) -> Admission:
+        """Filter and score the node as the scheduler does, then admit the pod."""
+        try:
+            verdict = judge_node(self.published(), self.kubelet.allocatable, pod, self.qos(pod))
+            if verdict != PASSED:
+                text = f"NodeResourceTopologyMatch: {'; '.join(verdict.reasons)}"
+                return Admission(Refusal(UNSCHEDULABLE, text))
+            self._score(pod)
+        except PanicError as error:
+            text = f"the scheduler crashes on the pod, and again when it has restarted: {error}"
+            return Admission(Refusal(PANIC, text))
+        return super().admit(pod)
+
+    def rank(self, pod: Pod) -> int | None:
+        """The node's score for a pod; None where the scheduler does not pass it."""
+        try:
+            verdict = judge_node(self.published(), self.kubelet.allocatable, pod, self.qos(pod))
+            return self._score(pod) if verdict == PASSED else None
+        except PanicError:
+            return None
+
+    def _score(self, pod: Pod) -> int:
+        return score_node(self.published(), pod, self.qos(pod), _STRATEGY, {})
+
+    def published(self) -> dict[str, Any]:
+        """What of the object the scheduler reads."""
+        config = self.kubelet.config
+        policy, scope = config["topologyManagerPolicy"], config["topologyManagerScope"]
+        told: dict[str, Any] = {
+            "attributes": [{"name": POLICY, "value": policy}, {"name": SCOPE, "value": scope}]
+        }
+        if not EXPORTERS[self.facts.exporter].has_attributes:
+            told = {"topologyPolicies": [nodetopology.topology_policy(policy, scope)]}
+        return {**told, "zones": self.zones()}
+
+    def zones(self) -> list[Zone]:
+        """The zones that the exporter makes of the node and its pods; koordlet heeds no pods."""
+        kubelet = self.kubelet
+        machine, free = _machine(kubelet), _allocatable(kubelet)
+        match self.facts.exporter:
+            case "koordlet":
+                known = machine_of(kubelet.machine)
+                return written(compute_zones(known, KoordletNode(), huge_pages=False))
+            case "resource-topology-exporter":
+                return rte.zones(machine, free, list(_pods(kubelet)))
+        return nfd.zones(machine, free, list(_pods(kubelet)))
+
+
+def _machine(kubelet: Kubelet) -> Machine:
+    machine = kubelet.machine
+    nodes = tuple(
+        NumaNode(
+            node.id,
+            tuple(cpu for core in node.cores for cpu in core.threads),
+            tuple(machine.distances.get(node.id, ())),
+        )
+        for node in machine.nodes
+    )
+    return Machine(nodes, {})
+
+
+def _allocatable(kubelet: Kubelet) -> Resources:
+    """What the kubelet's pod-resources API names: nothing of managers that give out nothing."""
+    cpus, memory = kubelet.cpus.policy, kubelet.memory.policy
+    free = kubelet.machine.cpus & ~cpus.reserved if cpus else 0
+    sizes = memory.allocatable(kubelet.memory.state) if memory else {}
+    blocks = tuple(
+        Memory(kind, size, (node,)) for node, kinds in sizes.items() for kind, size in kinds.items()
+    )
+    return Resources(tuple(members(free)), (), blocks)
+
+
+def _pods(kubelet: Kubelet) -> Iterator[podresources.Pod]:
+    """The running pods with what their containers have exclusively."""
+    for pod in kubelet.active:
+        qos = pod_qos(pod, kubelet.gates)
+        has_whole = any(
+            guaranteed_cpus(pod, container, kubelet.gates) for container in pod.all_containers
+        )
+        containers = tuple(
+            _taken(kubelet, pod.uid, container.name)
+            for container in pod.all_containers
+            if not container.is_plain_init
+        )
+        yield podresources.Pod(pod.namespace, pod.name, qos == GUARANTEED, has_whole, containers)
+
+
+def _taken(kubelet: Kubelet, uid: str, container: str) -> Resources:
+    cpus = kubelet.cpus.state.cpus_of(uid, container)
+    blocks = kubelet.memory.state.blocks_of(uid, container) or ()
+    memory = tuple(Memory(block.type, block.size, block.numa_affinity) for block in blocks)
+    return Resources(tuple(members(cpus or 0)), (), memory)
