@@ -337,6 +337,10 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP840-missing": (_node, _remove(MIXED)),
     "CP841-no-json": (_node, _write(MIXED, "{")),
+    "CP856-later-drop-in": (
+        _node,
+        _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuCFSQuotaPeriod: 10ms\n"),
+    ),
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
     "CP860-no-drop-in": (_node, _remove(f"{SLICE}/99-cpuplan.conf")),
     "CP861-later-file": (_node, _write(f"{SLICE}/99-site.conf", "[Slice]\nAllowedCPUs=2-3\n")),

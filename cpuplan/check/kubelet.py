@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import islice
 from operator import or_
 
-from cpuplan.check.compare import compare, merged
+from cpuplan.check.compare import compare, line_of, merged
 from cpuplan.check.subject import Subject
-from cpuplan.components import kubelet
+from cpuplan.components import cgroups, kubelet, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 
 #: The main file: where the machine config operator writes it, and where kubeadm does.
@@ -27,3 +27,7 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
         return
     actual = yield from merged(subject, paths, "CP821", kubelet.parse, or_)
     yield from compare(subject, kubelet.NAME, actual, paths[-1], ("CP822", "CP823"))
+    period = mixedcpus.other_period(actual.values)
+    if period and mixedcpus.are_used(subject.plan) and not cgroups.is_v1(subject.plan):
+        key = "cpuCFSQuotaPeriod"
+        yield diagnose("CP856", line_of(subject, actual.files[key], key), period=period)

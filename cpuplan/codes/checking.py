@@ -116,6 +116,13 @@ CODES = {
         "sync the compiled files and restart the kubelet, which reads the file at startup",
         "The number of containers of a node that may use shared CPUs.",
     ),
+    "CP856": Code(
+        "mixed CPUs with another quota period on the node",
+        "containers with shared CPUs are throttled: cpuCFSQuotaPeriod of the kubelet is {period}",
+        "take cpuCFSQuotaPeriod out of this file and restart the kubelet",
+        "No intent may set it beside shared CPUs (CP567), but a file of others can: on cgroup v2, CRI-O writes the quota "
+        "of containers with shared CPUs for periods of 100 ms.",
+    ),
     "CP860": Code(
         "slice of pods without a limit",
         "no drop-in limits {slice} to CPUs {wanted}",

@@ -48,10 +48,10 @@ CODES = {
     "CP525": Code(
         "command line too long",
         "the boot arguments of class {name} have {length} characters; the limit is {limit}",
-        "give pools.isolated more CPUs, because the line names all others one by one, or use fewer extraArguments",
+        "use fewer extraArguments, or give pools.isolated more CPUs: systemd.cpu_affinity= names all others one by one",
         "The kernel silently cuts off its command line at a fixed size: 2048 characters on most architectures, of "
-        "which 256 are left to the boot loader. Most of a long line is systemd.cpu_affinity=, which names each CPU "
-        "that is neither isolated nor offlined.",
+        "which 256 are left to the boot loader. On nodes that take no files, most of a long line is "
+        "systemd.cpu_affinity=, which names each CPU that is neither isolated nor offlined.",
     ),
     "CP530": Code(
         "mixed CPUs without a shared pool",

@@ -83,4 +83,12 @@ CODES = {
         "common does it give the container all CPUs of the slice.",
         "warning",
     ),
+    "CP600": Code(
+        "list that older kernels drop",
+        "Linux before 5.18 ignores {argument}, since its CPUs are not those of {first}",
+        "use Linux 5.18 or later, or the same switches of isolation for all isolated CPUs, with no pool isolcpus",
+        "There was one list for nohz_full= and isolcpus= before, and the kernel logged that a later one must match it. "
+        "`check` says of a node whether its kernel has the lists (CP814).",
+        "note",
+    ),
 }

@@ -131,7 +131,9 @@ def _partitioning(plan: NodePlan) -> Iterator[Argument]:
     if chosen.is_on(plan, "tuned"):
         key, others = "tuned.non_isolcpus", isolation.not_isolated(plan)
         yield key, others, (*because, unasked(plan, "tuned", NAME, key))
-    if chosen.is_on(plan, "system-services"):
+    # Elsewhere a file says so: systemd reads its files first, and an argument would override them
+    # until the next boot (systemd/systemd, src/core/main.c).
+    if chosen.is_on(plan, "system-services") and not plan.node_class.platform.takes_files:
         key, others = "systemd.cpu_affinity", isolation.system_cpus(plan)
         because = (*because, *isolation.because_alone(plan))
         yield key, others, (*because, unasked(plan, "system-services", NAME, key))

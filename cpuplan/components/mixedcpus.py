@@ -1,5 +1,8 @@
 """Mixed CPUs: whether containers with exclusive CPUs may use the shared pool beside them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from cpuplan import versions
 from cpuplan.components import cgroups
 from cpuplan.components.reasons import stated_or, unasked
@@ -77,7 +80,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         return [diagnose("CP533", locate(place("kubelet.dynamicResourceAllocation")))]
     if are_wanted(plan) and are_dropped(plan) and versions.ships(target, "profile.mixed_cpus"):
         return [_behind_gate(plan, locate)]
-    period = _other_period(plan)
+    period = other_period(plan.spec.kubelet.configuration)
     if are_used(plan) and period and not cgroups.is_v1(plan):
         at = locate(place("kubelet.configuration.cpuCFSQuotaPeriod"))
         return [diagnose("CP567", at, period=period)]
@@ -88,9 +91,11 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     return []
 
 
-def _other_period(plan: NodePlan) -> str:
-    """The kubelet's period of CPU quotas where it is not the default; empty without quotas too."""
-    given = plan.spec.kubelet.configuration
+def other_period(given: Mapping[str, Any]) -> str:
+    """The period of CPU quotas in fields of the kubelet where it is not the default.
+
+    Empty without quotas too.
+    """
     period = str(given.get("cpuCFSQuotaPeriod") or "")
     if not period or given.get("cpuCFSQuota") is False:
         return ""

@@ -26,7 +26,7 @@ KUBERNETES: dict[str, Any] = {"platform": "kubernetes", "version": "1.36"}
 #: What the ten lines of the README ask for, or need: each has its reason in docs/defaults.md.
 NEEDED = {
     "kubelet": {"cpuManagerPolicy", "reservedSystemCPUs"},
-    "kernel": {"rcu_nocbs", "systemd.cpu_affinity", "nohz_full", "isolcpus", "irqaffinity"},
+    "kernel": {"rcu_nocbs", "nohz_full", "isolcpus", "irqaffinity"},
     "crio": {"infra_ctr_cpuset"},
     "kubeletunit": {"--config-dir", "Wants"},
     "systemd": {"CPUAffinity"},

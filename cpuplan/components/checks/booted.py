@@ -1,5 +1,6 @@
 """Boot arguments of which the kernel makes something else than their words say."""
 
+import re
 from collections.abc import Iterator
 
 from cpuplan.components import booted, cmdline, kernel
@@ -7,11 +8,14 @@ from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.linux.remarks import REDUNDANT, Remark
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.setting import Setting
 from cpuplan.source import Locate
+
+_FLAGS = re.compile(r"^(?:[a-z_]+,)+")
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP536 to CP538."""
+    """CP536 to CP538, and CP600."""
     given = _given(plan)
     for remark in booted.remarks_of(plan):
         if not _is_new(plan, remark, own=remark.key in given):
@@ -23,6 +27,7 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
             code, position, argument=_argument(plan, remark), reason=remark.text, linux=booted.LINUX
         )
     yield from _check_managed(plan, locate)
+    yield from _check_old_kernels(plan, locate)
 
 
 def _is_new(plan: ConfiguredPlan, remark: Remark, *, own: bool) -> bool:
@@ -63,3 +68,29 @@ def _check_managed(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]
     if "isolcpus" in values and is_alone and asked:
         position = locate(plan.node_class.place("isolation.managedIrq"))
         yield diagnose("CP538", position, linux=booted.LINUX)
+
+
+def _check_old_kernels(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """Lists that differ from the first one of nohz_full= and isolcpus=, where kernels may be old.
+
+    Before Linux 5.18 there was one list for all (kernel/sched/isolation.c, housekeeping_setup).
+    """
+    if plan.node_class.platform.ships_kernel:
+        return
+    lists = list(_lists(plan))
+    for (_, first), (setting, word) in zip(lists[:1] * len(lists), lists, strict=True):
+        if _cpus(word) != _cpus(first):
+            reasons = (reason for reason in reversed(setting.reasons) if locate(reason.origin))
+            origin = next((reason.origin for reason in reasons), "")
+            yield diagnose("CP600", locate(origin), argument=word, first=first)
+
+
+def _lists(plan: ConfiguredPlan) -> Iterator[tuple[Setting, str]]:
+    for setting in plan.settings.of(kernel.NAME):
+        if setting.key in ("nohz_full", "isolcpus"):
+            yield from ((setting, word) for word in cmdline.words(setting.key, setting.value))
+
+
+def _cpus(word: str) -> str:
+    """The list of an argument without its flags."""
+    return _FLAGS.sub("", word.partition("=")[2])

@@ -1,8 +1,8 @@
 """systemd: the CPUs of system services, in configuration of its own (systemd-system.conf(5)).
 
-The boot argument systemd.cpu_affinity= says the same to the initrd. The file holds without a
-reboot, after `systemctl daemon-reexec`. On request, slices keep services in that choose CPUs
-themselves.
+The file holds without a reboot, after `systemctl daemon-reexec`. The boot argument
+systemd.cpu_affinity= would override it until the next boot, so that only nodes that take no files
+get it. On request, slices keep services in that choose CPUs themselves.
 """
 
 import re

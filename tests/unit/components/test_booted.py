@@ -38,6 +38,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP539", extra(by="partitions"), ["there is no pool isolcpus"]),
     ("CP539", extra(by="partitions", domain=True), ["runtime.handler"]),
     ("CP538", extra(managedIrq=True, nohzFull=False), ["isolates no CPU"]),
+    (
+        "CP600",
+        {**PLAIN, "isolated": "4-7", "isolcpus": "2-3"},
+        ["before 5.18 ignores isolcpus=domain,2-3", "those of nohz_full=2-7"],
+    ),
 ]
 
 

@@ -26,7 +26,6 @@ def values(plan: ConfiguredPlan) -> dict[str, Value]:
     """What follows from where interrupts are, by component and key."""
     keys = {
         ("kernel", "irqaffinity"),
-        ("kernel", "systemd.cpu_affinity"),
         ("interrupts", "CPUS"),
         ("irqbalance", "IRQBALANCE_BANNED_CPULIST"),
         ("systemd", "CPUAffinity"),
@@ -44,7 +43,6 @@ def test_interrupts_and_services_are_apart() -> None:
     found = values(node(POOLS, "reserved.interrupts"))
     assert found == {
         "kernel irqaffinity": CpuSet.parse("0-1"),
-        "kernel systemd.cpu_affinity": CpuSet.parse("2"),
         "interrupts CPUS": CpuSet.parse("0-1"),
         "irqbalance IRQBALANCE_BANNED_CPULIST": CpuSet.parse("2-7"),
         "systemd CPUAffinity": CpuSet.parse("2"),
