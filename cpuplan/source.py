@@ -49,13 +49,29 @@ Marks: TypeAlias = dict[int, dict[str | int, Mark]]
 class Source:
     """One YAML document: its data and, for every field, its place in the file."""
 
-    __slots__ = ("data", "marks", "path", "start")
+    __slots__ = ("data", "grafts", "marks", "path", "start")
 
-    def __init__(self, path: str, data: Data, marks: Marks, start: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        path: str,
+        data: Data,
+        marks: Marks,
+        start: tuple[int, int],
+        grafts: dict[int, str] | None = None,
+    ) -> None:
         self.path = path
         self.data = data
         self.marks = marks
         self.start = start
+        #: The files of values that `graft` put in, by the values' id().
+        self.grafts = grafts or {}
+
+    def graft(self, field: Field, other: "Source") -> None:
+        """Put the data of a document of another file in the place of a value."""
+        *parents, name = field
+        self.at(tuple(parents))[name] = other.data
+        self.marks.update(other.marks)
+        self.grafts[id(other.data)] = other.path
 
     def at(self, field: Field) -> Any:
         """The value of an existing field."""
@@ -89,7 +105,7 @@ class Source:
         data = self.data
         for name in field:
             data = data[name]  # type: ignore[index]
-        return Source(self.path, data, self.marks, self.mark_of(field).value[:2])
+        return Source(self.path, data, self.marks, self.mark_of(field).value[:2], self.grafts)
 
     def retold(self, data: Data, places: Mapping[Field, Field]) -> "Source":
         """A document made from this one: each value has the place of its field in `places`.
@@ -108,18 +124,20 @@ class Source:
 
     def _find(self, field: Field, key: bool) -> Position:
         at: tuple[int, int, int] = (*self.start, self.start[1])
-        data = self.data
+        data, path, inside = self.data, self.path, self.path
         for name in field:
+            inside = self.grafts.get(id(data), inside)
             mark = self.marks.get(id(data), {}).get(name)
             if mark is None:
                 break
+            path = inside
             # A missing child is shown at its parent's key: a block mapping starts a line later.
             data = data[name]  # type: ignore[index]
             nested = isinstance(data, dict | list)
             at = mark.key if key or (nested and mark.key[0] >= 0) else mark.value
             if at[0] < 0:
                 at = mark.value
-        return Position(self.path, at[0] + 1, at[1] + 1, at[2] + 1)
+        return Position(path, at[0] + 1, at[1] + 1, at[2] + 1)
 
 
 def _items(value: Data) -> Iterable[tuple[str | int, Data]]:

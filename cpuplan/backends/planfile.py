@@ -7,6 +7,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.emit import Encoded, to_json
 from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION
+from cpuplan.model.pools import PARTITION
 from cpuplan.plan import ConfiguredPlan, Plan, Pool
 from cpuplan.setting import Setting, plain
 
@@ -36,7 +37,7 @@ def _class(plan: ConfiguredPlan) -> dict[str, Any]:
         **({"pool": node_class.target.pool} if node_class.target.pool else {}),
         "nodes": list(node_class.nodes),
         "pools": _pools(plan.pools),
-        **({"sets": _pools(plan.sets)} if plan.sets else {}),
+        **({"sets": _sets(plan)} if plan.sets else {}),
         "settings": list(map(_setting, plan.settings)),
     }
 
@@ -54,6 +55,18 @@ def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
         pool.name: {"cpus": str(pool.cpus), "because": _because(pool.because)} for pool in pools
     }
+
+
+def _sets(plan: ConfiguredPlan) -> dict[str, Any]:
+    """QoS sets and partitions, these with what the kernel keeps off them alone."""
+    sets = _pools(plan.sets)
+    isolated = plan.spec.pools.isolated
+    for name, partition in isolated.partitions.items() if isolated else ():
+        stated = partition.isolation
+        own = stated.model_dump(by_alias=True, exclude_none=True) if stated else {}
+        if own and PARTITION + name in sets:
+            sets[PARTITION + name]["isolation"] = own
+    return sets
 
 
 @lru_cache(maxsize=1 << 12)

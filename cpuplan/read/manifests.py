@@ -1,6 +1,6 @@
 """Manifests of workloads in files of their own, below `pods/`, put into the intents that name them.
 
-What is wrong in such a manifest is reported where the intent names its file.
+What is wrong in such a manifest is reported at its own place.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ def insert(sources: Iterable[Source], texts: Mapping[str, bytes]) -> Iterator[Di
         for at, workload in _workloads(source.data):
             name = workload.get("manifest")
             if isinstance(name, str):
-                yield from _insert(source, at, workload, name, texts)
+                yield from _insert(source, at, name, texts)
 
 
 def _workloads(document: Any) -> Iterator[tuple[Field, dict[str, Any]]]:
@@ -44,7 +44,7 @@ def _workloads(document: Any) -> Iterator[tuple[Field, dict[str, Any]]]:
 
 
 def _insert(
-    source: Source, at: Field, workload: dict[str, Any], name: str, texts: Mapping[str, bytes]
+    source: Source, at: Field, name: str, texts: Mapping[str, bytes]
 ) -> Iterator[Diagnostic]:
     place = source.value_at(at)
     if name not in texts:
@@ -53,7 +53,7 @@ def _insert(
         return
     objects, wrong = yaml.decode(name, texts[name])
     problems = [problem for problem in wrong if problem.code not in PASSED_OVER]
-    pods = [found.data for found in objects if template_of(found.data)]
+    pods = [found for found in objects if template_of(found.data)]
     if problems:
         yield from problems
     elif len(pods) != 1:
@@ -61,4 +61,4 @@ def _insert(
         hint = "give each of them a file of its own"
         yield diagnose("CP321", place, name=name, problem=problem, hint=hint)
     else:
-        workload["manifest"] = pods[0]
+        source.graft(at, pods[0])
