@@ -75,7 +75,9 @@ def _check_old_kernels(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnos
 
     Before Linux 5.18 there was one list for all (kernel/sched/isolation.c, housekeeping_setup).
     """
-    if plan.node_class.platform.ships_kernel:
+    keys = {"nohz_full", "isolcpus"}
+    # CP520 judges lists among extra arguments.
+    if plan.node_class.platform.ships_kernel or keys & _given(plan).keys():
         return
     lists = list(_lists(plan))
     for (_, first), (setting, word) in zip(lists[:1] * len(lists), lists, strict=True):

@@ -70,3 +70,19 @@ def test_kubelet(version: str, stated: str, fields: dict[str, Any], problem: str
     texts = [finding.message for finding in traps.check(node, no_position)]
     assert len(texts) == bool(problem)
     assert problem in "".join(texts)
+
+
+@pytest.mark.parametrize(
+    ("argument", "is_v1"),
+    [
+        ("systemd.unified_cgroup_hierarchy=0", True),
+        ("systemd.unified_cgroup_hierarchy=No", True),
+        ("systemd.unified_cgroup_hierarchy=1", False),
+        ("systemd.unified_cgroup_hierarchy=00", False),
+    ],
+)
+def test_a_boot_argument_asks_for_version_1(argument: str, is_v1: bool) -> None:
+    node = plan(
+        platform="kubernetes", version="1.36", spec={"kernel": {"extraArguments": [argument]}}
+    )
+    assert cgroups.is_v1(node) is is_v1
