@@ -13,7 +13,7 @@ from cpuplan.koordinator.annotations.topology import FULL_PCPUS_ONLY, FULL_PCPUS
 from cpuplan.koordinator.annotations.values import dump
 from cpuplan.koordinator.keys import CPU_BIND_POLICY, NUMA_TOPOLOGY_POLICY, RESERVATION
 from cpuplan.kubelet.topology import policy
-from cpuplan.simulate.koordinated import Inputs
+from cpuplan.simulate.koordinator.inputs import Inputs
 from cpuplan.simulate.planned import Planned
 
 _NUMA_POLICIES = MappingProxyType(

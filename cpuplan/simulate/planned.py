@@ -23,7 +23,7 @@ from cpuplan.kubelet.releases import policy_options
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.model.topology import Cpu, KubeletFacts, SharedCache, Topology
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import koordinated
+from cpuplan.simulate.koordinator.inputs import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 
 #: The memory of each NUMA node if the inventory has none: it then limits no pod.
@@ -48,7 +48,7 @@ class Planned(NamedTuple):
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
-    koordinator: koordinated.Inputs | None = None
+    koordinator: Inputs | None = None
     #: What publishes the node's NodeResourceTopology.
     exporter: str = ""
 
@@ -84,7 +84,7 @@ def planned(plan: ConfiguredPlan) -> Planned:
     host = machine_of(topology, _pages(plan))
     machine = host._replace(cgroup_v1=cgroups.is_v1(plan))
     own = balloons.policy_inputs(plan) if target.has_balloons else None
-    theirs = koordinated.inputs(plan) if target.has_koordinator else None
+    theirs = inputs(plan) if target.has_koordinator else None
     return Planned(
         config,
         machine,

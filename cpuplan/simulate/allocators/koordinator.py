@@ -1,38 +1,30 @@
 """Koordinator on a node: koord-scheduler chooses CPUs, koordlet sets them, the kubelet admits."""
 
+import re
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from cpuplan.koordinator import qos
 from cpuplan.koordinator.annotations.values import dump
-from cpuplan.koordinator.cpulists import parse_cpus
-from cpuplan.koordinator.keys import QOS, RESOURCE_SPEC, RESOURCE_STATUS
-from cpuplan.koordinator.koordlet import cpusets, nodetopology
-from cpuplan.koordinator.koordlet.manifest import manifest
-from cpuplan.koordinator.koordlet.node import Node as KoordletNode
-from cpuplan.koordinator.koordlet.nodetopology import NodeTopology
+from cpuplan.koordinator.keys import RESOURCE_SPEC, RESOURCE_STATUS
 from cpuplan.koordinator.scheduler.admission import Admission as Attempt
 from cpuplan.koordinator.scheduler.amplification import amplified
 from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.koordinator.scheduler.node import NodeObject, SchedulerNode
-from cpuplan.koordinator.scheduler.options import TopologyOptions
 from cpuplan.koordinator.scheduler.plugin import Annotations, observed, pre_bind, reserve
 from cpuplan.koordinator.scheduler.pod_state import pre_filter
 from cpuplan.koordinator.scheduler.status import ERROR, StatusError
-from cpuplan.koordinator.scheduler.topology_options import read_topology_options
 from cpuplan.koordinator.webhooks import pods as webhook
 from cpuplan.kubelet.bits import members, to_text
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.node import Node, StartError
 from cpuplan.kubelet.pods.pod import CPU, Pod
 from cpuplan.runtime.cgroups import UNLIMITED
-from cpuplan.simulate import koordinated
-from cpuplan.simulate.allocators import probes
+from cpuplan.simulate.allocators import koordinatorleft
 from cpuplan.simulate.allocators.base import (
     PANIC,
     UNSCHEDULABLE,
     Admission,
-    Left,
     Move,
     Overlap,
     Placed,
@@ -40,15 +32,14 @@ from cpuplan.simulate.allocators.base import (
     Remainder,
 )
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.koordinated import Inputs
+from cpuplan.simulate.koordinator.inputs import Inputs, as_created
+from cpuplan.simulate.koordinator.koordlet import NAME, Koordlet
 from cpuplan.simulate.planned import Planned
 
 #: Reasons of refusals: the webhook lets no such pod be created; the scheduler fails.
 DENIED, FAILED = "Denied", "SchedulerError"
-_NAME = "node"
-#: Requests above the largest one that are tried to explain it: more than the threads of a core.
-_SIZES = 8
-_PART_OF_CORE = "not multiple cpus per core"
+#: More masks of NUMA nodes than four nodes have.
+_MASKS = re.compile(r"\[[01]+(?: [01]+){15,}\]")
 
 
 class _Moment(NamedTuple):
@@ -76,44 +67,21 @@ class KoordinatorAllocator:
         allocatable = amplified(self.kubelet.allocatable, self.inputs.ratios, [CPU])
         self.kubelet.allocatable |= allocatable
         self._pods: dict[str, Pod] = {}
-        self._machine = koordinated.machine_of(facts.machine)
+        self._koordlet = Koordlet(self.kubelet, self.inputs)
         labels, annotations = self.inputs.labels, self.inputs.node_annotations
-        options = self._options()
-        self.node = SchedulerNode(NodeObject(_NAME, labels, annotations, allocatable, options))
-
-    def _reported(self) -> NodeTopology | None:
-        """What koordlet reports now; None where it cannot."""
-        node = KoordletNode(
-            self.inputs.labels,
-            self.inputs.node_annotations,
-            self.kubelet.capacity,
-            self.kubelet.allocatable,
-        )
-        config = koordinated.kubelet_of(self.kubelet.config)
-        state = self.kubelet.cpus.dump() or ""
-        try:
-            return nodetopology.compute(
-                self._machine, node, list(self._pods.values()), config, state
-            )
-        except KubeletError:
-            return None
-
-    def _options(self) -> TopologyOptions:
-        reported = self._reported()
-        if reported is None:
-            return TopologyOptions()
-        return read_topology_options(manifest(_NAME, self._machine, reported))
+        options = self._koordlet.options(self._pods)
+        self.node = SchedulerNode(NodeObject(NAME, labels, annotations, allocatable, options))
 
     def admit(self, pod: Pod) -> Admission:
         """Create a pod, schedule it here, and have the kubelet admit it."""
-        created = koordinated.as_created(pod, self.inputs.profiles)
+        created = as_created(pod, self.inputs.profiles)
         if problems := webhook.refusals(created):
             return Admission(Refusal(DENIED, "; ".join(problems)))
         try:
             bound = self._schedule(created)
         except StatusError as error:
             reason = FAILED if error.code == ERROR else UNSCHEDULABLE
-            return Admission(Refusal(reason, f"koord-scheduler: {error}"))
+            return Admission(Refusal(reason, f"koord-scheduler: {_shortened(str(error))}"))
         except PanicError as error:
             text = "koord-scheduler crashes when it looks at the node, and places no pod any more"
             return Admission(Refusal(PANIC, f"{text}: {error}"))
@@ -141,7 +109,7 @@ class KoordinatorAllocator:
     def _report_anew(self) -> None:
         """CPUs that the kubelet binds are reserved from then on."""
         if self.kubelet.cpus.policy is not None:
-            self.node.report(self._options())
+            self.node.report(self._koordlet.options(self._pods))
 
     def remove(self, uid: str) -> tuple[Move, ...]:
         """Remove a pod that has ended. No other moves, but for the shared pools."""
@@ -161,48 +129,24 @@ class KoordinatorAllocator:
     def _known(self, pod: Pod) -> Pod:
         """The pod as it was created."""
         known = self._pods.get(pod.uid)
-        return koordinated.as_created(pod, self.inputs.profiles) if known is None else known
+        return as_created(pod, self.inputs.profiles) if known is None else known
 
     def place(self, pod: Pod) -> tuple[Placed, ...]:
-        """The containers with the CPUs that koordlet writes for the whole pod now."""
-        known, reported = self._pods[pod.uid], self._reported()
+        """The containers as they run now."""
         placed = self._below.place(pod)
-        if reported is None:
+        given = self._koordlet.cpus_of(self._pods[pod.uid], self._pods)
+        if given is None:
             return placed
-        given = cpusets.pod_cpus(known, reported)
-        if given.source == cpusets.LEFT:
-            return placed
-        cpus = parse_cpus(given.cpuset or "")
-        if given.source == cpusets.CLEARED:
-            cpus = cpusets.be_cgroup(self._machine, reported, self._pods.values())
-        own = given.source == cpusets.RESOURCE_STATUS
-        return tuple(_placed(container, cpus, is_own=own) for container in placed)
+        cpus, is_own = given
+        return tuple(_placed(container, cpus, is_own=is_own) for container in placed)
 
     def remainder(self, *, ended: bool = False) -> Remainder:
         """The CPUs of LS pods, and what is left for LSE and LSR pods."""
-        reported = self._reported()
-        pools = reported.ls_pools if reported else ()
-        shared = sum(parse_cpus(pool.cpuset) for pool in pools) or self.kubelet.machine.cpus
-        remainder = Remainder(shared, overlap=self.overlap())
-        if ended or not self.node.options.has_cpus:
+        remainder = Remainder(self._koordlet.shared(self._pods), overlap=self.overlap())
+        if ended:
             return remainder
-        free, _ = self.node.allocation.available_cpus()
-        size = probes.largest(self, free.bit_count(), free, _probe)
-        return remainder._replace(
-            left=Left(free, size, {}, self._because(size, free)),
-            after_restart=tuple(self.restart()),
-        )
-
-    def _because(self, size: int, free: int) -> str:
-        """Why more is refused; parts of cores count where nothing else is in the way."""
-        moment, reason = self.take(), ""
-        for count in range(size + 1, min(size + _SIZES, free.bit_count()) + 1):
-            refused = self.admit(_probe(count)).refused
-            self.restore(moment)
-            reason = refused.message if refused else reason
-            if refused and not reason.endswith(_PART_OF_CORE):
-                break
-        return reason
+        left = koordinatorleft.left(self, self.node)
+        return remainder._replace(left=left, after_restart=tuple(self.restart()))
 
     def overlap(self) -> Overlap | None:
         """The first CPU that koord-scheduler and the kubelet's static policy both gave away."""
@@ -245,10 +189,9 @@ def _placed(container: Placed, cpus: int, *, is_own: bool) -> Placed:
     return container._replace(cpus=cpus, is_exclusive=is_own, started=started)
 
 
-def _probe(count: int) -> Pod:
-    """An LSR pod as the webhook takes it."""
-    priority = qos.PRIORITIES[qos.PROD][2]
-    return probes.probe(count)._replace(labels={QOS: qos.LSR}, priority=priority)
+def _shortened(message: str) -> str:
+    """Without the masks of NUMA nodes where there are many: with 8 nodes there are 255."""
+    return _MASKS.sub(lambda found: f"[{len(found[0].split())} masks]", message)
 
 
 def _annotated(pod: Pod, written: Annotations) -> Pod:

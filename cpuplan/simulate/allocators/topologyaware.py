@@ -24,7 +24,7 @@ from cpuplan.nrt.scheduler.filtering import PASSED, judge_node
 from cpuplan.nrt.scheduler.scoring import score_node
 from cpuplan.simulate.allocators.base import PANIC, UNSCHEDULABLE, Admission, Refusal, UnfitError
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.koordinated import machine_of
+from cpuplan.simulate.koordinator.inputs import machine_of
 from cpuplan.simulate.planned import Planned
 
 _STRATEGY = "LeastAllocated"

@@ -188,6 +188,12 @@ def test_who_writes_a_status_by_hand_has_the_cpus() -> None:
     assert _rows(admission.run(_start(), pods)) == [("Guaranteed", "4,12"), ("LSR", "1,9")]
 
 
+def test_a_status_that_nobody_can_read_binds_nothing() -> None:
+    status = {"scheduling.koordinator.sh/resource-status": "{"}
+    pods = [guaranteed("odd", 2)._replace(annotations=status)]
+    assert _rows(admission.run(_start(), pods)) == [("Guaranteed", "0-15")]
+
+
 def test_workloads_of_the_intent_are_lsr_pods() -> None:
     workloads = [{"name": "feed", "cpus": 6}, {"name": "match", "cpus": 7}]
     fits = _plan(workloads=workloads)
@@ -196,3 +202,23 @@ def test_workloads_of_the_intent_are_lsr_pods() -> None:
     (refused,) = traps.check(strict, lambda _: None)
     assert refused.code == "CP712"
     assert "koord-scheduler: Unaligned NUMA Hint" in refused.message
+
+
+def test_many_masks_are_counted() -> None:
+    eight = plan(
+        regular(sockets=8, cores=2),
+        reserved="0",
+        spec={"targets": [_TARGET], "koordinator": {"numaTopologyPolicy": "SingleNUMANode"}},
+    )
+    (outcome,) = admission.run(start_koordinator(planned(eight)), [_pod("p", 3)]).outcomes
+    assert outcome.refused is not None
+    found = "cpu prefer [28 masks] among [247 masks],memory prefer [28 masks] among [247 masks]"
+    assert outcome.refused.message == f"koord-scheduler: Unaligned NUMA Hint cause {found}"
+
+
+def test_the_largest_request_is_explained() -> None:
+    outcome = admission.run(_start({"numaTopologyPolicy": "SingleNUMANode"}), [_pod("p", 2)])
+    left = outcome.remainder.left
+    assert left is not None
+    assert (left.cpus.bit_count(), left.largest) == (12, 6)
+    assert left.because == "no NUMA node has 7 free CPUs, which SingleNUMANode requires"

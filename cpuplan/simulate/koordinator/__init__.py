@@ -1,0 +1,1 @@
+"""A planned node and its pods as Koordinator sees them."""

@@ -1,0 +1,67 @@
+"""koordlet on a simulated node: what it reports, and which CPUs it writes for pods."""
+
+from collections.abc import Mapping
+
+from cpuplan.koordinator.cpulists import parse_cpus
+from cpuplan.koordinator.koordlet import cpusets, nodetopology
+from cpuplan.koordinator.koordlet.manifest import manifest
+from cpuplan.koordinator.koordlet.node import Node
+from cpuplan.koordinator.koordlet.nodetopology import NodeTopology
+from cpuplan.koordinator.scheduler.options import TopologyOptions
+from cpuplan.koordinator.scheduler.topology_options import read_topology_options
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.node import Kubelet
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.simulate.koordinator.inputs import Inputs, kubelet_of, machine_of
+
+NAME = "node"
+
+
+class Koordlet:
+    """The agent beside a kubelet; pods carry the annotations of the scheduler."""
+
+    def __init__(self, kubelet: Kubelet, inputs: Inputs) -> None:
+        self.kubelet, self.inputs = kubelet, inputs
+        self.machine = machine_of(kubelet.machine)
+
+    def reported(self, pods: Mapping[str, Pod]) -> NodeTopology | None:
+        """The NodeResourceTopology now; None where koordlet cannot make one."""
+        kubelet, inputs = self.kubelet, self.inputs
+        node = Node(inputs.labels, inputs.node_annotations, kubelet.capacity, kubelet.allocatable)
+        config, state = kubelet_of(kubelet.config), kubelet.cpus.dump() or ""
+        try:
+            return nodetopology.compute(self.machine, node, list(pods.values()), config, state)
+        except KubeletError:
+            return None
+
+    def options(self, pods: Mapping[str, Pod]) -> TopologyOptions:
+        """What the scheduler makes of it."""
+        reported = self.reported(pods)
+        if reported is None:
+            return TopologyOptions()
+        return read_topology_options(manifest(NAME, self.machine, reported))
+
+    def shared(self, pods: Mapping[str, Pod]) -> int:
+        """The CPU shared pool of all NUMA nodes."""
+        reported = self.reported(pods)
+        pools = reported.ls_pools if reported else ()
+        return sum(parse_cpus(pool.cpuset) for pool in pools) or self.kubelet.machine.cpus
+
+    def cpus_of(self, pod: Pod, pods: Mapping[str, Pod]) -> tuple[int, bool] | None:
+        """(CPUs, whether they are the pod's own) as koordlet writes them for all its containers.
+
+        None where the kubelet's are left.
+        """
+        reported = self.reported(pods)
+        if reported is None:
+            return None
+        try:
+            given = cpusets.pod_cpus(pod, reported)
+            cpus = parse_cpus(given.cpuset or "")
+        except KubeletError:  # an annotation that somebody wrote
+            return None
+        if given.source == cpusets.LEFT:
+            return None
+        if given.source == cpusets.CLEARED:
+            return cpusets.be_cgroup(self.machine, reported, pods.values()), False
+        return cpus, given.source == cpusets.RESOURCE_STATUS
