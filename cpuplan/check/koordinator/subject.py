@@ -7,9 +7,9 @@ from cpuplan.check.koordinator.snapshot import Snapshot
 from cpuplan.diagnostics import Label, Reason
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.read.pods import problems_of
 from cpuplan.setting import Setting
 from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.simulate.koordinatorfiles.pods import pod_problems
 from cpuplan.source import Locate
 
 
@@ -36,5 +36,5 @@ class Subject(NamedTuple):
     def pods(self) -> Iterator[tuple[Object, Pod]]:
         """The pods of the node that can be read."""
         for found in self.found.pods or ():
-            if not any(problems_of(found.source, found.at, found.data)):
+            if not pod_problems(found):
                 yield found, read_pod(found.data)

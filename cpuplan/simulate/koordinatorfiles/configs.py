@@ -104,10 +104,12 @@ def _hint(error: admission.SloConfigError) -> str:
 
 def _words(found: Object, key: str, text: str) -> Iterator[Diagnostic]:
     """Words that no one knows, of the cluster and of groups of nodes."""
-    config = json.loads(text) or {} if text else {}
-    groups = config.get("nodeStrategies") or config.get("nodeConfigs") or []
+    if key not in _WORDS or not text:
+        return
+    config = json.loads(text)
+    groups = config.get("nodeStrategies") or config.get("nodeConfigs") or ()
     for section in (config, config.get("clusterStrategy") or {}, *groups):
-        for name, known in _WORDS.get(key, {}).items():
+        for name, known in _WORDS[key].items():
             value = section.get(name)
             if value and value not in known:
                 problem = f"any text passes, and it is treated as {known[0]}"

@@ -17,7 +17,7 @@ from cpuplan.koordinator.releases import POD_NAMES
 from cpuplan.koordinator.webhooks.pods import refusals
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import Pod, read_pod
-from cpuplan.read.pods import problem_of, problems_of
+from cpuplan.read.pods import problem_of, problems_of, value_of
 from cpuplan.simulate.koordinatorfiles.metadata import unread_fields, unread_names, unreadable
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.source import Field
@@ -37,13 +37,7 @@ _NUMA_EXAMPLE = '{"numaTopologyPolicy": "SingleNUMANode"}'
 
 def check_pod(found: Object, release: Version, *, has_profiles: bool) -> Iterator[Diagnostic]:
     """Everything about a pod or template. With profiles, its class may still change."""
-    problems = list(problems_of(found.source, found.at, found.data))
-    labels = found.data.get("metadata", {}).get("labels") if not problems else None
-    for key, value in labels.items() if isinstance(labels, dict) else ():
-        if not isinstance(value, str):
-            field = (*found.at, "metadata", "labels", key)
-            problem = f"has the label {key} that is not text: quote it"
-            problems.append(problem_of(found.source, field, problem))
+    problems = pod_problems(found)
     yield from problems
     if problems:
         return
@@ -52,6 +46,25 @@ def check_pod(found: Object, release: Version, *, has_profiles: bool) -> Iterato
     if not has_profiles:
         yield from _refusals(found, pod)
         yield from _never_bound(found, pod)
+
+
+def pod_problems(found: Object) -> list[Diagnostic]:
+    """What keeps a pod from being read (CP720)."""
+    return [*problems_of(found.source, found.at, found.data), *_label_problems(found)]
+
+
+def _label_problems(found: Object) -> Iterator[Diagnostic]:
+    """Labels that are no text, which the API server refuses."""
+    at = ("metadata", "labels")
+    labels = value_of(found.data, at)
+    if labels is not None and not isinstance(labels, dict):
+        problem = "has metadata.labels that is not a mapping"
+        yield problem_of(found.source, (*found.at, *at), problem)
+        return
+    for key, value in (labels or {}).items():
+        if not isinstance(value, str):
+            problem = f"has the label {key} that is not text: quote it"
+            yield problem_of(found.source, (*found.at, *at, key), problem)
 
 
 def check_metadata(
@@ -70,7 +83,7 @@ def _read(found: Object) -> Pod:
     """The pod with the priority of its class of Koordinator, as the API server fills it in."""
     spec = found.data["spec"]
     name = spec.get("priorityClassName")
-    if spec.get("priority") is None and name in qos.PRIORITIES:
+    if spec.get("priority") is None and isinstance(name, str) and name in qos.PRIORITIES:
         spec = {**spec, "priority": qos.PRIORITIES[name][0]}
     return read_pod({**found.data, "spec": spec})
 

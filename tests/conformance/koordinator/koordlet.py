@@ -133,8 +133,8 @@ def _be_suppress(given: Json) -> Any:
     old = parse_cpus(given["oldCPUSet"])
     try:
         order = suppress(cpus, pods, given["nrtAnnotations"], given["suppressMilliCPU"], old)
-    except PanicError as error:
-        return {"panic": str(error)}
+    except PanicError:
+        return {"panic": True}
     return {"cpuset": to_text(bits_of(order)), "order": order}
 
 

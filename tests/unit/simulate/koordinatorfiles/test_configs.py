@@ -91,6 +91,10 @@ def test_configurations_without_a_fault(given: Any) -> None:
             "CP648: resource-amplification-config of slo-controller-config passes every check, an",
         ),
         (
+            _slo(cpu_normalization_config="{"),
+            "CP648: cpu-normalization-config of slo-controller-config passes every check",
+        ),
+        (
             _slo(cpu_normalization_config={"ratioModel": {"m": {"baseRatio": 0.9}}}),
             "CP648: cpu-normalization-config of slo-controller-config passes every check, and koo",
         ),

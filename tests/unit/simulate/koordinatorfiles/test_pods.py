@@ -129,6 +129,7 @@ def test_pods_without_a_fault(given: Any) -> None:
             "CP640: scheduling.koordinator.sh/resource-status of Pod web",
         ),
         (pod({keys.QOS: 1}), "CP720: "),
+        (pod("LSE"), "CP720: "),
         (
             _profile(qosClass="LSX", priorityClassName="koord-prod"),
             "CP645: qosClass of ClusterColocationProfile web is LSX: this is no class",
