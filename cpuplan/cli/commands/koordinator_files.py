@@ -68,7 +68,8 @@ def check(
 
 def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
     """The one that all targets with Koordinator share, or the newest, unless one is wanted."""
-    from cpuplan.koordinator.releases import LATEST, RELEASES, name_of
+    from cpuplan.koordinator.releases import RELEASES, name_of
+    from cpuplan.simulate.koordinatorfiles.checking import release_of
 
     known = {name_of(release): release for release in RELEASES}
     if wanted and wanted not in known:
@@ -76,9 +77,7 @@ def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
             f"koordinator/{wanted} is not a known release; use one of {', '.join(known)}",
             param_hint="--target",
         )
-    named = {str(target.koordinator) for target in targets if target.has_koordinator}
-    name = wanted or (named.pop() if len(named) == 1 else "")
-    return known.get(name, LATEST)
+    return known[wanted] if wanted else release_of(targets)
 
 
 def objects_of(

@@ -29,12 +29,14 @@ from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.allocators.registry import (
     ALLOCATORS,
     BOTH,
+    KOORDINATOR,
     KUBELET,
     PLANNED,
     SCHEDULERS,
     start_kubelet,
 )
 from cpuplan.simulate.fleet import Result, Simulated, Starter
+from cpuplan.simulate.koordinatorfiles import checking
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.orders import Answer
 from cpuplan.text import counted
@@ -162,6 +164,8 @@ def command(
     answers = _orders(chosen, items, start) if any_order else []
     kubelets = traps if policy == KUBELET and scheduler == PLANNED else []
     diagnostics = [*diagnostics, *sharing.check(plans, items)]
+    if scheduler in (KOORDINATOR, BOTH):
+        diagnostics += checking.of_pods(items, plans)
     diagnostics = _diagnostics(project, result, diagnostics, kubelets)
     shown = result._replace(nodes=_wanted(result))
     other = None

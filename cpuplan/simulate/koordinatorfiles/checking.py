@@ -2,7 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.koordinator.releases import LATEST
+from cpuplan.model.intent import Target
+from cpuplan.plan import NodePlan
 from cpuplan.simulate.koordinatorfiles import configs, nodes, pods
 from cpuplan.simulate.koordinatorfiles.objects import (
     NRT,
@@ -13,6 +17,7 @@ from cpuplan.simulate.koordinatorfiles.objects import (
     objects,
     template,
 )
+from cpuplan.simulate.manifests import Item
 from cpuplan.source import Source
 from cpuplan.versions import Version
 
@@ -52,3 +57,24 @@ def are_koordinators(sources: Sequence[Source]) -> bool:
 
     found = list(objects(sources))
     return bool(found) and all(is_koordinators(each.data) for each in found)
+
+
+def of_pods(items: Iterable[Item], plans: Sequence[NodePlan]) -> list[Diagnostic]:
+    """The same for pods that are simulated on planned nodes, once for each document.
+
+    Classes of pods are not judged where the plans have profiles that may give them.
+    """
+    sources = {id(item.source): item.source for item in items if item.source}
+    has_profiles = any(plan.spec.koordinator.workloads for plan in plans)
+    release = release_of(plan.node_class.target for plan in plans)
+    return [
+        finding
+        for found in objects(sources.values())
+        for finding in _check(found, release, has_profiles=has_profiles)
+    ]
+
+
+def release_of(targets: Iterable[Target]) -> Version:
+    """The one that all targets with Koordinator share, or the newest."""
+    named = {names.release(target) for target in targets if target.has_koordinator}
+    return (named.pop() if len(named) == 1 else None) or LATEST

@@ -16,7 +16,9 @@ from cpuplan.koordinator.annotations.pod import (
 from cpuplan.koordinator.releases import POD_NAMES
 from cpuplan.koordinator.webhooks.pods import refusals
 from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import Pod, read_pod
+from cpuplan.kubelet.releases.features import Gates
 from cpuplan.read.pods import problem_of, problems_of, value_of
 from cpuplan.simulate.koordinatorfiles.metadata import unread_fields, unread_names, unreadable
 from cpuplan.simulate.koordinatorfiles.objects import Object
@@ -80,12 +82,12 @@ def check_metadata(
 
 
 def _read(found: Object) -> Pod:
-    """The pod with the priority of its class of Koordinator, as the API server fills it in."""
+    """The pod with its defaults and the priority of its class, as the API server fills them in."""
     spec = found.data["spec"]
     name = spec.get("priorityClassName")
     if spec.get("priority") is None and isinstance(name, str) and name in qos.PRIORITIES:
         spec = {**spec, "priority": qos.PRIORITIES[name][0]}
-    return read_pod({**found.data, "spec": spec})
+    return apply_defaults(read_pod({**found.data, "spec": spec}), Gates())
 
 
 def _refusals(found: Object, pod: Pod) -> Iterator[Diagnostic]:

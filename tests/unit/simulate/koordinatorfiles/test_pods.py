@@ -9,6 +9,7 @@ from cpuplan.koordinator.releases import LATEST
 from cpuplan.versions import Version
 from tests.unit.simulate.koordinatorfiles.given import found, pod
 
+LIMITS = {"limits": {"cpu": 2, "memory": "1Gi"}}
 PROD = {"priorityClassName": qos.PROD}
 
 
@@ -26,6 +27,7 @@ def _profile(**spec: Any) -> dict[str, Any]:
     [
         pod(),
         pod({keys.QOS: "LSR"}, **PROD),
+        pod({keys.QOS: "LSR"}, containers=[{"name": "main", "resources": LIMITS}], **PROD),
         pod({keys.QOS: "BE", keys.PRIORITY_CLASS: "koord-batch"}),
         pod(
             {keys.QOS: "LSE"},
