@@ -1,4 +1,4 @@
-"""NodeResourceTopology and the scheduler that reads it: CP650 to CP654."""
+"""NodeResourceTopology and the scheduler that reads it: CP650 to CP659."""
 
 from cpuplan.codes.code import Code
 
@@ -53,6 +53,48 @@ CODES = {
         "The kubelet's option max-allowable-numa-nodes is the attribute topologyManagerMaxNUMANodes, which no exporter "
         "writes. A NUMA node more is 12 points less than 100, and the scheduler takes a score below 0 for a failure of the "
         "plugin: the pod stays pending.",
+        "warning",
+    ),
+    "CP655": Code(
+        "object that the API server refuses",
+        "the API server refuses {object}: {problem}",
+        "{hint}",
+        "v1alpha1 needs topologyPolicies and zones, v1alpha2 zones only. A zone has name and type, and lists of costs "
+        "({name, value}, a whole number), attributes ({name, value}, text) and resources ({name, capacity, "
+        "allocatable, available}, quantities). null is no list.",
+    ),
+    "CP656": Code(
+        "field that the API server drops",
+        "the API server drops {field} of {object} without a word",
+        "leave the field out; v1alpha1 has no attributes at the top, and neither version has a spec",
+        "Fields that are not in the schema of the CRD are pruned when an object is stored. A v1alpha2 object loses its "
+        "attributes when it is written in v1alpha1, as koordlet does.",
+        "warning",
+    ),
+    "CP657": Code(
+        "object on which the scheduler crashes",
+        "NodeResourceTopologyMatch crashes on {object}: {problem}",
+        "number the zones of type Node from node-0 on without gaps, up to node-63",
+        "The plugin keeps the scores of zones in a list that is as long as there are NUMA nodes, at the number in the "
+        "zone's name, and zones in a table of 64. A number beyond the end is a Go panic: the scheduler restarts, and "
+        "crashes again. Zones of another type are not counted.",
+    ),
+    "CP658": Code(
+        "value that nobody reads",
+        "NodeResourceTopologyMatch passes over {value} in {object}",
+        "{hint}",
+        "Attributes have the kubelet's words, `topologyPolicies` joins policy and scope: SingleNUMANodePodLevel. What is "
+        "neither counts as policy none, with which every pod passes. A zone whose name is not node- and a number is no NUMA "
+        "node (the plugin's README shows numa-node-0, from which nothing is read).",
+        "warning",
+    ),
+    "CP659": Code(
+        "zones that contradict themselves",
+        "{object}: {problem}",
+        "write capacity, allocatable (without what is reserved) and available (without what pods have exclusively) in "
+        "descending order, and each zone once",
+        "The CRD checks types only. The plugin reads `available`, Koordinator's scheduler reads `allocatable`. Of two zones "
+        "with one name, the plugin takes from both, and fails where one of them has too little.",
         "warning",
     ),
 }

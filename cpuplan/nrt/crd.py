@@ -13,7 +13,7 @@ from cpuplan.nrt.names import GROUP, KIND, V1ALPHA1, V1ALPHA2
 
 _NO_MATCH = "no match for kind/version"
 #: An error without a field, as a check of the value itself reports it.
-_NOWHERE = "Invalid value: <nil>"
+NOWHERE = "Invalid value: <nil>"
 _QUANTITY = re.compile(
     r"(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?\Z"
@@ -138,7 +138,7 @@ def _of_value(value: Any, kind: str) -> Iterator[str]:
     if (kind == "integer" and is_number) or (
         kind == "quantity" and value is not None and not isinstance(value, str)
     ):
-        yield _NOWHERE
+        yield NOWHERE
 
 
 def _is_of(value: Any, kind: str) -> bool:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from cpuplan.source import Locate, Source
     from cpuplan.versions import Version
 
-#: Text that every object of Koordinator has somewhere.
-_WORDS = (b"koordinator", b"slo-controller-config", b"koord-")
+#: Text that every object of Koordinator has somewhere, or one that others read too.
+_WORDS = (b"koordinator", b"slo-controller-config", b"koord-", b"NodeResourceTopology")
 
 
 def split(
@@ -57,13 +57,23 @@ def _read(path: Path, *, is_wanted: bool) -> "tuple[list[Source], list[Diagnosti
     return sources, [problem for problem in wrong if problem.code not in PASSED_OVER]
 
 
+def reader(sources: Sequence["Source"]) -> str:
+    """Whose objects these are, for people."""
+    from cpuplan.simulate.koordinatorfiles.objects import NRT, objects
+
+    is_other = all(found.kind == NRT for found in objects(sources))
+    return "NodeResourceTopologyMatch" if is_other else "Koordinator"
+
+
 def check(
     sources: Sequence["Source"], wanted: str | None, targets: "Iterable[Target]" = ()
 ) -> list["Diagnostic"]:
-    """What Koordinator of the release makes of the objects."""
+    """What Koordinator of the release makes of the objects, and others of their topologies."""
     from cpuplan.simulate.koordinatorfiles import checking
+    from cpuplan.simulate.nrtfiles.checking import check_topologies
 
-    return checking.check(sources, _release(wanted, targets))
+    found = checking.check(sources, _release(wanted, targets))
+    return [*found, *check_topologies(sources)]
 
 
 def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":

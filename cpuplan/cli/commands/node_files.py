@@ -58,7 +58,7 @@ class NodeFiles(NamedTuple):
             (self.is_of_kubelet, "the kubelet"),
             (crio, "CRI-O"),
             (containerd, "containerd"),
-            (self.objects, "Koordinator"),
+            (self.objects, koordinator_files.reader(self.objects) if self.objects else ""),
         )
         return [name for is_given, name in rows if is_given]
 

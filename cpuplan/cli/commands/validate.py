@@ -78,6 +78,7 @@ def command(
     objects of their cluster. All YAML and JSON files of a folder are read. KubeletConfigurations
     are checked as the kubelet does at startup, also without a project, and objects of Koordinator
     as its programs read them: pods, nodes, ClusterColocationProfiles and its ConfigMaps.
+    NodeResourceTopologies are checked as the API server and schedulers read them.
 
     Exit code 0: nothing is wrong; 1: something is.
     """
