@@ -1,6 +1,6 @@
 """A setting: one value that a program on the node reads. The second waist of the compiler."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, Union
@@ -49,6 +49,7 @@ class Settings:
 
     def __init__(self, settings: Iterable[Setting]) -> None:
         self._by_component: dict[str, list[Setting]] = {}
+        self._texts: dict[str, str] = {}
         for setting in settings:
             self._by_component.setdefault(setting.component, []).append(setting)
 
@@ -58,6 +59,12 @@ class Settings:
     def of(self, component: str) -> Sequence[Setting]:
         """The settings of one component, in their order."""
         return self._by_component.get(component, ())
+
+    def text(self, component: str, render: Callable[[Sequence[Setting]], str]) -> str:
+        """What `render` of a component makes of its settings, once for all who read or check it."""
+        if component not in self._texts:
+            self._texts[component] = render(self.of(component))
+        return self._texts[component]
 
     def values(self, component: str) -> dict[str, Value]:
         """The values of one component's settings, by key."""

@@ -53,7 +53,7 @@ def configure(plan: NodePlan) -> ConfiguredPlan:
 
 def _settings(component: Component, plan: NodePlan) -> Iterator[Setting]:
     for setting in component.settings(plan):
-        yield setting if setting.effect else setting._replace(effect=component.EFFECT)
+        yield setting if setting.effect else Setting(*setting[:-1], component.EFFECT)
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:

@@ -1,9 +1,12 @@
 """What the kernel will make of a plan's boot arguments, predicted with the port of Linux 6.12."""
 
+from functools import lru_cache
+
 from cpuplan.components import kernel
 from cpuplan.cpuset import CpuSet
 from cpuplan.linux import remarks
 from cpuplan.linux.boot import Booted, boot
+from cpuplan.linux.commandline import Line
 from cpuplan.linux.remarks import Remark
 from cpuplan.linux.threads import Hardware
 from cpuplan.model.topology import Topology
@@ -13,6 +16,7 @@ from cpuplan.plan import ConfiguredPlan
 LINUX = "Linux 6.12"
 
 
+@lru_cache(maxsize=64)
 def machine_of(topology: Topology) -> Hardware:
     """The machine as a boot finds it: with all CPUs of the inventory, those to be offlined too."""
     every = topology.online | topology.offline
@@ -25,7 +29,7 @@ def machine_of(topology: Topology) -> Hardware:
 
 def booted(plan: ConfiguredPlan) -> Booted:
     """The nodes of a plan after a boot, before units switch CPUs off."""
-    return boot(_line(plan), machine_of(plan.topology))
+    return boot(Line(_line(plan)), machine_of(plan.topology))
 
 
 def remarks_of(plan: ConfiguredPlan) -> list[Remark]:
@@ -34,4 +38,4 @@ def remarks_of(plan: ConfiguredPlan) -> list[Remark]:
 
 
 def _line(plan: ConfiguredPlan) -> str:
-    return kernel.render(plan.settings.of(kernel.NAME))
+    return plan.settings.text(kernel.NAME, kernel.render)

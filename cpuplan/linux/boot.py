@@ -36,9 +36,8 @@ class Booted(NamedTuple):
     log: tuple[str, ...]
 
 
-def boot(text: str, machine: Hardware) -> Booted:
+def boot(line: Line, machine: Hardware) -> Booted:
     """The machine after a boot with this command line."""
-    line = Line(text)
     possible = _possible(line, machine.possible)
     size = possible.bit_length()
     max_cpus = 1 if line.has("nosmp") else line.number("maxcpus", size)
@@ -91,6 +90,8 @@ def _possible(line: Line, cpus: int) -> int:
 
 def _lowest(bits: int, count: int) -> int:
     """The first `count` CPUs of a set."""
+    if count >= bits.bit_count():
+        return bits
     kept = 0
     while bits and count > 0:
         low = bits & -bits

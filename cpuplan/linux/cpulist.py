@@ -1,6 +1,7 @@
 """Lists of CPUs as the kernel reads them (lib/bitmap-str.c, bitmap_parselist)."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 #: What is wrong with a list.
@@ -19,6 +20,7 @@ class CpuList(NamedTuple):
     error: str = ""
 
 
+@lru_cache(maxsize=256)
 def parse(text: str, size: int) -> CpuList:
     """The list `text` of CPUs 0 to `size` - 1, by commas and blanks; N is the last one."""
     bits = 0

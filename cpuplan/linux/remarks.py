@@ -27,7 +27,8 @@ class Remark(NamedTuple):
 
 def remarks(text: str, machine: Hardware) -> list[Remark]:
     """All remarks on a command line."""
-    line, booted = Line(text), boot(text, machine)
+    line = Line(text)
+    booted = boot(line, machine)
     return [
         *_ignored(booted),
         *_tick(line, booted, machine),

@@ -70,8 +70,7 @@ def _callback_threads(kthreads: int, kthreadd: int, brought_up: int) -> Iterator
     stride = max(int(count**0.5), 1)
     seen: set[int] = set()
     running = brought_up & -brought_up
-    for position, cpu in enumerate(CpuSet.from_bits(brought_up)):
-        if position % stride == 0:
-            seen.add(kthreads if kthreads & running else kthreadd)
-        running |= 1 << cpu
+    for cpu in list(CpuSet.from_bits(brought_up))[::stride]:
+        running |= brought_up & ((1 << cpu) - 1)
+        seen.add(kthreads if kthreads & running else kthreadd)
     yield from sorted(seen)

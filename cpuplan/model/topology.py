@@ -127,10 +127,14 @@ class Topology:
 
     def split_cores(self, cpus: CpuSet) -> list[CpuSet]:
         """The cores of which `cpus` holds some threads and not others."""
+        bits = cpus.bits
         return [
-            siblings for siblings in self.cores.values() if siblings & cpus and not siblings <= cpus
+            siblings
+            for siblings in self.cores.values()
+            if 0 != siblings.bits & bits != siblings.bits
         ]
 
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of all that a layout depends on: equal for machines that solve alike."""
         import hashlib

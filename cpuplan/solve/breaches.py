@@ -55,9 +55,8 @@ def breaches(node_class: NodeClass, layout: Layout) -> Iterator[Breach]:
 def _wrong_slots(problem: Problem, view: View) -> Iterator[Breach]:
     """CPUs in no pool, in two pools, in a partition without its pool, or in an unknown set."""
     allowed = set(map(frozenset, slots_of(problem.names)))
-    for slot in sorted(set(view.slots.values())):
+    for slot, cpus in sorted(view.regions.items()):
         if frozenset(slot) not in allowed:
-            cpus = CpuSet(cpu for cpu, other in view.slots.items() if other == slot)
             yield Breach(_wrong_slot(problem, slot, cpus), cpus, slot)
 
 

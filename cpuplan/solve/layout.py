@@ -6,7 +6,7 @@ two pools, or in a partition without its pool, cannot be expressed.
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, repeat
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
@@ -59,18 +59,30 @@ class View:
         return self.layout.get(name, EMPTY)
 
     @cached_property
+    def regions(self) -> dict[Slot, CpuSet]:
+        """The online CPUs of each slot that has any."""
+        found: dict[Slot, int] = {(): self.topology.online.bits}
+        for name, cpus in self.layout.items():
+            divided: dict[Slot, int] = {}
+            for slot, bits in found.items():
+                divided[*slot, name] = bits & cpus.bits
+                divided[slot] = bits & ~cpus.bits
+            found = {slot: bits for slot, bits in divided.items() if bits}
+        return {slot: CpuSet.from_bits(bits) for slot, bits in found.items()}
+
+    @cached_property
     def slots(self) -> dict[int, Slot]:
         """The slot of each online CPU."""
-        sets: dict[int, list[str]] = {cpu: [] for cpu in self.topology.online}
-        for name, cpus in self.layout.items():
-            for cpu in cpus & self.topology.online:
-                sets[cpu].append(name)
-        return {cpu: tuple(names) for cpu, names in sets.items()}
+        return {cpu: slot for slot, cpus in self.regions.items() for cpu in cpus}
 
     @cached_property
     def patterns(self) -> set[tuple[Slot, ...]]:
         """The slots of the threads of a core, for each way in which a core is used."""
-        return {tuple(sorted(self.slots_on(core))) for core in self.topology.cores.values()}
+        slots = sorted(self.regions)
+        regions = [self.regions[slot].bits for slot in slots]
+        cores = (core.bits for core in self.topology.cores.values())
+        used = {tuple((core & bits).bit_count() for bits in regions) for core in cores}
+        return {tuple(chain.from_iterable(map(repeat, slots, numbers))) for numbers in used}
 
     def slots_on(self, cpus: CpuSet) -> list[Slot]:
         """The slots of some online CPUs, in ascending order of the CPUs."""

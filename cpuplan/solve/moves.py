@@ -27,6 +27,8 @@ def moves(node_class: NodeClass, before: Layout, after: Layout) -> list[Move]:
 
     `before` may be a layout of another machine or intent.
     """
+    if before == after:
+        return []
     old, new = _slots(before), _slots(after)
     groups: dict[tuple[Slot, Slot], list[int]] = {}
     for cpu in sorted(old.keys() | new.keys()):

@@ -5,6 +5,7 @@ from typing import Any
 from cpuplan.cpuset import CpuSet
 from cpuplan.linux import cpulist, systemd
 from cpuplan.linux.boot import Booted, boot
+from cpuplan.linux.commandline import Line
 from cpuplan.linux.cpusets.state import Refused
 from cpuplan.linux.cpusets.tree import Tree
 from cpuplan.linux.threads import Hardware
@@ -20,7 +21,7 @@ def bootargs(given: Json, expected: Json) -> str:
     cpus, threads = given["cpus"], given["threads_per_core"]
     every = (1 << cpus) - 1
     first = sum(1 << cpu for cpu in range(0, cpus, threads))
-    booted = boot(given["cmdline"], Hardware(every, first, every))
+    booted = boot(Line(given["cmdline"]), Hardware(every, first, every))
     wanted = {
         **expected,
         "kernel_log": [line for line in expected["kernel_log"] if not line.startswith(_CRASH)],

@@ -48,7 +48,7 @@ def _texts(plan: ConfiguredPlan) -> dict[str, str]:
     settings = plan.settings
     steering = settings.of(rps.NAME)
     texts = {
-        CRIO_DROP_IN: crio.render(settings.of(crio.NAME)),
+        CRIO_DROP_IN: settings.text(crio.NAME, crio.render),
         containerd.DROP_IN: containerd.render(settings.of(containerd.NAME)),
         kubelet_unit.path(plan.node_class.target): kubelet_unit.render(
             settings.of(kubelet_unit.NAME)

@@ -133,7 +133,7 @@ def files(plan: ConfiguredPlan) -> dict[str, _File]:
     """(mode, text) of each file of a node, by absolute path."""
     settings = plan.settings
     return {
-        CRIO_DROP_IN: (0o644, crio.render(settings.of(crio.NAME))),
+        CRIO_DROP_IN: (0o644, settings.text(crio.NAME, crio.render)),
         **mixedcpus.files(settings.of(mixedcpus.NAME)),
         **pinning.files(settings.of(pinning.NAME)),
         **rps.files(settings.of(rps.NAME)),

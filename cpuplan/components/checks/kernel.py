@@ -112,7 +112,7 @@ def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 def _check_length(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     limit = LINE_SIZES.get(plan.node_class.architecture, 2048) - OTHERS_SHARE
-    length = len(kernel.render(plan.settings.of(kernel.NAME)))
+    length = len(plan.settings.text(kernel.NAME, kernel.render))
     if length > limit:
         position = locate(plan.node_class.place("pools"))
         yield diagnose("CP525", position, length=length, limit=limit, name=plan.node_class.name)

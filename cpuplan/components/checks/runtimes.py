@@ -32,18 +32,19 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
         return
     place = locate(node_class.place(node_class.target_field("runtime")))
     release = versions.kubernetes_version(node_class.target) or LATEST
-    for problem in of_crio(settings, release):
+    drop_in = plan.settings.text(crio.NAME, crio.render)
+    for problem in of_crio(settings, drop_in, release):
         yield diagnose("CP587", place, runtime="CRI-O", problem=problem)
     for problem in of_containerd(plan.settings.of(containerd.NAME), plan):
         yield diagnose("CP587", place, runtime="containerd", problem=problem)
 
 
-def of_crio(settings: Sequence[Setting], release: versions.Version) -> Iterator[str]:
+def of_crio(settings: Sequence[Setting], drop_in: str, release: versions.Version) -> Iterator[str]:
     """What a release of CRI-O would make otherwise of its drop-in."""
     if not settings:
         return
     try:
-        unknown, loaded = _loaded(crio.render(settings), release)
+        unknown, loaded = _loaded(drop_in, release)
     except RefusedError as error:
         yield str(error)
         return

@@ -57,5 +57,5 @@ def digest(node_class: NodeClass) -> str:
         for device in node_class.devices
         if '"near"' in pools or '"per_device"' in pools
     ]
-    text = f"{FORM} {pools} {spec.objective} {policy} {near} {node_class.topology.fingerprint()}"
+    text = f"{FORM} {pools} {spec.objective} {policy} {near} {node_class.topology.fingerprint}"
     return sha256(text.encode()).hexdigest()[:16]

@@ -30,7 +30,7 @@ def sentences(
     those that only keep the existing layouts.
     """
     left = [tests]
-    unlike = {node_class.topology.fingerprint(): node_class for node_class in kin}
+    unlike = {node_class.topology.fingerprint: node_class for node_class in kin}
     machines = [*unlike.values()][:_MOST_KIN]
     fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):

@@ -1,5 +1,6 @@
 """Drop-ins of runtimes read as the runtime reads them: what would be in force is what is set."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,12 +10,16 @@ from cpuplan.components.checks import runtimes
 from cpuplan.diagnostics import Reason
 from cpuplan.runtime.configuration.keys import LATEST
 from cpuplan.setting import Setting, Value
-from cpuplan.versions import from_text
+from cpuplan.versions import Version, from_text
 from tests.machines.plans import plan
 
 
 def setting(component: str, key: str, value: Value) -> Setting:
     return Setting(component, key, value, (Reason("a test", "default"),))
+
+
+def problems(settings: Sequence[Setting], release: Version = LATEST) -> list[str]:
+    return list(runtimes.of_crio(settings, crio.render(settings), release))
 
 
 @pytest.mark.parametrize("version", ["1.27", "1.31", "1.32", "1.36"])
@@ -25,13 +30,12 @@ def setting(component: str, key: str, value: Value) -> Setting:
 )
 def test_what_is_compiled_for_crio_is_in_force(version: str, spec: dict[str, Any]) -> None:
     made = plan(platform="kubernetes", version=version, shared="2-3", spec=spec)
-    release = from_text(version)
-    assert list(runtimes.of_crio(made.settings.of(crio.NAME), release)) == []
+    assert problems(made.settings.of(crio.NAME), from_text(version)) == []
 
 
 def test_what_openshift_gets_is_in_force() -> None:
     made = plan(shared="2-3")
-    assert list(runtimes.of_crio(made.settings.of(crio.NAME), LATEST)) == []
+    assert problems(made.settings.of(crio.NAME)) == []
 
 
 @pytest.mark.parametrize("release", ["1.7", "2.0", "2.2", "2.3"])
@@ -57,7 +61,7 @@ def test_what_crio_takes_otherwise(key: str, value: Value, problem: str) -> None
     settings = [setting(crio.NAME, key, value)]
     if key.startswith("runtimes"):
         settings.insert(0, setting(crio.NAME, "runtimes.rt.inherit_default_runtime", True))
-    assert problem in next(runtimes.of_crio(settings, LATEST))
+    assert problem in problems(settings)[0]
 
 
 def test_what_containerd_takes_otherwise() -> None:

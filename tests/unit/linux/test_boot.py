@@ -5,6 +5,7 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.linux import cpulist
 from cpuplan.linux.boot import Booted, boot
+from cpuplan.linux.commandline import Line
 from cpuplan.linux.remarks import BENT, IGNORED, REDUNDANT, remarks
 from cpuplan.linux.threads import Hardware
 
@@ -12,7 +13,7 @@ MACHINE = Hardware(0xFF, 0x0F, 0xFF)
 
 
 def after(text: str) -> Booted:
-    return boot(text, MACHINE)
+    return boot(Line(text), MACHINE)
 
 
 def cpus(bits: int | None) -> str:

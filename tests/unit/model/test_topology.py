@@ -47,9 +47,8 @@ def test_cores_that_are_split() -> None:
 
 def test_fingerprint_follows_what_a_layout_depends_on() -> None:
     same = Topology(reversed(MACHINE.cpus), reversed(MACHINE.numa_facts.values()), MACHINE.offline)
-    assert same.fingerprint() == MACHINE.fingerprint()
-    assert Topology(MACHINE.cpus, (), MACHINE.offline).fingerprint() != MACHINE.fingerprint()
+    assert same.fingerprint == MACHINE.fingerprint
+    assert Topology(MACHINE.cpus, (), MACHINE.offline).fingerprint != MACHINE.fingerprint
     assert (
-        Topology(MACHINE.cpus[:-1], MACHINE.numa_facts.values()).fingerprint()
-        != MACHINE.fingerprint()
+        Topology(MACHINE.cpus[:-1], MACHINE.numa_facts.values()).fingerprint != MACHINE.fingerprint
     )
