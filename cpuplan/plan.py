@@ -144,6 +144,8 @@ class NodePlan:
         self.node_class = node_class
         self.pools = pools
         self.sets = sets
+        # From behind, as the first of a name counts.
+        self._by_name = {pool.name: pool for pool in (*sets[::-1], *pools[::-1])}
 
     def with_spec(self, spec: IntentSpec) -> "NodePlan":
         """The same layout under another intent's words, for which settings must be made anew."""
@@ -151,9 +153,7 @@ class NodePlan:
 
     def pool(self, name: str) -> Pool:
         """The pool or set `name`; an empty one where the layout has none."""
-        return next(
-            (pool for pool in (*self.pools, *self.sets) if pool.name == name), Pool(name, EMPTY, ())
-        )
+        return self._by_name.get(name) or Pool(name, EMPTY, ())
 
     @property
     def layout(self) -> dict[str, CpuSet]:

@@ -25,6 +25,7 @@ _HUGE_SIZE, _HUGE_COUNT = "hugepagesz", "hugepages"
 ADDING_UP = frozenset(
     {"console", "crashkernel", "earlycon", "efi", "memmap", "modprobe.blacklist", "pci"}
 )
+_BLANK = re.compile(r"\s")
 _BARE_WORD = re.compile(r"\S+")
 _ISOLCPUS_FLAGS = ("domain", "managed_irq", "nohz")
 
@@ -91,7 +92,7 @@ def pairs(text: str) -> list[tuple[str, str | None]]:
 
 def quote(word: str) -> str:
     """A word as it stands in a command line: quotes around a value with blanks."""
-    if not any(character.isspace() for character in word):
+    if not _BLANK.search(word):
         return word
     name, equals, value = word.partition("=")
     return f'{name}="{value}"' if equals else f'"{word}"'
@@ -215,7 +216,6 @@ def words(key: str, value: Value) -> list[str]:
         forms = {"tuned.non_isolcpus": CpuSet.mask, "systemd.cpu_affinity": CpuSet.expanded}
         return [f"{key}={forms.get(key, str)(value)}"]
     if isinstance(value, tuple):
-        return [
-            f"{key}={','.join(map(str, each))}" for each in lists(value) if isinstance(each, tuple)
-        ]
+        texts = (",".join(map(str, each)) for each in lists(value) if isinstance(each, tuple))
+        return [f"{key}={text}" for text in texts]
     return [f"{key}={value}"]

@@ -1,8 +1,8 @@
 """Which intent claims which nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.fleet.groups import Group
@@ -26,11 +26,12 @@ def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnosti
     They are nodes that two intents or none select, and selectors without nodes.
     """
     claims = []
+    labelled = _by_label(groups)
     owner: dict[tuple[str, str], Document] = {}
     for intent in documents.of_kind("Intent"):
         spec: IntentSpec = intent.spec
         is_used = False
-        for group in groups:
+        for group in _candidates(spec.selector, groups, labelled):
             names = _selected(intent, spec.selector, group, diagnostics)
             is_used = is_used or bool(names)
             mine = tuple(
@@ -57,6 +58,26 @@ def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnosti
         if free:
             diagnostics.append(_unselected(group, free))
     return claims
+
+
+#: Groups by one of their labels.
+_Labelled: TypeAlias = Mapping[tuple[str, str], list[Group]]
+
+
+def _by_label(groups: Iterable[Group]) -> _Labelled:
+    labelled: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        for label in group.labels.items():
+            labelled.setdefault(label, []).append(group)
+    return labelled
+
+
+def _candidates(
+    selector: Selector, groups: Sequence[Group], labelled: _Labelled
+) -> Sequence[Group]:
+    """The groups with one label of a selector, so that no intent looks at those of all others."""
+    label = next(iter(selector.match_labels.items()), None)
+    return groups if label is None else labelled.get(label, ())
 
 
 def _everything(intent: Document, groups: list[Group]) -> Diagnostic:

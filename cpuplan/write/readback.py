@@ -7,12 +7,14 @@ entry, each entry once, however many files it is in. What cannot be divided like
 whole; an entry that is wrong alone, such as half of a text in quotes, is wrong in its file too.
 """
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import yaml
+from yaml.resolver import Resolver
 
 from cpuplan.composer import LOADER
 from cpuplan.emit import to_yaml
@@ -25,6 +27,16 @@ _MOST = 1 << 13
 #: Between two documents; no line of a value begins at the first column.
 _MARK = re.compile(r"^---\n", re.MULTILINE)
 _COMMENTS = re.compile(r"(?: *#.*\n)+")
+
+
+class _Loader(LOADER):  # type: ignore[misc]  # of one of two classes
+    """PyYAML's, which asks two functions for each node about paths that no one defines, and one for
+    the tag of each text.
+    """
+
+    descend_resolver = staticmethod(operator.is_)
+    ascend_resolver = staticmethod(tuple)
+    resolve = staticmethod(lru_cache(maxsize=_MOST)(Resolver().resolve))
 
 
 class Written(NamedTuple):
@@ -149,12 +161,14 @@ def _stands_at(text: str) -> int:
 
 def _read_whole(text: str) -> Written:
     value = _parse(text)
-    lines = _lines(text)
-    indent = " " * _stands_at(text)
     try:
         written = to_yaml(value)
     except (TypeError, ValueError):
         return Written(value, False)
+    if written == text:
+        return Written(value, True)
+    lines = _lines(text)
+    indent = " " * _stands_at(text)
     made = [f"{indent}{line}" if line else "" for line in _lines(written)]
     return Written(value, made == lines)
 
@@ -167,7 +181,7 @@ def _lines(text: str) -> list[str]:
 
 def _parse(text: str) -> Any:
     try:
-        loader = LOADER(text)
+        loader = _Loader(text)
         node = loader.get_single_node()
         return node and _construct(loader, node)
     except yaml.YAMLError as error:

@@ -36,6 +36,13 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
     what the plan sets too. Of a file or unit with several objects, the last one counts.
     """
     own = [source for source in pool.sources if _is_own(source, pool.plan)]
+    if len(own) < len(pool.sources):
+        yield from _of_others(pool, own)
+    yield from _tuned_profile(pool)
+
+
+def _of_others(pool: Pool, own: Sequence[Source]) -> Iterator[Inherited]:
+    """What comes from sources beside `own`."""
     arguments = _arguments(own)
     kernel_types = {source.config.kernel_type for source in own}
     written = {name: entry for source in own for _, name, entry in source.entries()}
@@ -50,7 +57,6 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
         for field, name, entry in source.entries():
             if last[name] is source and _differs(source, entry, written.get(name)):
                 yield _inherited(source, name, field)
-    yield from _tuned_profile(pool)
 
 
 def _differs(source: Source, entry: Mapping[str, Any], own: Mapping[str, Any] | None) -> bool:

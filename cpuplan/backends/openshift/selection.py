@@ -1,6 +1,6 @@
 """Which pools select the objects of a class, and which objects of others select its pool."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.backends.openshift import merged
 from cpuplan.components.openshift import machineconfig, pool
@@ -20,9 +20,10 @@ def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnosti
     """CP255, CP256, CP298 and CP299, for the classes of one cluster."""
     in_pools = [plan for plan in plans if merged.has_pool(plan) and not plan.spec.paused]
     own_pools = {_name(plan) for plan in in_pools}
+    labelled = _by_label(in_pools)
     for plan in in_pools:
         yield from _check_machine_config(plan, locate)
-        yield from _check_kubelet_config(plan, in_pools, locate)
+        yield from _check_kubelet_config(plan, labelled, locate)
         yield from _check_foreign_kubelet_configs(plan, locate)
         yield from _check_foreign_pools(plan, own_pools, locate)
 
@@ -60,18 +61,29 @@ def _check_machine_config(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diag
         )
 
 
+def _by_label(plans: Iterable[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, None]]:
+    """The names of pools by one of their labels: of classes, and those that every cluster has."""
+    labels = {name: pool.built_in_labels(name) for name in pool.BUILT_IN}
+    labels |= {_name(plan): pool.all_labels(plan.node_class.target) for plan in plans}
+    labelled: dict[tuple[str, str], dict[str, None]] = {}
+    for name, own in labels.items():
+        for label in own.items():
+            labelled.setdefault(label, {})[name] = None
+    return labelled
+
+
 def _check_kubelet_config(
-    plan: ConfiguredPlan, plans: Sequence[ConfiguredPlan], locate: Locate
+    plan: ConfiguredPlan,
+    labelled: Mapping[tuple[str, str], Mapping[str, None]],
+    locate: Locate,
 ) -> Iterator[Diagnostic]:
     """CP256: labels that another pool has too, of another class or of every cluster."""
-    node_class, wanted = plan.node_class, _labels(plan, pool.NAME).items()
-    others = {name: pool.built_in_labels(name) for name in pool.BUILT_IN}
-    others |= {_name(other): pool.all_labels(other.node_class.target) for other in plans}
-    del others[_name(plan)]
+    node_class, wanted = plan.node_class, _labels(plan, pool.NAME)
+    first, *others = (labelled.get(label, {}) for label in wanted.items())
     given = node_class.target.machine_config_pool_selector
     field = "machineConfigPoolSelector" if given else "pool"
-    for name, labels in others.items():
-        if wanted <= labels.items():
+    for name in first:
+        if name != _name(plan) and all(name in names for names in others):
             yield diagnose(
                 "CP256",
                 _field(node_class, locate, field),
