@@ -7,9 +7,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from cpuplan.write.fits import compiled
+from cpuplan.write.readers import reader_of
 from tests.projects import REPOSITORY
 
 SCHEMAS = {
@@ -21,13 +21,16 @@ OTHERS: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "a b", "x" * 300, [], [{}
 
 
 def written() -> Iterator[tuple[str, Any]]:
-    """One object of each kind in the repository's `out/`: kind and content."""
-    kinds: set[str] = set()
-    for path in sorted((REPOSITORY / "out").rglob("*.yaml")):
-        content = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-        if content["kind"] not in kinds:
-            kinds.add(content["kind"])
-            yield content["kind"], content
+    """One object for each schema in the repository's `out/`: the schema's name, and the content."""
+    seen: set[str] = set()
+    out = REPOSITORY / "out"
+    for path in sorted(out.rglob("*.yaml")):
+        place = str(path.relative_to(out))
+        reader = reader_of(place)
+        name, (content, _) = reader(path.read_bytes()) if reader else ("", (None, True))
+        if name in SCHEMAS and name not in seen:
+            seen.add(name)
+            yield name, content
 
 
 WRITTEN = dict(written())
