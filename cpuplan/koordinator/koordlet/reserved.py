@@ -27,8 +27,8 @@ def kubelet_reserved(kubelet: Kubelet, topology: CPUTopology) -> int:
     system, kube = dict(kubelet.system_reserved), dict(kubelet.kube_reserved)
     try:
         named = reserve_cpus(kubelet.reserved_system_cpus, topology.all, system, kube)
-        amounts = (parse_reserved(given).get(CPU, ZERO) for given in (system, kube))
-        milli = sum(amount.milli for amount in amounts)
+        of_system, of_kube = (parse_reserved(given).get(CPU, ZERO) for given in (system, kube))
+        milli = of_system.plus(of_kube).milli
         if not milli:
             return 0
         count = -(-milli // 1000)
