@@ -22,11 +22,14 @@ def find(loaded: Loaded, release: Version, driver: str) -> Iterator[Trap]:
         yield from of_type or _of_cgroups(name, handler, driver, loaded, release)
     for path, tables in loaded.files.items():
         for way, problem in wrong_types(tables):
-            if "options" in way:
-                remedy = "give it a value of that type"
+            remedy = "give it a value of that type"
+            if "options" in way[:-1]:
                 yield Trap(path, way[-1], f"pods of handler {way[-3]} fail: {problem}", remedy)
+            elif NRI in way:
+                yield Trap(path, way[-1], f"NRI does not start: {problem}", remedy)
     validator = of_table(nri(loaded), "default_validator")
-    required = ", ".join(map(str, validator.get("required_plugins", ())))
+    listed = validator.get("required_plugins")
+    required = ", ".join(map(str, listed if isinstance(listed, list) else ()))
     if validator.get("enable") and required:
         key = "tolerate_missing_plugins_annotation"
         if not validator.get(key):
@@ -67,7 +70,7 @@ def _of_cgroups(
     table = f"[plugins.'{cri_table(release)}'.containerd.runtimes.{name}.options]"
     remedy = f"write SystemdCgroup = {str(not is_systemd).lower()} in {table}"
     own = of_table(of_table(cri(loaded, release), "containerd"), "runtimes")
-    key = "SystemdCgroup" if "options" in own.get(name, ()) else name
+    key = "SystemdCgroup" if "options" in of_table(own, name) else name
     yield Trap(naming(loaded, key), key, problem, remedy)
 
 

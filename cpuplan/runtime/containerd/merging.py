@@ -55,7 +55,7 @@ def _divided(tables: Table) -> Table:
     plugins = dict(tables.get("plugins", {}))
     old = plugins.get(OLD_CRI)
     if isinstance(old, dict):
-        new = plugins.get(CRI, {})
+        new = of_table(plugins, CRI)
         inner = {**of_table(old, "containerd"), **of_table(new, "containerd")}
         plugins[CRI] = {**old, **new, **({"containerd": inner} if inner else {})}
     return {**tables, "plugins": plugins}

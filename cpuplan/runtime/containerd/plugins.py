@@ -78,7 +78,7 @@ def default(loaded: Loaded, release: Version) -> str:
 def _of_types(loaded: Loaded) -> Iterator[Trap]:
     for path, tables in loaded.files.items():
         for way, problem in wrong_types(tables):
-            if way[1:2] and "options" not in way and NRI not in way:
+            if way[1:] and "options" not in way[:-1] and NRI not in way:
                 yield Trap(path, way[-1], problem, "give it a value of that type")
 
 

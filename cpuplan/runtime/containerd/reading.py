@@ -12,6 +12,7 @@ from cpuplan import toml
 from cpuplan.platforms import Version
 from cpuplan.runtime.containerd.merging import APPENDED, effective, merge, migrated
 from cpuplan.runtime.containerd.names import V2, Table, highest
+from cpuplan.runtime.containerd.tables import wrong_types
 
 
 class RefusedError(Exception):
@@ -62,12 +63,12 @@ def _file(path: str, text: str | None) -> Table:
         tables = toml.load(text)
     except (ValueError, RecursionError) as error:
         raise RefusedError(path, str(error)) from error
-    types: dict[str, type] = {"version": int, "plugins": dict, **dict.fromkeys(APPENDED, list)}
-    for key, wanted in types.items():
-        if key in tables and type(tables[key]) is not wanted:
-            raise RefusedError(
-                path, f"{key} is {type(tables[key]).__name__}, not {wanted.__name__}"
-            )
+    for (_, *inner), problem in wrong_types(tables):
+        if not inner:
+            raise RefusedError(path, problem)
+    for key in APPENDED:
+        if not all(isinstance(item, str) for item in tables.get(key, ())):
+            raise RefusedError(path, f"{key} has something that is not text")
     return tables
 
 

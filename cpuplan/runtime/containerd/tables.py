@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cpuplan import toml
 from cpuplan.platforms import Version
 from cpuplan.runtime.containerd import keys
-from cpuplan.runtime.containerd.names import CRI, NRI, OLD_CRI, Table, of_table
+from cpuplan.runtime.containerd.names import CRI, IMAGES, NRI, OLD_CRI, Table, of_table
 
 _TYPES = {"text": str, "flag": bool, "number": int, "list": list, "table": dict}
 #: Shims that take runc's options.
@@ -39,8 +39,11 @@ def _cri(path: tuple[str, ...], table: Table) -> Iterator[Place]:
     yield Place(path, table, keys.RUNTIME)
     inner = of_table(table, "containerd")
     yield Place((*path, "containerd"), inner, keys.CONTAINERD)
-    for name in of_table(inner, "runtimes"):
-        handler = of_table(of_table(inner, "runtimes"), name)
+    runtimes = of_table(inner, "runtimes")
+    names = {name.lower(): "table" for name in runtimes}
+    yield Place((*path, "containerd", "runtimes"), runtimes, names)
+    for name in runtimes:
+        handler = of_table(runtimes, name)
         way = (*path, "containerd", "runtimes", name)
         yield Place(way, handler, keys.HANDLER)
         if str(handler.get("runtime_type", _RUNC)).startswith(_RUNC):
@@ -59,6 +62,10 @@ def unknown(tables: Table, release: Version) -> Iterator[tuple[str, ...]]:
 
 def wrong_types(tables: Table) -> Iterator[tuple[tuple[str, ...], str]]:
     """(path, what is wrong with it) of values of another type."""
+    plugins = of_table(tables, "plugins")
+    for name in (OLD_CRI, CRI, IMAGES, NRI):
+        if not isinstance(plugins.get(name, {}), dict):
+            yield ("plugins", name), f"plugins.'{name}' is not a table"
     for place in places(tables):
         for key, value in place.table.items():
             wanted = _TYPES.get(place.keys.get(key.lower(), ""))

@@ -190,3 +190,21 @@ def test_what_is_off(release: tuple[int, int], text: str, number: int) -> None:
 def test_keys_that_a_release_knows(release: tuple[int, int], text: str, is_known: bool) -> None:
     codes = {code for code, _ in found(release, NEW, text)}
     assert ("CP854" not in codes) is is_known
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("grpc = 1\n", ["CP844"]),
+        ("disabled_plugins = [1]\n", ["CP844"]),
+        ("oom_score = 1.5\n", ["CP844"]),
+        (f"plugins.'{CRI}' = 3\n", ["CP851"]),
+        (f"plugins.'{CRI}'.containerd = 3\n", ["CP851"]),
+        (f"plugins.'{CRI}'.containerd.runtimes.rt = 3\n", ["CP851"]),
+        (f"plugins.'{CRI}'.containerd.runtimes.runc.options = 3\n", ["CP851"]),
+        (f"{RUNC}[plugins.'{NRI}']\ndisable = 'no'\n", ["CP852", "CP853"]),
+        (f"{RUNC}[plugins.'{NRI}'.default_validator]\nrequired_plugins = 3\n", ["CP852"]),
+    ],
+)
+def test_values_of_another_type_are_findings(text: str, codes: list[str]) -> None:
+    assert [code for code, _ in found((2, 2), f"version = 3\n{text}")] == codes

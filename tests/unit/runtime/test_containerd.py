@@ -103,7 +103,7 @@ def test_since_2_no_release_reads_a_newer_version(
     ("main", "problem"),
     [
         ("imports = ['gone.toml']\n", "there is no such file"),
-        ("version = '2'\n", "version is str, not int"),
+        ("version = '2'\n", "version is text, not a number"),
         ("version = 2\ndisabled_plugins = ['cri']\n", "cri is no full name"),
         ("version = \n", "Invalid value"),
     ],
