@@ -24,6 +24,8 @@ from cpuplan.mco.releases import NEWEST, Release, extensions, has, newest_igniti
 RUNNING = "current"
 _KERNELS = ("", machineconfig.DEFAULT_KERNEL, machineconfig.REALTIME_KERNEL)
 _MOST_MODE = 0o777
+#: The extension with the headers of the default kernel.
+_HEADERS = "kernel-devel"
 
 
 class Rendered(NamedTuple):
@@ -81,7 +83,8 @@ def render(
         rendered = _merge(in_order(selected, release), every, release, default_os_image)
         _check_image_stream(pool, rendered, release)
     except McoError as error:
-        raise RenderError("merge", error) from error
+        name = error.facts.pop("machine_config", "")
+        raise RenderError("merge", error, name) from error
     return rendered
 
 
@@ -179,8 +182,11 @@ def _merge(
 ) -> Rendered:
     kernel_type = _kernel_type(configs, release)
     listed = tuple(name for config in configs for name in config.extensions)
-    if kernel_type != machineconfig.DEFAULT_KERNEL and "kernel-devel" in listed:
-        raise McoError("kernel-devel needs the default kernel", kernel_type=kernel_type)
+    if kernel_type != machineconfig.DEFAULT_KERNEL and _HEADERS in listed:
+        first = next(config.name for config in configs if _HEADERS in config.extensions)
+        raise McoError(
+            "kernel-devel needs the default kernel", kernel_type=kernel_type, machine_config=first
+        )
     images = list(_with_images(configs, release))
     os_image = _last((config.os_image for config in images), default_os_image)
     return Rendered(

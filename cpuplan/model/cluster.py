@@ -102,6 +102,9 @@ class MachineConfig(Model):
     kernel_type: Literal["default", "realtime", "64k-pages"] = Field(
         default="default", description="kernel that it installs"
     )
+    extensions: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="extensions of the operating system that it installs"
+    )
     files: Annotated[tuple[_Path, ...], Listed] = Field(
         default=(), description="paths of the files that it writes"
     )

@@ -189,6 +189,7 @@ def _foreign_object(foreign: Model) -> dict[str, Any]:
             "config": config,
             "kernelArguments": list(facts.kernel_arguments),
             "kernelType": facts.kernel_type,
+            "extensions": list(facts.extensions),
         },
     }
 

@@ -122,6 +122,7 @@ def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
             "labels": _labels(item),
             "kernelArguments": _texts(spec.get("kernelArguments")),
             "kernelType": kernel_type if kernel_type in _KERNELS else "",
+            "extensions": _texts(spec.get("extensions")),
             "files": sorted(_texts([file.get("path") for file in files])),
             "units": sorted(_texts([unit.get("name") for unit in units])),
         },

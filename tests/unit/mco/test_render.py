@@ -156,8 +156,10 @@ def test_an_extension_goes_with_a_release() -> None:
 
 
 def test_kernel_devel_needs_the_default_kernel() -> None:
-    config = machine_config("a", extensions=["kernel-devel"], kernelType="realtime")
-    assert refused(config).stage == "merge"
+    headers = machine_config("a", extensions=["ipsec", "kernel-devel"])
+    error = refused(headers, machine_config("b", kernelType="realtime"))
+    assert (error.stage, error.machine_config) == ("merge", "a")
+    assert error.facts == {"kernel_type": "realtime"}
 
 
 def test_the_default_kernel_has_headers() -> None:

@@ -192,6 +192,7 @@ metadata:
 spec:
   kernelArguments: [console=ttyS0]
   kernelType: {kernel}
+  extensions: [usbguard]
   config:
     storage: {{files: [{{path: /etc/logs, contents: {{source: "data:,"}}}}]}}
     systemd: {{units: [{{name: logs.service}}]}}
@@ -245,6 +246,7 @@ def test_objects_that_cpuplan_does_not_write(tmp_path: Path) -> None:
                 "labels": {"machineconfiguration.openshift.io/role": "worker"},
                 "kernelArguments": ["console=ttyS0"],
                 "kernelType": "realtime",
+                "extensions": ["usbguard"],
                 "files": ["/etc/logs"],
                 "units": ["logs.service"],
             }
