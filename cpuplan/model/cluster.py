@@ -106,7 +106,7 @@ class MachineConfig(Model):
         default=(), description="extensions of the operating system that it installs"
     )
     files: Annotated[tuple[_Path, ...], Listed] = Field(
-        default=(), description="paths of the files that it writes"
+        default=(), description="paths of the files, links and directories that it writes"
     )
     units: Annotated[tuple[str, ...], Listed] = Field(
         default=(), description="names of the systemd units and drop-ins that it writes"

@@ -63,7 +63,7 @@ _LIMITS = (
     ),
     (re.compile(r"missing required flags: --rt-kernel$"), "the usual kernel is the default"),
 )
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NUMBERS = ("reserved-cpu-count", "offlined-cpu-count")
 #: strconv.ParseBool.
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")

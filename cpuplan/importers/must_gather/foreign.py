@@ -5,6 +5,7 @@ PerformanceProfile, and those that cpuplan wrote.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic
@@ -113,7 +114,9 @@ def _selector(value: object) -> dict[str, Any]:
 def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
     spec = data.mapping(item.get("spec"))
     config = data.mapping(spec.get("config"))
-    files = data.items(data.mapping(config.get("storage")).get("files"))
+    storage = data.mapping(config.get("storage"))
+    # Ignition gives each path to one of them: a later link takes an earlier file away.
+    nodes = [data.items(storage.get(kind)) for kind in ("directories", "files", "links")]
     units = data.items(data.mapping(config.get("systemd")).get("units"))
     kernel_type = spec.get("kernelType")
     return _without_empty(
@@ -123,7 +126,7 @@ def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
             "kernelArguments": _texts(spec.get("kernelArguments")),
             "kernelType": kernel_type if kernel_type in _KERNELS else "",
             "extensions": _texts(spec.get("extensions")),
-            "files": sorted(_texts([file.get("path") for file in files])),
+            "files": sorted(_texts([node.get("path") for node in chain(*nodes)])),
             "units": sorted(_texts([unit.get("name") for unit in units])),
         },
         keep=("labels",),

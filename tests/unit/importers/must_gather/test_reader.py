@@ -194,7 +194,10 @@ spec:
   kernelType: {kernel}
   extensions: [usbguard]
   config:
-    storage: {{files: [{{path: /etc/logs, contents: {{source: "data:,"}}}}]}}
+    storage:
+      files: [{{path: /etc/logs, contents: {{source: "data:,"}}}}]
+      links: [{{path: /etc/link, target: /etc/logs}}]
+      directories: [{{path: /var/logs}}]
     systemd: {{units: [{{name: logs.service}}]}}
 """
 GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
@@ -247,7 +250,7 @@ def test_objects_that_cpuplan_does_not_write(tmp_path: Path) -> None:
                 "kernelArguments": ["console=ttyS0"],
                 "kernelType": "realtime",
                 "extensions": ["usbguard"],
-                "files": ["/etc/logs"],
+                "files": ["/etc/link", "/etc/logs", "/var/logs"],
                 "units": ["logs.service"],
             }
         ],
