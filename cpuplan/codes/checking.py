@@ -200,4 +200,20 @@ CODES = {
         "The folder is read only with --config-dir, which the compiled drop-in of the unit gives as kubeadm's unit "
         "expects it. Without it, the kubelet runs with no reserved CPUs and no CPU manager.",
     ),
+    "CP885": Code(
+        "node without NodeResourceTopology",
+        "the files have no {kind} of node {node}",
+        "give all of them: kubectl get noderesourcetopologies -o yaml; if the node has none, look at the log of its exporter, "
+        "or leave nodeResourceTopology out of the Cluster document",
+        "A scheduler with NodeResourceTopologyMatch passes nodes without an object, whatever fits there.",
+    ),
+    "CP886": Code(
+        "exporter publishes something else",
+        "{key} of NodeResourceTopology {node} is {found}; with the compiled settings it is {wanted}",
+        "restart the exporter if the kubelet was changed after it; if the value stays, compare the node itself "
+        "(`cpuplan check {node}` there), and import the machine again if it was changed",
+        "nfd-topology-updater asks once how much can be allocated, and resource-topology-exporter once unless it watches its "
+        "Node: after a change of reserved CPUs or huge pages, both tell of the old amounts until they are restarted. What "
+        "is available, which pods change, and the size of memory are not compared.",
+    ),
 }

@@ -28,16 +28,16 @@ from cpuplan.cli.output import (
     "files",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="With mechanism koordinator: objects of the cluster in a file or folder, such as the "
-    "output of `kubectl get nodes,noderesourcetopologies,pods -A -o yaml`. The labels, "
-    "annotations, pools and bound pods of NODE are compared. Can be repeated.",
+    help="Objects of the cluster in a file or folder, such as the output of `kubectl get "
+    "nodes,noderesourcetopologies,pods -A -o yaml`. The NodeResourceTopology of NODE is compared; "
+    "with mechanism koordinator its labels, annotations, pools and bound pods. Can be repeated.",
 )
 @format_option
 @cluster_option
 def command(node: str, root: Path | None, files: tuple[Path, ...], output_format: str) -> int:
     """Compare NODE's boot arguments, files and running state with its compiled settings.
 
-    With objects of its cluster, also what Koordinator's programs publish of it.
+    With objects of its cluster, also what exporters or Koordinator's programs publish of it.
 
     Exit code 0: everything matches; 1: something differs.
     """

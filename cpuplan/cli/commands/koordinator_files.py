@@ -94,6 +94,7 @@ def objects_of(
     files: Sequence[Path], plan: "ConfiguredPlan", name: str, locate: "Locate"
 ) -> list["Diagnostic"]:
     """What objects of a cluster say of a node against its plan."""
+    from cpuplan.check import topology
     from cpuplan.check.koordinator import published
     from cpuplan.check.koordinator.snapshot import snapshot
     from cpuplan.check.koordinator.subject import Subject
@@ -101,8 +102,6 @@ def objects_of(
     from cpuplan.read.files import object_files
     from cpuplan.read.manifests import PASSED_OVER
 
-    if not plan.node_class.target.has_koordinator:
-        raise click.UsageError(f"--objects needs mechanism koordinator, which {name} does not have")
     sources: list[Source] = []
     problems: list[Diagnostic] = []
     for path in files:
@@ -113,4 +112,6 @@ def objects_of(
             sources += read
             problems += [problem for problem in wrong if problem.code not in PASSED_OVER]
     subject = Subject(name, plan, snapshot(sources, name), locate)
-    return [*problems, *published.check(subject)]
+    by_koordinator = plan.node_class.target.has_koordinator
+    found = published.check(subject) if by_koordinator else topology.check(subject)
+    return [*problems, *found]

@@ -7,13 +7,16 @@ import pytest
 from tests.projects import REJECTED, make_project, run_in
 
 
-def test_objects_are_for_koordinator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_project(tmp_path / "project", REJECTED / "base")
-    (tmp_path / "objects.yaml").write_text("apiVersion: v1\nkind: Node\n")
-    arguments = ["check", "worker-0", "--objects", "../objects.yaml"]
-    code, _, said = run_in(tmp_path / "project", arguments, capsys)
-    assert code == 2
-    assert "--objects needs mechanism koordinator, which worker-0 does not have" in said
+def test_what_an_exporter_publishes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "project"
+    make_project(folder, REJECTED / "base")
+    assert run_in(folder, ["compile"], capsys)[0] == 0
+    expected = folder / "out/clusters/lab/expected/nrt"
+    arguments = ["check", "worker-0", "--objects"]
+    code, _, said = run_in(folder, [*arguments, str(expected)], capsys)
+    assert (code, said) == (0, "worker-0 matches its compiled settings\n")
+    code, _, said = run_in(folder, [*arguments, str(expected / "worker-1.yaml")], capsys)
+    assert (code, "CP885" in said) == (1, True)
 
 
 def test_a_node_as_it_was_compiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
