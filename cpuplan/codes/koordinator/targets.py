@@ -82,4 +82,12 @@ CODES = {
         "let the target have mechanism: koordinator, or leave {field} out",
         "Only Koordinator reads these values.",
     ),
+    "CP660": Code(
+        "shared CPUs that a policy of nodes takes away",
+        "{policy} binds every pod of the nodes with CPU requests, those of {workloads} too, and refuses fractions of a CPU",
+        "leave koordinator.cpuBindPolicy out, and give LSE and LSR workloads requiredCPUBindPolicy",
+        "The label cpu-bind-policy is for all pods that koord-scheduler places on the node, whatever their class: LS pods "
+        "get CPUs of their own instead of the shared pool, and must request whole CPUs.",
+        "warning",
+    ),
 }

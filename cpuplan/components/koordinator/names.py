@@ -7,9 +7,17 @@ from cpuplan.model.intent import Target
 from cpuplan.versions import Version
 
 PROPOSAL = "proposal"
-#: What the proposal has of today's labels and annotations.
+#: What the proposal has of today's labels and annotations of nodes and NodeResourceTopologies.
 _IN_PROPOSAL = frozenset(
-    {keys.CPU_BIND_POLICY, keys.NUMA_ALLOCATE_STRATEGY, keys.NUMA_TOPOLOGY_POLICY}
+    {
+        keys.CPU_BIND_POLICY,
+        keys.NUMA_ALLOCATE_STRATEGY,
+        keys.NUMA_TOPOLOGY_POLICY,
+        keys.CPU_MANAGER_POLICY,
+        keys.CPU_TOPOLOGY,
+        keys.CPU_SHARED_POOLS,
+        keys.POD_CPU_ALLOCS,
+    }
 )
 _TODAY_TO_PROPOSED = {today: proposed for proposed, today in releases.PROPOSED.items()}
 

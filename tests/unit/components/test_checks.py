@@ -216,6 +216,24 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         {**koordinator(), "reserved": "", "target": {**OLD, "mechanism": "koordinator"}},
         ["koordlet", "10 s"],
     ),
+    ("CP631", workload(qosClass="SYSTEM"), ["qosClass: SYSTEM", "systemQos"]),
+    (
+        "CP631",
+        {
+            **koordinator(),
+            **cpu_options("distribute-cpus-across-numa", cpuManagerPolicy="static"),
+        },
+        ["distribute-cpus-across-numa", "numaAllocateStrategy"],
+    ),
+    ("CP638", koordinator(cpuAmplificationRatio="2"), ["koordinator#2158"]),
+    (
+        "CP660",
+        koordinator(
+            cpuBindPolicy="FullPCPUsOnly",
+            workloads=[{"name": "web", "matchLabels": {"app": "web"}, "qosClass": "LS"}],
+        ),
+        ["FullPCPUsOnly", "web"],
+    ),
     ("CP639", {"spec": {"koordinator": {"systemQos": "reserved.a"}}}, ["mechanism kubelet"]),
     ("CP527", {**PLAIN, "target": ON_CONTAINERD, "shared": "6-7"}, ["pools.shared"]),
     (
@@ -619,7 +637,7 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
 
 def test_every_code_has_a_row() -> None:
     from cpuplan.codes import components, kubelet, mechanisms, runtimes
-    from cpuplan.codes import koordinator as koordinator_codes
+    from cpuplan.codes.koordinator import targets
 
     # Of backends (tests/unit/backends), of clusters (tests/unit/components/koordinator), of paused
     # intents (tests/test_paused.py), of
@@ -643,7 +661,7 @@ def test_every_code_has_a_row() -> None:
     }
     known = {
         *components.CODES,
-        *koordinator_codes.CODES,
+        *targets.CODES,
         *kubelet.CODES,
         *mechanisms.CODES,
         *runtimes.CODES,

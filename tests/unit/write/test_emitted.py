@@ -47,6 +47,29 @@ OURS: dict[str, ConfiguredPlan] = {
         version="1.36",
         spec={"runtime": FULL["runtime"]},
     ),
+    "koordinator": plan(
+        regular(cores=8, threads=2),
+        reserved="0,8",
+        platform="kubernetes",
+        version="1.36",
+        target={"mechanism": "koordinator"},
+        spec={
+            "koordinator": {
+                "numaAllocateStrategy": "MostAllocated",
+                "cpuSuppressThresholdPercent": 60,
+                "cpuAmplificationRatio": "1.5",
+                "scheduler": {"scoringStrategy": {"type": "MostAllocated"}},
+                "workloads": [
+                    {
+                        "name": "web",
+                        "matchLabels": {"app": "web"},
+                        "qosClass": "LSR",
+                        "preferredCPUBindPolicy": "SpreadByPCPUs",
+                    }
+                ],
+            }
+        },
+    ),
     "split": plan(target={"mixedHardware": "split"}),
 }
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_NUMA
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
 
@@ -15,11 +17,22 @@ _UNREAD = "koordlet tells koord-scheduler in a word that it does not know"
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP631 for each such value, CP633 beside the kubelet's static policy."""
-    for field, value, problem, hint in (*_of_node(plan), *_of_scheduler(plan), *_of_pods(plan)):
+    idle = (*_of_node(plan), *_strategies(plan), *_of_scheduler(plan), *_of_pods(plan))
+    for field, value, problem, hint in idle:
         position = locate(plan.node_class.place(field))
         yield diagnose("CP631", position, field=field, value=value, problem=problem, hint=hint)
     if plan.node_class.cpu_manager_policy == "static":
         yield diagnose("CP633", locate(plan.node_class.place("kubelet.cpuManagerPolicy")))
+    yield from _bound_by_node(plan, locate)
+
+
+def _bound_by_node(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP660: LS pods that the node's policy binds to CPUs of their own."""
+    policy = plan.spec.koordinator.cpu_bind_policy
+    shared = [one.name for one in plan.spec.koordinator.workloads if one.qos_class == "LS"]
+    if policy not in (None, "None") and shared:
+        position = locate(plan.node_class.place("koordinator.cpuBindPolicy"))
+        yield diagnose("CP660", position, policy=policy, workloads=", ".join(shared))
 
 
 def _of_node(plan: NodePlan) -> Iterator[Idle]:
@@ -27,9 +40,6 @@ def _of_node(plan: NodePlan) -> Iterator[Idle]:
     if given.cpu_bind_policy == "None":
         text = "it is the same as no label"
         yield "koordinator.cpuBindPolicy", "None", text, "leave it out"
-    if given.numa_allocate_strategy == "DistributeEvenly":
-        text = "koord-scheduler treats it as LeastAllocated (koordinator#1421)"
-        yield "koordinator.numaAllocateStrategy", "DistributeEvenly", text, "use LeastAllocated"
     if given.numa_topology_policy == "None":
         yield "koordinator.numaTopologyPolicy", "None", _NONE, "leave it out"
     policy, scope = kubelet.topology_manager_policy, kubelet.topology_manager_scope
@@ -38,16 +48,21 @@ def _of_node(plan: NodePlan) -> Iterator[Idle]:
     if policy and is_unread and not given.numa_topology_policy:
         hint = "use koordinator.numaTopologyPolicy, and none for the kubelet"
         yield "kubelet.topologyManagerPolicy", policy, _UNREAD, hint
-    if _option(plan, "distribute-cpus-across-numa"):
-        field = "kubelet.cpuManagerPolicyOptions"
-        text = "koord-scheduler does not read it"
-        yield field, "distribute-cpus-across-numa", text, "use koordinator.numaAllocateStrategy"
 
 
-def _option(plan: NodePlan, name: str) -> bool:
-    """Whether the kubelet has an option, and no label of the node says what it asks for."""
-    options = plan.spec.kubelet.cpu_manager_policy_options
-    return options.get(name) == "true" and not plan.spec.koordinator.numa_allocate_strategy
+def _strategies(plan: NodePlan) -> Iterator[Idle]:
+    """Even distribution, which the proposal has and no release."""
+    if names.release(plan.node_class.target) is None:
+        return
+    given, kubelet = plan.spec.koordinator.numa_allocate_strategy, plan.spec.kubelet
+    if given == "DistributeEvenly":
+        text = "koord-scheduler treats it as LeastAllocated (koordinator#1421)"
+        yield "koordinator.numaAllocateStrategy", given, text, "use LeastAllocated"
+    options = kubelet.cpu_manager_policy_options
+    if options.get(DISTRIBUTE_ACROSS_NUMA) == "true" and not given:
+        field = f"kubelet.cpuManagerPolicyOptions.{DISTRIBUTE_ACROSS_NUMA}"
+        text = "koord-scheduler does not read the option"
+        yield field, "true", text, "use koordinator.numaAllocateStrategy"
 
 
 def _of_scheduler(plan: NodePlan) -> Iterator[Idle]:
@@ -69,6 +84,10 @@ def _of_scheduler(plan: NodePlan) -> Iterator[Idle]:
 def _of_pods(plan: NodePlan) -> Iterator[Idle]:
     for index, workload in enumerate(plan.spec.koordinator.workloads):
         place = f"koordinator.workloads.{index}"
+        if workload.qos_class == "SYSTEM" and not plan.spec.koordinator.system_qos:
+            text = "without CPUs of their own, its pods share those of LS pods"
+            hint = "name a partition in koordinator.systemQos, or use the class LS"
+            yield f"{place}.qosClass", "SYSTEM", text, hint
         for field, value in (
             ("requiredCPUBindPolicy", workload.required_cpu_bind_policy),
             ("preferredCPUBindPolicy", workload.preferred_cpu_bind_policy),

@@ -95,6 +95,13 @@ def _doing_less(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         problem = f"no release of Koordinator reads the label {label} of its proposal"
         hint = f"name a release: from 1.4 on, the label is {keys.NUMA_TOPOLOGY_POLICY}"
         yield diagnose("CP638", position, problem=problem, hint=hint)
+    if plan.spec.koordinator.cpu_amplification_ratio and kubelet.reserved_cpus(plan):
+        place = node_class.place("koordinator.cpuAmplificationRatio")
+        problem = (
+            "no release counts reserved CPUs of amplified nodes well (koordinator#2158 is open)"
+        )
+        hint = "leave cpuAmplificationRatio out, or waive this where nodes have few reserved CPUs"
+        yield diagnose("CP638", locate(place), problem=problem, hint=hint)
     is_subtracted = names.knows(node_class.target, keys.RESERVATION)
     if is_subtracted and kubelet.reserved_cpus(plan) and not node.has_apply_policy(plan):
         problem = (
