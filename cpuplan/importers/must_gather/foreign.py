@@ -126,8 +126,9 @@ def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
             "kernelArguments": _texts(spec.get("kernelArguments")),
             "kernelType": kernel_type if kernel_type in _KERNELS else "",
             "extensions": _texts(spec.get("extensions")),
-            "files": sorted(_texts([node.get("path") for node in chain(*nodes)])),
-            "units": sorted(_texts([unit.get("name") for unit in units])),
+            # Ignition 2 takes a path or name twice.
+            "files": sorted(set(_texts([node.get("path") for node in chain(*nodes)]))),
+            "units": sorted(set(_texts([unit.get("name") for unit in units]))),
         },
         keep=("labels",),
     )

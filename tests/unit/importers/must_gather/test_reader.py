@@ -195,10 +195,10 @@ spec:
   extensions: [usbguard]
   config:
     storage:
-      files: [{{path: /etc/logs, contents: {{source: "data:,"}}}}]
+      files: [{{path: /etc/logs, contents: {{source: "data:,"}}}}, {{path: /etc/logs}}]
       links: [{{path: /etc/link, target: /etc/logs}}]
       directories: [{{path: /var/logs}}]
-    systemd: {{units: [{{name: logs.service}}]}}
+    systemd: {{units: [{{name: logs.service}}, {{name: logs.service}}]}}
 """
 GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
 KUBELET = """\
