@@ -8,6 +8,7 @@ import yaml
 
 from cpuplan.components.checks.koordinator import cluster
 from cpuplan.components.koordinator import chart, colocation, node, scheduler, slo
+from cpuplan.components.published import nrt
 from cpuplan.koordinator import releases
 from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.plan import ConfiguredPlan
@@ -127,6 +128,33 @@ def test_the_pod_of_the_proposal(release: str) -> None:
             "preferredCPUExclusivePolicy": "PCPULevel",
         }
     }
+
+
+def test_the_node_resource_topology_of_the_proposal() -> None:
+    """The example of the section NodeResourceTopology CRD, on a machine without pods."""
+    kubelet = {
+        "cpuManagerPolicy": "static",
+        "cpuManagerPolicyOptions": {
+            "full-pcpus-only": "true",
+            "distribute-cpus-across-numa": "true",
+        },
+        "topologyManagerPolicy": "single-numa-node",
+        "topologyManagerScope": "pod",
+    }
+    made = nrt.node_resource_topology(planned("proposal", spec={"kubelet": kubelet}), "node1")
+    annotations = {key: json.loads(text) for key, text in made["metadata"]["annotations"].items()}
+    manager = annotations.pop("kubelet.koordinator.sh/cpu-manager-policy")
+    assert (manager["policy"], manager["options"]) == ("static", kubelet["cpuManagerPolicyOptions"])
+    names = ("cpu-topology", "cpu-shared-pools", "pod-cpu-allocs")
+    assert annotations.keys() == {f"{NODE}{name}" for name in names}
+    assert annotations[f"{NODE}cpu-topology"]["detail"][0] == {
+        "id": 0,
+        "core": 0,
+        "socket": 0,
+        "node": 0,
+    }
+    assert made["apiVersion"] == "topology.node.k8s.io/v1alpha1"
+    assert made["topologyPolicies"] == ["SingleNUMANodePodLevel"]
 
 
 def test_release_1_2_knows_no_apply_policy() -> None:
