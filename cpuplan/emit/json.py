@@ -40,6 +40,9 @@ def _write_json(put: Callable[[str], None], data: object, line_end: str, sort_ke
             value = data[key]
             if isinstance(value, str):  # as most are: a third of the time
                 put(f"{lead}{json_text(key)}: {json_text(value)}")
+            elif isinstance(value, Encoded):
+                text = value.text.replace("\n", inner)
+                put(f"{lead}{json_text(key)}: {text}")
             else:
                 put(f"{lead}{json_text(key)}: ")
                 _write_json(put, value, inner, sort_keys)
