@@ -11,7 +11,7 @@ import pytest
 
 from cpuplan.backends.deliveries import ansible
 from tests.named_cases import compiled
-from tests.unit.backends.test_apply import GRUBBY
+from tests.unit.backends.test_apply import CHROOT, GRUBBY
 
 PLAYER, LINTER = "ansible-playbook", "ansible-lint"
 CLASS = "nodes/site/deliveries-epyc-8"
@@ -38,6 +38,8 @@ class Site:
             noted = f'#!/bin/bash\necho "{program} $*" >>{folder}/calls\n'
             (self.bin / program).write_text(noted + text)
             (self.bin / program).chmod(0o755)
+        (self.bin / "chroot").write_text(CHROOT)
+        (self.bin / "chroot").chmod(0o755)
         self.calls = folder / "calls"
         for path, text in {"proc/cmdline": "ro quiet\n", "run/x": "", "etc/passwd": "mine"}.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)

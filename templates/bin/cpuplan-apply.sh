@@ -14,6 +14,20 @@ state=$root/var/lib/cpuplan
 given=$state/arguments
 gone=$state/gone
 
+# Programs of the root that the script is given, such as that of an image: those of the machine would change the machine.
+in_root() {
+    if [[ -z $root ]]; then
+        "$@"
+    else
+        chroot "$root" "$@"
+    fi
+}
+
+has() {
+    # shellcheck disable=SC2016  # the inner shell expands it
+    in_root sh -c 'command -v "$1"' sh "$1" >/dev/null
+}
+
 mapfile -t new <"$wanted"
 old=()
 [[ ! -e $given ]] || mapfile -t old <"$given"
@@ -45,25 +59,25 @@ set_arguments() {
         return 0
     fi
     if [[ -e $root/run/ostree-booted ]]; then
-        rpm-ostree kargs "${old[@]/#/--delete-if-present=}" "${new[@]/#/--append=}"
-    elif command -v grubby >/dev/null; then
+        in_root rpm-ostree kargs "${old[@]/#/--delete-if-present=}" "${new[@]/#/--append=}"
+    elif has grubby; then
         # Taken away first: an argument that stays would otherwise keep its old place, and the order of huge pages has a
         # meaning.
-        [[ ${#old[@]} == 0 ]] || grubby --update-kernel=ALL --remove-args="${old[*]}"
-        [[ ${#new[@]} == 0 ]] || grubby --update-kernel=ALL --args="${new[*]}"
-        args=" $(grubby --info=DEFAULT | sed -n 's/^args="\(.*\)"$/\1/p') "
+        [[ ${#old[@]} == 0 ]] || in_root grubby --update-kernel=ALL --remove-args="${old[*]}"
+        [[ ${#new[@]} == 0 ]] || in_root grubby --update-kernel=ALL --args="${new[*]}"
+        args=" $(in_root grubby --info=DEFAULT | sed -n 's/^args="\(.*\)"$/\1/p') "
         if [[ ${#new[@]} != 0 && $args != *" ${new[*]} "* ]]; then
             # Older releases of grubby keep one value of each name.
             echo "grubby set other boot arguments than those in $wanted: $args" >&2
             return 1
         fi
-    elif command -v update-grub >/dev/null; then
-        update-grub # reads /etc/default/grub.d
-    elif command -v pbl >/dev/null; then
+    elif has update-grub; then
+        in_root update-grub # reads /etc/default/grub.d
+    elif has pbl; then
         local word
-        for word in "${old[@]}"; do pbl --del-option "$word"; done
-        for word in "${new[@]}"; do pbl --add-option "$word"; done
-        pbl --config
+        for word in "${old[@]}"; do in_root pbl --del-option "$word"; done
+        for word in "${new[@]}"; do in_root pbl --add-option "$word"; done
+        in_root pbl --config
     else
         echo "no rpm-ostree, grubby, update-grub or pbl: nothing sets the boot arguments in $wanted" >&2
         return 1
@@ -79,8 +93,8 @@ set_arguments() {
 enable_units() {
     local unit
     while read -r unit; do
-        if ! systemctl is-enabled --quiet "$unit"; then
-            systemctl enable --quiet "$unit"
+        if ! in_root systemctl is-enabled --quiet "$unit"; then
+            in_root systemctl enable --quiet "$unit"
             echo "changed: $unit is enabled"
         fi
     done <"$units"

@@ -8,6 +8,8 @@ import pytest
 from tests.projects import REPOSITORY
 
 SCRIPT = REPOSITORY / "templates/bin/cpuplan-apply.sh"
+#: Of an ordinary user: the programs find the root themselves.
+CHROOT = '#!/bin/bash\nshift\nexec "$@"\n'
 NOTED = 'echo "$(basename "$0") $*" >>"$ROOT/calls"\n'
 IS_ENABLED = '[ "$1" != is-enabled ] || [ -e "$ROOT/enabled" ]\n'
 
@@ -28,6 +30,8 @@ class Node:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.program("systemctl", IS_ENABLED)
+        (root / "bin/chroot").write_text(CHROOT)
+        (root / "bin/chroot").chmod(0o755)
         self.boot("ro quiet")
         self.want("isolcpus=2-3")
 
@@ -169,3 +173,13 @@ def test_units_are_enabled_once(node: Node) -> None:
     assert node.run().stdout == "changed: irq.service is enabled\n"
     node.write("enabled", "")
     assert node.run().stdout == ""
+
+
+def test_programs_of_another_root_run_in_it(node: Node) -> None:
+    node.program("grubby", GRUBBY)
+    node.program("chroot", 'shift\nexec "$@"\n')
+    node.want("isolcpus=2-3", units="a.service\n")
+    node.run()
+    calls = [call for call in node.calls() if call.startswith("chroot ")]
+    assert f"chroot {node.root} grubby --update-kernel=ALL --args=isolcpus=2-3" in calls
+    assert f"chroot {node.root} systemctl enable --quiet a.service" in calls
