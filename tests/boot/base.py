@@ -7,15 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+#: Of the installer; a running system has no other use for it.
+IGNITION = "/usr/lib/dracut/modules.d/30ignition/ignition"
 #: Programs that make and boot guests, and the packages of Debian that bring them.
 PROGRAMS = {
+    IGNITION: "ignition",
     "cpio": "cpio",
     "depmod": "kmod",
     "mmdebstrap": "mmdebstrap",
     "qemu-system-x86_64": "qemu-system-x86",
 }
+#: Those of a node, and the programs that deliveries run on one.
 PACKAGES = (
+    "ansible-core",
+    "cloud-init",
     "dbus",
+    "grub2-common",
     "irqbalance",
     "kmod",
     "procps",
@@ -24,6 +31,14 @@ PACKAGES = (
     "udev",
     "util-linux",
 )
+#: What no guest reads: each boot unpacks the whole root.
+_UNUSED = (
+    *("usr/share/doc", "usr/share/i18n", "usr/share/ieee-data"),
+    *("usr/share/locale", "usr/share/man", "usr/share/zoneinfo", "var/cache", "var/lib/apt"),
+)
+_SMALL = ('--aptopt=APT::Install-Recommends "false"', "bookworm")
+#: cloud-init does nothing where this is.
+CLOUD_DISABLED = "etc/cloud/cloud-init.disabled"
 #: What a guest's devices need, with everything that these modules depend on.
 MODULES = ("virtio_pci", "virtio_blk", "virtio_net")
 #: The kernel of the stable release, 6.1, has no partitions of cgroups below a cgroup that is none.
@@ -31,15 +46,15 @@ _BACKPORTS = (
     "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
     "http://deb.debian.org/debian bookworm-backports main\n"
 )
-#: Guests made by an earlier run may be used again; the packages' names and versions name them.
+#: What an earlier run made is used again if it has these packages.
 CACHE = Path(os.environ.get("CPUPLAN_BOOT", "build/boot"))
 
 
 class Base(NamedTuple):
-    """The kernel's image, and an archive with the root file system (cpio, newc)."""
+    """The kernel's image, and the folder of the root file system."""
 
     kernel: Path
-    archive: Path
+    root: Path
 
 
 def missing() -> list[str]:
@@ -49,21 +64,31 @@ def missing() -> list[str]:
 
 def make(folder: Path = CACHE) -> Base:
     """The base in `folder`; made only where it is not there."""
-    made = Base(folder / "vmlinuz", folder / "base.cpio")
-    if made.archive.exists():
+    made = Base(folder / "vmlinuz", folder / "root")
+    packages = ",".join(PACKAGES)
+    complete = folder / "packages"
+    if complete.exists() and complete.read_text() == packages:
         return made
-    root = folder / "root"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    include = ",".join(PACKAGES)
-    _run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={include}", "bookworm", root)
-    for unused in ("usr/share/doc", "usr/share/locale", "usr/share/man", "var/cache"):
-        shutil.rmtree(root / unused, ignore_errors=True)
-    shutil.copyfile(_kernel(folder / "kernel", root), made.kernel)
+    _run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={packages}", *_SMALL, made.root)
+    for unused in _UNUSED:
+        shutil.rmtree(made.root / unused, ignore_errors=True)
+    shutil.copyfile(_kernel(folder / "kernel", made.root), made.kernel)
+    _furnish(made.root)
+    complete.write_text(packages)
+    return made
+
+
+def _furnish(root: Path) -> None:
+    """What the installer of a machine leaves: an entry for the kernel, and no cloud of its own."""
     # The kernel starts it: a root that stays in memory needs no disk, and no module to mount it.
     (root / "init").symlink_to("/lib/systemd/systemd")
-    pack(root, made.archive)
-    return made
+    shutil.copyfile(root / "usr/share/grub/default/grub", root / "etc/default/grub")
+    (root / "boot/grub").mkdir(parents=True, exist_ok=True)
+    # GRUB's configuration lists what is there by name.
+    (root / "boot/vmlinuz-guest").touch()
+    (root / CLOUD_DISABLED).touch()
 
 
 def pack(root: Path, archive: Path) -> None:

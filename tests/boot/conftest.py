@@ -1,17 +1,19 @@
 """Each guest is booted once in a run, whatever looks at it."""
 
-from pathlib import Path
+import os
 
 import pytest
 
-from cpuplan.backends.kubernetes import node
-from tests.boot import base, containers, guests, qemu
+from tests.boot import base
+from tests.boot.lab import Lab
 from tests.boot.seen import Seen
 
 
 @pytest.fixture(scope="session")
 def made() -> base.Base:
     """The kernel and the root file system of all guests."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can run programs of deliveries in the root file systems of guests")
     lacking = base.missing()
     if lacking:
         pytest.skip(f"to boot guests, install {' '.join(lacking)} (Debian)")
@@ -19,27 +21,24 @@ def made() -> base.Base:
 
 
 @pytest.fixture(scope="session")
-def plain(made: base.Base, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    """The guest `plain`, from its plain tree; no irqbalance helps to move interrupts."""
-    return boot("plain", made, tmp_path_factory.mktemp("boot"), "systemd.mask=irqbalance.service")
+def lab(made: base.Base, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The guests of this run."""
+    return Lab(made, tmp_path_factory.mktemp("boot"))
 
 
 @pytest.fixture(scope="session")
-def qos(made: base.Base, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+def plain(lab: Lab) -> Seen:
+    """The guest `plain`."""
+    return lab.seen("plain")
+
+
+@pytest.fixture(scope="session")
+def qos(lab: Lab) -> Seen:
     """The guest `qos`, with containers of each QoS class."""
-    return boot("qos", made, tmp_path_factory.mktemp("boot"))
+    return lab.seen("qos")
 
 
 @pytest.fixture(scope="session")
-def partitions(made: base.Base, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+def partitions(lab: Lab) -> Seen:
     """The guest `partitions`, with containers of each QoS class."""
-    return boot("partitions", made, tmp_path_factory.mktemp("boot"))
-
-
-def boot(name: str, made: base.Base, folder: Path, *further: str) -> Seen:
-    """What a node shows that has its plain tree and boot arguments, and `further` ones."""
-    tree = node.of(guests.plan(name))
-    files = dict(tree.files)
-    if (guests.PROJECT / "pods" / f"{name}.yaml").exists():
-        files |= containers.listed(containers.simulated(name))
-    return Seen(qemu.boot(made, files, " ".join((*tree.arguments, *further)), folder / name))
+    return lab.seen("partitions")

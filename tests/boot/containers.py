@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
-from cpuplan.backends.tree import NodeFile
 from cpuplan.cli.main import run
 from cpuplan.cpuset import CpuSet
 from tests.boot import guests
 
 #: What `probe.sh` reads: a slice, a unit and a cpuset in each line.
-LIST = "/etc/probe/containers"
+LIST = "etc/probe/containers"
 _CLASSES = {"Guaranteed": "", "Burstable": "-burstable", "BestEffort": "-besteffort"}
 
 
@@ -55,7 +54,6 @@ def _containers(pods: Sequence[Mapping[str, object]]) -> Iterator[Container]:
         yield Container(name, str(pod["qos"]), CpuSet.parse(written), CpuSet.parse(effective))
 
 
-def listed(containers: Sequence[Container]) -> dict[str, NodeFile]:
+def listed(containers: Sequence[Container]) -> str:
     """The file from which the stand-in for the kubelet starts containers."""
-    lines = [f"{each.slice} {each.unit} {each.written}\n" for each in containers]
-    return {LIST: NodeFile("".join(lines).encode())}
+    return "".join(f"{each.slice} {each.unit} {each.written}\n" for each in containers)

@@ -1,11 +1,10 @@
 """The emulated machine, started with a node's files and boot arguments, and what it showed."""
 
+import os
 import subprocess
-import tarfile
-from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from cpuplan.backends.tree import NodeFile
 from tests.boot import base
 
 #: One thread emulates all CPUs. With one for each, QEMU before 8.1 runs code that another CPU has
@@ -23,8 +22,12 @@ _MACHINE = (
     *("-device", "pxb-pcie,id=px1,bus=pcie.0,bus_nr=128,numa_node=1"),
     *("-device", "pcie-root-port,id=rp1,bus=px1,chassis=1"),
     *("-device", "virtio-net-pci,bus=rp1,netdev=n0,mq=on,vectors=10"),
-    *("-netdev", "user,id=n0,restrict=on", "-nographic", "-no-reboot"),
+    *("-nographic", "-no-reboot"),
 )
+#: Four pairs of queues for the card need a tap device, which is in a network of the machine's own.
+_TUN = Path("/dev/net/tun")
+_TAP = "tap,id=n0,ifname=tap0,script=no,downscript=no,queues=4"
+_USER = "user,id=n0,restrict=on"
 #: On a busy host, an emulated timer can be too late for the check that the kernel makes of it.
 _CONSOLE = "console=ttyS0 quiet panic=-1 no_timer_check systemd.show_status=false"
 _RESULT = 64 * 1024 * 1024
@@ -33,34 +36,36 @@ _PROBE = Path(__file__).parent / "probe"
 _UNITS = "etc/systemd/system"
 
 
-def boot(made: base.Base, files: Mapping[str, NodeFile], arguments: str, folder: Path) -> Path:
-    """Boot a node with `files` in place; the folder with what the probe saw on it.
+def has_queues() -> bool:
+    """Whether the network card of guests has several queues."""
+    return os.access(_TUN, os.W_OK)
 
-    Raises AssertionError, with the console's last lines, if the guest brought out nothing.
-    """
-    folder.mkdir(parents=True)
-    base.pack(_lay_down(folder / "tree", files), folder / "tree.cpio")
+
+def look(kernel: Path, root: Path, arguments: str, folder: Path) -> Path:
+    """Boot a node that has the root; the folder with what the probe saw on it."""
+    start(kernel, root, f"{arguments} probe", folder)
+    seen = bring_out(folder, folder / "seen")
+    _write_facts(seen)
+    return seen
+
+
+def start(kernel: Path, root: Path, arguments: str, folder: Path) -> None:
+    """Run the machine until it is off or reboots; what was brought out is on its disk."""
+    folder.mkdir(parents=True, exist_ok=True)
     initrd = folder / "initrd"
-    with initrd.open("wb") as whole:
-        for part in (made.archive, folder / "tree.cpio"):
-            whole.write(part.read_bytes())
-    _start(made, initrd, arguments, folder)
-    initrd.unlink()
-    return _seen(folder)
-
-
-def _start(made: base.Base, initrd: Path, arguments: str, folder: Path) -> None:
-    """Run the machine until it is off; what the probe brought out is on its disk."""
+    base.pack(root, initrd)
     with (folder / "disk").open("wb") as out:
         out.truncate(_RESULT)
+    network = ("unshare", "--net") if has_queues() else ()
     drive = f"if=none,id=d0,file={folder / 'disk'},format=raw"
     command = [
-        *("qemu-system-x86_64", *_MACHINE),
+        *(*network, "qemu-system-x86_64", *_MACHINE),
+        *("-netdev", _TAP if network else _USER),
         *("-drive", drive, "-device", "virtio-blk-pci,drive=d0,bus=pcie.0"),
-        *("-kernel", str(made.kernel), "-initrd", str(initrd)),
+        *("-kernel", str(kernel), "-initrd", str(initrd)),
         *("-append", f"{_CONSOLE} {arguments}"),
     ]
-    with (folder / "console").open("wb") as console:
+    with (folder / "console").open("wb") as console, suppress(subprocess.TimeoutExpired):
         subprocess.run(
             command,
             check=True,
@@ -69,22 +74,23 @@ def _start(made: base.Base, initrd: Path, arguments: str, folder: Path) -> None:
             stderr=console,
             timeout=_SECONDS,
         )
+    initrd.unlink()
 
 
-def _seen(folder: Path) -> Path:
-    """The folder with what was brought out."""
-    seen = folder / "seen"
-    try:
-        with tarfile.open(folder / "disk", "r:") as archive:
-            archive.extractall(seen, filter="tar")
-    except tarfile.ReadError:
-        pass
+def bring_out(folder: Path, to: Path) -> Path:
+    """Unpack what is on the disk of a machine that is off.
+
+    Raises AssertionError, with the console's last lines, if it brought out nothing.
+    """
+    to.mkdir(exist_ok=True)
+    # A root file system has absolute links, which the tarfile module refuses.
+    command = ["tar", "-xvf", str(folder / "disk"), "-C", str(to)]
+    names = subprocess.run(command, check=False, capture_output=True).stdout
     # A disk that nothing was written to reads as an empty archive.
-    if not (seen / "facts").exists():
+    if not names:
         console = (folder / "console").read_text(errors="replace")
         raise AssertionError(f"the guest brought out nothing:\n{console[-4000:]}")
-    _write_facts(seen)
-    return seen
+    return to
 
 
 def _write_facts(seen: Path) -> None:
@@ -98,13 +104,8 @@ def _write_facts(seen: Path) -> None:
         (seen / path).write_text("\n".join(of_file) + "\n")
 
 
-def _lay_down(root: Path, files: Mapping[str, NodeFile]) -> Path:
-    """The node's files, and the probe that looks at what they do."""
-    for path, file in files.items():
-        place = root / path.lstrip("/")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(file.data)
-        place.chmod(file.mode)
+def lay_down(root: Path) -> None:
+    """The probe, and the stand-in for the kubelet."""
     units = root / _UNITS
     wanted = units / "multi-user.target.wants"
     wanted.mkdir(parents=True, exist_ok=True)
@@ -115,4 +116,3 @@ def _lay_down(root: Path, files: Mapping[str, NodeFile]) -> Path:
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_bytes((_PROBE / "probe.sh").read_bytes())
     script.chmod(0o755)
-    return root

@@ -2,7 +2,6 @@
 
 import pytest
 
-from cpuplan.cli.main import run
 from cpuplan.cpuset import CpuSet
 from tests.boot import guests
 from tests.boot.seen import CPU, Seen
@@ -29,10 +28,6 @@ def test_offlined_cpus_are_off(plain: Seen) -> None:
 
 def test_pages_are_on_their_numa_nodes(plain: Seen) -> None:
     assert (plain.pages(0, 2048), plain.pages(1, 2048)) == (64, 32)
-
-
-def test_no_unit_failed(plain: Seen) -> None:
-    assert plain.text("failed") == "", plain.text("failures")
 
 
 def test_processes_of_the_system_stay_off_isolated_cpus(plain: Seen) -> None:
@@ -62,8 +57,3 @@ def test_only_queues_of_the_disk_are_placed_by_the_kernel(plain: Seen) -> None:
     }
     assert actions
     assert all("-req." in action for action in actions)
-
-
-def test_check_sees_what_was_compiled(plain: Seen, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["-C", str(guests.PROJECT), "check", NAME, "--root", str(plain.folder)]
-    assert run(arguments) == 0, capsys.readouterr()

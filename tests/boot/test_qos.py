@@ -34,7 +34,3 @@ def test_no_container_runs_on_cpus_that_the_kernel_isolates(qos: Seen) -> None:
     for container in containers.simulated(NAME):
         used = used | qos.cpus_of(container.unit)
     assert not used & hidden
-
-
-def test_no_unit_failed(qos: Seen) -> None:
-    assert qos.text("failed") == "", qos.text("failures")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Two parts of a test of booted nodes: `slices` stands in for the kubelet, `look` brings out what is seen.
+# Parts of a test of booted nodes: `slices` stands in for the kubelet, `look` brings out what is seen, and `keep` what
+# was written.
 set -u
 OUT=/run/seen
 
@@ -32,7 +33,7 @@ look() {
   mkdir -p "$OUT"
   {
     read_all /proc/cmdline /proc/interrupts /proc/meminfo /proc/irq/default_smp_affinity
-    read_all /proc/[0-9]*/task/[0-9]*/comm /proc/[0-9]*/task/[0-9]*/cgroup /proc/[0-9]*/cmdline
+    read_all /proc/[0-9]*/comm /proc/[0-9]*/task/[0-9]*/comm /proc/[0-9]*/task/[0-9]*/cgroup /proc/[0-9]*/cmdline
     grep -asH '^Cpus_allowed_list' /proc/[0-9]*/task/[0-9]*/status
     read_all /proc/irq/[0-9]*/smp_affinity_list /proc/irq/[0-9]*/effective_affinity_list
     read_all /sys/devices/system/cpu/* /sys/devices/system/cpu/cpu*/online /sys/devices/system/cpu/cpu*/topology/*
@@ -50,11 +51,24 @@ look() {
   systemctl list-units --all --no-legend --plain >"$OUT/units"
   systemctl --failed --no-legend --plain >"$OUT/failed"
   while read -r unit _; do systemctl status --no-pager "$unit"; done <"$OUT/failed" >"$OUT/failures"
-  for path in /etc/systemd /etc/kubernetes /etc/crio /etc/cpuplan /etc/default /etc/sysconfig /etc/sysctl.d \
-    /etc/udev/rules.d /etc/tuned /usr/local/bin; do
+  for process in $(pgrep -x irqbalance); do
+    mkdir -p "$OUT/proc/$process"
+    cat "/proc/$process/environ" >"$OUT/proc/$process/environ"
+  done
+  for check in /var/lib/nodewright/*/configmaps/post_interrupt_check.sh; do
+    [ -e "$check" ] && bash "$check" >"$OUT/after-reboot" 2>&1
+  done
+  for path in /etc/systemd /etc/kubernetes /etc/crio /etc/containerd /etc/cpuplan /etc/default /etc/sysconfig \
+    /etc/sysctl.d /etc/tmpfiles.d /etc/udev/rules.d /etc/tuned /usr/local/bin; do
     [ -e "$path" ] && cp -a --parents "$path" "$OUT"
   done
   tar -C "$OUT" -cf /dev/vda .
+  sync
+}
+
+# keep: what the first boot wrote, for the second one.
+keep() {
+  tar -C / -cf /dev/vda etc boot/grub usr/local var/lib/cloud var/lib/cpuplan var/log
   sync
 }
 

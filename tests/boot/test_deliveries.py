@@ -1,0 +1,59 @@
+"""Nodes that got their files by each delivery have what was compiled, and do it."""
+
+import pytest
+
+from cpuplan.backends.kubernetes import node
+from cpuplan.cli.main import run
+from tests.boot import delivering, guests
+from tests.boot.lab import Lab
+from tests.boot.seen import Seen
+
+pytestmark = pytest.mark.boot
+NODES = ["plain", "qos", "partitions", "services", "balloons", "interrupts"]
+
+
+@pytest.fixture(params=NODES)
+def name(request: pytest.FixtureRequest) -> str:
+    """A guest."""
+    return str(request.param)
+
+
+@pytest.fixture
+def seen(name: str, lab: Lab) -> Seen:
+    """What it showed."""
+    return lab.seen(name)
+
+
+def test_each_delivery_has_a_guest() -> None:
+    used = [guests.plan(name).node_class.target.delivery[0] for name in NODES]
+    assert sorted(used) == sorted(delivering.DELIVERIES)
+
+
+def test_files_are_those_of_the_plan(name: str, seen: Seen) -> None:
+    for path, file in node.of(guests.plan(name)).files.items():
+        found = seen.folder / path.lstrip("/")
+        assert found.read_bytes() == file.data, path
+        assert found.stat().st_mode & 0o111 == file.mode & 0o111, path
+
+
+def test_the_kernel_was_given_every_boot_argument(name: str, seen: Seen) -> None:
+    given = seen.text("proc/cmdline").split()
+    planned = node.of(guests.plan(name)).arguments
+    assert [word for word in given if word in planned] == list(planned)
+
+
+def test_no_unit_failed(seen: Seen) -> None:
+    assert seen.text("failed") == "", seen.text("failures")
+
+
+def test_check_sees_what_was_compiled(
+    name: str, seen: Seen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["-C", str(guests.PROJECT), "check", name, "--root", str(seen.folder)]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_the_check_after_a_reboot_passes(lab: Lab) -> None:
+    seen = lab.seen("interrupts")
+    assert (seen.folder / "after-reboot").exists()
+    assert seen.text("after-reboot") == ""
