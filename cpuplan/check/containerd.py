@@ -33,7 +33,9 @@ def configuration(subject: Subject) -> Iterator[Diagnostic]:
         place, problem = unreadable(subject, error.path.lstrip("/"), error)
         yield diagnose("CP844", place, path=place.path, problem=problem)
         return
-    if planned and containerd.DROP_IN not in loaded.files:
+    is_there = subject.root.is_file(containerd.DROP_IN.lstrip("/"))
+    # A file that is missing is a matter of CP845 alone.
+    if planned and is_there and containerd.DROP_IN not in loaded.files:
         problem = f"no imports of {MAIN} name it"
         yield diagnose("CP843", subject.place(MAIN.lstrip("/")), labels=labels, problem=problem)
     values = containerd.flat(loaded.tables)
