@@ -24,6 +24,17 @@ cloud_init_modules: [write-files]
 cloud_config_modules: [runcmd]
 cloud_final_modules: [scripts-user, power-state-change]
 """
+#: What an image for Kubernetes has: the folder of drop-ins, and containers in the slices of pods.
+_CONTAINERD = """\
+version = 3
+imports = ["/etc/containerd/conf.d/*.toml"]
+
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+runtime_type = 'io.containerd.runc.v2'
+
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+SystemdCgroup = true
+"""
 #: The root is a folder, or in memory, which grub-probe finds on no disk.
 _GRUB_PROBE = Path(__file__).parent / "room" / "grub-probe.sh"
 _SEED = "var/lib/cloud/seed/nocloud"
@@ -98,8 +109,7 @@ def _cluster_api(node: Node) -> str:
     commands = [*spec["preKubeadmCommands"], "kubeadm join", *spec["postKubeadmCommands"]]
     user_data = {"write_files": spec["files"], "runcmd": commands}
     _seed(node, b"#cloud-config\n" + yaml.safe_dump(user_data).encode())
-    # Its containerd was told to read the folder of drop-ins when the image was made.
-    node.write("etc/containerd/config.toml", 'imports = ["/etc/containerd/conf.d/*.toml"]\n')
+    node.write("etc/containerd/config.toml", _CONTAINERD)
     programs = ("usr/local/sbin/kubeadm", "usr/local/sbin/shutdown")
     for program in programs:
         node.write(program, _NOTES, 0o755)

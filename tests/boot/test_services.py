@@ -28,7 +28,7 @@ def test_processes_of_the_system_stay_off_isolated_cpus(services: Seen) -> None:
 
 
 def test_unbound_work_of_the_kernel_stays_off_isolated_cpus(services: Seen) -> None:
-    assert services.text(f"{CPU}/nohz_full") == "(null)"
+    assert services.text(f"{CPU}/nohz_full").strip() == "(null)"
     assert services.mask("sys/devices/virtual/workqueue/cpumask") == _pool("reserved")
 
 
