@@ -1,7 +1,11 @@
 """Realistic intents on named machines: the pools and the files that are made of them."""
 
-import pytest
+from fnmatch import fnmatch
 
+import pytest
+import yaml
+
+from cpuplan.backends.delivery import CLUSTER_KINDS, KOORDINATOR_KINDS, NAMESPACED_KINDS
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import errors
 from cpuplan.model.pools import HIDDEN, POOLS
@@ -25,6 +29,16 @@ def test_case(name: str) -> None:
             "pods would run on hidden CPUs"
         )
         assert node.pool("reserved").cpus != EMPTY
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_argo_cd_may_sync_every_object(name: str) -> None:
+    allowed = {*CLUSTER_KINDS, *KOORDINATOR_KINDS, *NAMESPACED_KINDS}
+    for path, data in compiled(name).files.items():
+        if fnmatch(path, "clusters/*/manifests/*") and not path.endswith("/kustomization.yaml"):
+            written = yaml.safe_load(data)
+            group = str(written["apiVersion"]).rpartition("/")[0]  # core objects have none
+            assert (group, written["kind"]) in allowed, path
 
 
 @pytest.mark.parametrize("name", ["shared", *CASES])

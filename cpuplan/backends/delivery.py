@@ -15,6 +15,7 @@ from cpuplan.resources import resource
 NAMESPACED_KINDS = (
     ("", "ConfigMap"),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
+    ("config.nri", "BalloonsPolicy"),
     ("tuned.openshift.io", "Tuned"),
 )
 CLUSTER_KINDS = (
