@@ -140,4 +140,11 @@ CODES = {
         "(koordinator-sh/koordinator#1214). The example comes from the simulation.",
         "warning",
     ),
+    "CP731": Code(
+        "workload for which Koordinator finds no CPUs",
+        "on an empty node of class {name}, koord-scheduler refuses a pod of {workload} with {cpus} CPUs: {problem}",
+        "request fewer CPUs, give `isolated` more, or use a less strict numaTopologyPolicy",
+        "With SingleNUMANode the CPUs must come from one NUMA node, with FullPCPUs from whole free cores; reserved CPUs "
+        "count in neither. Such pods would wait for ever. `cpuplan simulate --scheduler koordinator` shows what is left.",
+    ),
 }

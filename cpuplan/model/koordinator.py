@@ -77,7 +77,8 @@ class KoordinatorWorkload(Model):
         default=None, description="default: koord-batch for BE, koord-prod for others"
     )
     cpus: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="CPUs that a pod requests, by which the policies are checked"
+        default=None,
+        description="CPUs that a pod requests: an empty node must have them, by the policies",
     )
     required_cpu_bind_policy: PodBindPolicy | None = Field(
         default=None,

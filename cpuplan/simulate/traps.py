@@ -78,14 +78,15 @@ def _check_balloons(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> lis
 
 
 def _check_koordinator(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> list[Diagnostic]:
-    """Workloads, as LSR pods, for which koord-scheduler finds no CPUs."""
+    """Workloads, as LSR pods or of a profile, for which koord-scheduler finds no CPUs."""
     from cpuplan.simulate.allocators.koordinator import KoordinatorAllocator  # for few plans
 
     try:
         allocator = KoordinatorAllocator(facts)
     except StartError:
         return []  # CP632: arguments with which the scheduler does not start
-    return list(workloads.check(plan, locate, allocator))
+    checks = (workloads.check, workloads.check_profiled)
+    return [problem for check_one in checks for problem in check_one(plan, locate, allocator)]
 
 
 def _refused(

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
+from cpuplan.components.koordinator import colocation
 from cpuplan.components.nri import balloons
 from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.koordinator import qos
 from cpuplan.koordinator.keys import QOS
 from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.model.koordinator import BOUND
 from cpuplan.model.pools import PARTITION
 from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders
 from cpuplan.simulate.admission import Outcome
-from cpuplan.simulate.allocators.base import Restarting
+from cpuplan.simulate.allocators.base import Allocator, Restarting
 from cpuplan.simulate.allocators.probes import probe
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
@@ -114,4 +116,28 @@ def _spread(
                 name=plan.node_class.name,
                 pod=pod.uid,
                 cpus=cpus_text(cpus),
+            )
+
+
+def check_profiled(plan: NodePlan, locate: Locate, allocator: Allocator) -> Iterator[Diagnostic]:
+    """CP731: LSE and LSR pods of profiles for which koord-scheduler finds no CPUs."""
+    start = allocator.take()
+    for index, workload in enumerate(plan.spec.koordinator.workloads):
+        if workload.qos_class not in BOUND or not workload.cpus:
+            continue
+        pod = probe(workload.cpus, uid=workload.name)._replace(
+            labels={**workload.match_labels, QOS: workload.qos_class},
+            annotations=colocation.annotations(plan, workload),
+            priority_class=colocation.priority_class(workload),
+        )
+        refused = allocator.admit(pod).refused
+        allocator.restore(start)
+        if refused:
+            yield diagnose(
+                "CP731",
+                locate(plan.node_class.place(f"koordinator.workloads.{index}.cpus")),
+                name=plan.node_class.name,
+                workload=workload.name,
+                cpus=workload.cpus,
+                problem=refused.message.removeprefix("koord-scheduler: "),
             )
