@@ -101,12 +101,9 @@ def _allocatable(plan: NodePlan) -> Resources:
     """What the kubelet can give to containers: CPUs with the static CPU manager only, memory and
     huge pages with the Static memory manager.
     """
-    cpus = tuple(
-        cpu
-        for node in _nodes(plan)
-        for cpu in node.cpus
-        if kubelet.is_static(plan) and cpu not in kubelet.reserved_cpus(plan)
-    )
+    # Reserved CPUs are computed once: a machine has hundreds of CPUs.
+    given = ~kubelet.reserved_cpus(plan).bits if kubelet.is_static(plan) else 0
+    cpus = tuple(cpu for node in _nodes(plan) for cpu in node.cpus if given >> cpu & 1)
     return Resources(cpus, (), tuple(_memory(plan)) if memory.uses_memory_manager(plan) else ())
 
 
