@@ -48,10 +48,12 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 
 def _because(plan: NodePlan) -> Reason:
-    """Who writes the object, by the cluster's document where it says so."""
-    if plan.node_class.cluster_facts.node_resource_topology.exporter:
-        text = f"{exporter_of(plan)} writes it"
-        return Reason(text, plan.node_class.cluster_place("nodeResourceTopology.exporter"))
+    """Who writes the object, by the cluster's document or the target where they say so."""
+    node_class, text = plan.node_class, f"{exporter_of(plan)} writes it"
+    if node_class.cluster_facts.node_resource_topology.exporter:
+        return Reason(text, node_class.cluster_place("nodeResourceTopology.exporter"))
+    if node_class.target.has_koordinator:
+        return node_class.reason(text, node_class.target_field("mechanism"))
     return unasked(plan, "expected-policy", NAME, VERSION)
 
 
