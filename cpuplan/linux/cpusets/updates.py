@@ -1,159 +1,31 @@
-"""How a change of a cpuset goes through the tree: to parents, siblings, descendants and partitions.
+"""How a change goes through the tree: to parents, siblings and descendants, whose CPUs it changes.
 
 The functions have the order of the kernel's, since each sees what the ones before it have changed.
 """
 
-from enum import Enum, auto
-
-from cpuplan.linux.cpusets.state import (
-    ISOLATED,
-    MEMBER,
-    ROOT,
-    Cpuset,
-    Masks,
-    Reason,
-    System,
-)
-from cpuplan.linux.cpusets.validation import are_exclusive, set_exclusive
-
-
-class Command(Enum):
-    """What update_parent is to do."""
-
-    ENABLE_ROOT = auto()
-    ENABLE_ISOLATED = auto()
-    DISABLE = auto()
-    UPDATE = auto()
-    INVALIDATE = auto()
-
-
-def reset(cpuset: Cpuset) -> None:
-    """Forget what only a valid partition has (reset_partition_data)."""
-    parent = cpuset.above()
-    cpuset.partitions = 0
-    if not cpuset.exclusive:
-        cpuset.effective_exclusive = 0
-        cpuset.is_exclusive = False
-    cpuset.effective = parent.effective & cpuset.allowed or parent.effective
-
-
-def set_isolated(system: System, state: int, cpus: int) -> None:
-    """CPUs of a partition in this state from now on (partition_xcpus_newstate)."""
-    if state == ISOLATED:
-        system.isolated |= cpus
-    else:
-        system.isolated &= ~cpus
-
-
-def _take(system: System, state: int, parent: Cpuset, cpus: int) -> None:
-    """Take CPUs out of a parent for a partition (partition_xcpus_add)."""
-    if parent is system.top:
-        system.subpartitions |= cpus
-    if state != parent.state:
-        set_isolated(system, state, cpus)
-    parent.effective &= ~cpus
-
-
-def _give_back(system: System, state: int, parent: Cpuset, cpus: int) -> int:
-    """Give CPUs of a partition back; those of them that are online (partition_xcpus_del)."""
-    if parent is system.top:
-        system.subpartitions &= ~cpus
-    if state != parent.state:
-        set_isolated(system, parent.state, cpus)
-    cpus &= system.active
-    parent.effective |= cpus
-    return cpus
-
-
-def exclusive_of(cpuset: Cpuset) -> int:
-    """The CPUs that it may have exclusively (compute_effective_exclusive_cpumask)."""
-    return cpuset.wanted & cpuset.above().effective_exclusive
-
-
-def _spread_from_top(system: System, masks: Masks) -> None:
-    """Tell all cpusets that the top one has other CPUs."""
-    masks.new = system.update_tasks(system.top) or 0
-    update_siblings(system, system.top, None, masks)
-
-
-def enable_remote(system: System, cpuset: Cpuset, state: int, masks: Masks) -> Reason:
-    """A partition that takes its CPUs from the top, below parents that are none."""
-    masks.new = exclusive_of(cpuset)
-    if not masks.new or masks.new & system.subpartitions or not system.top.effective & ~masks.new:
-        return Reason.INVALID_CPUS
-    _take(system, state, system.top, masks.new)
-    system.remote.insert(0, cpuset)
-    _spread_from_top(system, masks)
-    return Reason.NONE
-
-
-def disable_remote(system: System, cpuset: Cpuset, masks: Masks) -> None:
-    """Give its CPUs back and make it invalid.
-
-    The CPUs are computed anew: those that an ancestor does not grant any more stay isolated.
-    """
-    masks.new = exclusive_of(cpuset)
-    system.remote = [other for other in system.remote if other is not cpuset]
-    masks.new = _give_back(system, cpuset.state, system.top, masks.new)
-    cpuset.state = -cpuset.state
-    if cpuset.reason is Reason.NONE:
-        cpuset.reason = Reason.INVALID_CPUS
-    reset(cpuset)
-    _spread_from_top(system, masks)
-
-
-def update_remote(system: System, cpuset: Cpuset, cpus: int, masks: Masks) -> None:
-    """Other CPUs for a remote partition (remote_cpus_update)."""
-    adding, deleting = cpus & ~cpuset.effective_exclusive, cpuset.effective_exclusive & ~cpus
-    taken = adding & system.subpartitions or (adding and not system.top.effective & ~adding)
-    if not cpus or taken:
-        disable_remote(system, cpuset, masks)
-        return
-    masks.add, masks.delete = adding, deleting
-    if adding:
-        _take(system, cpuset.state, system.top, adding)
-    if deleting:
-        masks.delete = _give_back(system, cpuset.state, system.top, deleting)
-    _spread_from_top(system, masks)
-
-
-def check_remote(system: System, cpuset: Cpuset, cpus: int, masks: Masks) -> None:
-    """Disable remote partitions whose CPUs an ancestor stops granting (remote_partition_check)."""
-    deleting = cpuset.effective_exclusive & ~cpus
-    if not deleting & system.subpartitions:
-        return
-    for child in list(system.remote):
-        if child.effective & deleting:
-            disable_remote(system, child, masks)
-
-
-class _Change:
-    """What update_parent works out before it changes anything."""
-
-    def __init__(self, cpuset: Cpuset) -> None:
-        self.state = cpuset.state
-        self.reason = Reason.NONE
-        self.adding = self.deleting = False
-        self.partitions = 0
+from cpuplan.linux.cpusets.changes import Change, Command, invalidate, turn_over, work_out
+from cpuplan.linux.cpusets.state import ISOLATED, Cpuset, Masks, Reason, System
+from cpuplan.linux.cpusets.transfers import exclusive_of, give_back, reset, take
+from cpuplan.linux.cpusets.validation import set_exclusive
 
 
 def update_parent(
     system: System, cpuset: Cpuset, command: Command, cpus: int | None, masks: Masks
 ) -> Reason:
     """Move CPUs between a partition and its parent (update_parent_effective_cpumask)."""
-    old, change = cpuset.state, _Change(cpuset)
+    old, change = cpuset.state, Change(cpuset)
     if command is Command.INVALIDATE:
         if old < 0:
             return Reason.NONE
-        _invalidate(cpuset, masks, change)
+        invalidate(cpuset, masks, change)
     else:
-        refusal = _work_out(system, cpuset, command, cpus, masks, change)
+        refusal = work_out(system, cpuset, command, cpus, masks, change)
         if refusal is not Reason.NONE:
             return refusal
     if change.reason is not Reason.NONE:
         cpuset.reason = change.reason
     if command is Command.UPDATE:
-        _turn_over(old, change)
+        turn_over(old, change)
     if not change.adding and not change.deleting and change.state == old:
         return Reason.NONE
     is_new = old != change.state and command is not Command.UPDATE
@@ -163,125 +35,13 @@ def update_parent(
     return Reason.NONE
 
 
-def _invalidate(cpuset: Cpuset, masks: Masks, change: _Change) -> None:
-    if cpuset.above().is_valid:
-        _add_all(cpuset, masks, change)
-    if cpuset.state > 0:
-        change.state = -cpuset.state
-        change.partitions -= 1
-
-
-def _add_all(cpuset: Cpuset, masks: Masks, change: _Change) -> None:
-    """All its CPUs go back to the parent."""
-    masks.add = cpuset.wanted & cpuset.above().effective_exclusive
-    change.adding = bool(masks.add)
-
-
-def _turn_over(old: int, change: _Change) -> None:
-    """A valid partition with a problem becomes invalid, an invalid one without becomes valid."""
-    if old > 0 and change.reason is not Reason.NONE:
-        change.state, change.partitions = -old, change.partitions - 1
-    elif old < 0 and change.reason is Reason.NONE:
-        change.state, change.partitions = -old, change.partitions + 1
-
-
-def _work_out(
-    system: System,
-    cpuset: Cpuset,
-    command: Command,
-    cpus: int | None,
-    masks: Masks,
-    change: _Change,
-) -> Reason:
-    """The CPUs to add to the parent and to take from it; why nothing can be changed."""
-    parent = cpuset.above()
-    if not parent.is_valid:
-        return Reason.INVALID_PARENT if parent.is_invalid else Reason.NO_PARTITION
-    if cpus is None and not cpuset.wanted:
-        return Reason.EMPTY
-    no_cpu = system.leaves_tasks_without_cpus(parent, cpuset, cpuset.wanted)
-    if command in (Command.ENABLE_ROOT, Command.ENABLE_ISOLATED):
-        return _enabled(system, cpuset, command, masks, change, no_cpu=no_cpu)
-    if command is Command.DISABLE:
-        if cpuset.state >= 0:
-            _add_all(cpuset, masks, change)
-        if change.adding:
-            change.partitions -= 1
-        change.state = MEMBER
-    elif cpus is not None:
-        _new_cpus(system, cpuset, cpus, masks, change, no_cpu=no_cpu)
-    else:
-        _same_cpus(cpuset, masks, change, no_cpu=no_cpu)
-    return Reason.NONE
-
-
-def _enabled(
-    system: System,
-    cpuset: Cpuset,
-    command: Command,
-    masks: Masks,
-    change: _Change,
-    *,
-    no_cpu: bool,
-) -> Reason:
-    if not cpuset.wanted & cpuset.above().effective_exclusive:
-        return Reason.INVALID_CPUS
-    if system.conflicts(cpuset.state, cpuset.wanted):
-        return Reason.HOUSEKEEPING
-    if no_cpu:
-        return Reason.NO_CPUS
-    masks.delete, change.deleting = cpuset.wanted, True
-    change.partitions += 1
-    change.state = ROOT if command is Command.ENABLE_ROOT else ISOLATED
-    return Reason.NONE
-
-
-def _same_cpus(cpuset: Cpuset, masks: Masks, change: _Change, *, no_cpu: bool) -> None:
-    """Whether a partition, valid or not, is so still."""
-    parent, wanted = cpuset.above(), cpuset.wanted
-    if no_cpu:
-        change.reason = Reason.NO_CPUS
-        if cpuset.is_valid:
-            _add_all(cpuset, masks, change)
-    elif cpuset.is_invalid and not wanted & ~parent.effective_exclusive:
-        others = (child for child in parent.children if child is not cpuset)
-        if all(are_exclusive(cpuset, other) for other in others):
-            masks.delete = wanted & parent.effective
-            change.deleting = bool(masks.delete)
-        else:
-            change.reason = Reason.NOT_EXCLUSIVE
-
-
-def _new_cpus(
-    system: System, cpuset: Cpuset, cpus: int, masks: Masks, change: _Change, *, no_cpu: bool
-) -> None:
-    """Other CPUs for a partition, valid or not."""
-    parent, wanted = cpuset.above(), cpuset.wanted
-    granted = parent.effective_exclusive
-    if not cpus:
-        change.reason = Reason.EMPTY
-        return
-    no_cpu = no_cpu or system.leaves_tasks_without_cpus(parent, cpuset, cpus)
-    if cpuset.state < 0:
-        masks.delete = cpus & granted
-        change.deleting = bool(masks.delete)
-    else:
-        masks.add = wanted & ~cpus & granted
-        masks.delete = cpus & ~wanted & granted
-        change.adding, change.deleting = bool(masks.add), bool(masks.delete)
-    if no_cpu and (not change.adding or not masks.add & system.active):
-        change.reason = Reason.NO_CPUS
-        change.deleting = False
-        _add_all(cpuset, masks, change)
-
-
 def _apply(
     system: System,
     cpuset: Cpuset,
     command: Command,
     cpus: int | None,
     masks: Masks,
-    change: _Change,
+    change: Change,
 ) -> None:
     """Change the state of a partition and the CPUs of its parent, and tell everyone."""
     parent, old = cpuset.above(), cpuset.state
@@ -290,9 +50,9 @@ def _apply(
         if change.state <= 0:
             cpuset.partitions = 0
     if change.adding:
-        masks.add = _give_back(system, old, parent, masks.add)
+        masks.add = give_back(system, old, parent, masks.add)
     if change.deleting:
-        _take(system, change.state, parent, masks.delete)
+        take(system, change.state, parent, masks.delete)
     if parent.is_valid:
         parent.partitions += change.partitions
     if old != change.state and command is Command.UPDATE:

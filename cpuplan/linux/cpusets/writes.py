@@ -1,6 +1,8 @@
 """Writes to the files of a cpuset, and CPUs that go and come."""
 
 from cpuplan.linux import cpulist
+from cpuplan.linux.cpusets.changes import Command
+from cpuplan.linux.cpusets.remote import check_remote, disable_remote, enable_remote, update_remote
 from cpuplan.linux.cpusets.state import (
     ISOLATED,
     MEMBER,
@@ -11,19 +13,12 @@ from cpuplan.linux.cpusets.state import (
     Refused,
     System,
 )
+from cpuplan.linux.cpusets.transfers import exclusive_of, reset, set_isolated
 from cpuplan.linux.cpusets.updates import (
-    Command,
-    check_remote,
-    disable_remote,
     effective_of_partition,
-    enable_remote,
-    exclusive_of,
-    reset,
-    set_isolated,
     update_balancing,
     update_hierarchy,
     update_parent,
-    update_remote,
 )
 from cpuplan.linux.cpusets.validation import set_exclusive, validate
 

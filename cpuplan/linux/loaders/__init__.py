@@ -1,0 +1,1 @@
+"""Files of boot loaders: the arguments that the kernel gets at the next boot."""
