@@ -5,12 +5,19 @@ GetNodesInfo); the kubelet takes its cores, sockets and uncore caches from there
 (pkg/kubelet/cm/cpumanager/topology, Discover). Read at cAdvisor 0.56 and Kubernetes 1.36.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
+from cpuplan.cpuset import CpuSet
 from cpuplan.kubelet.cpu.topology import CPUTopology, discover
-from cpuplan.kubelet.machine import MachineCore, MachineNode
-from cpuplan.model.topology import UNKNOWN, Cpu, KubeletFacts, Topology
+from cpuplan.kubelet.machine import Machine, MachineCore, MachineNode, NodeMemory
+from cpuplan.model.topology import UNKNOWN, Cpu, KubeletFacts, SharedCache, Topology
+
+#: The memory of each NUMA node if the inventory has none: it then limits no pod.
+ASSUMED_MEMORY = 1 << 40
+#: Distances if the inventory has none.
+_NEAR, _FAR = 10, 20
 
 
 def cpu_topology(topology: Topology) -> CPUTopology:
@@ -89,3 +96,80 @@ def _uncore_caches(cpu: int, node_size: int, facts: KubeletFacts) -> tuple[int, 
     """
     ids = [cache.id for cache in facts.caches if cpu in cache.cpus and len(cache.cpus) != node_size]
     return tuple(number for number in ids if number is not None) if ids[:1] != [None] else ()
+
+
+def without(topology: Topology, cpus: CpuSet) -> Topology:
+    """The machine when `cpus` are switched off."""
+    if not cpus & topology.online:
+        return topology
+    left = [cpu for cpu in topology.cpus if cpu.cpu not in cpus]
+    first = {cpu.core: cpu.cpu for cpu in reversed(left)}
+    facts = topology.kubelet
+    caches = (
+        SharedCache(cache.level, cache.cpus - cpus, cache.id)
+        for cache in facts.caches
+        if cache.cpus - cpus
+    )
+    numa_nodes = facts.numa_nodes and {
+        node: members - cpus for node, members in facts.numa_nodes.items()
+    }
+    return Topology(
+        [cpu._replace(core=first[cpu.core]) for cpu in left],
+        topology.numa_facts.values(),
+        topology.offline | (cpus & topology.online),
+        KubeletFacts(
+            tuple(caches),
+            facts.unread_caches - cpus,
+            facts.unlabelled - cpus,
+            numa_nodes,
+            facts.no_numa_nodes,
+            _sockets_left(facts, topology.cpus, left),
+            facts.places,
+        ),
+    )
+
+
+def _sockets_left(facts: KubeletFacts, before: Iterable[Cpu], left: Iterable[Cpu]) -> int | None:
+    """/proc/cpuinfo has online CPUs only: a socket without any is not counted."""
+    if facts.sockets is None:
+        return None
+    return facts.sockets - len({cpu.socket for cpu in before} - {cpu.socket for cpu in left})
+
+
+def machine_of(
+    topology: Topology, pages: Mapping[int, tuple[tuple[int, int], ...]] = MappingProxyType({})
+) -> Machine:
+    """The machine as cAdvisor reports it; `pages` are (size in KiB, count) by NUMA node."""
+    nodes = machine_nodes(topology)
+    numbers = sorted(node.id for node in nodes)
+    memory = tuple(
+        NodeMemory(node, _memory(topology, node), pages.get(node, ())) for node in numbers
+    )
+    return Machine(nodes, memory, _distances(topology, numbers), number_of_sockets(topology))
+
+
+def _memory(topology: Topology, node: int) -> int:
+    """The bytes of a NUMA node: none if only other nodes of the inventory have memory."""
+    facts = topology.numa_facts
+    told = facts[node].memory if node in facts else None
+    if told is None and not any(other.memory for other in facts.values()):
+        return ASSUMED_MEMORY
+    return told or 0
+
+
+def assumes_memory(topology: Topology) -> bool:
+    """Whether the inventory has no memory."""
+    return not any(facts.memory for facts in topology.numa_facts.values())
+
+
+def _distances(topology: Topology, numbers: Iterable[int]) -> dict[int, tuple[int, ...]]:
+    """A row for each node.
+
+    A row of the inventory has a place for each online node, whatever its number.
+    """
+    rows = {}
+    highest = max(numbers, default=0)
+    for node in numbers:
+        told = topology.numa_facts[node].distances if node in topology.numa_facts else ()
+        rows[node] = told or tuple(_NEAR if other == node else _FAR for other in range(highest + 1))
+    return rows

@@ -1,31 +1,15 @@
 """Label selectors (apimachinery, pkg/apis/meta/v1/helpers.go and pkg/labels/selector.go)."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from cpuplan.kubelet.labels import Labels, Requirement
 from cpuplan.mco.errors import McoError
 from cpuplan.mco.fields import as_mapping, mappings, text, text_mapping, texts
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-
-
-class Requirement(NamedTuple):
-    """One condition: Equals is In with one value."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...]
-
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether an object with these labels fulfils it."""
-        if self.operator == "In":
-            return self.key in labels and labels[self.key] in self.values
-        if self.operator == "NotIn":
-            return self.key not in labels or labels[self.key] not in self.values
-        return (self.key in labels) == (self.operator == "Exists")
 
 
 class Selector(NamedTuple):
@@ -39,7 +23,7 @@ class Selector(NamedTuple):
         """Whether nothing is required: in Kubernetes this selects everything."""
         return not self.requirements and not self.selects_nothing
 
-    def matches(self, labels: Mapping[str, str]) -> bool:
+    def matches(self, labels: Labels) -> bool:
         """Whether an object with these labels is selected."""
         if self.selects_nothing:
             return False

@@ -32,6 +32,8 @@ _META = (
     '{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
     'Kind string "json:\\"kind,omitempty\\"" }'
 )
+#: Fields that are written when they are empty too: 0 is a NUMA node, and a priority.
+_WRITTEN_EMPTY = frozenset({"limits", "numaNode", "priority", "shutdownGracePeriodSeconds"})
 DUPLICATES = "yaml: unmarshal errors:\n  "
 
 Config = dict[str, Any]
@@ -249,7 +251,8 @@ def _encode(value: Any, go_type: str) -> Any:
         return {
             name: one
             for name, one in inner.items()
-            if one not in ("", [], {}) and (one or fields[name][0] == "*")
+            if name in _WRITTEN_EMPTY
+            or (one not in ("", [], {}) and (one or fields[name][0] == "*"))
         }
     if isinstance(value, dict):
         return {

@@ -1,11 +1,13 @@
 """Loads a KubeletConfiguration file with its drop-ins (cmd/kubelet/app/server.go)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.kubelet.config.decoding import convert, decode, decode_drop_in, encode, merge
 from cpuplan.kubelet.config.defaults import set_defaults, set_eviction_defaults
 from cpuplan.kubelet.config.fields import of_version
+from cpuplan.kubelet.config.flags import override
 from cpuplan.kubelet.config.validation import validate
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.releases.features import LATEST, Gates, set_gates
@@ -13,6 +15,7 @@ from cpuplan.versions import Version
 
 #: The folder of the drop-ins, which only stands in texts.
 _DROP_INS = "/etc/kubernetes/kubelet.conf.d"
+_NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Loaded(NamedTuple):
@@ -24,7 +27,7 @@ class Loaded(NamedTuple):
 
 
 class StageError(KubeletError):
-    """Files that cannot be read or merged: `decode` or `dropin`.
+    """Files that cannot be read or merged: `decode` or `dropin`; `flags` of a wrong form.
 
     `file` is the number of the file, 0 for the main one; None if merged files are refused.
     """
@@ -43,8 +46,11 @@ def load(
     is_openshift: bool = False,
     cgroup_v1: bool = False,
     path: str = "/etc/kubernetes/kubelet.conf",
+    flags: Mapping[str, Any] = _NO_FLAGS,
 ) -> Loaded:
     """Decode, merge, default and validate; `path` is the file's, for the kubelet's texts.
+
+    `flags` are the fields of the command line, which come last.
 
     StageError for files that cannot be read. PanicError for feature gates that are unknown, locked
     or lack another: the kubelet crashes while defaulting. OpenShift's kubelet only warns of unknown
@@ -60,6 +66,9 @@ def load(
         config = _merge(config, drop_ins, version)
         gates = _gates(config, version, is_openshift)
         config = set_defaults(config, gates)
+    if flags:
+        config = _override(config, flags)
+        gates = _gates(config, version, is_openshift)
     return Loaded(config, decoded.strict_errors, validate(config, gates, cgroup_v1=cgroup_v1))
 
 
@@ -72,6 +81,13 @@ def _gates(config: dict[str, Any], version: Version, is_openshift: bool) -> Gate
             "defaults, error"
         )
         raise PanicError(f"{text}: {error}") from None
+
+
+def _override(config: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return override(config, convert(flags, any_case=False))
+    except KubeletError as error:
+        raise StageError("flags", error) from error
 
 
 def _merge(config: dict[str, Any], drop_ins: Sequence[str], version: Version) -> dict[str, Any]:

@@ -62,6 +62,6 @@ def new_policy(
         raise KubeletError(f'unknown policy: "{name}"')
     given: dict[int, dict[str, Quantity]] = {}
     for entry in config.get("reservedMemory") or ():
-        given.setdefault(entry["numaNode"], {}).update(entry.get("limits") or {})
+        given.setdefault(entry.get("numaNode", 0), {}).update(entry.get("limits") or {})
     reserved = system_reserved_memory(machine.memory, given, reservation)
     return StaticPolicy(machine.memory, reserved, gates)

@@ -206,3 +206,16 @@ def _parse(given: Mapping[str, str], manager: Manager, gates: Gates) -> dict[str
     for error in option_errors(given, manager, gates):
         raise error
     return {option.replace("-", "_"): parse_option(option, given[option]) for option in given}
+
+
+def with_gates(config: dict[str, Any], version: Version) -> dict[str, Any]:
+    """The configuration with the gates that its alpha options need, unless it sets them itself.
+
+    CP505 says that they must be on.
+    """
+    gates = dict(config.get("featureGates") or {})
+    for field, manager in MANAGERS.items():
+        levels = [manager.level(option, version) for option in config.get(field) or {}]
+        if "alpha" in levels:
+            gates.setdefault(manager.gate("alpha"), True)
+    return {**config, "featureGates": gates} if gates else config

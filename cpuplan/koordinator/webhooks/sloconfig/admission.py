@@ -9,7 +9,6 @@ from cpuplan.koordinator.webhooks.sloconfig import configs
 from cpuplan.koordinator.webhooks.sloconfig.fields import Struct, problems
 from cpuplan.koordinator.webhooks.sloconfig.network import check_network
 from cpuplan.koordinator.webhooks.sloconfig.selectors import (
-    Labels,
     Selector,
     overlapping,
     read_selector,
@@ -17,6 +16,7 @@ from cpuplan.koordinator.webhooks.sloconfig.selectors import (
 )
 from cpuplan.kubelet.errors import NIL_DEREFERENCE, KubeletError, PanicError
 from cpuplan.kubelet.go.unmarshal import unmarshal
+from cpuplan.kubelet.labels import Labels
 
 Data = Mapping[str, str]
 _SYSTEM, _RESOURCE_QOS = "system-config", "resource-qos-config"

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from cpuplan.kubelet.errors import AggregateError, KubeletError
 from cpuplan.kubelet.go.text import quote
+from cpuplan.kubelet.labels import Labels, Requirement
 
-Labels = Mapping[str, str]
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z")
 _DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _NAME_RULE = (
@@ -31,21 +31,6 @@ _DOMAIN_RULE = (
     r" '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
-
-
-class Requirement(NamedTuple):
-    """One condition on a label."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...]
-
-    def matches(self, labels: Labels) -> bool:
-        if self.operator == "In":
-            return self.key in labels and labels[self.key] in self.values
-        if self.operator == "NotIn":
-            return self.key not in labels or labels[self.key] not in self.values
-        return (self.key in labels) == (self.operator == "Exists")
 
 
 class Selector(NamedTuple):
