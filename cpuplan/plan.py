@@ -1,21 +1,26 @@
-"""Who gets which CPUs, and why, and the settings that follow: all that later stages read."""
+"""Who gets which CPUs, and why, and the settings that follow: all that later stages read.
+
+Models are imported where one is needed: what reads settings alone loads none (`check`).
+"""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cpuplan import platforms
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Diagnostic, Reason
-from cpuplan.model import places
-from cpuplan.model.base import has_key
-from cpuplan.model.cluster import ClusterSpec
-from cpuplan.model.intent import IntentSpec, Target
-from cpuplan.model.inventory import Device
 from cpuplan.model.topology import Topology
 from cpuplan.platforms import Platform
 from cpuplan.setting import Settings
+
+if TYPE_CHECKING:
+    from cpuplan.model.cluster import ClusterSpec
+    from cpuplan.model.intent import IntentSpec, Target
+    from cpuplan.model.inventory import Device
 
 
 class Pool(NamedTuple):
@@ -42,9 +47,11 @@ class NodeClass:
         nodes: tuple[str, ...],
         cpu_vendor: str = "",
         architecture: str = "x86_64",
+        cpu_model: str = "",
         cpu_model_number: int | None = None,
         devices: tuple[Device, ...] = (),
         written_as: str = "",
+        inputs: str = "",
         cluster_facts: ClusterSpec | None = None,
     ) -> None:
         self.name = name  # unique within the cluster, stable: <intent>-<hardware>
@@ -57,10 +64,13 @@ class NodeClass:
         self.nodes = nodes
         self.cpu_vendor = cpu_vendor
         self.architecture = architecture
+        self.cpu_model = cpu_model
         self.cpu_model_number = cpu_model_number
         self.devices = devices
         #: What its Cluster document states; no fact where the project has none.
-        self.cluster_facts = cluster_facts or ClusterSpec.model_construct()
+        self.cluster_facts = cluster_facts or _no_facts()
+        #: The digest of its documents (`expected.inputs`); "" where they are made from others.
+        self.inputs = inputs
         self.written_as = written_as  # the kind of the object that the intent was made from
 
     @property
@@ -79,6 +89,8 @@ class NodeClass:
 
         Beside Koordinator an intent may say static, for pods that its scheduler does not bind.
         """
+        from cpuplan.model.base import has_key
+
         kubelet, target = self.spec.kubelet, self.target
         if target.has_koordinator and not has_key(kubelet, "cpuManagerPolicy"):
             return "none"
@@ -109,7 +121,7 @@ class NodeClass:
         targets = self.spec.targets
         return f"targets.{targets.index(self.target) if self.target in targets else 0}.{name}"
 
-    def saying(self, spec: IntentSpec) -> "NodeClass":
+    def saying(self, spec: IntentSpec) -> NodeClass:
         """The same nodes with another intent."""
         other = copy(self)
         other.spec = spec
@@ -117,19 +129,31 @@ class NodeClass:
 
     def place(self, path: str = "", *, of_key: bool = False) -> str:
         """The place of a field of its intent; `path` is below `spec`, as in YAML."""
-        return places.of_field("Intent", self.intent, path, of_key=of_key)
+        return _place("Intent", self.intent, path, of_key=of_key)
 
     def hardware_place(self, path: str = "", *, of_key: bool = False) -> str:
         """The place of a field of its Hardware document."""
-        return places.of_field("Hardware", self.hardware, path, of_key=of_key)
+        return _place("Hardware", self.hardware, path, of_key=of_key)
 
     def cluster_place(self, path: str = "", *, of_key: bool = False) -> str:
         """The place of a field of its Cluster document."""
-        return places.of_field("Cluster", self.cluster, path, of_key=of_key)
+        return _place("Cluster", self.cluster, path, of_key=of_key)
 
     def reason(self, text: str, path: str) -> Reason:
         """A reason that points at the field `path` of its intent."""
         return Reason(text, self.place(path))
+
+
+def _no_facts() -> ClusterSpec:
+    from cpuplan.model.cluster import ClusterSpec
+
+    return ClusterSpec.model_construct()
+
+
+def _place(kind: str, name: str, path: str, *, of_key: bool) -> str:
+    from cpuplan.model import places
+
+    return places.of_field(kind, name, path, of_key=of_key)
 
 
 class NodePlan:
@@ -147,7 +171,7 @@ class NodePlan:
         # From behind, as the first of a name counts.
         self._by_name = {pool.name: pool for pool in (*sets[::-1], *pools[::-1])}
 
-    def with_spec(self, spec: IntentSpec) -> "NodePlan":
+    def with_spec(self, spec: IntentSpec) -> NodePlan:
         """The same layout under another intent's words, for which settings must be made anew."""
         return NodePlan(self.node_class.saying(spec), self.pools, self.sets)
 

@@ -25,12 +25,40 @@ class Cost(Enum):
     REBOOT = "a reboot"
 
 
+class Form(Enum):
+    """How a file of the kernel has a value."""
+
+    #: A list of CPUs; empty, or `(null)`, without any.
+    CPUS = "cpus"
+    #: A mask of CPUs in hexadecimal digits.
+    MASK = "mask"
+    NUMBER = "number"
+    #: The whole text, without blanks at its ends.
+    TEXT = "text"
+    #: The word in brackets, of several that the file could have, or the only word.
+    WORD = "word"
+
+
+class Evidence(NamedTuple):
+    """A file of a running node that shows the value in force by itself."""
+
+    #: Below the node's root, without a leading slash.
+    path: str
+    form: Form
+    #: What the file must say.
+    value: Value
+    #: The release of Linux that brought the file, as `6.11`; "" where it is older than all.
+    since: str = ""
+
+
 class Effect(NamedTuple):
     """Where the value in force shows, and what a change of it costs the node."""
 
     #: A path below the node's root, or a command; empty where nothing shows the value.
     shown_by: str
     change_costs: Cost
+    #: What `check` compares without knowing the component.
+    evidence: tuple[Evidence, ...] = ()
 
 
 class Setting(NamedTuple):

@@ -1,22 +1,24 @@
 """Settings and pools to files: one module for each platform, and the frame that Git delivers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from cpuplan.backends import (
     admission,
     bottlerocket,
+    compiled,
     deliveries,
-    k3s,
+    embedded,
     koordinator,
     kubernetes,
     openshift,
     planfile,
-    rke2,
+    state,
     talos,
+    verify,
 )
 from cpuplan.backends import delivery as by_git
-from cpuplan.backends.base import Backend, Files, to_file
+from cpuplan.backends.base import Backend, Facts, Files, Key, Manifest, to_file
 from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.components.nri import balloons
@@ -24,18 +26,19 @@ from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.fleet import targets
+from cpuplan.model import roles
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.setting import Setting, Settings, Value
 from cpuplan.source import Locate
 
 BACKENDS: dict[str, Backend] = {
-    kubernetes.NAME: kubernetes,
-    openshift.NAME: openshift,
-    rke2.NAME: rke2,
-    k3s.NAME: k3s,
-    talos.NAME: talos,
-    bottlerocket.NAME: bottlerocket,
+    "kubernetes": kubernetes,
+    "openshift": openshift,
+    "rke2": embedded,
+    "k3s": embedded,
+    "talos": talos,
+    "bottlerocket": bottlerocket,
 }
 
 
@@ -58,7 +61,11 @@ def _settings(component: Component, plan: NodePlan) -> Iterator[Setting]:
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """What the plan's backend cannot say."""
-    return list(of(plan.node_class).check(plan, locate))
+    backend = of(plan.node_class)
+    problems = list(backend.check(plan, locate))
+    if plan.spec.verify:
+        problems += verify.checks.check_size(plan, state.text(plan, backend), locate)
+    return problems
 
 
 def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
@@ -73,7 +80,8 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
     for _, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         members = list(group)
         diagnostics += nrt_checks.check_cluster(members, locate)
-        for backend, classes in _by_backend(members):
+        diagnostics += verify.checks.check_cluster(members, locate)
+        for backend, classes in _by_platform(members):
             diagnostics += backend.check_cluster(classes, locate)
     return diagnostics
 
@@ -92,13 +100,13 @@ def _unlike(members: Sequence[ConfiguredPlan], locate: Locate) -> Diagnostic | N
     return targets.unlike([node.node_class for node in members], locate)
 
 
-def _by_backend(
+def _by_platform(
     plans: Iterable[ConfiguredPlan],
 ) -> Iterator[tuple[Backend, list[ConfiguredPlan]]]:
-    """The classes of each platform among those of a cluster."""
+    """The classes of each platform among those of a cluster; two platforms may share a backend."""
     by_name: dict[str, list[ConfiguredPlan]] = {}
     for plan in plans:
-        by_name.setdefault(of(plan.node_class).NAME, []).append(plan)
+        by_name.setdefault(plan.node_class.platform.name, []).append(plan)
     for name, members in by_name.items():
         yield BACKENDS[name], members
 
@@ -136,28 +144,50 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         files |= _cluster(cluster, list(group))
     if delivery:
-        files |= by_git.argocd_files(delivery, koordinator.ignored_differences(plan.nodes))
+        ignored = koordinator.ignored_differences(plan.nodes)
+        verifies = bool(verify.are_in(plan.nodes))
+        files |= by_git.argocd_files(delivery, ignored, verifies=verifies)
     return files
 
 
 def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     stays = _kept_files(plans)
     going = [node for node in plans if not node.spec.paused]
-    manifests = list(chain.from_iterable(of(node.node_class).manifests(node) for node in going))
+    of_classes = [(node, list(of(node.node_class).manifests(node))) for node in going]
     # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
     with_files = [node for node in plans if not node.spec.paused or _has_files(node)]
-    manifests += admission.manifests(with_files)
-    manifests += koordinator.cluster_manifests(with_files)
+    facts = _facts_of_cluster(plans)
+    shared = [*admission.manifests(with_files), *koordinator.cluster_manifests(with_files)]
+    manifests = [*chain.from_iterable(made for _, made in of_classes), *shared]
+    of_cluster = compiled.files(cluster, of_classes, shared, with_files)
+    manifests += verify.cluster_manifests(with_files, of_cluster)
+    manifests += chain.from_iterable(_verification(plan, facts) for plan in going)
     by_name = {manifest.file: manifest for manifest in manifests}
     return {
         **stays,
         **by_git.cluster_files(cluster, plans, by_name.values(), stays),
         **_node_files(cluster, going),
         **_expected(cluster, going),
+        **state.files(cluster, [(node, of(node.node_class)) for node in going], facts),
+        **of_cluster,
         **_expected_of_cluster(cluster, plans),
         **_node_labels(cluster, going),
         **_of_koordinator(cluster, going, with_files),
     }
+
+
+def _facts_of_cluster(plans: list[ConfiguredPlan]) -> dict[Key, Facts]:
+    facts: dict[Key, Facts] = {}
+    for backend, members in _by_platform(plans):
+        facts |= backend.facts_of_cluster(members)
+    return facts
+
+
+def _verification(plan: ConfiguredPlan, facts: Mapping[Key, Facts]) -> Iterator[Manifest]:
+    """The objects that verify the nodes of a class, where its intent asks for them."""
+    if plan.spec.verify:
+        text = state.text(plan, of(plan.node_class), facts.get(plan.node_class.key))
+        yield from verify.manifests(plan, text)
 
 
 def _of_koordinator(
@@ -213,7 +243,7 @@ def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
 def _labels(node_class: NodeClass) -> dict[str, str]:
     """Those of a split pool, of the configuration of NRI plugins, and of deliveries."""
     if node_class.mixed_hardware == "split":
-        return targets.node_selector(node_class.target)
+        return roles.node_selector(node_class.target)
     labels = {balloons.GROUP_LABEL: node_class.name} if node_class.target.has_balloons else {}
     return labels | deliveries.node_labels(node_class)
 
@@ -235,7 +265,7 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
 def _expected_of_cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     """The same of what classes do to each other, paused ones too."""
     files: Files = {}
-    for backend, members in _by_backend(plans):
+    for backend, members in _by_platform(plans):
         for path, data in backend.expected_of_cluster(members).items():
             files[f"clusters/{cluster}/expected/{path}"] = data
     return files

@@ -1,14 +1,19 @@
 """What all backends share: Kubernetes objects as files, and what Argo CD must know of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from cpuplan.backends.tree import NodeFile
 from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.emit import to_yaml
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.setting import Value
 from cpuplan.source import Locate
 
+#: Cluster and name of a class, and facts of its expected state.
+Key: TypeAlias = tuple[str, str]
+Facts: TypeAlias = Mapping[str, Value]
 #: Files by path below `out/`.
 Files = dict[str, bytes]
 
@@ -29,9 +34,8 @@ class Manifest(NamedTuple):
 
 
 class Backend(Protocol):
-    """A module of this package: what one platform needs of one class of nodes."""
+    """A module of this package: what platforms need of one class of nodes."""
 
-    NAME: str
     #: The components whose settings it writes, in the order in which they are printed.
     COMPONENTS: tuple[Component, ...]
     #: Absolute paths of files that lie elsewhere on other platforms, by component.
@@ -46,6 +50,9 @@ class Backend(Protocol):
     def node_files(self, plan: ConfiguredPlan) -> Mapping[str, bytes]:
         """Files for the root file system of each node, by path; empty where objects bring them."""
 
+    def on_node(self, plan: ConfiguredPlan) -> Mapping[str, NodeFile]:
+        """Files of each node as they must lie there, whoever writes them, by absolute path."""
+
     def delivered(self, plan: ConfiguredPlan) -> Mapping[str, bytes]:
         """The same files in other forms, which its target asks for, by path below `out/`."""
 
@@ -59,6 +66,9 @@ class Backend(Protocol):
 
     def expected_of_cluster(self, plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
         """Further expectations about a cluster, by path below `expected/`."""
+
+    def facts_of_cluster(self, plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Facts]:
+        """What the objects of one cluster become together, as facts of each class, by its key."""
 
 
 def to_file(data: dict[str, Any]) -> bytes:

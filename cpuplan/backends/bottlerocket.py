@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.backends import kubernetes, lacking
-from cpuplan.backends.base import Manifest
 from cpuplan.components import cmdline, kernel, kubelet
 from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
@@ -19,7 +18,6 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.setting import Setting, plain
 from cpuplan.source import Locate
 
-NAME = "bottlerocket"
 COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
 PATHS: Mapping[str, str] = {}
 #: The kubelet's unit follows from the others.
@@ -51,9 +49,13 @@ _RESERVED_MEMORY, _MEMORY_TABLE = "reservedMemory", "memory-manager-reserved-mem
 _OPTION, _OPTIONS = "cpuManagerPolicyOptions.full-pcpus-only", "cpu-manager-policy-options"
 #: Arguments whose order has a meaning.
 _ORDERED = ("hugepages", "hugepagesz")
+manifests = lacking.manifests
+node_files = lacking.node_files
+on_node = lacking.on_node
 expected = kubernetes.expected
 check_cluster = kubernetes.check_cluster
 expected_of_cluster = kubernetes.expected_of_cluster
+facts_of_cluster = kubernetes.facts_of_cluster
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -65,16 +67,6 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     for setting in plan.settings.of(kernel.NAME):
         if setting.key.startswith(_ORDERED):
             yield lacking.refused(plan, setting, locate)
-
-
-def manifests(_plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """None: nothing of its containerd needs an object."""
-    return iter(())
-
-
-def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
-    """None: it takes settings only."""
-    return {}
 
 
 def delivered(plan: ConfiguredPlan) -> Mapping[str, bytes]:

@@ -36,6 +36,21 @@ KOORDINATOR_KINDS = (
     ("", "Node"),
     ("config.koordinator.sh", "ClusterColocationProfile"),
 )
+#: The same where a cluster verifies its nodes.
+VERIFY_KINDS = (
+    ("", "ServiceAccount"),
+    ("apps", "DaemonSet"),
+    ("batch", "Job"),
+    ("monitoring.coreos.com", "PodMonitor"),
+    ("monitoring.coreos.com", "PrometheusRule"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+)
+VERIFY_CLUSTER_KINDS = (
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("security.openshift.io", "SecurityContextConstraints"),
+)
 #: On the set: its Applications stay when it is deleted. They have none themselves, so that neither
 #: do their objects go.
 _FINALIZER = "resources-finalizer.argocd.argoproj.io"
@@ -107,26 +122,38 @@ def _facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
 
 
 def argocd_files(
-    delivery: DeliverySpec, ignored_differences: Sequence[Mapping[str, Any]] = ()
+    delivery: DeliverySpec,
+    ignored_differences: Sequence[Mapping[str, Any]] = (),
+    *,
+    verifies: bool = False,
 ) -> Files:
     """A restricted AppProject, and an ApplicationSet with an Application for each cluster.
 
-    Where nodes are patched for Koordinator, its Applications ignore what others write there.
+    Where nodes are patched for Koordinator, its Applications ignore what others write there. Where
+    a cluster `verifies` its nodes, they may sync what that takes.
     """
     kinds = [*CLUSTER_KINDS, *(KOORDINATOR_KINDS if ignored_differences else ())]
+    namespaced = list(NAMESPACED_KINDS)
+    if verifies:
+        kinds += VERIFY_CLUSTER_KINDS
+        namespaced += VERIFY_KINDS
     listed = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": ["appproject.yaml", "applicationset.yaml"],
     }
     return {
-        "argocd/appproject.yaml": to_file(_project(delivery, sorted(kinds))),
+        "argocd/appproject.yaml": to_file(_project(delivery, sorted(kinds), sorted(namespaced))),
         "argocd/applicationset.yaml": to_file(_application_set(delivery, ignored_differences)),
         "argocd/kustomization.yaml": to_file(listed),
     }
 
 
-def _project(delivery: DeliverySpec, kinds: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def _project(
+    delivery: DeliverySpec,
+    kinds: Iterable[tuple[str, str]],
+    namespaced: Iterable[tuple[str, str]],
+) -> dict[str, Any]:
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "AppProject",
@@ -137,7 +164,7 @@ def _project(delivery: DeliverySpec, kinds: Iterable[tuple[str, str]]) -> dict[s
             "destinations": [{"name": "*", "namespace": "*"}],
             "clusterResourceWhitelist": [{"group": group, "kind": kind} for group, kind in kinds],
             "namespaceResourceWhitelist": [
-                {"group": group, "kind": kind} for group, kind in NAMESPACED_KINDS
+                {"group": group, "kind": kind} for group, kind in namespaced
             ],
         },
     }

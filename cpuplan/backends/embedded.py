@@ -19,10 +19,12 @@ COMPONENTS: tuple[Component, ...] = tuple(
 PATHS: Mapping[str, str] = {}
 manifests = kubernetes.manifests
 node_files = kubernetes.node_files
+on_node = kubernetes.on_node
 delivered = kubernetes.delivered
 expected = kubernetes.expected
 check_cluster = kubernetes.check_cluster
 expected_of_cluster = kubernetes.expected_of_cluster
+facts_of_cluster = kubernetes.facts_of_cluster
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -1,13 +1,15 @@
 """What a platform lacks of a plain node with CRI-O: said where it was asked for, never dropped."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from cpuplan.backends.base import Manifest
+from cpuplan.backends.tree import NodeFile
 from cpuplan.components import mixedcpus, units
 from cpuplan.components.base import Component
 from cpuplan.components.nri import balloons
 from cpuplan.components.reasons import DEFAULT, is_written
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.setting import Setting
 from cpuplan.source import Locate
 
@@ -61,6 +63,21 @@ def refused(plan: NodePlan, setting: Setting, locate: Locate) -> Diagnostic:
         setting=f"{setting.component} {setting.key}",
         reason=reason.text,
     )
+
+
+def manifests(_plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """None, where nothing of the platform's containerd needs an object."""
+    return iter(())
+
+
+def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    """None, where the platform takes settings and writes its files itself."""
+    return {}
+
+
+def on_node(_plan: ConfiguredPlan) -> Mapping[str, NodeFile]:
+    """None that are known, for the same reason."""
+    return {}
 
 
 def _statement(setting: Setting, locate: Locate) -> Reason:

@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.emit import Encoded, to_json
 from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION
-from cpuplan.model.pools import PARTITION
+from cpuplan.model.words import PARTITION
 from cpuplan.plan import ConfiguredPlan, Plan, Pool
 from cpuplan.setting import Setting, plain
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.backends import kubernetes, lacking
-from cpuplan.backends.base import Manifest, to_file
+from cpuplan.backends.base import to_file
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
@@ -20,7 +20,6 @@ from cpuplan.platforms import TALOS
 from cpuplan.setting import Setting, plain
 from cpuplan.source import Locate
 
-NAME = "talos"
 COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
 PATHS: Mapping[str, str] = {}
 #: The kubelet's unit follows from the others.
@@ -46,9 +45,13 @@ _PROTECTED = frozenset(
         "seccompDefault",
     }
 )
+manifests = lacking.manifests
+node_files = lacking.node_files
+on_node = lacking.on_node
 expected = kubernetes.expected
 check_cluster = kubernetes.check_cluster
 expected_of_cluster = kubernetes.expected_of_cluster
+facts_of_cluster = kubernetes.facts_of_cluster
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -57,16 +60,6 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     for setting in plan.settings.of(kubelet.NAME):
         if setting.key.partition(".")[0] in _PROTECTED:
             yield lacking.refused(plan, setting, locate)
-
-
-def manifests(_plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """None: nothing of its containerd needs an object."""
-    return iter(())
-
-
-def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
-    """None: Talos writes its files itself."""
-    return {}
 
 
 def delivered(plan: ConfiguredPlan) -> Mapping[str, bytes]:

@@ -13,6 +13,8 @@ class NodeFile(NamedTuple):
 
     data: bytes
     mode: int = 0o644
+    #: The name of the component whose settings it has.
+    component: str = ""
 
     @property
     def text(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan import defaults
-from cpuplan.model.tuning import ALIGNING
+from cpuplan.model.words import ALIGNING
 from cpuplan.plan import NodePlan
 
 

@@ -6,17 +6,21 @@ drop-in has no `version`, because the last one of all files counts for all of th
 of an older version are then passed over.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuplan import toml, versions
 from cpuplan.components.crio import BALLOONS_PLUGIN, TOLERATION, needs_nri, of_nri
 from cpuplan.components.reasons import is_written, of_mechanism, stated
 from cpuplan.emit import to_toml
-from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.runtime.containerd.names import CRI, NRI, OLD_CRI
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 NAME = "containerd"
 EFFECT: Effect | None = Effect("containerd config dump", Cost.CONTAINERD_RESTART)

@@ -1,7 +1,9 @@
 """CRI-O: a drop-in for crio.conf(5), and what the files of a node add up to."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuplan import versions
 from cpuplan.components import chosen, isolation, mixedcpus
@@ -12,11 +14,13 @@ from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
 from cpuplan.koordinator.releases import Span
-from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.platforms.features import Feature
 from cpuplan.runtime.configuration.reading import decode
 from cpuplan.setting import Cost, Effect, Setting, Value, plain
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 NAME = "crio"
 EFFECT: Effect | None = Effect("crio status config", Cost.CRIO_RESTART)

@@ -1,12 +1,19 @@
 """What the kernel keeps its own work and system services away from."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cpuplan.components import chosen
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.model.base import attributes
-from cpuplan.model.pools import PARTITION, PartitionIsolation
+from cpuplan.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
+
+if TYPE_CHECKING:
+    from cpuplan.model.pools import PartitionIsolation
+    from cpuplan.model.tuning import Isolation
 
 
 def isolated(plan: NodePlan) -> Pool:
@@ -93,6 +100,8 @@ def own_switches(plan: NodePlan, key: str) -> dict[str, bool]:
     return switches
 
 
-def _switch(switches: object, key: str) -> bool | None:
-    value: bool | None = getattr(switches, attributes(PartitionIsolation)[key])
+def _switch(switches: Isolation | PartitionIsolation, key: str) -> bool | None:
+    from cpuplan.model.base import attributes
+
+    value: bool | None = getattr(switches, attributes(type(switches))[key])
     return value

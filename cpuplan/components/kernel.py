@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan import versions
 from cpuplan.components import chosen, cmdline, hugepages, isolation
+from cpuplan.components.host import bootarguments
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import of_hardware, of_release, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, union
@@ -34,10 +35,12 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """One setting for each argument; an extra argument of the intent replaces a computed one."""
     extra = list(_extra(plan))
     replaced = {cmdline.canonical(setting.key) for setting in extra}
-    for key, value, reasons in _computed(plan):
-        if cmdline.canonical(key) not in replaced:
-            yield Setting(NAME, key, value, reasons)
-    yield from extra
+    computed = (
+        Setting(NAME, key, value, reasons)
+        for key, value, reasons in _computed(plan)
+        if cmdline.canonical(key) not in replaced
+    )
+    yield from bootarguments.with_evidence([*computed, *extra], plan.topology)
 
 
 def arguments(settings: Iterable[Setting]) -> list[str]:

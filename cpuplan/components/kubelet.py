@@ -1,7 +1,9 @@
 """The kubelet: KubeletConfiguration, as the node tuning operator's controller renders it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -18,10 +20,12 @@ from cpuplan.kubelet.releases.policy_options import (
     STRICT_RESERVATION,
     switched_on,
 )
-from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 NAME = "kubelet"
 EFFECT: Effect | None = Effect(

@@ -2,8 +2,6 @@
 
 from cpuplan import defaults
 from cpuplan.diagnostics import Reason
-from cpuplan.model import base, places
-from cpuplan.model.base import Model
 from cpuplan.plan import NodePlan
 
 #: The origin of a setting that nobody asked for.
@@ -61,13 +59,15 @@ def is_written(plan: NodePlan, field: str) -> bool:
 
     Raises ValueError where intents have no such field: what no one can write is not a default.
     """
+    from cpuplan.model import base, places
+
     if not places.is_field("Intent", field):
         raise ValueError(f"Intent has no field spec.{field}")
     value: object = plan.spec
     for key in field.split("."):
         if isinstance(value, tuple) and key.isdigit():
             value = value[int(key)]
-        elif not isinstance(value, Model):
+        elif not isinstance(value, base.Model):
             return True
         elif not base.has_key(value, key):
             return False

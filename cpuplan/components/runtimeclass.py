@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan import yaml11
 from cpuplan.components import containerd, crio
 from cpuplan.emit import to_yaml
-from cpuplan.fleet import targets
+from cpuplan.model import roles
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
 
@@ -39,8 +39,8 @@ def node_selector(plan: NodePlan) -> dict[str, str]:
     if target.pool == "master" and not (target.node_selector or target.is_profile):
         # Every supported release labels these nodes with both (machine-config-operator,
         # templates/master/01-master-kubelet); Kubernetes has given up the older one.
-        return {targets.role("control-plane"): ""}
-    return targets.node_selector(target)
+        return {roles.role("control-plane"): ""}
+    return roles.node_selector(target)
 
 
 def _selector_field(plan: NodePlan) -> str:

@@ -54,7 +54,7 @@ def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYT
     """
     try:
         # First of all, since opening some devices has an effect: a watchdog starts.
-        check_kind(os.stat(path))
+        check_kind(os.stat(path).st_mode)
         descriptor = os.open(path, FLAGS)
         try:
             if within is not None and not is_below(_opened(descriptor, path), os.fspath(within)):
@@ -95,11 +95,11 @@ def refusal_of(path: str, error: OSError | ValueError) -> Unreadable:
     return refusal
 
 
-def check_kind(status: os.stat_result) -> None:
-    """Raise Special for anything but a regular file."""
-    if not stat.S_ISREG(status.st_mode):
-        number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else None
-        raise Special(f"it is {kind_of(status.st_mode)}, not a file", number)
+def check_kind(mode: int) -> None:
+    """Raise Special for the st_mode of anything but a regular file."""
+    if not stat.S_ISREG(mode):
+        number = errno.EISDIR if stat.S_ISDIR(mode) else None
+        raise Special(f"it is {kind_of(mode)}, not a file", number)
 
 
 def _opened(descriptor: int, path: Name) -> str:
@@ -125,22 +125,22 @@ def read_open(descriptor: int, limit: int = MAX_BYTES) -> bytes:
     It is read to the end: a file of /proc has size 0, and another may grow while it is read.
     """
     status = os.fstat(descriptor)
-    check_kind(status)
+    check_kind(status.st_mode)
     size = status.st_size
-    if size > limit:
-        raise TooLarge(_more_than(limit), errno.EFBIG)
+    check_size(size, limit)
     first = os.read(descriptor, size + 1 if size else _PIECE)
     parts, total = [first], len(first)
     while parts[-1] and total <= limit:
         parts.append(os.read(descriptor, _PIECE))
         total += len(parts[-1])
-    if total > limit:
-        raise TooLarge(_more_than(limit), errno.EFBIG)
+    check_size(total, limit)
     return first if total == len(first) else b"".join(parts)
 
 
-def _more_than(limit: int) -> str:
-    return f"it has more than {limit:,} bytes"
+def check_size(size: int, limit: int) -> None:
+    """Raise TooLarge for more than `limit` bytes."""
+    if size > limit:
+        raise TooLarge(f"it has more than {limit:,} bytes", errno.EFBIG)
 
 
 def leads_out(within: Name) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 from cpuplan import naming
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.expected import inputs
 from cpuplan.fleet import (
     claims,
     class_names,
@@ -18,6 +19,7 @@ from cpuplan.fleet import (
 )
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
+from cpuplan.model import roles
 from cpuplan.model.intent import IntentSpec, Target
 from cpuplan.model.inventory import Device, HardwareSpec
 from cpuplan.model.pools import Pool, partitions_of
@@ -144,7 +146,7 @@ def _unlabelled(
         )
         yield diagnose("CP288", place, problem=problem)
         return
-    label = targets.role(pool)
+    label = roles.role(pool)
     names = sorted(
         name for claim in alike if label not in claim.group.labels for name in claim.names
     )
@@ -204,6 +206,19 @@ def _topology(spec: IntentSpec, group: Group, topologies: _Topologies) -> Topolo
     return topology
 
 
+def _inputs(documents: Documents, intent: Document, group: Group) -> str:
+    """The digest of the documents of a class; "" where its intent is another object."""
+
+    def spec_of(kind: str, name: str) -> object:
+        document = documents.by_name.get((kind, name))
+        data = document.source.data if document else None
+        return data.get("spec") if isinstance(data, dict) else None
+
+    if intent.written_as:
+        return ""
+    return inputs.digest(spec_of, intent.name, group.hardware, group.cluster)
+
+
 def _class(
     documents: Documents,
     alike: list[Claim],
@@ -239,8 +254,10 @@ def _class(
         nodes=tuple(sorted(node for claim in alike for node in claim.names)),
         cpu_vendor=facts.vendor or "",
         architecture=facts.architecture,
+        cpu_model=facts.model or "",
         cpu_model_number=facts.model_number,
         devices=(*facts.devices, *own),
         written_as=intent.written_as,
+        inputs=_inputs(documents, intent, group),
         cluster_facts=cluster_facts.of(documents, group.cluster),
     )

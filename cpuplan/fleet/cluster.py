@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.model.cluster import meets
+from cpuplan.model.roles import NODE_ROLE
 
 #: The release that is assumed if no object has the cluster's, which a profile does not contain.
 VERSION = "5.1"
-NODE_ROLE = "node-role.kubernetes.io/"
 #: The pools that every cluster has.
 BUILT_IN = ("master", "worker")
 #: Kinds that are read beside profiles.

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim
-from cpuplan.fleet.targets import is_split, node_selector, role, target_for
+from cpuplan.fleet.targets import is_split, target_for
 from cpuplan.model.cluster import ClusterSpec, LabelSelector
+from cpuplan.model.roles import node_selector, role
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Documents
 from cpuplan.text import joined

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.expected.objects import FOLDER, file_of
 from cpuplan.files import Unreadable, is_plain, read_regular
-from cpuplan.fleet import before
+from cpuplan.fleet import before, verification
 from cpuplan.fleet.before import Before, Key
 from cpuplan.fleet.lock import Lock
 from cpuplan.plan import ConfiguredPlan, Kept, NodeClass, NodePlan
@@ -127,6 +128,9 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     names |= {node_files + end for end in _BESIDE}
     names |= {f"{cluster}/manifests/10-skyhook-{node_class.name}.yaml"}
     names |= {f"{cluster}/hosting/manifests/10-kubeadmconfigtemplate-{node_class.name}.yaml"}
+    names |= {f"{cluster}/expected/state/{node_class.name}.json"}
+    agent = verification.agent(node_class.name)
+    names |= {f"{cluster}/manifests/40-{kind}-{agent}.yaml" for kind in verification.KINDS}
     names |= {f"ansible/{node_class.cluster}/{node_class.name}.yaml"}
     names |= {f"{cluster}/expected/nrt/{name}.yaml" for name in before.nodes(record)}
     names |= {f"{cluster}/manifests/20-node-{name}.yaml" for name in before.nodes(record)}
@@ -143,6 +147,11 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
         names.add(f"{cluster}/hosting/manifests/10-configmap-{profile}.yaml")
     # The defaults of workload partitioning are the same for all intents of the cluster.
     starts = f"{node_files}/", f"{cluster}/manifests/01-machineconfig-"
+    # What the API must have is listed by the names of manifests, and of what operators make.
+    objects = f"{cluster}/{FOLDER}"
+    for folder in ("manifests", "expected/operator"):
+        made = [path for path in names if path.startswith(f"{cluster}/{folder}/")]
+        names |= {f"{objects}/{file_of(path.rpartition('/')[2])}" for path in made}
     return lambda path: path in names or path.startswith(starts)
 
 

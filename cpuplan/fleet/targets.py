@@ -6,9 +6,9 @@ from cpuplan import platforms
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet import hosting
 from cpuplan.fleet.claims import Claim
-from cpuplan.fleet.cluster import NODE_ROLE
 from cpuplan.model.base import has_key
 from cpuplan.model.intent import IntentSpec, Target
+from cpuplan.model.roles import NODE_ROLE, node_selector
 from cpuplan.plan import NodeClass
 from cpuplan.read.documents import Document, Documents
 from cpuplan.source import Locate
@@ -85,11 +85,6 @@ def check_labels(claimed: Iterable[Claim]) -> Iterator[Diagnostic]:
 def _needs_labels(target: Target) -> bool:
     has_pool = platforms.of(target).has_pools and target.pool is not None
     return has_pool and not is_split(target) and not target.is_hosted
-
-
-def node_selector(target: Target) -> dict[str, str]:
-    """The labels of the nodes of a target's MachineConfigPool."""
-    return target.node_selector or {role(target.pool or ""): ""}
 
 
 def _outside(claims: Sequence[Claim], index: int, cluster: str) -> Diagnostic:
@@ -187,11 +182,6 @@ def _unsplittable(target: Target) -> str:
     }
     given = next((key for key, value in labels.items() if value), "")
     return f"{given} would be the same for each of its parts" if given else ""
-
-
-def role(pool: str) -> str:
-    """The label of the nodes of a custom pool."""
-    return NODE_ROLE + pool
 
 
 def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:

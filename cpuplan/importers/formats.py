@@ -6,8 +6,9 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from importlib import import_module
 from pathlib import Path
 
+from cpuplan.files.packed import is_archive
 from cpuplan.importers.base import Format
-from cpuplan.importers.trees.archive import is_archive, unpacked_head
+from cpuplan.importers.trees.archive import unpacked_head
 
 #: Modules that define a FORMAT; their looks are tried in this order.
 _MODULES = (

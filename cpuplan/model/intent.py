@@ -30,6 +30,7 @@ from cpuplan.model.tuning import (
     Runtime,
     WorkloadHints,
 )
+from cpuplan.model.verify import Verify
 from cpuplan.model.workloads import Workloads
 
 #: How files reach nodes that no operator configures; each but the tree is a module of
@@ -230,6 +231,11 @@ class IntentSpec(Model):
     defaults: Defaults = Field(
         default=(),
         description="settings that cpuplan adds, disabled or enabled by name; see docs/defaults.md",
+    )
+    verify: Verify | None = Field(
+        default=None,
+        description="objects with which a cluster verifies its nodes; default: none. See "
+        "docs/checking.md",
     )
     paused: bool = Field(
         default=False,

@@ -27,8 +27,6 @@ QOS_SETS = ("bestEffort", "other")
 HIDDEN = ("isolcpus", "offlined")
 #: What `sibling` calls a thread that nobody uses: it is switched off.
 IDLE = "idle"
-#: Before the name of a partition of the isolated pool.
-PARTITION = "isolated."
 #: Pools that can have partitions.
 DIVIDED = ("reserved", "isolated")
 

@@ -100,11 +100,6 @@ class Isolation(Model):
 Resource = Literal["cpu", "memory", "ephemeral-storage", "pid"]
 
 
-#: Policies of the topology manager that refuse what is not aligned. With them memory is too, as on
-#: OpenShift.
-ALIGNING = ("restricted", "single-numa-node")
-
-
 class ReservedMemory(Model):
     """Memory of a NUMA node that the memory manager does not assign."""
 

@@ -12,7 +12,8 @@ from cpuplan import API_VERSION
 from cpuplan.components.openshift.profile_annotations import PREFIX
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fleet.cluster import NODE_ROLE, Cluster
+from cpuplan.fleet.cluster import Cluster
+from cpuplan.model.roles import NODE_ROLE
 from cpuplan.platforms import OPENSHIFT
 from cpuplan.profiles import kubelet
 from cpuplan.profiles.draft import IntentDraft

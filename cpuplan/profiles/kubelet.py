@@ -10,7 +10,7 @@ from typing import Any
 from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
-from cpuplan.model.tuning import ALIGNING
+from cpuplan.model.words import ALIGNING
 from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.snippet import Snippet

@@ -11,6 +11,7 @@ from cpuplan.model.delivery import DeliverySpec
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.inventory import HardwareSpec, NodesSpec
 from cpuplan.model.waivers import WaiversSpec
+from cpuplan.read import statements
 from cpuplan.read.keys import remedy
 from cpuplan.source import Field, Position, Source
 from cpuplan.text import did_you_mean, nearest
@@ -69,28 +70,9 @@ class Documents(NamedTuple):
 
         A colon after the path asks for the place of its key instead of its value.
         """
-        document, colon, path = origin.partition(":")
-        kind, _, name = document.partition("/")
-        known = self.by_name.get((kind, name))
-        if not colon or known is None:
-            return None
-        field = tuple(_field(known.source.data, path.removesuffix(":")))
-        return known.source.key_at(field) if path.endswith(":") else known.source.value_at(field)
-
-
-def _field(data: Any, path: str) -> Iterator[str | int]:
-    """The path to a value; a key with dots (`evictionHard.memory.available`) is found whole."""
-    while path:
-        if isinstance(data, dict) and path in data:
-            yield path
-            return
-        name, _, path = path.partition(".")
-        key = int(name) if name.isdigit() else name
-        inside = isinstance(data, dict | list) and (
-            key in data if isinstance(data, dict) else key in range(len(data))
-        )
-        data = data[key] if inside else None
-        yield key
+        document, field = statements.split(origin)
+        known = self.by_name.get(document) if document else None
+        return statements.position(known.source, field) if known else None
 
 
 def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]]:

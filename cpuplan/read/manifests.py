@@ -1,20 +1,46 @@
-"""Manifests of workloads in files of their own, below `pods/`, put into the intents that name them.
+"""Kubernetes objects in files of others, and manifests below `pods/`, put into intents.
 
-What is wrong in such a manifest is reported at its own place.
+What is wrong in such a file is reported at its own place.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.read import yaml
-from cpuplan.read.files import POD_FOLDER
+from cpuplan.read.files import POD_FOLDER, object_files
 from cpuplan.read.pods import template_of
 from cpuplan.source import Field, Source
 from cpuplan.text import did_you_mean
 
 #: What YAML readers disagree on (`defaultMode: 0644`, tabs) keeps no pod from being understood.
-PASSED_OVER = ("CP103", "CP104", "CP113")
+_PASSED_OVER = ("CP103", "CP104", "CP113")
+Read = tuple[list[Source], list[Diagnostic]]
+
+
+def read_files(paths: Iterable[Path], shown: Callable[[Path], str]) -> Read:
+    """The objects in files, and in the files of folders; `shown` is what messages call a file."""
+    sources: list[Source] = []
+    problems: list[Diagnostic] = []
+    for path in paths:
+        files, refused = object_files(path)
+        problems += refused
+        for file in files:
+            found, wrong = read_file(file, shown(file))
+            sources += found
+            problems += wrong
+    return sources, problems
+
+
+def read_file(path: Path, name: str) -> Read:
+    """The objects in one file; `name` is what messages call it."""
+    return _understood(yaml.read(path, name))
+
+
+def _understood(read: Read) -> Read:
+    sources, wrong = read
+    return sources, [problem for problem in wrong if problem.code not in _PASSED_OVER]
 
 
 def is_manifest(name: str) -> bool:
@@ -51,8 +77,7 @@ def _insert(
         hint = did_you_mean(name, texts) if texts else f"put the file below {POD_FOLDER}/"
         yield diagnose("CP321", place, name=name, problem="does not exist", hint=hint)
         return
-    objects, wrong = yaml.decode(name, texts[name])
-    problems = [problem for problem in wrong if problem.code not in PASSED_OVER]
+    objects, problems = _understood(yaml.decode(name, texts[name]))
     pods = [found for found in objects if template_of(found.data)]
     if problems:
         yield from problems

@@ -5,8 +5,9 @@ the configuration file as the kubelet does, and a finding stands where its value
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -19,10 +20,10 @@ from cpuplan.kubelet.config.decoding import (
     unread_fields,
 )
 from cpuplan.kubelet.config.fields import API_VERSION, KIND
+from cpuplan.kubelet.config.flags import override
 from cpuplan.kubelet.errors import PanicError
 from cpuplan.simulate import managers
-from cpuplan.simulate.managers import Finding
-from cpuplan.simulate.traps import field_of
+from cpuplan.simulate.managers import Finding, field_of
 from cpuplan.source import Field, Position, Source
 from cpuplan.versions import Version
 
@@ -35,6 +36,16 @@ _LINE = re.compile(r"\bline ([0-9]+):")
 _UNKNOWN = re.compile('unknown field "(.*)"')
 _STRUCT_FIELD = re.compile(r"Go struct field \w+\.(\S+) of type")
 _PART = re.compile(r"[^.\[\]]+")
+
+
+class Command(NamedTuple):
+    """The fields of a kubelet's flags, and where its command line stands."""
+
+    fields: Mapping[str, Any] = MappingProxyType({})
+    place: Position | None = None
+
+
+NO_COMMAND = Command()
 
 
 class File(NamedTuple):
@@ -66,6 +77,24 @@ def check(
 
     `drop_ins` are those of its `--config-dir`, in the order in which it merges them.
     """
+    where = "these files" if drop_ins else "this file"
+    found = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
+    return [
+        diagnose(finding.code, position, where=where, problem=finding.text)
+        for finding, position in found
+    ]
+
+
+def located(
+    main: File,
+    version: Version,
+    drop_ins: Sequence[File] = (),
+    *,
+    openshift: bool = False,
+    cgroup_v1: bool = False,
+    command: Command = NO_COMMAND,
+) -> Iterator[tuple[Finding, Position | None]]:
+    """The same with a command line, as findings and their places."""
     from cpuplan.read import yaml
 
     read = [main, *drop_ins]
@@ -73,23 +102,31 @@ def check(
     # are there twice.
     sources = [next(iter(yaml.parse(*file)[0]), None) for file in read]
     texts = [file.text for file in read]
-    where = "these files" if drop_ins else "this file"
-    diagnostics = []
-    for finding in findings(texts, version, openshift=openshift, cgroup_v1=cgroup_v1):
+    for finding in findings(
+        texts, version, openshift=openshift, cgroup_v1=cgroup_v1, flags=command.fields
+    ):
+        if finding.field and finding.field[0] in command.fields:
+            yield finding, command.place
+            continue
         number, field = _place(finding, texts)
-        position = _position(read[number], sources[number], finding._replace(field=field))
-        diagnostics.append(diagnose(finding.code, position, where=where, problem=finding.text))
-    return diagnostics
+        yield finding, _position(read[number], sources[number], finding._replace(field=field))
 
 
 def findings(
-    texts: Sequence[str], version: Version, *, openshift: bool = False, cgroup_v1: bool = False
+    texts: Sequence[str],
+    version: Version,
+    *,
+    openshift: bool = False,
+    cgroup_v1: bool = False,
+    flags: Mapping[str, Any] = NO_COMMAND.fields,
 ) -> Iterator[Finding]:
-    """The same without places, of the configuration file and its drop-ins."""
+    """The same without places, of the configuration file, its drop-ins and fields of flags."""
     main, *drop_ins = texts
-    raw = reduce(merge, map(raw_fields, texts))
+    raw = override(reduce(merge, map(raw_fields, texts)), flags)
     try:
-        loaded = files.load(main, drop_ins, version, is_openshift=openshift, cgroup_v1=cgroup_v1)
+        loaded = files.load(
+            main, drop_ins, version, is_openshift=openshift, cgroup_v1=cgroup_v1, flags=flags
+        )
     except files.StageError as error:
         yield from _unreadable(error)
         return

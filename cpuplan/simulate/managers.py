@@ -1,5 +1,6 @@
 """What fails when the kubelet makes its managers, on every machine (container_manager_linux.go)."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,6 +13,21 @@ from cpuplan.kubelet.releases.policy_options import static_policy_options, topol
 from cpuplan.kubelet.sysctls import check_allowlist
 from cpuplan.source import Field
 from cpuplan.versions import Version
+
+_WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
+#: Fields that have other names in the kubelet's texts.
+_CALLED = {
+    "the limit type": "reservedMemory",
+    "reserved memory": "reservedMemory",
+    "pod logs path": "podLogsDir",
+    "taint": "registerWithTaints",
+    "CrashLoopBackOff.": "crashLoopBackOff",
+    "ImageMaximumGCAge feature gate": "imageMaximumGCAge",
+    "NodeLogQuery feature gate": "enableSystemLogQuery",
+    "host using cgroup v1": "failCgroupV1",
+    "--show-hidden-metrics": "showHiddenMetricsForVersion",
+    "sysctl": "allowedUnsafeSysctls",
+}
 
 
 class Finding(NamedTuple):
@@ -82,3 +98,21 @@ def _options(field: str, options: dict[str, str], parse: Any) -> Iterator[Findin
     except KubeletError as error:
         entry = next((name for name in options if name in str(error)), None)
         yield Finding("CP703", str(error), (field,) if entry is None else (field, entry))
+
+
+def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
+    """The field, and its entry, that a text of the kubelet is about; empty if it names none."""
+    words = _WORD.findall(text)
+    for word in words:
+        if word in config:
+            inside = config[word]
+            entry = next(
+                (other for other in words if isinstance(inside, dict) and other in inside), None
+            )
+            return (word,) if entry is None else (word, entry)
+    gates = config.get("featureGates")
+    if gate := next((word for word in words if isinstance(gates, dict) and word in gates), None):
+        return ("featureGates", gate)
+    return next(
+        ((field,) for called, field in _CALLED.items() if called in text and field in config), ()
+    )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.components import hugepages, kernel
+from cpuplan.kubelet.machineinfo import assumes_memory
 from cpuplan.kubelet.pods.nodefit import pod_requests
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
 from cpuplan.kubelet.pods.qos import guaranteed_cpus
@@ -11,7 +12,7 @@ from cpuplan.kubelet.releases.features import Gates
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.names import full_name, listed
-from cpuplan.simulate.planned import assumes_memory, planned
+from cpuplan.simulate.planned import planned
 from cpuplan.text import counted
 
 POD_LEVEL, MANAGERS = "PodLevelResources", "PodLevelResourceManagers"

@@ -92,8 +92,10 @@ def _refusals(
     """(file, when, the kubelet's text): always, or while pods have exclusive CPUs."""
     from cpuplan.kubelet.bits import to_text
     from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
+    from cpuplan.kubelet.machineinfo import machine_of, without
     from cpuplan.kubelet.node import Kubelet, Node
-    from cpuplan.simulate.planned import machine_of, planned, with_gates, without
+    from cpuplan.kubelet.releases.policy_options import with_gates
+    from cpuplan.simulate.planned import planned
 
     new = planned(plan)
     machine = machine_of(without(plan.topology, offlined))._replace(memory=new.machine.memory)

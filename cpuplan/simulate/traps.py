@@ -4,7 +4,6 @@ The simulator is asked wherever that is cheap; what it takes thousands of pods t
 its condition alone.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.allocators.probes import probe
+from cpuplan.simulate.managers import field_of
 from cpuplan.simulate.planned import Planned, planned
 from cpuplan.source import Locate, Position
 
@@ -27,20 +27,6 @@ _CONFIGURATION = ("decode", "featureGates", "validate", "allowedUnsafeSysctls")
 #: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of
 #: 1, 2, 4, 8).
 _SHARED_FROM = 5
-_WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
-#: Fields that have other names in the kubelet's texts.
-_CALLED = {
-    "the limit type": "reservedMemory",
-    "reserved memory": "reservedMemory",
-    "pod logs path": "podLogsDir",
-    "taint": "registerWithTaints",
-    "CrashLoopBackOff.": "crashLoopBackOff",
-    "ImageMaximumGCAge feature gate": "imageMaximumGCAge",
-    "NodeLogQuery feature gate": "enableSystemLogQuery",
-    "host using cgroup v1": "failCgroupV1",
-    "--show-hidden-metrics": "showHiddenMetricsForVersion",
-    "sysctl": "allowedUnsafeSysctls",
-}
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
@@ -115,24 +101,6 @@ def _origin(plan: ConfiguredPlan, locate: Locate, field: tuple[str, ...]) -> Pos
                 positions = (locate(reason.origin) for reason in setting.reasons)
                 return next((position for position in positions if position), None)
     return None
-
-
-def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
-    """The field, and its entry, that a text of the kubelet is about; empty if it names none."""
-    words = _WORD.findall(text)
-    for word in words:
-        if word in config:
-            inside = config[word]
-            entry = next(
-                (other for other in words if isinstance(inside, dict) and other in inside), None
-            )
-            return (word,) if entry is None else (word, entry)
-    gates = config.get("featureGates")
-    if gate := next((word for word in words if isinstance(gates, dict) and word in gates), None):
-        return ("featureGates", gate)
-    return next(
-        ((field,) for called, field in _CALLED.items() if called in text and field in config), ()
-    )
 
 
 def _check_overlap(

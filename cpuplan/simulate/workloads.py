@@ -10,7 +10,7 @@ from cpuplan.koordinator import qos
 from cpuplan.koordinator.keys import QOS
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.model.koordinator import BOUND
-from cpuplan.model.pools import PARTITION
+from cpuplan.model.words import PARTITION
 from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders

@@ -57,8 +57,10 @@ class Comparison(NamedTuple):
         return not self.write
 
 
-def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
+def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None) -> Comparison:
     """Compare the folder `out`, which may be missing, with `files`; write nothing.
+
+    `written` is the note of the files (`render_written`), where there is one already.
 
     Raises OSError, CP604 and CP605.
     """
@@ -97,7 +99,7 @@ def compare(out: Path, files: Mapping[str, bytes]) -> Comparison:
     if (files or known.owned) and not (known.is_current and known.owned == files.keys()):
         write[MANIFEST] = render_manifest(files)
     if write:
-        write[WRITTEN] = render_written(files)
+        write[WRITTEN] = render_written(files) if written is None else written
     own = {MANIFEST, WRITTEN} & before.keys()
     keep = frozenset({*foreign, *named["unchanged"], *own} - write.keys())
     changes = Changes(
@@ -134,7 +136,7 @@ def digest_of(out: Path) -> str:
         is_whole = known.is_current and all(_is_file(before, path) for path in known.owned)
         if not is_whole or _left_over(out, before, _foreign(before, known.owned)):
             return ""
-        return tree_digest({path: read(out / path) for path in known.owned})
+        return tree_digest(render_written({path: read(out / path) for path in known.owned}))
     except (OSError, CpuplanError):
         return ""
 

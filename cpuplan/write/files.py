@@ -44,10 +44,11 @@ def write_tree(
     force: bool = False,
     beside: Beside | None = None,
     inspect: Inspect = lambda _files: [],
+    written: bytes | None = None,
 ) -> Changes:
     """Make the folder `out` hold `files`, beside whatever else is in it.
 
-    `force` drops edits of cpuplan's own files.
+    `force` drops edits of cpuplan's own files. For `written` see `compare`.
 
     The file `beside` is written with the tree: if a run is killed between the two, the next run
     finishes it.
@@ -62,7 +63,7 @@ def write_tree(
         with _lock(place.parent, shown=out):
             recover(place)
             for _ in range(ATTEMPTS):
-                comparison = compare(out, files)
+                comparison = compare(out, files, written)
                 blocked = comparison.blocked if force else comparison.edited | comparison.blocked
                 if blocked:
                     raise CpuplanError(blocked[path] for path in sorted(blocked))
@@ -90,9 +91,11 @@ def finish(out: Path) -> None:
 
 
 def write_compiled(
-    out: Path, files: Mapping[str, bytes], read: Inputs, lock: str, *, force: bool
+    out: Path, files: Mapping[str, bytes], written: bytes, read: Inputs, lock: str, *, force: bool
 ) -> Changes:
     """Write the folder `out` and its lock, if the lock is still as it was `read`.
+
+    For `written` see `compare`.
 
     Raises CpuplanError as `write_tree`, CP570 and CP611.
     """
@@ -103,7 +106,9 @@ def write_compiled(
     data = lock.encode()
     # Git may have made the line ends of a checkout.
     beside = Beside(LOCK_PATH, data) if (read.lock or b"").replace(b"\r\n", b"\n") != data else None
-    return write_tree(out, files, force=force, beside=beside, inspect=emitted.check)
+    return write_tree(
+        out, files, force=force, beside=beside, inspect=emitted.check, written=written
+    )
 
 
 def _content(root: Path) -> bytes | None:
@@ -116,14 +121,18 @@ def _content(root: Path) -> bytes | None:
         raise CpuplanError([refusal(LOCK_PATH, error)]) from error
 
 
-def compare_tree(out: Path, files: Mapping[str, bytes]) -> tuple[Changes, list[Diagnostic]]:
+def compare_tree(
+    out: Path, files: Mapping[str, bytes], written: bytes | None = None
+) -> tuple[Changes, list[Diagnostic]]:
     """What `write_tree` would do, and a diagnostic for each path that it would change.
+
+    For `written` see `compare`.
 
     Raises CpuplanError if the folder cannot be compared at all (CP601, CP604, CP605, CP607).
     """
     _place(out)
     with _reporting(out):
-        comparison = compare(out, files)
+        comparison = compare(out, files, written)
     return comparison.changes, describe(out, comparison)
 
 
@@ -143,14 +152,14 @@ def check_tree(out: Path) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write one file in UTF-8, completely or not at all, unless it holds `text` already.
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write one file, text in UTF-8, completely or not at all, unless it holds that already.
 
     The mode of an existing file is kept. Raises CpuplanError: CP601 for a link or folder, CP607.
     Waits for another run that is writing in the same folder, so it must not be called while this
     process holds that lock.
     """
-    data = text.encode()
+    data = content.encode() if isinstance(content, str) else content
     stage = stage_of(path).folder
     with _reporting(path):
         entry = look(path)

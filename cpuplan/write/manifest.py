@@ -139,6 +139,6 @@ def parse_written(data: bytes) -> dict[str, str]:
     return {match[2]: match[1] for match in matches if match}
 
 
-def tree_digest(files: Mapping[str, bytes]) -> str:
-    """SHA-256 over paths and contents."""
-    return sha256(render_written(files)).hexdigest()
+def tree_digest(written: bytes) -> str:
+    """SHA-256 over the paths and contents of files, by their note (`render_written`)."""
+    return sha256(written).hexdigest()

@@ -77,6 +77,7 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
         re.compile(r"/20-configmap-slo-controller-config\.yaml$"),
         _document("slo-controller-config"),
     ),
+    (re.compile(r"/40-configmap-[^/]+\.yaml$"), _document("state-configmap")),
     (re.compile(r"^clusters/[^/]+/koordinator/argocd-cm\.yaml$"), _document("argocd-cm")),
     (re.compile(r"^clusters/[^/]+/koordinator/pods/[^/]+\.yaml$"), _document("pod-template")),
     (re.compile(r"^data\.resource\.exclusions$"), _document("argocd-exclusions")),

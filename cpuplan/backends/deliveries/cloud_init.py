@@ -4,11 +4,9 @@ cloud-init runs it at the first boot of an instance only. The rules for merging 
 of several: its lists are added to those of other parts.
 """
 
-from typing import Any
-
 from cpuplan.backends.base import to_file
 from cpuplan.backends.deliveries import script
-from cpuplan.backends.tree import NodeFile, NodeTree
+from cpuplan.backends.tree import NodeTree
 from cpuplan.model.intent import Target
 
 #: By this line cloud-init knows its format.
@@ -21,10 +19,9 @@ _MERGING = [
 
 def render(tree: NodeTree, _target: Target) -> bytes:
     """The user data of the nodes of one class."""
-    files = script.files(tree)
     config = {
         "merge_how": _MERGING,
-        "write_files": [_file(path, file) for path, file in files.items()],
+        "write_files": script.entries(tree),
         "runcmd": [["bash", script.APPLY]],
         "power_state": {
             "mode": "reboot",
@@ -33,12 +30,3 @@ def render(tree: NodeTree, _target: Target) -> bytes:
         },
     }
     return _HEAD + to_file(config)
-
-
-def _file(path: str, file: NodeFile) -> dict[str, Any]:
-    return {
-        "path": path,
-        "owner": "root:root",
-        "permissions": file.permissions,
-        "content": file.text,
-    }

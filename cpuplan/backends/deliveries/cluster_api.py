@@ -6,12 +6,11 @@ gets the new name replaces its machines.
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
 
 from cpuplan import naming
 from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import script
-from cpuplan.backends.tree import NodeFile, NodeTree
+from cpuplan.backends.tree import NodeTree
 from cpuplan.emit import to_json
 from cpuplan.plan import NodeClass
 
@@ -25,7 +24,7 @@ _REBOOT = f"if {script.NEEDS_REBOOT}; then shutdown -r +1; fi"
 def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
     """The template of a class."""
     spec = {
-        "files": [_file(path, file) for path, file in script.files(tree).items()],
+        "files": script.entries(tree),
         "preKubeadmCommands": [_APPLY],
         "postKubeadmCommands": [_REBOOT],
     }
@@ -40,12 +39,3 @@ def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
     }
     file = f"10-kubeadmconfigtemplate-{node_class.name}.yaml"
     yield Manifest(file, template, is_for_host=True)
-
-
-def _file(path: str, file: NodeFile) -> dict[str, Any]:
-    return {
-        "path": path,
-        "owner": "root:root",
-        "permissions": file.permissions,
-        "content": file.text,
-    }

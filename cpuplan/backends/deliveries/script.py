@@ -1,6 +1,7 @@
 """What files alone do not do on a running node, for deliveries that can run a script."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.tree import NodeFile, NodeTree
@@ -27,6 +28,19 @@ def files(tree: NodeTree) -> Mapping[str, NodeFile]:
     }
     made = {**tree.files, **{path: NodeFile(data) for path, data in further.items() if data}}
     return dict(sorted(made.items()))
+
+
+def entries(tree: NodeTree) -> list[dict[str, Any]]:
+    """The files as cloud-init lists them in `write_files`; Cluster API took over its fields."""
+    return [
+        {
+            "path": path,
+            "owner": "root:root",
+            "permissions": file.permissions,
+            "content": file.text,
+        }
+        for path, file in files(tree).items()
+    ]
 
 
 def _lines(words: tuple[str, ...]) -> bytes:

@@ -7,10 +7,11 @@ else wrote.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.backends import deliveries, koordinator
-from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.backends import deliveries, koordinator, state
+from cpuplan.backends.base import NODE_WAVE, Facts, Key, Manifest, metadata
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.kubernetes import node
+from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
 from cpuplan.components.base import Component
 from cpuplan.components.checks.koordinator import cluster as koordinator_checks
@@ -30,10 +31,10 @@ from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.expected import stamp
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.source import Locate
 
-NAME = "kubernetes"
 #: In the order in which they are printed.
 COMPONENTS: tuple[Component, ...] = (
     kubelet,
@@ -74,7 +75,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """Objects of deliveries, a RuntimeClass for CRI-O's handler, and what gives CPUs to pods
     reads.
     """
-    yield from deliveries.manifests(plan, node.of(plan))
+    yield from deliveries.manifests(plan, stamped(plan))
     if settings := plan.settings.of(runtimeclass.NAME):
         intent = plan.node_class.intent
         data = runtimeclass.document(settings)
@@ -89,14 +90,27 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
 
 def node_files(plan: ConfiguredPlan) -> Mapping[str, bytes]:
     """The plain tree: what nodes get, and lines for boot loaders, by path below the root."""
-    tree = node.of(plan)
+    tree = stamped(plan)
     files = {path.lstrip("/"): file.data for path, file in tree.files.items()}
     return files | boot.files(tree)
 
 
+def on_node(plan: ConfiguredPlan) -> Mapping[str, NodeFile]:
+    """The files of the tree."""
+    return node.of(plan).files
+
+
+def stamped(plan: ConfiguredPlan) -> NodeTree:
+    """The tree with the file that says whose it is."""
+    text = stamp.render(stamp.of(state.of(plan, on_node)))
+    tree = node.of(plan)
+    files = {**tree.files, stamp.PATH: NodeFile(text.encode())}
+    return tree._replace(files=dict(sorted(files.items())))
+
+
 def delivered(plan: ConfiguredPlan) -> Mapping[str, bytes]:
     """The files of the deliveries that the target names."""
-    return deliveries.files(plan, node.of(plan))
+    return deliveries.files(plan, stamped(plan))
 
 
 def expected(_plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -111,4 +125,9 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
 
 def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
     """None: nobody merges files of other nodes."""
+    return {}
+
+
+def facts_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Facts]:
+    """None, for the same reason."""
     return {}

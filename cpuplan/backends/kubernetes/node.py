@@ -1,5 +1,7 @@
 """From settings to what a node without an operator gets."""
 
+from collections.abc import Iterator, Mapping
+
 from cpuplan.backends.base import to_file
 from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components import containerd, crio, kernel, kubelet, slices, units
@@ -26,8 +28,15 @@ def of(plan: ConfiguredPlan) -> NodeTree:
     """The content of the nodes of a plan, from its settings."""
     settings = plan.settings
     configuration = kubelet.configuration(settings.of(kubelet.NAME))
-    files = {path: NodeFile(text.encode()) for path, text in _texts(plan).items() if text}
-    files[kubelet.drop_in(plan.node_class.target)] = NodeFile(to_file(configuration))
+    files = {
+        path: NodeFile(text.encode(), component=component)
+        for component, texts in _texts(plan)
+        for path, text in texts.items()
+        if text
+    }
+    files[kubelet.drop_in(plan.node_class.target)] = NodeFile(
+        to_file(configuration), component=kubelet.NAME
+    )
     tree = NodeTree(
         files=dict(sorted(files.items())),
         arguments=tuple(kernel.arguments(settings.of(kernel.NAME))),
@@ -43,19 +52,21 @@ def of(plan: ConfiguredPlan) -> NodeTree:
 _BY_PATH = (sysctl, tuned, systemd, workqueue, interrupts, irqbalance, units, slices, partitions)
 
 
-def _texts(plan: ConfiguredPlan) -> dict[str, str]:
-    """The texts of components by absolute path; empty where a component has no settings."""
+def _texts(plan: ConfiguredPlan) -> Iterator[tuple[str, dict[str, str]]]:
+    """The texts of each component by absolute path; empty where it has no settings."""
     settings = plan.settings
     steering = settings.of(rps.NAME)
-    texts = {
-        CRIO_DROP_IN: settings.text(crio.NAME, crio.render),
-        containerd.DROP_IN: containerd.render(settings.of(containerd.NAME)),
-        kubelet_unit.path(plan.node_class.target): kubelet_unit.render(
-            settings.of(kubelet_unit.NAME)
-        ),
-        **{path: text for path, (_mode, text) in rps.files(steering).items()},
-    }
+    unit = kubelet_unit.render(settings.of(kubelet_unit.NAME))
+    yield crio.NAME, {CRIO_DROP_IN: settings.text(crio.NAME, crio.render)}
+    yield containerd.NAME, {containerd.DROP_IN: containerd.render(settings.of(containerd.NAME))}
+    yield kubelet_unit.NAME, {kubelet_unit.path(plan.node_class.target): unit}
+    yield rps.NAME, {path: text for path, (_mode, text) in rps.files(steering).items()}
     for component in _BY_PATH:
-        texts |= component.files(settings.of(component.NAME))
-    started = units.units(settings.of(units.NAME)) | rps.units(steering, shell=units.SHELL)
-    return texts | {f"{units.UNIT_FOLDER}/{name}": text for name, text in started.items()}
+        yield component.NAME, component.files(settings.of(component.NAME))
+    yield units.NAME, _at_home(units.units(settings.of(units.NAME)))
+    yield rps.NAME, _at_home(rps.units(steering, shell=units.SHELL))
+
+
+def _at_home(texts: Mapping[str, str]) -> dict[str, str]:
+    """Units by absolute path."""
+    return {f"{units.UNIT_FOLDER}/{name}": text for name, text in texts.items()}

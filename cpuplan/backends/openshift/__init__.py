@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.backends.base import Manifest
+from cpuplan.backends.base import Facts, Key, Manifest
 from cpuplan.backends.openshift import (
     merged,
     objects,
     pool_checks,
     predicted,
     profile_checks,
+    rendered,
     runtime_files,
 )
+from cpuplan.backends.tree import NodeFile
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.base import Component
 from cpuplan.components.host import partitions, rps
@@ -29,7 +31,6 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.source import Locate
 
-NAME = "openshift"
 #: In the order in which they are printed.
 COMPONENTS: tuple[Component, ...] = (
     kubelet,
@@ -94,6 +95,11 @@ def node_files(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
     return {}
 
 
+def on_node(plan: ConfiguredPlan) -> Mapping[str, NodeFile]:
+    """What the machine config operator writes to the nodes of the pool."""
+    return objects.on_node(plan)
+
+
 def delivered(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
     """None, for the same reason."""
     return {}
@@ -115,3 +121,8 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
 def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
     """What the machine config operator merges for each pool."""
     return merged.expected_files(plans)
+
+
+def facts_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Facts]:
+    """What the rendered MachineConfig of each pool has of the compiled objects."""
+    return rendered.facts(plans)

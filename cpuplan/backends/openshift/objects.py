@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata
+from cpuplan.backends.tree import NodeFile
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.host import partitions, rps
 from cpuplan.components.openshift import (
@@ -25,6 +26,7 @@ from cpuplan.components.openshift import (
     units,
 )
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
+from cpuplan.components.units import BIN, UNIT_FOLDER
 from cpuplan.emit import Noted, to_yaml
 from cpuplan.plan import ConfiguredPlan
 
@@ -131,17 +133,22 @@ def _ignition_unit(name: str, text: str, is_enabled: bool) -> dict[str, Any]:
 
 def files(plan: ConfiguredPlan) -> dict[str, _File]:
     """(mode, text) of each file of a node, by absolute path."""
+    made: dict[str, _File] = {}
+    for _, texts in _by_component(plan):
+        made |= texts
+    return made
+
+
+def _by_component(plan: ConfiguredPlan) -> Iterator[tuple[str, dict[str, _File]]]:
     settings = plan.settings
-    return {
-        CRIO_DROP_IN: (0o644, settings.text(crio.NAME, crio.render)),
-        **mixedcpus.files(settings.of(mixedcpus.NAME)),
-        **pinning.files(settings.of(pinning.NAME)),
-        **rps.files(settings.of(rps.NAME)),
-        **ovsdpdk.files(settings.of(ovsdpdk.NAME)),
-        **units.files(settings.of(units.NAME)),
-        **_readable(slices.files(settings.of(slices.NAME))),
-        **_readable(partitions.files(settings.of(partitions.NAME))),
-    }
+    yield crio.NAME, {CRIO_DROP_IN: (0o644, settings.text(crio.NAME, crio.render))}
+    yield mixedcpus.NAME, mixedcpus.files(settings.of(mixedcpus.NAME))
+    yield pinning.NAME, pinning.files(settings.of(pinning.NAME))
+    yield rps.NAME, rps.files(settings.of(rps.NAME))
+    yield ovsdpdk.NAME, ovsdpdk.files(settings.of(ovsdpdk.NAME))
+    yield units.NAME, units.files(settings.of(units.NAME))
+    yield slices.NAME, _readable(slices.files(settings.of(slices.NAME)))
+    yield partitions.NAME, _readable(partitions.files(settings.of(partitions.NAME)))
 
 
 def _readable(texts: Mapping[str, str]) -> dict[str, _File]:
@@ -155,6 +162,20 @@ def _units(plan: ConfiguredPlan) -> Iterator[_Unit]:
     started = rps.units(settings.of(rps.NAME))
     for name, text in sorted((enabled | started).items()):
         yield name, text, name in enabled
+
+
+def on_node(plan: ConfiguredPlan) -> dict[str, NodeFile]:
+    """Files and units of a node by absolute path; scripts that the operator writes are its own."""
+    is_profile = plan.node_class.target.is_profile
+    made = {
+        path: NodeFile(text.encode(), mode, component)
+        for component, texts in _by_component(plan)
+        for path, (mode, text) in texts.items()
+        if not (is_profile and path.startswith(f"{BIN}/"))
+    }
+    for name, text, _ in _units(plan):
+        made[f"{UNIT_FOLDER}/{name}"] = NodeFile(text.encode(), component=units.NAME)
+    return made
 
 
 def _ignition_file(path: str, content: _File) -> dict[str, Any]:
@@ -203,7 +224,7 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
 
     Options whose keys begin like one of `without` are left out.
     """
-    name = f"openshift-node-performance-{plan.node_class.profile}"
+    name = tuned.of_operator(plan.node_class.profile)
     settings = plan.settings.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {

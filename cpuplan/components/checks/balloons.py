@@ -11,8 +11,7 @@ from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.errors import PanicError
 from cpuplan.model.intent import Target
-from cpuplan.model.pools import PARTITION
-from cpuplan.model.tuning import ALIGNING
+from cpuplan.model.words import ALIGNING, PARTITION
 from cpuplan.nri.errors import NriError
 from cpuplan.nri.names import RESERVED
 from cpuplan.plan import NodePlan

@@ -6,10 +6,10 @@ from typing import Any
 from cpuplan import versions
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fleet.targets import node_selector
 from cpuplan.kubelet.config import fields
 from cpuplan.mco.errors import McoError
 from cpuplan.mco.generated.kubelet import KubeletConfigs
+from cpuplan.model.roles import node_selector
 from cpuplan.plan import NodePlan
 from cpuplan.source import At
 

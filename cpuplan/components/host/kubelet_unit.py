@@ -6,16 +6,21 @@ KUBELET_EXTRA_ARGS. What the kubelet counts when it starts must be there before:
 units that set aside huge pages and switch CPUs off.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuplan import platforms, versions
 from cpuplan.components import chosen, units
 from cpuplan.components.host import interrupts
 from cpuplan.components.reasons import unasked
-from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 NAME = "kubeletunit"
 EFFECT: Effect | None = Effect("systemctl cat kubelet", Cost.KUBELET_RESTART)

@@ -4,16 +4,22 @@ What boots or systemd can set by themselves is not among it: boot arguments, sys
 the affinity of services. Options are those of the node tuning operator's profile.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuplan.components import chosen
+from cpuplan.components.host import sysctl
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
-from cpuplan.model.tuning import NetDevice
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.setting import Cost, Effect, Evidence, Form, Setting, Value
+
+if TYPE_CHECKING:
+    from cpuplan.model.tuning import NetDevice
 
 NAME = "tuned"
 EFFECT: Effect | None = Effect("tuned-adm verify", Cost.NOTHING)
@@ -45,11 +51,42 @@ THREADS: tuple[Row, ...] = (
 )
 TIME_STAMPS: tuple[Row, ...] = (("time-stamps", "rtentsk.enabled", "true"),)
 STALLD = "service.service.stalld"
+#: Options that one file of the kernel shows.
+_SHOWN: dict[str, tuple[str, Form]] = {
+    "cpu.min_perf_pct": ("sys/devices/system/cpu/intel_pstate/min_perf_pct", Form.NUMBER),
+    "vm.transparent_hugepages": ("sys/kernel/mm/transparent_hugepage/enabled", Form.WORD),
+    "selinux.avc_cache_threshold": ("sys/fs/selinux/avc/cache_threshold", Form.NUMBER),
+}
+_CONNTRACK = ("sys/module/nf_conntrack/parameters/hashsize", Form.NUMBER)
+_SYSCTL, _DROPPED = "sysctl.", "sysctl.drop"
 _POLICY = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_max_freq"
+
+
+def of_operator(profile: str) -> str:
+    """The name of the profile of a PerformanceProfile, or of what stands for one."""
+    return f"openshift-node-performance-{profile}"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Options by `section.option`; none, and so no profile, where nothing needs TuneD."""
+    return map(with_evidence, _options(plan))
+
+
+def with_evidence(setting: Setting) -> Setting:
+    """An option with the file that shows it, where that is one."""
+    key = setting.key
+    found = _CONNTRACK if key.endswith(".nf_conntrack_hashsize") else _SHOWN.get(key)
+    if key.startswith(_SYSCTL) and key != _DROPPED:
+        found = (sysctl.shown_in(key.removeprefix(_SYSCTL)), Form.TEXT)
+    if found is None:
+        return setting
+    path, form = found
+    value = int(str(setting.value)) if form is Form.NUMBER else setting.value
+    evidence = (Evidence(path, form, value),)
+    return setting._replace(effect=Effect(f"/{path}", Cost.NOTHING, evidence))
+
+
+def _options(plan: NodePlan) -> Iterator[Setting]:
     if not plan.spec.workload_hints.per_pod_power_management:
         yield from given(plan, FREQUENCIES)
     yield from given(plan, (*FIRMWARE, *HUGE_PAGES, *AVC_CACHE, *THREADS))

@@ -1,10 +1,16 @@
 """The names that the asked release reads; the proposal of 2022 called one of them otherwise."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cpuplan import versions
 from cpuplan.koordinator import keys, releases
 from cpuplan.koordinator.releases import Span
-from cpuplan.model.intent import Target
 from cpuplan.versions import Version
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 PROPOSAL = "proposal"
 #: What the proposal has of today's labels and annotations of nodes and NodeResourceTopologies.

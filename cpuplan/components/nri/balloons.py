@@ -13,7 +13,7 @@ from cpuplan.components.nri import types
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_yaml
-from cpuplan.model.pools import PARTITION
+from cpuplan.model.words import PARTITION
 from cpuplan.nri.names import BALLOON, RESERVED, SYSTEM_NAMESPACE
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain

@@ -12,7 +12,7 @@ from cpuplan.components import isolation
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
-from cpuplan.model.pools import PARTITION
+from cpuplan.model.words import PARTITION
 from cpuplan.nri.names import CPU_FOLDER, DEFAULT, NODE_FOLDER, RESERVED
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Value

@@ -5,15 +5,20 @@ them the CPUs (openshift/enhancements, workload-partitioning; openshift/kubernet
 pkg/kubelet/managed).
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_json, to_toml
-from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 NAME = "pinning"
 EFFECT: Effect | None = Effect("", Cost.RESTARTS)

@@ -1,15 +1,19 @@
 """The pool of the nodes: its labels, which MachineConfigs it takes, and which nodes are in it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuplan import yaml11
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE, WORKER
 from cpuplan.emit import to_yaml
-from cpuplan.fleet import targets
-from cpuplan.model.intent import Target
+from cpuplan.model import roles
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Effect, Setting, Value
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 NAME = "pool"
 #: Another pool may mean another configuration, or the same.
@@ -50,7 +54,7 @@ def node_selector(plan: NodePlan) -> Setting:
     else:
         text, field = f"the pool is {target.pool}", "pool"
     reason = node_class.reason(text, node_class.target_field(field))
-    return Setting(NAME, NODE_SELECTOR, {**targets.node_selector(target)}, (reason,))
+    return Setting(NAME, NODE_SELECTOR, {**roles.node_selector(target)}, (reason,))
 
 
 def labels(target: Target) -> Mapping[str, str]:

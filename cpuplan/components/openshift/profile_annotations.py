@@ -8,7 +8,8 @@ from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import DEFAULT, of_mode, stated, stated_or
 from cpuplan.diagnostics import Reason
-from cpuplan.model.tuning import ALIGNING, Kubelet
+from cpuplan.model.tuning import Kubelet
+from cpuplan.model.words import ALIGNING
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
 from cpuplan.setting import Setting, Value

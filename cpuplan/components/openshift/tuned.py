@@ -19,6 +19,7 @@ from cpuplan.setting import Setting
 NAME = common.NAME
 EFFECT = common.EFFECT
 render = common.render
+of_operator = common.of_operator
 parse = common.parse
 _PARENTS = "openshift-node,cpu-partitioning"
 #: What cpu-partitioning and its parents leave to others, or set in a way that pods with exclusive
@@ -36,6 +37,10 @@ _NOT_IN_REAL_TIME_KERNELS = "kernel.numa_balancing,net.core.busy_read,net.core.b
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Options by `section.option`."""
+    return map(common.with_evidence, _options(plan))
+
+
+def _options(plan: NodePlan) -> Iterator[Setting]:
     if not is_used(plan):
         return
     yield from given(

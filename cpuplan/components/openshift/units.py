@@ -3,8 +3,10 @@
 The setting of what is shipped is True, or the environment that is added to the shipped text.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan import versions
 from cpuplan.components import chosen
@@ -13,10 +15,12 @@ from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import unasked
 from cpuplan.components.texts import template
 from cpuplan.components.units import BIN, UNIT_FOLDER
-from cpuplan.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.platforms.features import Feature
 from cpuplan.setting import Setting, Value
+
+if TYPE_CHECKING:
+    from cpuplan.model.intent import Target
 
 NAME = common.NAME
 EFFECT = common.EFFECT

@@ -8,6 +8,8 @@ from typing import Any
 
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.koordinator import names, node
+from cpuplan.cpuset import CpuSet
+from cpuplan.expected.state import Expected
 from cpuplan.koordinator import keys
 from cpuplan.koordinator.annotations.topology import CpuInfo
 from cpuplan.koordinator.annotations.values import dump, texts_of
@@ -17,21 +19,24 @@ from cpuplan.koordinator.koordlet.nodetopology import NodeTopology
 from cpuplan.koordinator.koordlet.zones import Zone as ComputedZone
 from cpuplan.koordinator.koordlet.zones import merge_zones
 from cpuplan.kubelet import quantity
+from cpuplan.kubelet.bits import parse_cpus
 from cpuplan.kubelet.machine import NodeMemory
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod
 from cpuplan.kubelet.quantity import BINARY
+from cpuplan.model.topology import Topology
 from cpuplan.nrt.exporters.podresources import Zone
 from cpuplan.nrt.names import NODE
 from cpuplan.plan import NodePlan
+from cpuplan.setting import Value
 
 
 def annotations(plan: NodePlan) -> dict[str, str]:
     """The annotations, as JSON, that the release of Koordinator has."""
-    machine = _machine(plan)
+    machine = _machine(plan.topology, plan.pool("offlined").cpus)
     rows = [{**cpu._asdict()} for cpu in machine.cpus]
     values: dict[str, Any] = {
         keys.CPU_TOPOLOGY: {"detail": rows},
-        **_computed(plan, machine).annotations(),
+        **_computed(plan).annotations(),
     }
     target = plan.node_class.target
     return {
@@ -43,13 +48,13 @@ def annotations(plan: NodePlan) -> dict[str, str]:
 
 def labels(plan: NodePlan) -> dict[str, str]:
     """The labels of the object."""
-    found = _computed(plan, _machine(plan)).labels
+    found = _computed(plan).labels
     return {"app.kubernetes.io/managed-by": "Koordinator", **found}
 
 
 def zones(plan: NodePlan) -> list[Zone]:
     """The zones as koordlet writes them."""
-    return written(_computed(plan, _machine(plan)).zones)
+    return written(_computed(plan).zones)
 
 
 def written(zones: Sequence[ComputedZone]) -> list[Zone]:
@@ -64,15 +69,48 @@ def written(zones: Sequence[ComputedZone]) -> list[Zone]:
     return made
 
 
-def computed(plan: NodePlan, pods: Sequence[Pod] = ()) -> NodeTopology:
-    """What koordlet makes of the node with some pods."""
-    return _computed(plan, _machine(plan), pods)
+def fact(plan: NodePlan) -> Value:
+    """What koordlet knows of a node beside the machine: `computed` needs it of a state."""
+    if not plan.node_class.target.has_koordinator:
+        return {}
+    known = _kubelet(plan)
+    options: dict[str, Value] = {**known.cpu_manager_options}
+    system: dict[str, Value] = {**known.system_reserved}
+    kube: dict[str, Value] = {**known.kube_reserved}
+    return {
+        "kubelet": {
+            **known._asdict(),
+            "cpu_manager_options": options,
+            "system_reserved": system,
+            "kube_reserved": kube,
+        },
+        "kept memory": memory.reservation(plan),
+    }
 
 
-def _computed(plan: NodePlan, machine: Machine, pods: Sequence[Pod] = ()) -> NodeTopology:
+def computed(expected: Expected, pods: Sequence[Pod]) -> NodeTopology:
+    """What koordlet makes of a node with some pods."""
+    known: Any = expected.facts["koordlet"]
+    machine = _machine(expected.topology, expected.pool("offlined").cpus)
+    its_kubelet = Kubelet(**known["kubelet"])
+    metadata = node.metadata(expected.settings.of(node.NAME))
+    reserved = parse_cpus(its_kubelet.reserved_system_cpus).bit_count()
+    given = _node(metadata, machine, reserved, known["kept memory"])
+    return nodetopology.compute(machine, given, pods, its_kubelet)
+
+
+def _computed(plan: NodePlan) -> NodeTopology:
+    machine = _machine(plan.topology, plan.pool("offlined").cpus)
+    metadata = node.metadata(tuple(node.settings(plan)))
+    reserved = len(kubelet.reserved_cpus(plan))
+    given = _node(metadata, machine, reserved, memory.reservation(plan))
+    return nodetopology.compute(machine, given, (), _kubelet(plan))
+
+
+def _kubelet(plan: NodePlan) -> Kubelet:
     spec = plan.spec.kubelet
     options = kubelet.cpu_options(plan) if kubelet.is_static(plan) else {}
-    known = Kubelet(
+    return Kubelet(
         "static" if kubelet.is_static(plan) else "none",
         {option: value for option, (value, _) in options.items()},
         str(kubelet.reserved_cpus(plan)),
@@ -81,38 +119,31 @@ def _computed(plan: NodePlan, machine: Machine, pods: Sequence[Pod] = ()) -> Nod
         chosen.topology_policy(plan),
         spec.topology_manager_scope or "container",
     )
-    return nodetopology.compute(machine, _node(plan, machine), pods, known)
 
 
-def _node(plan: NodePlan, machine: Machine) -> Node:
+def _node(metadata: dict[str, Any], machine: Machine, reserved: int, kept: int) -> Node:
     """The Node with what the plan writes on it, and what its kubelet keeps back."""
-    metadata = node.metadata(tuple(node.settings(plan)))
     cpus, size = len(machine.cpus), sum(known.memory for known in machine.memory)
-    free = size - memory.reservation(plan)
     return Node(
         metadata.get("labels", {}),
         metadata.get("annotations", {}),
         {CPU: quantity.of(cpus), MEMORY: quantity.of(size, BINARY)},
-        {
-            CPU: quantity.of(cpus - len(kubelet.reserved_cpus(plan))),
-            MEMORY: quantity.of(max(free, 0), BINARY),
-        },
+        {CPU: quantity.of(cpus - reserved), MEMORY: quantity.of(max(size - kept, 0), BINARY)},
     )
 
 
-def _machine(plan: NodePlan) -> Machine:
+def _machine(topology: Topology, offlined: CpuSet) -> Machine:
     """The machine as `lscpu -e` prints it: cores and sockets are counted from the lowest CPU on."""
     cores: dict[int, int] = {}
     sockets: dict[int, int] = {}
     rows = []
-    for cpu in plan.topology.cpus:
-        if cpu.cpu in plan.pool("offlined").cpus:
+    for cpu in topology.cpus:
+        if cpu.cpu in offlined:
             continue
         core = cores.setdefault(cpu.core, len(cores))
         socket = sockets.setdefault(cpu.socket, len(sockets))
         rows.append(CpuInfo(cpu.cpu, core, socket, max(cpu.numa_node, 0)))
     sizes = tuple(
-        NodeMemory(number, facts.memory or 0, ())
-        for number, facts in plan.topology.numa_facts.items()
+        NodeMemory(number, facts.memory or 0, ()) for number, facts in topology.numa_facts.items()
     )
     return Machine(tuple(rows), sizes)

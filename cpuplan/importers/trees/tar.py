@@ -1,29 +1,15 @@
-"""A tar archive as a Tree, read in memory.
+"""A tar archive as a Tree, read in memory."""
 
-The headers are read here because the standard library's tarfile builds an object for each member: a
-gather-sysinfo snapshot has up to 19,000, of which a few hundred are wanted. Formats: POSIX.1-1988
-and -2001 (ustar, pax), GNU and V7.
-"""
-
-import struct
 from pathlib import Path
 
+from cpuplan.files import tar
+from cpuplan.files.tar import BLOCK, FILES, MAX_NAME, SPECIAL, clipped, inside
 from cpuplan.importers.trees.archive import damaged, read_file, too_large, unpack
 from cpuplan.importers.trees.links import LeavesTreeError, Links
 from cpuplan.importers.trees.tree import MAX_FILE, Refused
 
-#: 4,096 CPUs have 222,000 files. Every header counts, also those that only bring a long name.
-MAX_MEMBERS = 300_000
 MAX_FOLDERS = 100_000
-_MAX_NAME = 1024  # characters; the longest path in /sys, a device behind ten PCI bridges, has 300
 _MAX_RECORDS = 2_000_000
-_BLOCK = 512
-#: name, size, checksum, type, link target, magic, prefix (pax, "ustar Interchange Format").
-_HEADER = struct.Struct("100s24x12s12x8sc100s6s82x155s12x")
-_MAX_EXTENSION = 1024 * 1024  # an extended header, which may hold attributes of some 64 KiB
-_MAX_EXTENSIONS = 64 * 1024 * 1024  # all of them
-_FILES = (b"0", b"\0", b"7")
-_SPECIAL = (b"3", b"4", b"6")
 _MARKERS = ("sys/devices/system/cpu/", "proc/cpuinfo")
 
 
@@ -128,50 +114,38 @@ class TarTree:
         at = members = 0
         name = target = ""  # of the next member, where they are too long for its header
         last = ""
-        while at + _BLOCK <= end and (data[at] or data.count(0, at, at + _BLOCK) < _BLOCK):
-            short_name, kind, size, short_target = self._header(at, last, plain)
-            body = at + _BLOCK * (1 + self._sparse_blocks(at, kind))
-            at = body + size + -size % _BLOCK
+        while at + BLOCK <= end and (data[at] or data.count(0, at, at + BLOCK) < BLOCK):
+            header = self._header(at, last, plain)
+            kind, size = header.kind, header.size
+            body = at + BLOCK * (1 + self._sparse_blocks(at, kind))
+            at = body + size + -size % BLOCK
             if body + size > end:
                 raise damaged(
                     self.name,
-                    f"it is cut short in {_clip(name or short_name)}, which has {size:,} bytes",
+                    f"it is cut short in {clipped(name or header.name)}, which has {size:,} bytes",
                 )
             members += 1
-            if members > MAX_MEMBERS:
-                raise too_large(self.name, MAX_MEMBERS, "members")
+            if members > tar.MAX_MEMBERS:
+                raise too_large(self.name, tar.MAX_MEMBERS, "members")
             if kind in b"LKx":
                 name, target = self._extend(kind, body, size, name, target)
             elif kind != b"g":
-                last = name or short_name
-                self._add(last, kind, target or short_target, body, size)
+                last = name or header.name
+                self._add(last, kind, target or header.target, body, size)
                 name = target = ""
         if members == 0:
             raise damaged(self.name, "it is not a tar archive")
-        if plain and at + _BLOCK > end:
-            raise damaged(self.name, f"it is cut short after {_clip(last)}")
+        if plain and at + BLOCK > end:
+            raise damaged(self.name, f"it is cut short after {clipped(last)}")
 
-    def _header(self, at: int, last: str, plain: bool) -> tuple[str, bytes, int, str]:
-        """Name, type, size and link target in a header; `last` is the member before it."""
-        raw_name, raw_size, checksum, kind, raw_target, magic, prefix = _HEADER.unpack_from(
-            self._data, at
-        )
-        name: str = raw_name.partition(b"\0")[0].decode("utf-8", "replace")
-        if magic == b"ustar\0" and prefix[0]:
-            name = f"{_text(prefix)}/{name}"
-        size = 0
-        if kind not in b"125":  # links and folders have no bytes, whatever the size field says
-            # GNU tar writes sizes from 8 GiB on in base 256: the first bit says so.
-            size = int.from_bytes(raw_size[1:]) if raw_size[0] & 0x80 else _octal(raw_size)
-        if size < 0 or not name or (plain and not self._is_sum(at, _octal(checksum))):
-            where = f"the header after {_clip(last)}, at byte {at:,}, is damaged"
+    def _header(self, at: int, last: str, plain: bool) -> tar.Header:
+        """The header at `at`; `last` is the member before it."""
+        header = tar.header(self._data, at)
+        bad_sum = plain and not tar.is_sum(self._data, header.checksum, at)
+        if header.size < 0 or not header.name or bad_sum:
+            where = f"the header after {clipped(last)}, at byte {at:,}, is damaged"
             raise damaged(self.name, where if at else "it is not a tar archive")
-        return name, kind, size, _text(raw_target) if kind in b"12" else ""
-
-    def _is_sum(self, at: int, checksum: int) -> bool:
-        """Whether the bytes of a header, with blanks in place of its checksum, add up to it."""
-        data = self._data
-        return sum(data[at : at + 148]) + 8 * 0x20 + sum(data[at + 156 : at + _BLOCK]) == checksum
+        return header
 
     def _sparse_blocks(self, at: int, kind: bytes) -> int:
         """The number of blocks of GNU tar's sparse map after the header; each tells of the next."""
@@ -180,20 +154,20 @@ class TarTree:
         blocks, more = 0, at + 482
         while more < len(self._data) and self._data[more]:
             blocks += 1
-            more = at + blocks * _BLOCK + 504
+            more = at + blocks * BLOCK + 504
         return blocks
 
     def _extend(self, kind: bytes, at: int, size: int, name: str, target: str) -> tuple[str, str]:
         """Long name and target for the next member, of GNU tar (L, K) or pax (x)."""
         self._extensions += size
-        if self._extensions > _MAX_EXTENSIONS:
-            raise too_large(self.name, _MAX_EXTENSIONS, "bytes of long names and extended headers")
+        if self._extensions > tar.MAX_EXTENSIONS:
+            raise too_large(
+                self.name, tar.MAX_EXTENSIONS, "bytes of long names and extended headers"
+            )
         if kind in b"LK":
-            # Of a name that is too long, as much as shows that it is: a character has four bytes at
-            # most.
-            text = _text(self._data[at : at + min(size, 4 * _MAX_NAME + 4)])
+            text = tar.long_text(self._data[at : at + min(size, 4 * MAX_NAME + 4)])
             return (text, target) if kind == b"L" else (name, text)
-        if size > _MAX_EXTENSION:
+        if size > tar.MAX_EXTENSION:
             raise damaged(
                 self.name, f"an extended header of {size:,} bytes, at byte {at:,}, is not a header"
             )
@@ -201,46 +175,40 @@ class TarTree:
         return records.get("path", name), records.get("linkpath", target)
 
     def _pax_records(self, body: bytes) -> dict[str, str]:
-        """Records `<length> <key>=<value>\\n` of an extended header (pax)."""
+        """The records of an extended header."""
         records = {}
-        at = 0
-        while at < len(body):
-            self._records += 1
-            if self._records > _MAX_RECORDS:
-                raise too_large(self.name, _MAX_RECORDS, "records in extended headers")
-            digits = body[at : body.find(b" ", at, at + 8)]
-            length = int(digits) if digits.isdigit() else 0
-            if not 0 < length <= len(body) - at:
-                raise damaged(
-                    self.name,
-                    f"an extended header is damaged at {_clip(_text(body[at : at + 40]))!r}",
-                )
-            key, _, value = body[at + len(digits) + 1 : at + length - 1].partition(b"=")
-            records[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
-            at += length
+        try:
+            for key, value in tar.records(body):
+                self._records += 1
+                if self._records > _MAX_RECORDS:
+                    raise too_large(self.name, _MAX_RECORDS, "records in extended headers")
+                records[key] = value
+        except ValueError as error:
+            problem = f"an extended header is damaged at {str(error)!r}"
+            raise damaged(self.name, problem) from None
         return records
 
     def _add(self, name: str, kind: bytes, target: str, start: int, size: int) -> None:
-        path = _inside(name)
+        path = inside(name)
         if path is None:
-            long = len(name) > _MAX_NAME
+            long = len(name) > MAX_NAME
             self.refused.add(
                 "a name that is too long" if long else "a name that leads out of it", name
             )
         elif not path:
             pass
-        elif kind in _FILES and name[-1] != "/":
+        elif kind in FILES and name[-1] != "/":
             self._symlinks.pop(path, None)
             self._files[path] = (start, size)
-        elif kind == b"5" or kind in _FILES:
+        elif kind == b"5" or kind in FILES:
             self._folders.add(path)
         elif kind == b"2":
             self._files.pop(path, None)
             self._symlinks[path] = target
         elif kind == b"1":
-            self._add_hard_link(path, _inside(target))
+            self._add_hard_link(path, inside(target))
         else:
-            what = {b"S": "a sparse file", **dict.fromkeys(_SPECIAL, "a device or pipe")}.get(kind)
+            what = {b"S": "a sparse file", **dict.fromkeys(SPECIAL, "a device or pipe")}.get(kind)
             self.refused.add(what or f"a member of type {kind!r}", name)
 
     def _add_hard_link(self, path: str, other: str | None) -> None:
@@ -265,32 +233,3 @@ class TarTree:
                 if separator and (not start or start.endswith("/")):
                     starts.append(start)
         return min(starts, key=len, default="")
-
-
-def _text(data: bytes) -> str:
-    """Text up to the first NUL."""
-    return data.partition(b"\0")[0].decode("utf-8", "replace")
-
-
-def _octal(digits: bytes) -> int:
-    """A number field; -1 for what is none."""
-    try:
-        return int(digits.strip(b" \0") or b"0", 8)
-    except ValueError:
-        return -1
-
-
-def _clip(name: str) -> str:
-    return name if len(name) <= 80 else f"{name[:80]}..."
-
-
-def _inside(name: str) -> str | None:
-    """A member's name without `.` and doubled slashes; None if absolute, too long or outside."""
-    if len(name) > _MAX_NAME:
-        return None
-    if "/." not in name and "//" not in name and name[:1] not in (".", "/"):
-        return name.rstrip("/")
-    if name.startswith("/"):
-        return None
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    return None if ".." in parts else "/".join(parts)

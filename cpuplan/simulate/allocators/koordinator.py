@@ -8,17 +8,17 @@ from cpuplan.koordinator import qos
 from cpuplan.koordinator.annotations.values import dump
 from cpuplan.koordinator.keys import RESOURCE_SPEC, RESOURCE_STATUS
 from cpuplan.koordinator.scheduler.admission import Admission as Attempt
-from cpuplan.koordinator.scheduler.amplification import amplified
 from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.koordinator.scheduler.node import NodeObject, SchedulerNode
 from cpuplan.koordinator.scheduler.plugin import Annotations, observed, pre_bind, reserve
 from cpuplan.koordinator.scheduler.pod_state import pre_filter
 from cpuplan.koordinator.scheduler.status import ERROR, StatusError
+from cpuplan.koordinator.webhooks import nodes
 from cpuplan.koordinator.webhooks import pods as webhook
 from cpuplan.kubelet.bits import members, to_text
 from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.node import Node, StartError
-from cpuplan.kubelet.pods.pod import CPU, Pod
+from cpuplan.kubelet.pods.pod import Pod, Resources
 from cpuplan.runtime.cgroups import UNLIMITED
 from cpuplan.simulate.allocators import koordinatorleft
 from cpuplan.simulate.allocators.base import (
@@ -64,7 +64,7 @@ class KoordinatorAllocator:
             self._args = read_args(self.inputs.arguments)
         except KubeletError as error:
             raise StartError("koord-scheduler", error) from None
-        allocatable = amplified(self.kubelet.allocatable, self.inputs.ratios, [CPU])
+        allocatable = _amplified(self.inputs, self.kubelet.allocatable)
         self.kubelet.allocatable |= allocatable
         self._pods: dict[str, Pod] = {}
         self._koordlet = Koordlet(self.kubelet, self.inputs)
@@ -175,6 +175,11 @@ class KoordinatorAllocator:
 
     def key(self) -> Hashable:
         return self._below.key(), self.node.key()
+
+
+def _amplified(inputs: Inputs, reported: Resources) -> Resources:
+    """What the node offers, once koord-manager has multiplied what the kubelet reports."""
+    return nodes.amplify(nodes.Node(inputs.node_annotations, reported), None).allocatable or {}
 
 
 def _placed(container: Placed, cpus: int, *, is_own: bool) -> Placed:

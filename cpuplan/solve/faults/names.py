@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.base import attributes
-from cpuplan.model.pools import DIVIDED, IDLE, PARTITION, QOS_SETS, Pool
+from cpuplan.model.pools import DIVIDED, IDLE, QOS_SETS, Pool
+from cpuplan.model.words import PARTITION
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.sets import SetSpec, SetSpecs, is_like_host, sibling_of
 from cpuplan.source import At

@@ -12,7 +12,6 @@ from cpuplan import backends
 from cpuplan.backends import deliveries, kubernetes
 from cpuplan.backends.base import Manifest
 from cpuplan.backends.deliveries import ansible, cluster_api, ignition, node_wright, script
-from cpuplan.backends.kubernetes import node
 from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import no_position, plan
@@ -34,6 +33,13 @@ def delivered(*names: str, **further: Any) -> tuple[ConfiguredPlan, dict[str, by
     return made, dict(kubernetes.delivered(made))
 
 
+def tree_of(made: ConfiguredPlan) -> NodeTree:
+    """The tree that deliveries get: files with the stamp, whose components they do not know."""
+    tree = kubernetes.stamped(made)
+    files = {path: file._replace(component="") for path, file in tree.files.items()}
+    return tree._replace(files=files)
+
+
 def laid(tree: NodeTree) -> dict[str, NodeFile]:
     """What a delivery with a script lays down."""
     return dict(script.files(tree))
@@ -47,13 +53,13 @@ def test_cloud_init() -> None:
         file["path"]: NodeFile(file["content"].encode(), int(file["permissions"], 8))
         for file in config["write_files"]
     }
-    assert written == laid(node.of(made))
+    assert written == laid(tree_of(made))
     assert config["runcmd"] == [["bash", script.APPLY]]
 
 
 def test_butane_and_ignition() -> None:
     made, files = delivered("butane", "ignition")
-    tree = node.of(made)
+    tree = tree_of(made)
     by_end = {path.rpartition(".")[2]: data for path, data in files.items()}
     butane, ignition = yaml.safe_load(by_end["yaml"]), json.loads(by_end["ign"])
     assert tree.files == {
@@ -117,7 +123,7 @@ def test_cluster_api() -> None:
     assert manifest.is_for_host
     assert manifest.data["metadata"]["namespace"] == "prod"
     spec = manifest.data["spec"]["template"]["spec"]
-    assert laid(node.of(made)) == {
+    assert laid(tree_of(made)) == {
         file["path"]: NodeFile(file["content"].encode(), int(file["permissions"], 8))
         for file in spec["files"]
     }
@@ -131,7 +137,7 @@ def test_a_template_is_called_by_its_content() -> None:
     names = [each.data["metadata"]["name"] for each in (first, same, other)]
     assert names[0] == names[1]
     made = plan(**SPEC | {"offlined": ""}, target={"delivery": ["clusterApi"]})
-    (changed,) = cluster_api.manifests(made.node_class, node.of(made))
+    (changed,) = cluster_api.manifests(made.node_class, tree_of(made))
     assert changed.data["metadata"]["name"] != names[0]
     assert changed.file == first.file
 
@@ -142,7 +148,7 @@ def test_node_wright() -> None:
     assert spec["nodeSelectors"]["matchLabels"] == deliveries.node_labels(made.node_class)
     config = spec["packages"]["cpuplan"]["configMap"]
     listed = [line.split(" ") for line in config["files"].splitlines()]
-    assert laid(node.of(made)) == {
+    assert laid(tree_of(made)) == {
         path: NodeFile(config[key].encode(), int(mode, 8)) for mode, key, path in listed
     }
 
@@ -202,7 +208,7 @@ def test_what_deliveries_cannot_do(names: list[str], system: str | None, wanted:
 
 def test_scripts_on_flatcar() -> None:
     made, _ = delivered("ignition", osFamily="flatcar")
-    files = node.of(made).files
+    files = tree_of(made).files
     scripts = [path for path in files if path.endswith(".sh")]
     assert scripts
     assert all(path.startswith("/opt/bin/") for path in scripts)

@@ -126,7 +126,9 @@ def test_kustomize_takes_the_config_maps_from_the_chart(tmp_path: Path) -> None:
 def test_the_programs_take_what_is_written(name: str) -> None:
     """By the ports of koord-manager's webhook and of koord-scheduler."""
     files = backends.tree(Plan((PLANS[name],)))
-    manifests = [yaml.safe_load(data) for path, data in files.items() if "/20-configmap-" in path]
+    manifests = [
+        yaml.safe_load(data) for path, data in files.items() if "/manifests/20-configmap-" in path
+    ]
     data = {one["metadata"]["name"]: one["data"] for one in manifests}
     sloconfig.check(data["slo-controller-config"])
     text = data["koord-scheduler-config"]["koord-scheduler-config"]

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.machineinfo import number_of_sockets
+from cpuplan.kubelet.machineinfo import ASSUMED_MEMORY, machine_of, number_of_sockets, without
+from cpuplan.kubelet.releases.policy_options import with_gates
 from cpuplan.model.topology import KubeletFacts, SharedCache, Topology
-from cpuplan.simulate.planned import ASSUMED_MEMORY, machine_of, planned, with_gates, without
+from cpuplan.simulate.planned import planned
 from tests.machines.plans import GIB, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)

@@ -7,7 +7,7 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
 from cpuplan.simulate import traps
-from cpuplan.simulate.traps import field_of
+from cpuplan.simulate.managers import field_of
 from tests.machines.plans import GIB, no_position, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.components import isolation
 from cpuplan.components.reasons import is_written, stated
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.pools import PARTITION
+from cpuplan.model.words import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
 

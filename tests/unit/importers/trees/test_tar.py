@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.importers.trees import archive, tar
+from cpuplan.importers.trees import archive
 from cpuplan.importers.trees.archive import ArchiveError
 from cpuplan.importers.trees.tar import TarTree
 from tests.machines import trees
@@ -196,7 +196,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_SIZE", 50_000)
     with pytest.raises(ArchiveError) as bytes_unpacked:
         tree(bomb)
-    monkeypatch.setattr(tar, "MAX_MEMBERS", 2)
+    monkeypatch.setattr("cpuplan.files.tar.MAX_MEMBERS", 2)
     with pytest.raises(ArchiveError) as members:
         tree(trees.tar(FILES))
     assert [caught.value.diagnostic.code for caught in (bytes_unpacked, members)] == [
@@ -299,12 +299,12 @@ def test_sparse_files_are_skipped_with_their_maps() -> None:
     ("limit", "what"),
     [
         ("MAX_FOLDERS", "folders"),
-        ("_MAX_EXTENSIONS", "long names"),
+        ("tar.MAX_EXTENSIONS", "long names"),
         ("_MAX_RECORDS", "records in extended headers"),
     ],
 )
 def test_further_limits(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tar, limit, 1)
+    monkeypatch.setattr(f"cpuplan.importers.trees.tar.{limit}", 1)
     path = "sys/" + "x" * 120
     made = b"".join(tarfile.TarInfo(name).tobuf(tarfile.PAX_FORMAT) for name in (path, path + "y"))
     with pytest.raises(ArchiveError, match=what):

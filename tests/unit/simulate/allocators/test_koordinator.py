@@ -129,6 +129,14 @@ def test_an_amplified_node_offers_more_but_no_more_cpus() -> None:
     assert reasons[1:] == ["2-3,10-11", "Unschedulable"]
 
 
+@pytest.mark.parametrize(("asked", "fits"), [("15400m", True), ("15401m", False)])
+def test_what_an_amplified_node_offers_is_cut_off(asked: str, fits: bool) -> None:
+    """14 CPUs times 1.1 are a little more than 15400m as float64, and koord-manager cuts."""
+    allocator = _start({"cpuAmplificationRatio": "1.1"})
+    (outcome,) = admission.run(allocator, [named("most", pod(container(asked, "1Gi")))]).outcomes
+    assert (outcome.refused is None) == fits
+
+
 def test_the_kubelets_static_policy_does_not_know_what_the_scheduler_gave() -> None:
     allocator = _start(kubelet={"cpuManagerPolicy": "static"})
     outcome = admission.run(allocator, [_pod("bound", 2), guaranteed("plain", 8)])

@@ -1,0 +1,66 @@
+"""How the objects of `verify` are called, and what all of them carry."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuplan.backends.base import SYNC_OPTIONS, Manifest, metadata
+from cpuplan.fleet import verification
+from cpuplan.fleet.verification import AGENT
+from cpuplan.model.verify import Verify
+from cpuplan.plan import NodePlan
+
+#: After everything else: nothing waits for an agent that waits for its node.
+WAVE = 30
+ARRIVAL = "cpuplan-arrival"
+NAME, INSTANCE, PART_OF = (
+    "app.kubernetes.io/name",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/part-of",
+)
+#: Where the operator's kinds are not served, their objects fail by themselves, in their wave, and
+#: not the whole sync beforehand.
+_OF_OPERATORS = ("monitoring.coreos.com/v1",)
+
+
+def manifest(data: dict[str, Any]) -> Manifest:
+    """An object and the name of its file, after its kind and name."""
+    return Manifest(f"40-{data['kind'].lower()}-{data['metadata']['name']}.yaml", data)
+
+
+def agent(plan: NodePlan) -> str:
+    """The name of a class's objects."""
+    return verification.agent(plan.node_class.name)
+
+
+def selector(plan: NodePlan) -> dict[str, str]:
+    """The labels of the agents of a class, which never change."""
+    return {NAME: AGENT, INSTANCE: agent(plan)}
+
+
+def head(
+    api: str,
+    kind: str,
+    name: str,
+    verify: Verify,
+    *,
+    namespace: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """apiVersion, kind and metadata."""
+    options = "SkipDryRunOnMissingResource=true" if api in _OF_OPERATORS else ""
+    given = {PART_OF: "cpuplan", **verify.labels, **(labels or {})}
+    made = metadata(name, WAVE, labels=given, options=options)
+    if namespace:
+        made["namespace"] = namespace
+    return {"apiVersion": api, "kind": kind, "metadata": made}
+
+
+def hook(data: dict[str, Any]) -> dict[str, Any]:
+    """The same object as a hook: made anew after each sync, and no part of the comparison."""
+    annotations = data["metadata"]["annotations"]
+    del annotations[SYNC_OPTIONS], annotations["argocd.argoproj.io/sync-wave"]
+    annotations["argocd.argoproj.io/hook"] = "PostSync"
+    annotations["argocd.argoproj.io/hook-delete-policy"] = "BeforeHookCreation"
+    # The template of a Job cannot be changed: Flux makes it anew.
+    annotations["kustomize.toolkit.fluxcd.io/force"] = "enabled"
+    return data

@@ -1,0 +1,241 @@
+"""The expected state of a class, and its file."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from cpuplan import platforms
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.emit import to_json
+from cpuplan.expected import machine, values
+from cpuplan.model.topology import Topology
+from cpuplan.plan import Pool
+from cpuplan.platforms import Platform
+from cpuplan.setting import Cost, Effect, Evidence, Form, Setting, Settings, Value, plain
+from cpuplan.versions import Version
+
+#: The form of the file. A program reads files of its own form only.
+FORM = 1
+#: Below the folder of a cluster in `out/`.
+FOLDER = "expected/state"
+
+
+class UnreadableStateError(ValueError):
+    """A file is no expected state, or one of another form; the text says which."""
+
+
+class NodeFile(NamedTuple):
+    """A file of the root file system of each node."""
+
+    text: str
+    is_executable: bool = False
+    #: The component whose settings it has.
+    component: str = ""
+
+
+class Device(NamedTuple):
+    """A device that the inventory names: its PCI address and its NUMA node, if known."""
+
+    address: str
+    numa_node: int | None
+
+
+class Release(NamedTuple):
+    """What the nodes run, as the target of the intent says."""
+
+    platform: str
+    version: str
+    #: None for a release that the tables do not have.
+    kubernetes: Version | None
+    runtime: str
+    containerd: Version | None = None
+    pool: str = ""
+    #: The kubelet's drop-in; "" where it gets none.
+    kubelet_drop_in: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """All that is known of the nodes of a class."""
+
+    cluster: str
+    name: str
+    intent: str
+    hardware: str
+    nodes: tuple[str, ...]
+    release: Release
+    topology: Topology
+    devices: tuple[Device, ...]
+    #: Pools, partitions and QoS sets, by name.
+    pools: Mapping[str, Pool]
+    settings: Settings
+    #: By absolute path.
+    files: Mapping[str, NodeFile]
+    #: What follows from the plan and is no setting, by a name in words.
+    facts: Mapping[str, Value]
+    #: SHA-256 of the documents that it was made from, as `expected.inputs` has them.
+    inputs: str = ""
+
+    @property
+    def platform(self) -> Platform:
+        """The platform of the nodes."""
+        return platforms.PLATFORMS[self.release.platform]
+
+    def pool(self, name: str) -> Pool:
+        """The pool or set `name`; an empty one where the layout has none."""
+        return self.pools.get(name) or Pool(name, EMPTY, ())
+
+    def cpus(self, fact: str) -> CpuSet:
+        """A fact that is a set of CPUs; empty where there is no such fact."""
+        value = self.facts.get(fact, EMPTY)
+        return value if isinstance(value, CpuSet) else EMPTY
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the plan: what nodes get and must hold, without words and reasons."""
+        return _digest(self)
+
+
+def render(expected: Expected) -> str:
+    """The file of an expected state."""
+    head = {"form": FORM, "digest": expected.digest, "inputs": expected.inputs}
+    return to_json({**head, "nodes": list(expected.nodes), **_plan(expected)})
+
+
+def _digest(expected: Expected) -> str:
+    data = {
+        "class": [expected.cluster, expected.name],
+        "release": [expected.release.platform, expected.release.version],
+        "pools": {name: str(pool.cpus) for name, pool in expected.pools.items()},
+        "settings": [[each.component, each.key, plain(each.value)] for each in expected.settings],
+        "files": {path: list(file[:2]) for path, file in expected.files.items()},
+    }
+    return sha256(to_json(data).encode()).hexdigest()
+
+
+def _plan(expected: Expected) -> dict[str, Any]:
+    release = expected.release
+    return {
+        "cluster": expected.cluster,
+        "class": expected.name,
+        "intent": expected.intent,
+        "hardware": expected.hardware,
+        "release": {**release._asdict(), "kubernetes": release.kubernetes},
+        "machine": machine.encode(expected.topology),
+        "devices": list(map(_device, expected.devices)),
+        "pools": {name: _pool(pool) for name, pool in expected.pools.items()},
+        "settings": list(map(_setting, expected.settings)),
+        "files": {path: _file(file) for path, file in expected.files.items()},
+        "facts": {name: values.encode(value) for name, value in expected.facts.items()},
+    }
+
+
+def _device(device: Device) -> dict[str, Any]:
+    return {"address": device.address, "numaNode": device.numa_node}
+
+
+def _pool(pool: Pool) -> dict[str, Any]:
+    return {"cpus": str(pool.cpus), "because": _because(pool.because)}
+
+
+def _because(reasons: tuple[Reason, ...]) -> list[dict[str, str]]:
+    return [{"text": reason.text, "origin": reason.origin} for reason in reasons]
+
+
+def _file(file: NodeFile) -> dict[str, Any]:
+    return {"text": file.text, "executable": file.is_executable, "component": file.component}
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    data = {
+        "component": setting.component,
+        "key": setting.key,
+        "value": values.encode(setting.value),
+        "because": _because(setting.reasons),
+    }
+    if setting.effect:
+        data["shownBy"] = setting.effect.shown_by
+        data["changeCosts"] = setting.effect.change_costs.value
+        data["evidence"] = list(map(_evidence, setting.effect.evidence))
+    return data
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "path": evidence.path,
+        "form": evidence.form.value,
+        "value": values.encode(evidence.value),
+        "since": evidence.since,
+    }
+
+
+def read(text: str) -> Expected:
+    """The expected state of a file. Raises UnreadableStateError."""
+    try:
+        data = json.loads(text)
+        form = data["form"]
+        if form != FORM:
+            raise UnreadableStateError(f"its form is {form}, and this release reads form {FORM}")
+        expected = _expected(data)
+    except UnreadableStateError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise UnreadableStateError("it is no expected state of a class") from error
+    if expected.digest != data["digest"]:
+        raise UnreadableStateError("its content is not that of its digest: it was edited")
+    return expected
+
+
+def _expected(data: Mapping[str, Any]) -> Expected:
+    release = Release(**data["release"])
+    return Expected(
+        data["cluster"],
+        data["class"],
+        data["intent"],
+        data["hardware"],
+        tuple(map(str, data["nodes"])),
+        release._replace(
+            kubernetes=_version(release.kubernetes), containerd=_version(release.containerd)
+        ),
+        machine.decode(data["machine"]),
+        tuple(Device(each["address"], each["numaNode"]) for each in data["devices"]),
+        {name: _pool_of(name, pool) for name, pool in data["pools"].items()},
+        Settings(map(_setting_of, data["settings"])),
+        {path: _file_of(file) for path, file in data["files"].items()},
+        {name: values.decode(value) for name, value in data["facts"].items()},
+        data["inputs"],
+    )
+
+
+def _file_of(data: Mapping[str, Any]) -> NodeFile:
+    return NodeFile(data["text"], data["executable"], data["component"])
+
+
+def _version(numbers: Any) -> Version | None:
+    return None if numbers is None else (int(numbers[0]), int(numbers[1]))
+
+
+def _pool_of(name: str, data: Mapping[str, Any]) -> Pool:
+    return Pool(name, CpuSet.parse(data["cpus"]), _reasons(data["because"]))
+
+
+def _reasons(data: Any) -> tuple[Reason, ...]:
+    return tuple(Reason(each["text"], each["origin"]) for each in data)
+
+
+def _setting_of(data: Mapping[str, Any]) -> Setting:
+    effect = None
+    if "shownBy" in data:
+        shown = tuple(map(_evidence_of, data["evidence"]))
+        effect = Effect(data["shownBy"], Cost(data["changeCosts"]), shown)
+    value = values.decode(data["value"])
+    return Setting(data["component"], data["key"], value, _reasons(data["because"]), effect)
+
+
+def _evidence_of(data: Mapping[str, Any]) -> Evidence:
+    form = Form(data["form"])
+    return Evidence(data["path"], form, values.decode(data["value"]), data["since"])

@@ -1,0 +1,380 @@
+"""The objects that verify nodes: only what is asked for, with no right that is not needed."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cpuplan import backends
+from cpuplan.agent import metrics
+from cpuplan.agent.board import Board, Checked
+from cpuplan.agent.board import Plan as Known
+from cpuplan.backends.delivery import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
+from cpuplan.backends.verify import access, arrival
+from cpuplan.check.cluster.kinds import KINDS as KINDS_OF_A_CLUSTER
+from cpuplan.fleet.verification import KINDS, agent
+from cpuplan.model.delivery import DeliverySpec
+from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.render.prometheus import Counts
+from cpuplan.write import emitted
+from tests.machines.plans import plan, regular
+from tests.projects import REPOSITORY
+from tests.promtool import needs_promtool, promtool
+
+IMAGE = "registry.example.com/cpuplan:1.0"
+ALL: dict[str, Any] = {
+    "image": IMAGE,
+    "condition": True,
+    "events": True,
+    "prometheus": {"labels": {"release": "kube-prometheus-stack"}},
+    "waitFor": "60m",
+    "pullSecret": "registry",
+    "labels": {"team": "ran"},
+}
+DELIVERY = DeliverySpec(repository="https://git.example.com/a.git")
+
+
+def asking(platform: str = "kubernetes", **verify: Any) -> ConfiguredPlan:
+    """A plan whose intent asks to verify its nodes."""
+    version = "4.20" if platform == "openshift" else "1.34"
+    given = {"image": IMAGE, **verify}
+    spec = {"verify": given, "runtime": {"sharedNamespaces": ["du"]}}
+    return plan(regular(cores=8), shared="2", platform=platform, version=version, spec=spec)
+
+
+def objects(*plans: ConfiguredPlan) -> dict[str, list[dict[str, Any]]]:
+    """What is written to verify their nodes, by kind."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path, data in backends.tree(Plan(plans), DELIVERY).items():
+        if "/manifests/40-" in path:
+            made = yaml.safe_load(data)
+            found.setdefault(made["kind"], []).append(made)
+    return found
+
+
+def pod(made: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    spec: dict[str, Any] = made["DaemonSet"][0]["spec"]["template"]["spec"]
+    return spec
+
+
+def test_nothing_unless_it_is_asked_for() -> None:
+    assert not objects(plan(regular(cores=8), platform="kubernetes", version="1.34"))
+
+
+def test_the_least_is_an_agent_without_any_right() -> None:
+    made = objects(asking())
+    assert sorted(made) == ["ConfigMap", "DaemonSet", "Namespace", "ServiceAccount"]
+    assert pod(made)["automountServiceAccountToken"] is False
+    assert pod(made)["containers"][0]["args"] == [
+        *("agent", "--root", "/host", "--state", "/state"),
+        *("--interval", "60s", "--listen", ":9876"),
+    ]
+
+
+@pytest.mark.parametrize("platform", ["kubernetes", "openshift"])
+def test_everything_can_be_read_back(platform: str) -> None:
+    files = backends.tree(Plan((asking(platform, **ALL),)), DELIVERY)
+    assert not emitted.check(files)
+
+
+@pytest.mark.parametrize("platform", ["kubernetes", "openshift"])
+def test_the_project_may_sync_it_and_each_file_is_known(platform: str) -> None:
+    files = backends.tree(Plan((asking(platform, **ALL),)), DELIVERY)
+    project = yaml.safe_load(files["argocd/appproject.yaml"])["spec"]
+    allowed = {
+        (each["group"], each["kind"])
+        for key in ("clusterResourceWhitelist", "namespaceResourceWhitelist")
+        for each in project[key]
+    }
+    written = {path: yaml.safe_load(data) for path, data in files.items() if "/40-" in path}
+    kinds = {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in written.values()}
+    assert kinds <= allowed
+    assert {*VERIFY_KINDS, *VERIFY_CLUSTER_KINDS} <= allowed
+    own = {f"40-{kind}-{agent('ran-server')}.yaml" for kind in KINDS}
+    others = {path.rpartition("/")[2] for path in written} - own
+    shared = {"40-namespace-cpuplan.yaml", "40-securitycontextconstraints-cpuplan-agent.yaml"}
+    assert {name for name in others if "cpuplan-arrival" not in name} <= shared
+
+
+def test_projects_without_it_may_not_sync_it() -> None:
+    files = backends.tree(Plan((plan(),)), DELIVERY)
+    assert b"DaemonSet" not in files["argocd/appproject.yaml"]
+
+
+def test_the_agent_can_only_read() -> None:
+    spec = pod(objects(asking(**ALL)))
+    assert not spec.keys() & {"hostPID", "hostNetwork", "hostIPC"}
+    [container] = spec["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"add": ["DAC_READ_SEARCH", "SYS_PTRACE"], "drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert all(mount["readOnly"] for mount in container["volumeMounts"])
+    paths = {mount["mountPath"] for mount in container["volumeMounts"]}
+    # Mounts of their own in the host, in which root could write below a mount that is read-only.
+    assert {"/host/proc", "/host/sys", "/host/sys/fs/cgroup", "/host/var", "/host/etc"} <= paths
+    assert "requests" in container["resources"]
+    assert "cpu" not in container["resources"]["limits"]
+
+
+def test_environments_of_pods_are_read_where_cpus_can_be_shared_only() -> None:
+    spec = {"verify": {"image": IMAGE}}
+    alone = plan(regular(cores=8), platform="kubernetes", version="1.34", spec=spec)
+    [container] = pod(objects(alone))["containers"]
+    assert container["securityContext"]["capabilities"]["add"] == ["SYS_PTRACE"]
+
+
+def test_it_runs_on_the_nodes_of_the_class() -> None:
+    spec = pod(objects(asking()))
+    required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    named = [term["matchFields"][0]["values"] for term in required["nodeSelectorTerms"]]
+    assert named == [["worker-0"], ["worker-1"]]
+    spec = pod(objects(asking(nodeSelector={"pool": "ran"})))
+    assert "affinity" not in spec
+    assert spec["nodeSelector"] == {"pool": "ran"}
+
+
+def test_rights_are_those_of_what_is_asked_for() -> None:
+    made = objects(asking(condition=True))
+    [role] = made["ClusterRole"]
+    assert role["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["nodes/status"],
+            "resourceNames": ["worker-0", "worker-1"],
+            "verbs": ["get", "patch"],
+        }
+    ]
+    assert "Role" not in made
+    assert pod(made)["automountServiceAccountToken"] is True
+    made = objects(asking(events=True))
+    [events] = made["Role"]
+    assert events["metadata"]["namespace"] == "default"
+    assert events["rules"] == [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}]
+    assert "ClusterRole" not in made
+
+
+def test_bindings_name_their_roles_and_accounts() -> None:
+    made = objects(asking(**ALL))
+    accounts = {each["metadata"]["name"] for each in made["ServiceAccount"]}
+    for kind in ("ClusterRoleBinding", "RoleBinding"):
+        for each in made[kind]:
+            roles = {one["metadata"]["name"] for one in made[each["roleRef"]["kind"]]}
+            assert each["roleRef"]["name"] in roles
+            assert {subject["name"] for subject in each["subjects"]} <= accounts
+    assert pod(made)["serviceAccountName"] in accounts
+
+
+def test_openshift_admits_the_pods_by_constraints_of_their_own() -> None:
+    made = objects(asking("openshift"))
+    [constraints] = made["SecurityContextConstraints"]
+    assert constraints["allowPrivilegedContainer"] is False
+    assert constraints["allowHostPID"] is False
+    assert constraints["users"] == constraints["groups"] == []
+    [role] = made["ClusterRole"]
+    assert role["rules"][0]["resourceNames"] == [constraints["metadata"]["name"]]
+    assert role["rules"][0]["verbs"] == ["use"]
+    assert pod(made)["securityContext"]["seLinuxOptions"] == {"type": "spc_t"}
+    [namespace] = made["Namespace"]
+    assert namespace["metadata"]["annotations"]["openshift.io/node-selector"] == ""
+
+
+def test_with_workload_partitioning_it_runs_on_reserved_cpus() -> None:
+    spec = {"verify": {"image": IMAGE}}
+    made = objects(plan(regular(cores=8), target={"cpuPartitioning": True}, spec=spec))
+    template = made["DaemonSet"][0]["spec"]["template"]["metadata"]
+    assert json.loads(template["annotations"]["target.workload.openshift.io/management"]) == {
+        "effect": "PreferredDuringScheduling"
+    }
+    allowed = made["Namespace"][0]["metadata"]["annotations"]["workload.openshift.io/allowed"]
+    assert allowed == "management"
+
+
+def test_the_state_is_that_of_out() -> None:
+    one = asking()
+    files = backends.tree(Plan((one,)))
+    [path] = [path for path in files if "/40-configmap-" in path]
+    data = yaml.safe_load(files[path])["data"]
+    assert data == {
+        "ran-server.json": files["clusters/site-a/expected/state/ran-server.json"].decode()
+    }
+
+
+def test_the_job_waits_for_all_classes() -> None:
+    [job] = objects(asking(**ALL))["Job"]
+    annotations = job["metadata"]["annotations"]
+    assert annotations["argocd.argoproj.io/hook"] == "PostSync"
+    assert "argocd.argoproj.io/sync-options" not in annotations
+    assert job["spec"]["activeDeadlineSeconds"] == 3900
+    spec = job["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    said = "-C /project check cluster --wait 60m --cluster site-a"
+    assert container["args"] == said.split()
+    sources = spec["volumes"][0]["projected"]["sources"]
+    paths = [item["path"] for source in sources for item in source["configMap"]["items"]]
+    folder = "out/clusters/site-a/expected"
+    assert paths[0] == f"{folder}/state/ran-server.json"
+    assert f"{folder}/objects/10-runtimeclass-ran.json" in paths[1:]
+
+
+def test_what_the_job_mounts_is_what_is_in_out() -> None:
+    files = backends.tree(Plan((asking(**ALL),)))
+    maps = {
+        made["metadata"]["name"]: made["data"]
+        for path, data in files.items()
+        if "/40-configmap-" in path and (made := yaml.safe_load(data))
+    }
+    [job] = objects(asking(**ALL))["Job"]
+    for source in job["spec"]["template"]["spec"]["volumes"][0]["projected"]["sources"]:
+        name, [item] = source["configMap"]["name"], source["configMap"]["items"]
+        assert maps[name][item["key"]] == files[item["path"].removeprefix("out/")].decode()
+
+
+def test_the_job_may_read_every_kind_that_is_compared() -> None:
+    every = [
+        asking("openshift", **ALL),
+        plan(spec={"verify": ALL}, platform="kubernetes", version="1.34"),
+        *(
+            plan(
+                spec={"verify": ALL},
+                platform="kubernetes",
+                version="1.34",
+                target={"mechanism": mechanism},
+            )
+            for mechanism in ("balloons", "koordinator")
+        ),
+    ]
+    rules = access.reading(arrival.reads(every))
+    allowed = {
+        (group, kind) for rule in rules for group in rule["apiGroups"] for kind in rule["resources"]
+    }
+    assert {(kind.group, kind.plural) for kind in KINDS_OF_A_CLUSTER.values()} <= allowed
+
+
+def test_the_job_reads_only() -> None:
+    roles = objects(asking("openshift", **ALL))["ClusterRole"]
+    [role] = [each for each in roles if each["metadata"]["name"] == "cpuplan-arrival"]
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
+    kinds = {kind for rule in role["rules"] for kind in rule["resources"]}
+    assert {"nodes", "machineconfigpools", "noderesourcetopologies"} <= kinds
+    assert "secrets" not in kinds
+
+
+def rules(one: ConfiguredPlan) -> list[dict[str, Any]]:
+    [rule] = objects(one)["PrometheusRule"]
+    [group] = rule["spec"]["groups"]
+    found: list[dict[str, Any]] = group["rules"]
+    return found
+
+
+def test_the_rules_name_metrics_that_the_agent_has() -> None:
+    board = Board(60)
+    board.put(Checked(Known("a", "b", "c"), Counts({}, {("CP811", "error"): 1}), ()), 0.1)
+    served = set(
+        re.findall("^cpuplan_\\w+", metrics.text(board.view(), Known("a", "b", "c")), re.MULTILINE)
+    )
+    asked = {
+        name for rule in rules(asking(**ALL)) for name in re.findall("cpuplan_\\w+", rule["expr"])
+    }
+    assert asked <= served
+    assert len(asked) == 4
+
+
+def test_each_alert_links_to_its_heading() -> None:
+    headings = re.findall("^## (\\w+)$", (REPOSITORY / "docs/alerts.md").read_text(), re.MULTILINE)
+    names = [rule["alert"] for rule in rules(asking(**ALL))]
+    assert names == headings
+    pages = [rule["annotations"]["runbook_url"] for rule in rules(asking(**ALL))]
+    assert pages == [f"https://cpuplan.io/docs/alerts#{name.lower()}" for name in names]
+
+
+def test_names_that_are_too_long_for_labels() -> None:
+    assert agent("a" * 49) == "cpuplan-agent-" + "a" * 49
+    assert len(agent("a" * 80)) == 63
+    assert agent("a.b") == "cpuplan-agent-a-b"
+
+
+OWN = 'plan_cluster="site-a",plan_class="ran-server"'
+ALERT = {"plan_cluster": "site-a", "plan_class": "ran-server", "severity": "warning"}
+
+
+def case(alert: str, minutes: int, series: dict[str, str], *expected: dict[str, str]) -> Any:
+    """A test of `promtool test rules`: series, and which alerts fire when."""
+    return {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": value} for name, value in series.items()],
+        "alert_rule_test": [
+            {
+                "eval_time": f"{minutes}m",
+                "alertname": alert,
+                "exp_alerts": [{"exp_labels": labels} for labels in expected],
+            }
+        ],
+    }
+
+
+def finding(node: str, code: str, severity: str = "error") -> str:
+    return f'cpuplan_findings{{node="{node}",{OWN},code="{code}",severity="{severity}"}}'
+
+
+def facts(node: str) -> str:
+    return f'cpuplan_facts{{node="{node}",{OWN},verdict="unverifiable"}}'
+
+
+def current(node: str) -> str:
+    return f'cpuplan_check_current{{node="{node}",{OWN}}}'
+
+
+def info(node: str, digest: str, own: str = OWN) -> str:
+    return f'cpuplan_plan_info{{node="{node}",{own},digest="{digest}"}}'
+
+
+def cases(digest: str) -> list[Any]:
+    on_a = {**ALERT, "node": "a"}
+    two = finding("a", "CP811"), finding("a", "CP812", "warning")
+    both = [{**on_a, "code": "CP811"}, {**on_a, "code": "CP812"}]
+    absent, other = "CPUPlanAgentAbsent", 'plan_cluster="x",plan_class="ran-server"'
+    return [
+        case("CPUPlanDiffers", 9, {two[0]: "1x30"}),
+        case("CPUPlanDiffers", 11, dict.fromkeys(two, "1x30"), *both),
+        case("CPUPlanDiffers", 11, {two[0]: "1x5 _x30"}),
+        case("CPUPlanUnverified", 59, {facts("a"): "3x90"}),
+        case("CPUPlanUnverified", 61, {facts("a"): "3x90"}, {**on_a, "severity": "info"}),
+        case("CPUPlanUnverified", 61, {facts("a"): "0x90"}),
+        case("CPUPlanNotChecked", 11, {current("a"): "0x30", current("b"): "1x30"}, on_a),
+        case("CPUPlanNotChecked", 11, {current("a"): "0x5 1x30"}),
+        case("CPUPlanStale", 16, {info("a", digest): "1x30"}),
+        case("CPUPlanStale", 16, {info("a", "old"): "1x30"}, {**on_a, "digest": "old"}),
+        case("CPUPlanStale", 16, {info("a", "old", other): "1x30"}),
+        case(absent, 16, {info("a", digest): "1x30", info("b", digest): "1x30"}),
+        # Two series of one node, while it changes its plan, are one agent.
+        case(absent, 16, {info("a", digest): "1x30", info("a", "old"): "1x30"}, ALERT),
+        case(absent, 16, {}, ALERT),
+        case(absent, 14, {}),
+    ]
+
+
+@needs_promtool
+def test_alerts_fire_when_they_should(tmp_path: Path) -> None:
+    found = rules(asking(**ALL))
+    [stale] = [rule for rule in found if rule["alert"] == "CPUPlanStale"]
+    digests = re.findall('digest!="([0-9a-f]{64})"', stale["expr"])
+    # Annotations are texts for people, which change; that they can be filled is checked below.
+    bare = [{key: rule[key] for key in rule if key != "annotations"} for rule in found]
+    (tmp_path / "rules.json").write_text(json.dumps({"groups": [{"name": "a", "rules": bare}]}))
+    tests = {"rule_files": ["rules.json"], "evaluation_interval": "1m", "tests": cases(*digests)}
+    (tmp_path / "tests.json").write_text(json.dumps(tests))
+    promtool("test", "rules", str(tmp_path / "tests.json"))
+
+
+@needs_promtool
+@pytest.mark.parametrize("platform", ["kubernetes", "openshift"])
+def test_prometheus_takes_the_rules(platform: str, tmp_path: Path) -> None:
+    [rule] = objects(asking(platform, **ALL))["PrometheusRule"]
+    (tmp_path / "rules.json").write_text(json.dumps(rule["spec"]))
+    assert "5 rules found" in promtool("check", "rules", str(tmp_path / "rules.json"))
