@@ -1,52 +1,103 @@
-"""The steps of a check: each compares one file or group of files with its settings."""
+"""The steps of a check: each answers on one file or group of files."""
 
 from collections.abc import Callable, Iterator
 
-from cpuplan.check import boot, containerd, crio, irqs, kubelet, machine, running, slices, tree
-from cpuplan.check.root import Root
+from cpuplan.check import (
+    delivery,
+    evidence,
+    unanswered,
+)
+from cpuplan.check.interrupts import placed, queues
+from cpuplan.check.kernel import (
+    effects,
+    hugepages,
+    line,
+    nextboot,
+    release,
+    steering,
+    sysctls,
+    undone,
+    workqueues,
+)
+from cpuplan.check.kernel.said import CMDLINE
+from cpuplan.check.kubelet import steps as kubelet
+from cpuplan.check.machine import devices, identity, memory, online
+from cpuplan.check.pods import companions, isolating, judging, limits
+from cpuplan.check.roots.root import Root
+from cpuplan.check.runtimes import steps as runtimes
+from cpuplan.check.services import affinities, balancer, files, profile, tuning, units
 from cpuplan.check.subject import Subject
-from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.check.threads import kthreads, outside
+from cpuplan.diagnostics import diagnose
+from cpuplan.expected.answer import Answer
+from cpuplan.expected.state import Expected
 from cpuplan.source import Locate
 
-Step = Callable[[Subject], Iterator[Diagnostic]]
+Step = Callable[[Subject], Iterator[Answer]]
 
 STEPS: tuple[Step, ...] = (
-    machine.cpus,
-    boot.arguments,
-    boot.effects,
-    kubelet.configuration,
-    crio.configuration,
-    crio.traps,
-    containerd.configuration,
-    containerd.traps,
-    crio.mixed_cpus,
-    slices.limits,
-    slices.partition,
-    tree.files,
-    running.sysctls,
-    running.steering,
-    running.profile,
-    running.services,
-    running.kubelet_folder,
-    irqs.placed,
-    irqs.balancer,
+    delivery.stamped,
+    online.cpus,
+    identity.machine,
+    memory.memory,
+    devices.devices,
+    line.arguments,
+    undone.others,
+    nextboot.next_boot,
+    release.kernel_type,
+    effects.effects,
+    hugepages.pages,
+    sysctls.sysctls,
+    workqueues.masks,
+    steering.steering,
+    evidence.shown_by_files,
+    *kubelet.STEPS,
+    *runtimes.STEPS,
+    files.compiled,
+    units.in_force,
+    units.results,
+    affinities.foreign,
+    limits.limits,
+    limits.unplanned,
+    isolating.planned,
+    isolating.foreign,
+    judging.containers,
+    judging.throttling,
+    judging.aligned,
+    companions.infrastructure,
+    companions.mixed,
+    outside.programs,
+    kthreads.movable,
+    kthreads.callbacks,
+    profile.active,
+    profile.installed,
+    profile.runs,
+    profile.verdict,
+    tuning.options,
+    placed.placed,
+    placed.managed,
+    queues.counted,
+    balancer.environment,
 )
 
 
-def check(root: Root, plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
-    """All differences between a node and its plan (CP8xx); for a folder that is no root, CP801."""
-    subject = Subject(root, plan, locate)
+def check(root: Root, expected: Expected, node: str, locate: Locate) -> list[Answer]:
+    """An answer on every fact: settings in their order, and what no setting says.
+
+    For a folder that is no root, CP801 alone.
+    """
+    subject = Subject(root, expected, node, locate)
     steps = STEPS
-    if not root.names("sys") and root.read(boot.CMDLINE) is None and not root.refused:
-        steps = (machine.cpus,)
-    findings = [finding for step in steps for finding in _run(step, subject)]
-    return list(dict.fromkeys(findings))
+    if not root.names("sys") and root.read(CMDLINE) is None and not root.refused:
+        steps = (online.cpus,)
+    answers = [answer for step in steps for answer in _run(step, subject)]
+    return [*dict.fromkeys(answers), *unanswered.answers(expected, answers)]
 
 
-def _run(step: Step, subject: Subject) -> Iterator[Diagnostic]:
-    """The findings of one step, and all that it could not read: that never passes a check."""
+def _run(step: Step, subject: Subject) -> Iterator[Answer]:
+    """The answers of one step, and all that it could not read: that never passes a check."""
     subject.root.refused.clear()
     yield from step(subject)
     for path, problem in sorted(subject.root.refused.items()):
-        yield diagnose("CP805", path=path, problem=problem)
+        finding = diagnose("CP805", path=path, problem=problem)
+        yield subject.answered(f"readable {path}", finding)

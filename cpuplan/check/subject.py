@@ -1,25 +1,27 @@
-"""What is checked: a node's root file system against its plan and settings."""
+"""What is checked: a node's root file system against the expected state of its class."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any
 
-from cpuplan.check.root import Root
-from cpuplan.diagnostics import Label, Reason
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.check.roots.root import Root
+from cpuplan.check.values import shown
+from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
+from cpuplan.expected.answer import Answer, Heals, Verdict, heals_by
+from cpuplan.expected.state import Expected
 from cpuplan.setting import Setting
 from cpuplan.source import Locate, Position
 
 
-class Subject(NamedTuple):
-    """Everything that a step of the check reads."""
+def nowhere(_origin: str) -> None:
+    """The place of a statement where there are no inputs."""
+    return
 
-    root: Root
-    plan: ConfiguredPlan
-    locate: Locate
 
-    def place(self, path: str) -> Position:
-        """The beginning of a file of the node."""
-        return Position(self.root.shown(path), 1, 1)
+class Statements:
+    """Where facts come from, and answers on those that are otherwise."""
+
+    def __init__(self, locate: Locate) -> None:
+        self.locate = locate
 
     def labels(self, reasons: Iterable[Reason]) -> list[Label]:
         """The first statement that a setting comes from, as a place of a diagnostic."""
@@ -33,3 +35,91 @@ class Subject(NamedTuple):
         """The statements that several settings come from, each once."""
         labels = (label for setting in settings for label in self.labels(setting.reasons))
         return list(dict.fromkeys(labels))
+
+    def answered(
+        self,
+        about: Setting | str,
+        finding: Diagnostic,
+        *,
+        observed: str = "",
+        expected: str = "",
+        heals: Heals | None = None,
+    ) -> Answer:
+        """The answer of a finding that is made already."""
+        if heals is None and isinstance(about, Setting) and about.effect:
+            heals = heals_by(about.effect.change_costs)
+        where = str(finding.position.path) if finding.position else ""
+        return Answer(
+            name(about),
+            Verdict.DIFFERS,
+            where,
+            expected,
+            observed,
+            finding=finding,
+            heals=heals,
+            origin=origin(about),
+        )
+
+
+class Subject(Statements):
+    """Everything that a step of the check reads."""
+
+    def __init__(
+        self, root: Root, expected: Expected, node: str = "", locate: Locate = nowhere
+    ) -> None:
+        super().__init__(locate)
+        self.root = root
+        self.expected = expected
+        self.node = node
+        #: What several steps read, by a name of theirs.
+        self.cache: dict[str, Any] = {}
+
+    def place(self, path: str) -> Position:
+        """The beginning of a file of the node."""
+        return Position(self.root.shown(path), 1, 1)
+
+    def held(self, about: Setting | str, path: str) -> Answer:
+        """A fact that the file shows as it should be."""
+        expected = shown(about.value) if isinstance(about, Setting) else ""
+        where = self.root.shown(path)
+        return Answer(name(about), Verdict.HELD, where, expected, expected, origin=origin(about))
+
+    def unverifiable(self, about: Setting | str, path: str, reason: str) -> Answer:
+        """A fact that nothing here shows, and why."""
+        expected = shown(about.value) if isinstance(about, Setting) else ""
+        where = self.root.shown(path) if path else ""
+        fact, verdict = name(about), Verdict.UNVERIFIABLE
+        return Answer(fact, verdict, where, expected, reason=reason, origin=origin(about))
+
+    def differs(
+        self,
+        about: Setting | str,
+        code: str,
+        where: str | Position,
+        *,
+        observed: str,
+        expected: str,
+        labels: Iterable[Label] | None = None,
+        heals: Heals | None = None,
+        **values: Any,
+    ) -> Answer:
+        """A fact that is otherwise: the finding `code`, with `found`, `wanted` and `values`.
+
+        What heals it follows from the setting, unless it is given.
+        """
+        place = self.place(where) if isinstance(where, str) else where
+        if labels is None:
+            labels = self.labels(about.reasons) if isinstance(about, Setting) else ()
+        finding = diagnose(code, place, labels=labels, found=observed, wanted=expected, **values)
+        return self.answered(about, finding, observed=observed, expected=expected, heals=heals)
+
+
+def name(about: Setting | str) -> str:
+    """The fact of a setting, or the name of a fact."""
+    return f"{about.component} {about.key}" if isinstance(about, Setting) else about
+
+
+def origin(about: Setting | str) -> str:
+    """The statement of a setting; that of a rule says nothing to a reader."""
+    reasons = about.reasons if isinstance(about, Setting) else ()
+    return next((reason.origin for reason in reasons if ":" in reason.origin), "")

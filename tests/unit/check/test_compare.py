@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from cpuplan.check import compare
-from cpuplan.check.root import Root
-from cpuplan.check.subject import Subject
-from tests.machines.plans import no_position, plan
+from cpuplan.check.values import shown
+from tests import checked
+from tests.machines.plans import plan
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tests.machines.plans import no_position, plan
     ],
 )
 def test_values(value: Any, text: str) -> None:
-    assert compare.shown(value) == text
+    assert shown(value) == text
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_values(value: Any, text: str) -> None:
 def test_the_line_of_a_key(tmp_path: Path, key: str, place: str) -> None:
     text = "a: 1\nmaxPods: 2\nevictionHard:\n  memory.available: 5%\ninfra_ctr_cpuset: 2\n"
     (tmp_path / "file").write_text(text)
-    subject = Subject(Root(tmp_path), plan(), no_position)
+    subject = checked.subject(tmp_path, plan())
     assert str(compare.line_of(subject, "file", key)) == f"{tmp_path}/file:{place}"
 
 
@@ -54,6 +54,6 @@ def test_the_line_of_a_key(tmp_path: Path, key: str, place: str) -> None:
 )
 def test_where_a_parser_stopped(tmp_path: Path, error: str, place: str, words: str) -> None:
     """What it quotes may be a secret."""
-    subject = Subject(Root(tmp_path), plan(), no_position)
+    subject = checked.subject(tmp_path, plan())
     found, text = compare.unreadable(subject, "file", ValueError(error))
     assert (str(found), text) == (f"{tmp_path}/file:{place}", words)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.check.host import check
-from cpuplan.check.root import Root
+from cpuplan.check.roots.root import Root
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan
+from tests import checked
 from tests.hosts import CPU, make_root
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY
@@ -35,7 +35,7 @@ NODES = ["worker1.internal", "worker2.internal", "master.internal", "du-00", "co
 
 def findings(sample: Sample, node: str, root: Path) -> list[Diagnostic]:
     project, plans = sample
-    return check(Root(root), plans[node], project.locate)
+    return checked.findings(root, plans[node], project.locate)
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -68,6 +68,7 @@ def write(path: str, text: str) -> Callable[[Path], None]:
 CRIO = "etc/crio/crio.conf.d"
 MIXED = "etc/kubernetes/openshift-workload-mixed-cpus"
 KUBELET = "etc/kubernetes/kubelet.conf"
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 MUTATIONS = [
     ("CP801", "worker1.internal", remove(f"{CPU}/online"), None),
     ("CP802", "worker1.internal", write(f"{CPU}/present", "0-78\n"), f"{CPU}/present:1:1"),
@@ -101,7 +102,7 @@ MUTATIONS = [
     (
         "CP823",
         "du-00",
-        write("etc/kubernetes/kubelet.conf.d/99.conf", "cpuManagerPolicy: none"),
+        write("etc/kubernetes/kubelet.conf.d/99.conf", f"{HEAD}cpuManagerPolicy: none"),
         None,
     ),
     (
@@ -268,7 +269,7 @@ def test_drop_ins_below_the_folder_count(sample: Sample, tmp_path: Path) -> None
     """Both programs walk their folders (filepath.Walk)."""
     for folder, text, code in (
         (f"{CRIO}/zz", '[crio.runtime]\nshared_cpuset = "4"\n', "CP833"),
-        ("etc/kubernetes/kubelet.conf.d/zz", "cpuManagerPolicy: none\n", "CP823"),
+        ("etc/kubernetes/kubelet.conf.d/zz", f"{HEAD}cpuManagerPolicy: none\n", "CP823"),
     ):
         root = make_root(sample[1]["worker1.internal"], tmp_path / code)
         (root / folder).mkdir(parents=True)
@@ -320,9 +321,9 @@ def test_isolcpus_has_a_list_for_each_flag(
     plan, _ = pipeline.solve(project)
     node = plan.nodes[0]
     root = make_root(node, tmp_path)
-    assert check(Root(root), node, project.locate) == []
+    assert checked.findings(root, node, project.locate) == []
     change(root)
-    assert [each.code for each in check(Root(root), node, project.locate)] == codes
+    assert [each.code for each in checked.findings(root, node, project.locate)] == codes
 
 
 def test_the_wanted_cpus_are_named_with_those_that_are_off(sample: Sample, tmp_path: Path) -> None:
@@ -347,7 +348,7 @@ def test_an_offlined_cpu_is_no_sibling(tmp_path: Path, listed: str, codes: list[
     node = plan(regular(cores=4, threads=2), offlined="7")
     root = make_root(node, tmp_path)
     write(f"{CPU}/cpu3/topology/thread_siblings_list", f"{listed}\n")(root)
-    assert [finding.code for finding in check(Root(root), node, lambda place: None)] == codes
+    assert [finding.code for finding in checked.findings(root, node)] == codes
 
 
 def test_siblings_of_a_cpu_that_is_off_are_not_compared(tmp_path: Path) -> None:
@@ -357,4 +358,4 @@ def test_siblings_of_a_cpu_that_is_off_are_not_compared(tmp_path: Path) -> None:
     path = root / CPU / "cpu7/topology/thread_siblings_list"
     path.parent.mkdir(parents=True)
     path.write_text("3,7\n")
-    assert check(Root(root), node, lambda place: None) == []
+    assert checked.findings(root, node) == []

@@ -67,3 +67,18 @@ def test_nothing_that_was_not_planned_is_printed(
     printed = out + err + (report.read_text() if report.exists() else "")
     assert "CP8" in printed
     assert SECRET not in printed
+
+
+def test_nor_of_several_nodes(tmp_path: Path, capsys: Capture) -> None:
+    project = make_project(tmp_path / "project")
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    plan, _ = pipeline.solve(pipeline.load(project))
+    for node in ("worker-0", "worker-1"):
+        root = make_root(plan.by_node["lab", node], project / "nodes" / node)
+        (root / "etc/hostname").write_text(f"{node}\n")
+        line = root / "proc/cmdline"
+        line.write_text(line.read_text().replace("nohz_full=", f"password={SECRET} nohz_full=0,"))
+    code, out, err = run_in(project, ["check", "--root", "nodes"], capsys)
+    assert code == 1
+    assert "CP812" in err
+    assert SECRET not in out + err

@@ -1,0 +1,67 @@
+"""The objects of a cluster in files: output of kubectl, and must-gathers."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from cpuplan.check.cluster.kinds import KINDS
+from cpuplan.check.cluster.objects import Objects
+from cpuplan.check.cluster.rollout import CURRENT
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.read.files import object_files
+from cpuplan.read.manifests import read_file
+from cpuplan.read.pods import value_of
+from cpuplan.simulate.koordinatorfiles.objects import Object, objects
+from cpuplan.source import Source
+
+#: The folder that every image of a must-gather writes to.
+_MUST_GATHER = "cluster-scoped-resources"
+_PLURALS = {kind.plural for kind in KINDS.values()}
+_CONFIGS = KINDS["MachineConfig"].plural
+
+
+def read_objects(
+    paths: Iterable[Path], shown: Callable[[Path], str]
+) -> tuple[Objects, list[Diagnostic]]:
+    """The objects in files and folders, and what is wrong with these; `shown` names a file.
+
+    Of a must-gather only what is compared is read: it has thousands of files.
+    """
+    sources: list[Source] = []
+    problems: list[Diagnostic] = []
+    late: list[Path] = []
+    for path in paths:
+        files, refused = object_files(path)
+        problems += refused
+        is_gathered = any(_MUST_GATHER in file.parts for file in files)
+        for file in _relevant(files) if is_gathered else files:
+            if is_gathered and file.parent.name == _CONFIGS:
+                late.append(file)
+                continue
+            found, wrong = read_file(file, shown(file))
+            sources += found
+            problems += wrong
+    wanted = set(_rendered(objects(sources)))
+    for file in late:
+        if file.stem in wanted:
+            found, wrong = read_file(file, shown(file))
+            sources += found
+            problems += wrong
+    return Objects.of_files(sources), problems
+
+
+def _relevant(files: Iterable[Path]) -> Iterator[Path]:
+    """Files in folders of the kinds that are compared, and the lists of these kinds."""
+    for file in files:
+        is_of_kind = file.parent.name in _PLURALS or file.stem in _PLURALS
+        is_pod_or_namespace = "pods" in file.parts or file.parent.parent.name == "namespaces"
+        if is_of_kind or is_pod_or_namespace:
+            yield file
+
+
+def _rendered(found: Iterable[Object]) -> Iterator[str]:
+    """The names of the rendered MachineConfigs of nodes and pools; there are dozens of others."""
+    for each in found:
+        if each.kind == "Node":
+            yield each.annotations.get(CURRENT, "")
+        elif each.kind == "MachineConfigPool":
+            yield str(value_of(each.data, ("spec", "configuration", "name")))

@@ -1,0 +1,117 @@
+"""A cluster as its API shows it: all that is compared of it, read in two rounds.
+
+The first has all but rendered MachineConfigs, of which only those of pools and nodes count.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cpuplan.check.cluster.objects import Objects
+from cpuplan.check.cluster.reading import Reader, Wanted
+from cpuplan.check.cluster.rollout import CURRENT
+from cpuplan.check.cluster.steps import check_node, check_objects
+from cpuplan.components import derived
+from cpuplan.components.published import nrt
+from cpuplan.components.published.document import VERSION
+from cpuplan.expected.answer import Answer
+from cpuplan.expected.objects import Compiled
+from cpuplan.expected.state import Expected
+from cpuplan.read.pods import value_of
+from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.source import Locate
+
+_MCO = "v1"
+#: Problems that a rollout waits for, in words.
+_MAX_LINES = 5
+
+
+class Compilation(NamedTuple):
+    """All that was compiled for a cluster."""
+
+    name: str
+    states: tuple[Expected, ...]
+    objects: tuple[Compiled, ...]
+
+
+class Seen(NamedTuple):
+    """The answers on each node, by name, and those on the objects of the cluster."""
+
+    nodes: dict[str, list[Answer]]
+    objects: list[Answer]
+
+    def all(self) -> list[Answer]:
+        """Every answer."""
+        return [*(each for answers in self.nodes.values() for each in answers), *self.objects]
+
+
+def look(reader: Reader, compilation: Compilation, locate: Locate) -> Seen:
+    """What the API says of everything that was compiled. Raises UnreachableError."""
+    first = reader.read(_first(compilation))
+    configs = set(_configs(first, compilation)) - {""}
+    found = reader.read(Wanted("MachineConfig", _MCO, name) for name in sorted(configs))
+    objects = first.joined(found) if configs else first
+    nodes = {
+        name: check_node(objects, state, name, locate)
+        for state in compilation.states
+        for name in state.nodes
+    }
+    return Seen(nodes, check_objects(objects, compilation.objects, locate))
+
+
+def _first(compilation: Compilation) -> Iterator[Wanted]:
+    yield Wanted("Node", "v1")
+    states = compilation.states
+    if any(derived.RENDERED in state.facts for state in states):
+        yield Wanted("MachineConfigPool", _MCO)
+    for version in dict.fromkeys(filter(None, map(_topology_version, states))):
+        yield Wanted("NodeResourceTopology", version)
+    if any(state.facts.get(derived.KOORDLET) for state in states):
+        yield Wanted("Pod", "v1")
+    for each in compilation.objects:
+        if not each.is_for_host:
+            version = str(each.data["apiVersion"]).rpartition("/")[2]
+            yield Wanted(each.kind, version, each.name, each.namespace)
+
+
+def _topology_version(state: Expected) -> str:
+    value = state.settings.values(nrt.NAME).get(VERSION, "")
+    return str(value).rpartition("/")[2]
+
+
+def _configs(objects: Objects, compilation: Compilation) -> Iterator[str]:
+    """The rendered MachineConfigs that pools want; without a pool, those that its nodes have."""
+    for state in compilation.states:
+        expected = state.facts.get(derived.RENDERED)
+        if not isinstance(expected, dict):
+            continue
+        pool = objects.find("MachineConfigPool", str(expected["pool"]))
+        if isinstance(pool, Object):
+            yield str(value_of(pool.data, ("spec", "configuration", "name")) or "")
+            continue
+        for name in state.nodes:
+            node = objects.find("Node", name)
+            yield node.annotations.get(CURRENT, "") if isinstance(node, Object) else ""
+
+
+def summary_of(seen: Seen) -> list[str]:
+    """What a rollout still waits for: the problems of pools and objects, and a number of nodes."""
+    found = (answer.finding for answer in seen.all())
+    problems = dict.fromkeys(
+        each.message for each in found if each and each.code in ("CP887", "CP888", "CP892")
+    )
+    waiting = [name for name, answers in seen.nodes.items() if any(map(_differs, answers))]
+    lines = list(problems)[:_MAX_LINES]
+    if len(problems) > _MAX_LINES:
+        lines.append(f"and {len(problems) - _MAX_LINES} more")
+    if waiting:
+        lines.append(f"{len(waiting)} of {len(seen.nodes)} nodes differ")
+    return lines
+
+
+def _differs(answer: Answer) -> bool:
+    return answer.finding is not None
+
+
+def differing(seen: Seen) -> Sequence[Answer]:
+    """The answers with a finding."""
+    return [answer for answer in seen.all() if answer.finding]

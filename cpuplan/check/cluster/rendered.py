@@ -1,0 +1,194 @@
+"""The rendered MachineConfig of a node against what was compiled for its class.
+
+Only what compiled objects determine is compared: the operator and others add arguments, files and
+units of their own.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuplan.check.cluster.alike import is_alike
+from cpuplan.check.cluster.contents import first_difference, is_program, says_the_same
+from cpuplan.check.cluster.objects import Absent
+from cpuplan.check.cluster.subject import Subject
+from cpuplan.check.values import shown
+from cpuplan.components import cmdline, kernel, kubelet
+from cpuplan.components.derived import RENDERED
+from cpuplan.components.openshift import machineconfig
+from cpuplan.components.units import UNIT_FOLDER
+from cpuplan.diagnostics import Reason
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.mco.errors import McoError
+from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
+from cpuplan.mco.ignition.contents import contents
+from cpuplan.read.pods import value_of
+from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.source import Field
+
+_CONFIG: Field = ("spec", "config")
+_NOTHING = "nothing"
+#: What the operator moves from the kubelet's file to another one, and the variables there.
+_MOVED = {
+    "systemReserved.memory": "SYSTEM_RESERVED_MEMORY",
+    "systemReserved.cpu": "SYSTEM_RESERVED_CPU",
+    "systemReserved.ephemeral-storage": "SYSTEM_RESERVED_ES",
+}
+
+
+def rendered(subject: Subject, name: str) -> Iterator[Answer]:
+    """CP891 for each part of the rendered MachineConfig `name` that is not as it was compiled."""
+    expected = subject.expected.facts.get(RENDERED)
+    if not isinstance(expected, dict):
+        return
+    found = subject.objects.find("MachineConfig", name) if name else Absent("no name is known")
+    if isinstance(found, Absent):
+        yield subject.unverifiable("rendered MachineConfig", found.reason)
+        return
+    yield from _Parts(subject, found, expected).answers()
+
+
+class _Parts:
+    """A rendered MachineConfig and what is expected of it."""
+
+    def __init__(self, subject: Subject, found: Object, expected: Mapping[str, Any]) -> None:
+        self.subject = subject
+        self.found = found
+        self.expected = expected
+        config = value_of(found.data, _CONFIG)
+        self.config: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
+
+    def answers(self) -> Iterator[Answer]:
+        """One for each part."""
+        yield self._kernel_type()
+        yield from self._arguments()
+        try:
+            texts = {path: data.decode("utf-8", "replace") for path, data in self._contents()}
+        except (McoError, AttributeError, KeyError, TypeError, ValueError) as error:
+            reason = f"its files cannot be read: {error}"
+            yield self.subject.unverifiable("rendered files", reason, self.found)
+            return
+        yield from self._files(texts)
+        yield from self._units()
+        yield from self._kubelet(texts)
+
+    def _contents(self) -> Iterator[tuple[str, bytes]]:
+        yield from contents(dict(self.config)).items()
+
+    def _kernel_type(self) -> Answer:
+        wanted = str(self.expected["kernelType"])
+        known = value_of(self.found.data, ("spec", "kernelType")) or "default"
+        because = self.subject.because(machineconfig.NAME, machineconfig.KERNEL_TYPE)
+        return self._compare("kernelType", ("spec", "kernelType"), str(known), wanted, because)
+
+    def _arguments(self) -> Iterator[Answer]:
+        listed = value_of(self.found.data, ("spec", "kernelArguments"))
+        words = map(str, listed if isinstance(listed, list) else ())
+        known = cmdline.keyed(" ".join(words))
+        for key, value in cmdline.keyed(" ".join(self.expected["kernelArguments"])).items():
+            wanted = " ".join(cmdline.words(key, value))
+            is_there = key in known
+            observed = " ".join(cmdline.words(key, known[key])) if is_there else _NOTHING
+            if is_there and known[key] == value:
+                observed = wanted
+            because = self.subject.because(kernel.NAME, key)
+            field = ("spec", "kernelArguments")
+            yield self._compare(f"argument {key}", field, observed, wanted, because)
+
+    def _files(self, texts: Mapping[str, str]) -> Iterator[Answer]:
+        entries = _named(self.config, ("storage", "files"), "path")
+        for path, mode in self.expected["files"].items():
+            file = self.subject.expected.files.get(path)
+            fact = f"file {path}"
+            if path not in entries:
+                yield self._compare(fact, _CONFIG, _NOTHING, "the compiled file")
+                continue
+            index, entry = entries[path]
+            field = (*_CONFIG, "storage", "files", index)
+            observed, wanted = f"mode {entry.get('mode', mode):04o}", f"mode {mode:04o}"
+            if path not in texts:
+                observed, wanted = "fetched from elsewhere", "the compiled file"
+            elif file and not _says(path, texts[path], file.text):
+                observed, wanted = first_difference(texts[path], file.text)
+            yield self._compare(fact, field, observed, wanted)
+
+    def _units(self) -> Iterator[Answer]:
+        entries = _named(self.config, ("systemd", "units"), "name")
+        for name, is_enabled in self.expected["units"].items():
+            index, entry = entries.get(name, (0, None))
+            field = (*_CONFIG, "systemd", "units", index) if entry else _CONFIG
+            file = self.subject.expected.files.get(f"{UNIT_FOLDER}/{name}")
+            observed, wanted = _unit(entry, file.text if file else "", is_enabled=is_enabled)
+            yield self._compare(f"unit {name}", field, observed, wanted)
+
+    def _kubelet(self, texts: Mapping[str, str]) -> Iterator[Answer]:
+        if KUBELET_CONF not in texts:
+            reason = f"it has no {KUBELET_CONF}"
+            yield self.subject.unverifiable("rendered KubeletConfiguration", reason, self.found)
+            return
+        try:
+            known = kubelet.parse(texts[KUBELET_CONF])
+        except ValueError as error:
+            yield self._compare(KUBELET_CONF, _CONFIG, f"no YAML: {error}", "a configuration")
+            return
+        sizes = dict(
+            line.split("=", 1) for line in texts.get(NODE_SIZING, "").split() if "=" in line
+        )
+        known = {**{key: sizes[name] for key, name in _MOVED.items() if name in sizes}, **known}
+        for setting in self.subject.expected.settings.of(kubelet.NAME):
+            value = known.get(setting.key)
+            alike = value is not None and is_alike(value, setting.value)
+            observed = _NOTHING if value is None else shown(value)
+            wanted = shown(setting.value)
+            fact = f"KubeletConfiguration {setting.key}"
+            observed = wanted if alike else observed
+            yield self._compare(fact, _CONFIG, observed, wanted, setting.reasons)
+
+    def _compare(
+        self,
+        part: str,
+        field: Field,
+        observed: str,
+        wanted: str,
+        because: tuple[Reason, ...] = (),
+    ) -> Answer:
+        fact = f"rendered {part}"
+        if observed == wanted:
+            return self.subject.held(fact, self.found, wanted)
+        return self.subject.differs(
+            fact,
+            "CP891",
+            (self.found, field),
+            observed=observed,
+            expected=wanted,
+            because=because or self.subject.because(machineconfig.NAME),
+            heals=Heals.REBOOT,
+            name=self.found.name,
+            part=part,
+        )
+
+
+def _named(
+    config: Mapping[str, Any], field: Field, key: str
+) -> dict[str, tuple[int, Mapping[str, Any]]]:
+    """The items of a list by name, each with its index."""
+    listed = value_of(config, field)
+    items = enumerate(listed if isinstance(listed, list) else ())
+    return {str(item.get(key)): (at, item) for at, item in items if isinstance(item, dict)}
+
+
+def _says(path: str, found: str, wanted: str) -> bool:
+    """Programs are the operator's own text, or were compared as files of the node."""
+    return is_program(path) or says_the_same(path, found, wanted)
+
+
+def _unit(entry: Mapping[str, Any] | None, text: str, *, is_enabled: bool) -> tuple[str, str]:
+    """What is seen of a unit, and what should be."""
+    if entry is None:
+        return _NOTHING, "the compiled unit"
+    if entry.get("mask"):
+        return "masked", "the compiled unit"
+    own = str(entry.get("contents") or "")
+    if text and not says_the_same("", own, text):
+        return first_difference(own, text)
+    states = {True: "enabled", False: "not enabled"}
+    return states[bool(entry.get("enabled"))], states[is_enabled]

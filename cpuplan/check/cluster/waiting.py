@@ -1,0 +1,43 @@
+"""Looks at a cluster again and again until a rollout has arrived."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cpuplan.check.cluster.live import Seen, differing, summary_of
+from cpuplan.check.cluster.reading import UnreachableError
+
+
+class Clock(NamedTuple):
+    """The time in seconds, how to let it pass, and how long between two looks."""
+
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+    interval: float
+
+
+def wait(
+    look: Callable[[], Seen], seconds: float, clock: Clock, say: Callable[[str], None]
+) -> Seen:
+    """What is seen once nothing differs, or when `seconds` are over.
+
+    What it waits for is told when it changes. An API that cannot be asked for a while, as while a
+    control plane is updated, is waited for too: UnreachableError only from the last look.
+    """
+    end = clock.now() + seconds
+    told: list[str] = []
+    while True:
+        is_last = clock.now() >= end
+        try:
+            seen = look()
+            waits = summary_of(seen)
+            if is_last or not differing(seen):
+                return seen
+        except UnreachableError as error:
+            if is_last:
+                raise
+            waits = [f"the cluster cannot be read: {error}"]
+        if waits != told:
+            for line in waits:
+                say(f"waiting: {line}")
+            told = waits
+        clock.sleep(max(0.0, min(clock.interval, end - clock.now())))

@@ -1,0 +1,251 @@
+"""What the kernel made of its arguments, where a file or its log shows that."""
+
+from collections.abc import Callable, Iterator
+
+from cpuplan.check.evidence import read, release
+from cpuplan.check.kernel import iommu, line, sysctls
+from cpuplan.check.kernel.said import CMDLINE, said
+from cpuplan.check.roots.root import Kind
+from cpuplan.check.subject import Subject
+from cpuplan.check.values import shown
+from cpuplan.components import cmdline, kernel
+from cpuplan.components.derived import CALLBACKS
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.files import Unreadable
+from cpuplan.setting import Evidence, Form, Setting
+
+_SYSTEM = "sys/devices/system/cpu"
+_ISOLATED, _NOHZ_FULL = f"{_SYSTEM}/isolated", f"{_SYSTEM}/nohz_full"
+#: A file that every kernel has beside another: without it, a copy lacks its folder.
+_BESIDE = {_NOHZ_FULL: f"{_SYSTEM}/isolated", _ISOLATED: f"{_SYSTEM}/online"}
+#: Parameters of modules; a copy may have one alone, and not the others.
+_MODULES, _FEW = "sys/module/", 4
+#: Other steps say what these do: huge pages, and the affinity of services.
+_ELSEWHERE = ("hugepagesz", "default_hugepagesz", "systemd.cpu_affinity")
+_NO_VALUE = {
+    Form.CPUS: "it holds no list of CPUs",
+    Form.MASK: "it holds no mask of CPUs",
+    Form.NUMBER: "it holds no number",
+}
+_UNSHOWN = "only /proc/cmdline shows it"
+
+Step = Callable[[Subject, Setting], Iterator[Answer]]
+
+
+def effects(subject: Subject) -> Iterator[Answer]:
+    """The effect of each argument that the kernel was given as planned."""
+    for setting in subject.expected.settings.of(kernel.NAME):
+        name = cmdline.canonical(setting.key).partition("=")[0]
+        if name in _ELSEWHERE or not line.as_planned(subject, setting):
+            continue
+        shown_by = setting.effect.evidence if setting.effect else ()
+        own = _OWN.get(name)
+        if own:
+            yield from own(subject, setting)
+        for evidence in shown_by:
+            yield _answer(subject, setting, evidence)
+        if not own and not shown_by:
+            yield _unknown_or_unshown(subject, setting)
+    yield from _unplanned_lists(subject)
+
+
+def fact(setting: Setting) -> str:
+    """The name of an argument's effect."""
+    return f"effect of {setting.key}"
+
+
+def _answer(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
+    about, path = fact(setting), evidence.path
+    text = subject.root.read(path)
+    if text is None:
+        return _missing(subject, setting, evidence)
+    wanted = _wanted(evidence)
+    try:
+        found = _found(evidence, text)
+    except ValueError:
+        subject.root.refuse(path, Unreadable(_NO_VALUE[evidence.form]))
+        return subject.unverifiable(about, path, _NO_VALUE[evidence.form])
+    if found == evidence.value or (isinstance(evidence.value, tuple) and found in evidence.value):
+        return _held(subject, setting, path, shown(found))
+    if path in sysctls.paths(subject):
+        return subject.unverifiable(about, path, "another setting writes it after the boot")
+    return _differs(subject, setting, path, shown(found) or "empty", wanted)
+
+
+def _found(evidence: Evidence, text: str) -> CpuSet | str:
+    value = read(evidence.form, text)
+    return value if isinstance(value, CpuSet) else str(value)
+
+
+def _wanted(evidence: Evidence) -> str:
+    if isinstance(evidence.value, tuple):
+        return shown(evidence.value[0]) or "absent"
+    return shown(evidence.value) or "empty"
+
+
+def _held(subject: Subject, setting: Setting, path: str, text: str) -> Answer:
+    return subject.held(fact(setting), path)._replace(expected=text, observed=text)
+
+
+def _differs(subject: Subject, setting: Setting, path: str, observed: str, wanted: str) -> Answer:
+    """CP814, with the kernel's own words where its log has some on such lists."""
+    words = ""
+    if isinstance(setting.value, CpuSet | tuple) and (log := said(subject).log):
+        words = "".join(f"; the kernel said: {each}" for each in log.dropped[:1])
+    return subject.differs(
+        fact(setting),
+        "CP814",
+        path,
+        observed=observed,
+        expected=wanted,
+        labels=subject.labels(setting.reasons),
+        heals=Heals.REBOOT,
+        argument=kernel.argument(setting),
+        file=f"/{path}",
+        said=words,
+    )
+
+
+def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
+    """No file. The list of tickless CPUs is there in each kernel that can have any."""
+    path, about = evidence.path, fact(setting)
+    if _is_lacking(subject, path) and not evidence.since:
+        return subject.differs(
+            about,
+            "CP806",
+            path,
+            observed="no such file",
+            expected=_wanted(evidence),
+            labels=subject.labels(setting.reasons),
+            heals=Heals.REBOOT,
+            path=subject.root.shown(path),
+        )
+    if isinstance(evidence.value, tuple) and "" in evidence.value:
+        if subject.root.kind is Kind.LIVE:
+            return _held(subject, setting, path, "absent")
+        return subject.unverifiable(about, path, "it is absent, as it should be, or was not copied")
+    if evidence.since and (running := release(subject)):
+        first = tuple(map(int, evidence.since.split(".")))
+        if running < first:
+            reason = f"it came with Linux {evidence.since}; the node runs {running[0]}.{running[1]}"
+            return subject.unverifiable(about, path, reason)
+    return subject.unverifiable(about, path, "there is no such file here")
+
+
+def _is_lacking(subject: Subject, path: str) -> bool:
+    """Whether the kernel lacks a file, and not the copy: it has others that stand beside it.
+
+    Of other files a kernel that lacks them has nothing that the argument could switch off.
+    """
+    if subject.root.refused or not subject.root.covers(path):
+        return False
+    if path in _BESIDE:
+        return subject.root.is_file(_BESIDE[path])
+    folder = path.rpartition("/")[0]
+    return path.startswith(_MODULES) and len(subject.root.names(folder)) >= _FEW
+
+
+def _unknown_or_unshown(subject: Subject, setting: Setting) -> Answer:
+    """An argument that shows nowhere, unless the kernel says that it does not know it.
+
+    What the intent adds may be for programs of the node, which get what the kernel does not know.
+    """
+    found = said(subject)
+    words = kernel.argument(setting).split()
+    if found.log is None or not any(word in found.log.unknown for word in words):
+        return subject.unverifiable(fact(setting), CMDLINE, _UNSHOWN)
+    if any("kernel.extraArguments" in reason.origin for reason in setting.reasons):
+        reason = "the kernel does not know it, and passes it on to the programs of the node"
+        return subject.unverifiable(fact(setting), found.path, reason)
+    return subject.differs(
+        fact(setting),
+        "CP814",
+        found.path,
+        observed="unknown to the kernel",
+        expected="known",
+        labels=subject.labels(setting.reasons),
+        heals=Heals.REBOOT,
+        argument=kernel.argument(setting),
+        file="the argument",
+        said="",
+    )
+
+
+def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
+    """The CPUs whose RCU callbacks run elsewhere: the kernel says them once, while it boots."""
+    found, wanted = said(subject), subject.expected.cpus(CALLBACKS)
+    if found.log is None:
+        yield subject.unverifiable(fact(setting), found.path, found.problem)
+        return
+    text = found.log.callbacks
+    cpus = CpuSet.parse_kernel(text) if text and text[0].isdigit() else EMPTY
+    if cpus == wanted:
+        yield _held(subject, setting, found.path, str(cpus))
+    else:
+        observed = text or "nothing is said of it"
+        yield _differs(subject, setting, found.path, observed, str(wanted))
+
+
+def _unplanned_lists(subject: Subject) -> Iterator[Answer]:
+    """CPUs that the kernel isolates though no argument of the plan or of others asks for it.
+
+    Kernels that list isolated partitions too may show those of the plan.
+    """
+    planned = subject.expected.settings.values(kernel.NAME)
+    given = line.read(subject) or {}
+    for path, key in ((_ISOLATED, "isolcpus"), (_NOHZ_FULL, "nohz_full")):
+        of_others = key in given and key not in planned
+        if of_others or _shows(subject, path):
+            continue
+        cpus = _cpus(subject, path)
+        extra = cpus - subject.expected.pool("isolated").cpus
+        if extra:
+            yield subject.differs(
+                f"effect of {key}",
+                "CP814",
+                path,
+                observed=str(cpus),
+                expected="empty",
+                heals=Heals.REBOOT,
+                argument="the plan",
+                file=f"/{path}",
+                said="",
+            )
+
+
+def _cpus(subject: Subject, path: str) -> CpuSet:
+    """A list of CPUs; none where there is no file, or none that can be read."""
+    text = subject.root.read(path)
+    try:
+        value = None if text is None else read(Form.CPUS, text)
+    except ValueError:
+        subject.root.refuse(path, Unreadable(_NO_VALUE[Form.CPUS]))
+        return EMPTY
+    return value if isinstance(value, CpuSet) else EMPTY
+
+
+def _shows(subject: Subject, path: str) -> bool:
+    """Whether a setting of the plan shows in a file."""
+    effects = (setting.effect for setting in subject.expected.settings.of(kernel.NAME))
+    return any(each.path == path for effect in effects if effect for each in effect.evidence)
+
+
+def _iommu(subject: Subject, setting: Setting) -> Iterator[Answer]:
+    found = iommu.observed(subject, setting)
+    about = fact(setting)
+    if found.problem:
+        yield subject.unverifiable(about, found.path, found.problem)
+    elif found.is_wanted:
+        yield _held(subject, setting, found.path, found.text)
+    else:
+        yield _differs(subject, setting, found.path, found.text, found.wanted)
+
+
+_OWN: dict[str, Step] = {
+    "rcu_nocbs": _callbacks,
+    "intel_iommu": _iommu,
+    "amd_iommu": _iommu,
+    "iommu": _iommu,
+    "iommu.passthrough": _iommu,
+}

@@ -1,0 +1,183 @@
+"""The next boot: what the files of the boot loader give the kernel then."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from cpuplan.check.subject import Subject
+from cpuplan.components import cmdline, kernel
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.expected.situation import NEXT_BOOT
+from cpuplan.linux.loaders import bls, grub
+from cpuplan.linux.loaders.entry import Entry, in_order, is_rescue
+from cpuplan.setting import Setting
+from cpuplan.source import Position
+
+_FACT = NEXT_BOOT
+_ENTRIES = ("boot/loader/entries", "efi/loader/entries", "boot/efi/loader/entries")
+_MENUS = ("boot/grub2/grub.cfg", "boot/grub/grub.cfg")
+_BLOCKS = ("boot/grub2/grubenv", "boot/grub/grubenv", "boot/efi/EFI/redhat/grubenv")
+_CONFS = ("boot/loader/loader.conf", "efi/loader/loader.conf", "boot/efi/loader/loader.conf")
+_DEFAULTS, _FOLDER = "etc/default/grub", "etc/default/grub.d"
+#: What a plan's delivery adds.
+_DROP_IN = "etc/default/grub.d/50-cpuplan.cfg"
+#: What kernel-install gives the entries that it writes.
+_CMDLINE = "etc/kernel/cmdline"
+
+
+class Source(NamedTuple):
+    """A file with the arguments of the next boot, and the line in it, from 1."""
+
+    path: str
+    line: int
+    arguments: str
+
+
+class Lacking(NamedTuple):
+    """The planned arguments that a source does not have, or has with another value."""
+
+    source: Source
+    settings: tuple[Setting, ...]
+
+
+def next_boot(subject: Subject) -> Iterator[Answer]:
+    """The default entry of the boot menu has every planned argument, if the running kernel has."""
+    if not subject.expected.settings.of(kernel.NAME):
+        return
+    lack = lacking(subject)
+    if lack is None:
+        yield subject.unverifiable(_FACT, "boot", "no file of a boot loader is here")
+        return
+    if not lack.settings:
+        yield subject.held(_FACT, lack.source.path)
+        return
+    wanted = " ".join(map(kernel.argument, lack.settings))
+    yield subject.differs(
+        _FACT,
+        "CP816",
+        Position(subject.root.shown(lack.source.path), lack.source.line, 1),
+        observed=_found(lack) or "nothing of these",
+        expected=wanted,
+        labels=subject.all_labels(lack.settings),
+        heals=Heals.REBOOT,
+        path=f"/{lack.source.path}",
+    )
+
+
+def _found(lack: Lacking) -> str:
+    """What the source says instead."""
+    given = _values(lack.source.arguments)
+    keys = (cmdline.canonical(setting.key) for setting in lack.settings)
+    texts = [times[-1].text for key in keys for times in [given.get(key)] if times]
+    return " ".join(texts)
+
+
+def _values(line: str) -> dict[str, list[cmdline.Occurrence]]:
+    found = kernel.occurrences(line)
+    return {cmdline.canonical(key): times for key, times in found.items()}
+
+
+def lacking(subject: Subject) -> Lacking | None:
+    """What the next boot lacks of the planned arguments; None where no file says it."""
+    if "next boot" not in subject.cache:
+        subject.cache["next boot"] = _lacking(subject)
+    found: Lacking | None = subject.cache["next boot"]
+    return found
+
+
+def _lacking(subject: Subject) -> Lacking | None:
+    """That of the first source with something missing: a menu, and what it will be made from."""
+    lacks = [_compared(subject, source) for source in _sources(subject)]
+    return next((lack for lack in lacks if lack.settings), lacks[0] if lacks else None)
+
+
+def _compared(subject: Subject, source: Source) -> Lacking:
+    given = _values(source.arguments)
+    lacks = []
+    for setting in subject.expected.settings.of(kernel.NAME):
+        times = given.get(cmdline.canonical(setting.key))
+        if not times or cmdline.effective(times) != setting.value:
+            lacks.append(setting)
+    return Lacking(source, tuple(lacks))
+
+
+def _sources(subject: Subject) -> Iterator[Source]:
+    """The default entry of the menu, and what GRUB's menu is made from where it is made."""
+    path, menu = _menu(subject)
+    entries = _loader_entries(subject)
+    if entries and (menu.has_bls or not menu.entries):
+        yield _chosen(subject, entries, menu.default)
+        return
+    if menu.entries:
+        yield _chosen(subject, dict.fromkeys(menu.entries, path), menu.default)
+    source = _made_from(subject) if subject.expected.platform.takes_files else None
+    if source and (menu.entries or subject.root.names(_FOLDER)):
+        yield source
+
+
+def _menu(subject: Subject) -> tuple[str, grub.Menu]:
+    """GRUB's menu and its file; one without entries where there is none."""
+    for path in _MENUS:
+        if text := subject.root.read(path):
+            return path, grub.menu(text, _environment(subject))
+    return "", grub.Menu((), "", has_bls=False)
+
+
+def _environment(subject: Subject) -> dict[str, str]:
+    texts = (subject.root.read(path) for path in _BLOCKS)
+    return next((bls.environment(text) for text in texts if text), {})
+
+
+def _loader_entries(subject: Subject) -> dict[Entry, str]:
+    """The entries of the Boot Loader Specification with their files, highest version first."""
+    variables = _environment(subject)
+    for folder in _ENTRIES:
+        names = [name for name in subject.root.names(folder) if name.endswith(".conf")]
+        found = {
+            bls.entry(name.removesuffix(".conf"), text, variables): f"{folder}/{name}"
+            for name in names
+            if (text := subject.root.read(f"{folder}/{name}"))
+        }
+        if found:
+            newest = sorted(found, key=lambda each: in_order(each.version), reverse=True)
+            return {each: found[each] for each in newest}
+    return {}
+
+
+def _chosen(subject: Subject, entries: dict[Entry, str], default: str) -> Source:
+    """The entry that boots by itself: the one that is named or counted, else the first."""
+    usual = [each for each in entries if not is_rescue(each)] or list(entries)
+    saved = _environment(subject).get("saved_entry", "")
+    wanted = default or saved or _of_systemd_boot(subject)
+    named = [each for each in entries if _is_named(each, wanted)]
+    if wanted.isdecimal():
+        named = list(entries)[int(wanted[:6]) :][:1]
+    entry = (named or usual)[0]
+    return Source(entries[entry], entry.line, entry.arguments)
+
+
+def _is_named(entry: Entry, wanted: str) -> bool:
+    """Whether a default means an entry: by its id, title or file, or below a submenu (`>`)."""
+    last = wanted.rpartition(">")[2].removesuffix(".conf")
+    return bool(last) and (last in (entry.name, entry.title) or fnmatchcase(entry.name, last))
+
+
+def _of_systemd_boot(subject: Subject) -> str:
+    texts = (subject.root.read(path) for path in _CONFS)
+    return next((bls.default_of_systemd_boot(text) for text in texts if text), "")
+
+
+def _made_from(subject: Subject) -> Source | None:
+    """The arguments that the next menu gets: a new kernel, or update-grub, writes one."""
+    folder = [f"{_FOLDER}/{name}" for name in subject.root.names(_FOLDER) if name.endswith(".cfg")]
+    read = ((path, subject.root.read(path)) for path in (_DEFAULTS, *folder))
+    files = [(path, text) for path, text in read if text]
+    values = grub.defaults([text for _, text in files])
+    line = " ".join(values[name] for name in grub.ARGUMENTS if values.get(name))
+    if not line and (text := subject.root.read(_CMDLINE)):
+        return Source(_CMDLINE, 1, text.strip())
+    if not line:
+        # Debian's GRUB reads the folder, where a plan's file belongs.
+        return Source(_DROP_IN, 1, "") if folder else None
+    last = [path for path, text in files if any(name in text for name in grub.ARGUMENTS)]
+    return Source(last[-1], 1, line)

@@ -1,0 +1,69 @@
+"""Boot arguments of others that undo the plan."""
+
+from collections.abc import Iterator, Mapping
+
+from cpuplan.check.kernel import release
+from cpuplan.check.kernel.said import CMDLINE
+from cpuplan.check.subject import Subject
+from cpuplan.components import cmdline, kernel
+from cpuplan.components.derived import CGROUPS, HUGE_PAGES, ISOLATED, ONLINE
+from cpuplan.components.host import systemd
+from cpuplan.components.openshift import machineconfig
+from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.linux.undoing import Needs, undoing
+from cpuplan.source import Position
+
+_FACT = "boot arguments of others"
+
+
+def others(subject: Subject) -> Iterator[Answer]:
+    """No argument that the plan does not have takes from it what it needs."""
+    line = subject.root.read(CMDLINE)
+    if line is None:
+        yield subject.unverifiable(_FACT, CMDLINE, "the command line cannot be read")
+        return
+    path = subject.root.shown(CMDLINE)
+    found = list(undoing(cmdline.pairs(line), _needs(subject)))
+    for each in found:
+        column = max(line.find(each.text), 0) + 1
+        yield subject.differs(
+            f"boot argument {each.name}",
+            "CP815",
+            Position(path, 1, column, column + len(each.text)),
+            observed=each.text,
+            expected="not given",
+            heals=Heals.REBOOT,
+            argument=each.text,
+            effect=each.effect,
+        )
+    if not found:
+        yield subject.held(_FACT, CMDLINE)
+
+
+def _needs(subject: Subject) -> Needs:
+    expected = subject.expected
+    planned = expected.settings.of(kernel.NAME)
+    online = expected.cpus(ONLINE)
+    services = expected.settings.values(systemd.NAME).get(systemd.AFFINITY, EMPTY)
+    return Needs(
+        # Those to be switched off are online while the node boots.
+        cpus=len(expected.topology.online),
+        size=(expected.topology.online | expected.topology.offline).last + 1,
+        has_siblings=any(len(online & each) > 1 for each in expected.topology.cores.values()),
+        numa_nodes=len(expected.topology.numa_nodes),
+        arguments=frozenset(map(_name, (setting.key for setting in planned))),
+        is_cgroup_v1=expected.facts.get(CGROUPS) == "v1",
+        has_huge_pages=_has_pages(expected.facts.get(HUGE_PAGES)),
+        has_isolated=bool(expected.cpus(ISOLATED)),
+        is_real_time_kernel=release.kind(subject) == machineconfig.REAL_TIME,
+        system=services if isinstance(services, CpuSet) else EMPTY,
+    )
+
+
+def _name(key: str) -> str:
+    return cmdline.canonical(key).partition("=")[0]
+
+
+def _has_pages(nodes: object) -> bool:
+    return isinstance(nodes, Mapping) and any(nodes.values())

@@ -1,0 +1,43 @@
+"""What the kubelet's unit waits for."""
+
+from collections.abc import Iterable, Iterator
+
+from cpuplan.check.services.unitlines import Line
+from cpuplan.check.services.units import unit_files
+from cpuplan.check.subject import Subject
+from cpuplan.components.host import kubelet_unit
+from cpuplan.expected.answer import Answer
+from cpuplan.setting import Setting
+
+_REASON = "the unit's files here do not say so; whether the compiled drop-in is there is told apart"
+
+
+def unit(subject: Subject) -> Iterator[Answer]:
+    """Units that are required or come first, and the variable of old kubelets.
+
+    A drop-in that is missing or edited is a finding of the compiled files.
+    """
+    name = subject.expected.platform.kubelet_unit
+    lines = unit_files(subject).lines(name)
+    for setting in subject.expected.settings.of(kubelet_unit.NAME):
+        if setting.key == kubelet_unit.CONFIG_DIR:
+            continue
+        path = _said(lines, setting)
+        if path:
+            yield subject.held(setting, path)
+        else:
+            yield subject.unverifiable(setting, "", _REASON)
+
+
+def _said(lines: Iterable[Line], setting: Setting) -> str:
+    """The file that has the last line of a setting, if all that it names is there."""
+    names = setting.value if isinstance(setting.value, tuple) else (setting.value,)
+    wanted = {str(name) for name in names}
+    key = "Environment" if setting.key == kubelet_unit.ALPHA else setting.key
+    found: dict[str, str] = {}
+    for line in lines:
+        words = line.value.replace('"', "").split() if line.key == key else ()
+        found |= dict.fromkeys(words, line.path)
+    if setting.key == kubelet_unit.ALPHA:
+        return found.get(f"{setting.key}={setting.value}", "")
+    return found[next(iter(wanted))] if wanted <= found.keys() else ""

@@ -1,0 +1,1 @@
+"""The machine against its inventory: CPUs, cores, caches, NUMA nodes, memory, devices."""

@@ -1,0 +1,234 @@
+"""Cores, sockets, dies, clusters, caches and NUMA nodes, as the kernel groups its CPUs."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from cpuplan.check.machine.files import NODES, SYSTEM, cpu_file, cpu_list, number
+from cpuplan.check.machine.groups import by_label, displaced, renumbered
+from cpuplan.check.subject import Subject
+from cpuplan.components.derived import ONLINE
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.model.topology import UNKNOWN, Cpu
+
+#: The level of the caches that a layout keeps together.
+_UNCORE_LEVEL = "3"
+#: Numbers of clusters that mean that none is known.
+_NO_CLUSTERS = (-1, 0xFFFF)
+_NODE = re.compile(r"node(\d{1,5})")
+
+
+class Look(NamedTuple):
+    """What a look at one kind of group found: nothing to read, nothing else, or a difference."""
+
+    fact: str
+    path: str
+    #: Why nothing could be compared; "" where something was.
+    problem: str = ""
+    #: In words; "" where all is as in the inventory.
+    difference: str = ""
+
+
+def looks(subject: Subject, online: CpuSet) -> Iterator[Look]:
+    """Each kind of group, of the CPUs that are online and should be."""
+    cpus = online & subject.expected.cpus(ONLINE)
+    known = {cpu.cpu: cpu for cpu in subject.expected.topology.cpus if cpu.cpu in cpus}
+    for look in _LOOKS:
+        yield look(subject, known)
+
+
+Known = Mapping[int, Cpu]
+
+
+def _ids(subject: Subject, cpus: Known, name: str) -> dict[int, int]:
+    """A number of each CPU's folder `topology`, of those that have it."""
+    numbers = ((cpu, number(subject, f"{SYSTEM}/cpu{cpu}/topology/{name}")) for cpu in cpus)
+    return {cpu: found for cpu, found in numbers if found is not None}
+
+
+def _sets(subject: Subject, cpus: Known, name: str) -> dict[int, CpuSet]:
+    """A list of each CPU's folder, of those that have it."""
+    lists = ((cpu, cpu_file(subject, f"cpu{cpu}/{name}")) for cpu in cpus)
+    return {cpu: found for cpu, found in lists if found is not None}
+
+
+def _path(cpus: CpuSet, cpu: int, name: str) -> str:
+    """The file of the first CPU that differs, else of the first CPU."""
+    return f"{SYSTEM}/cpu{cpus.first if cpus else cpu}/{name}"
+
+
+def _compared(fact: str, name: str, cpus: CpuSet, text: str, cpu: int) -> Look:
+    return Look(fact, _path(cpus, cpu, name), "", text if cpus else "")
+
+
+def _siblings(subject: Subject, cpus: Known) -> Look:
+    fact, name = "machine siblings", "topology/thread_siblings_list"
+    found = _sets(subject, cpus, name)
+    if not found:
+        return Look(fact, f"{SYSTEM}/cpu0/{name}", "there are no siblings here")
+    online = CpuSet(cpus)
+    wanted = {cpu: subject.expected.topology.siblings(cpu) & online for cpu in found}
+    # A CPU that is online and should not be is a finding of its own.
+    extra = (cpu_file(subject, "online") or EMPTY) - online
+    others = CpuSet(cpu for cpu in found if found[cpu] - extra != wanted[cpu])
+    first = others.first if others else min(found)
+    text = f"the core of CPU {first} is {found[first]} instead of {wanted[first]}"
+    return _compared(fact, name, others, text, first)
+
+
+def _sockets(subject: Subject, cpus: Known) -> Look:
+    fact, name = "machine sockets", "physical_package_id"
+    found = _ids(subject, cpus, name)
+    if not found or any(cpu.socket == UNKNOWN for cpu in cpus.values()):
+        return Look(fact, f"{SYSTEM}/cpu0/topology/{name}", "no sockets are known")
+    wanted = {cpu: each.socket for cpu, each in cpus.items()}
+    others = displaced(wanted, found) | renumbered(wanted, found)
+    return _compared(
+        fact, f"topology/{name}", others, _moved("socket", others, wanted, found), min(found)
+    )
+
+
+def _moved(what: str, cpus: CpuSet, wanted: Mapping[int, int], found: Mapping[int, int]) -> str:
+    """`CPUs 4-7 are on socket 1 instead of 0`, of the first number that is another."""
+    if not cpus:
+        return ""
+    first = (CpuSet(cpu for cpu in cpus if wanted[cpu] != found[cpu]) or cpus).first
+    moved = CpuSet(
+        cpu for cpu in cpus if (wanted[cpu], found[cpu]) == (wanted[first], found[first])
+    )
+    are = "are" if len(moved) > 1 else "is"
+    if wanted[first] == found[first]:
+        return f"{what} {found[first]} of {cpus_text(moved)} has other CPUs"
+    return f"{cpus_text(moved)} {are} on {what} {found[first]} instead of {wanted[first]}"
+
+
+def _dies(subject: Subject, cpus: Known) -> Look:
+    """Dies count in each socket. Where the inventory has one in each, it may know of no more."""
+    fact, name = "machine dies", "die_id"
+    found = _ids(subject, cpus, name)
+    if not found or any(cpu.die == UNKNOWN for cpu in cpus.values()):
+        return Look(fact, f"{SYSTEM}/cpu0/topology/{name}", "no dies are known")
+    wanted = {cpu: each.die for cpu, each in cpus.items()}
+    places = {cpu: (cpus[cpu].socket, wanted[cpu]) for cpu in found}
+    seen = {cpu: (cpus[cpu].socket, found[cpu]) for cpu in found}
+    sizes = {len(each) for each in by_label(seen).values()}
+    if len(set(wanted.values())) == 1 and len(sizes) == 1:
+        return Look(fact, f"{SYSTEM}/cpu{min(found)}/topology/{name}")
+    others = displaced(places, seen)
+    return _compared(
+        fact, f"topology/{name}", others, _moved("die", others, wanted, found), min(found)
+    )
+
+
+def _clusters(subject: Subject, cpus: Known) -> Look:
+    fact, name = "machine clusters", "topology/cluster_cpus_list"
+    wanted = {cpu: each.cluster for cpu, each in cpus.items()}
+    if all(each.cluster in (each.core, UNKNOWN) for each in cpus.values()):
+        return Look(fact, f"{SYSTEM}/cpu0/{name}", "the inventory has no clusters")
+    ids = _ids(subject, cpus, "cluster_id")
+    found = {
+        cpu: (each & CpuSet(cpus)).first
+        for cpu, each in _sets(subject, cpus, name).items()
+        if each & CpuSet(cpus) and ids.get(cpu, 0) not in _NO_CLUSTERS
+    }
+    if not found:
+        return Look(fact, f"{SYSTEM}/cpu0/{name}", "no clusters are known here")
+    others = displaced(wanted, found)
+    return _compared(fact, name, others, f"{cpus_text(others)} are in other clusters", min(found))
+
+
+def _caches(subject: Subject, cpus: Known) -> Look:
+    fact, path = "machine L3 caches", f"{SYSTEM}/cpu0/cache"
+    wanted = {cpu: each.uncore_cache for cpu, each in cpus.items() if each.uncore_cache != UNKNOWN}
+    if not wanted:
+        return Look(fact, path, "the inventory has no L3 caches")
+    index = _index(subject, min(wanted))
+    found = _sets(subject, cpus, f"cache/{index}/shared_cpu_list") if index else {}
+    if not found:
+        return Look(fact, path, "no L3 cache shows here")
+    online = CpuSet(cpus)
+    groups = by_label(wanted)
+    others = CpuSet(
+        cpu for cpu in found if cpu in wanted and found[cpu] & online != groups[wanted[cpu]]
+    )
+    first = others.first if others else min(found)
+    text = (
+        f"the L3 cache of CPU {first} is that of {cpus_text(found[first])} instead of "
+        f"{groups[wanted[first]] if first in wanted else EMPTY}"
+    )
+    return _compared(fact, f"cache/{index}/shared_cpu_list", others, text, first)
+
+
+def _index(subject: Subject, cpu: int) -> str:
+    """The folder of a CPU's L3 cache; the same for all CPUs of a machine. "" without one."""
+    folder = f"{SYSTEM}/cpu{cpu}/cache"
+    names = [name for name in subject.root.names(folder) if name.startswith("index")]
+    levels = ((name, subject.root.read(f"{folder}/{name}/level") or "") for name in names)
+    return next((name for name, level in levels if level.strip() == _UNCORE_LEVEL), "")
+
+
+def _core_ids(subject: Subject, cpus: Known) -> Look:
+    """By its numbers and sockets the kubelet finds the cores."""
+    fact, name = "machine core ids", "core_id"
+    found = _ids(subject, cpus, name)
+    if not found:
+        return Look(fact, f"{SYSTEM}/cpu0/topology/{name}", "there are no core ids here")
+    wanted = {cpu: each.core_id for cpu, each in cpus.items()}
+    places = {cpu: (cpus[cpu].socket, wanted[cpu]) for cpu in found}
+    seen = {cpu: (cpus[cpu].socket, found[cpu]) for cpu in found}
+    others = displaced(places, seen) | renumbered(wanted, found)
+    text = _moved("core", others, wanted, found)
+    return _compared(fact, f"topology/{name}", others, text, min(found))
+
+
+def _numa_nodes(subject: Subject, cpus: Known) -> Look:
+    fact, topology = "machine NUMA nodes", subject.expected.topology
+    matches = (_NODE.fullmatch(name) for name in subject.root.names(NODES))
+    nodes = sorted(int(match[1]) for match in matches if match)
+    found = {node: cpu_list(subject, f"{NODES}/node{node}/cpulist") for node in nodes}
+    if topology.kubelet.no_numa_nodes or not any(each is not None for each in found.values()):
+        return Look(fact, NODES, "no NUMA nodes are here")
+    online = CpuSet(cpus)
+    for node in sorted({*nodes, *topology.numa_facts}):
+        wanted = topology.numa_nodes.get(node, EMPTY) & online
+        seen = found.get(node)
+        if node not in topology.numa_facts or node not in found:
+            where = "only the node" if node in found else "only the inventory"
+            return Look(fact, NODES, "", f"{where} has NUMA node {node}")
+        if seen is not None and seen & online != wanted:
+            text = f"NUMA node {node} has {cpus_text(seen)} instead of {wanted or 'none'}"
+            return Look(fact, f"{NODES}/node{node}/cpulist", "", text)
+    return Look(fact, NODES)
+
+
+def _distances(subject: Subject, _cpus: Known) -> Look:
+    fact = "machine NUMA distances"
+    rows = {
+        node: facts.distances
+        for node, facts in subject.expected.topology.numa_facts.items()
+        if facts.distances
+    }
+    compared = False
+    for node, wanted in rows.items():
+        path = f"{NODES}/node{node}/distance"
+        found = (subject.root.read(path) or "").split()
+        compared |= bool(found)
+        if found and found != list(map(str, wanted)):
+            row = " ".join(map(str, wanted))
+            text = f"the distances of NUMA node {node} are {' '.join(found)} instead of {row}"
+            return Look(fact, path, "", text)
+    if not compared:
+        return Look(fact, NODES, "no distances of NUMA nodes are here, or in the inventory")
+    return Look(fact, NODES)
+
+
+_LOOKS: tuple[Callable[[Subject, Known], Look], ...] = (
+    _siblings,
+    _core_ids,
+    _sockets,
+    _dies,
+    _clusters,
+    _caches,
+    _numa_nodes,
+    _distances,
+)

@@ -1,0 +1,1 @@
+"""Control groups of pods and containers: cpusets, partitions and quotas against the plan."""

@@ -1,0 +1,110 @@
+"""The steps about slices: limits that the plan gives, and limits that it does not."""
+
+from collections.abc import Iterator
+
+from cpuplan.check.compare import line_of
+from cpuplan.check.pods import slices
+from cpuplan.check.pods.view import view
+from cpuplan.check.services.units import unit_files
+from cpuplan.check.subject import Subject
+from cpuplan.components import slices as component
+from cpuplan.components.host import systemd
+from cpuplan.components.koordinator import node
+from cpuplan.cpuset import CpuSet
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.setting import Setting
+from cpuplan.source import Position
+
+NARROWED = "limits of slices of pods"
+
+
+def limits(subject: Subject) -> Iterator[Answer]:
+    """Every planned slice has its CPUs after all drop-ins, and in the kernel where it exists."""
+    for setting in _planned(subject):
+        answers = list(_files(subject, setting))
+        yield from answers
+        if not any(answer.finding for answer in answers):
+            yield from _kernel(subject, setting)
+
+
+def _planned(subject: Subject) -> list[Setting]:
+    """Those of pods, and those of system services."""
+    settings = subject.expected.settings
+    system = [one for one in settings.of(systemd.NAME) if one.key in systemd.SLICES]
+    return [*settings.of(component.NAME), *system]
+
+
+def _files(subject: Subject, setting: Setting) -> Iterator[Answer]:
+    """CP860 and CP861: the drop-ins do not give the slice its CPUs."""
+    own = component.path(setting.key).lstrip("/")
+    paths = unit_files(subject).drop_ins(setting.key)
+    texts = [subject.root.read(path) or "" for path in paths]
+    if subject.root.refused:
+        yield subject.unverifiable(setting, own, "not all drop-ins can be read")
+        return
+    limiting = [path for path, text in zip(paths, texts, strict=True) if slices.KEY in text]
+    if not limiting:
+        yield _differs(subject, setting, "CP860", own, CpuSet())
+        return
+    found = component.allowed(texts)
+    if found != setting.value:
+        place = line_of(subject, limiting[-1], slices.KEY)
+        yield _differs(subject, setting, "CP861", place, found)
+    else:
+        yield subject.held(setting, limiting[-1])
+
+
+def _kernel(subject: Subject, setting: Setting) -> Iterator[Answer]:
+    """CP862: a program wrote over the slice, or systemd was not reloaded."""
+    tree = view(subject).tree
+    path = slices.cgroup(setting.key)
+    evidence = f"{tree.folder(path)}/cpuset.cpus"
+    wish, in_force = tree.cpus(path), tree.effective(path)
+    has_wish = "cpuset.cpus" in tree.groups.get(path, ())
+    if not has_wish and in_force is None:
+        reason = tree.problem or "systemd has not made its control group, or gave it no cpuset"
+        yield subject.unverifiable(setting, evidence, reason)
+    elif has_wish and wish != setting.value:
+        yield _differs(subject, setting, "CP862", evidence, wish)
+    elif in_force and isinstance(setting.value, CpuSet) and in_force - setting.value:
+        yield _differs(subject, setting, "CP862", f"{evidence}.effective", in_force)
+    else:
+        yield subject.held(setting, evidence)
+
+
+def _differs(
+    subject: Subject, setting: Setting, code: str, where: str | Position, found: CpuSet
+) -> Answer:
+    return subject.differs(
+        setting,
+        code,
+        where,
+        observed=str(found) or "all CPUs",
+        expected=str(setting.value),
+        slice=setting.key,
+    )
+
+
+def unplanned(subject: Subject) -> Iterator[Answer]:
+    """CP862: pods of all kinds, or of a QoS class, have CPUs taken away that no plan takes."""
+    seen = view(subject)
+    if subject.expected.settings.of(node.NAME):
+        return  # koordlet writes them by itself
+    if not seen.tree.all_pods():
+        reason = seen.tree.problem or "there is no control group of pods"
+        yield subject.unverifiable(NARROWED, seen.tree.folder(""), reason)
+        return
+    planned = [setting.key for setting in subject.expected.settings.of(component.NAME)]
+    found = slices.narrowed(seen.tree, planned, seen.online)
+    for path, cpus in found:
+        yield subject.differs(
+            NARROWED,
+            "CP862",
+            f"{seen.tree.folder(path)}/cpuset.cpus",
+            observed=str(cpus),
+            expected="all CPUs",
+            heals=Heals.LIVE,
+            slice=path.rpartition("/")[2],
+        )
+    if not found:
+        yield subject.held(NARROWED, seen.tree.folder(seen.tree.all_pods()[0]))

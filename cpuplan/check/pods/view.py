@@ -1,0 +1,73 @@
+"""What the steps about pods read of a node, once for all of them."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cpuplan.check.pods.pairing import Pair, Planned, pairs
+from cpuplan.check.pods.partitions import Partition, partitions
+from cpuplan.check.pods.placement import by_pod
+from cpuplan.check.pods.running import Mixed, Running, mixed, running
+from cpuplan.check.pods.statefile import Assigned, assigned
+from cpuplan.check.pods.tree import Tree
+from cpuplan.check.subject import Subject
+from cpuplan.check.threads.task import cpu_list
+from cpuplan.check.threads.view import online, threads
+from cpuplan.components import crio
+from cpuplan.cpuset import EMPTY, CpuSet
+
+_KEY = "pods"
+
+
+class View(NamedTuple):
+    """Control groups, containers, the kubelet's state, and which of its entries are whose."""
+
+    tree: Tree
+    online: CpuSet
+    partitions: tuple[Partition, ...]
+    state: Assigned
+    containers: tuple[Running, ...]
+    #: Containers with exclusive CPUs.
+    pairs: tuple[Pair, ...]
+    #: What CRI-O told containers, by the path of their control group.
+    mixed: Mapping[str, Mixed]
+
+
+def view(subject: Subject) -> View:
+    """The node's control groups and containers."""
+    if _KEY not in subject.cache:
+        subject.cache[_KEY] = _view(subject)
+    made: View = subject.cache[_KEY]
+    return made
+
+
+def _view(subject: Subject) -> View:
+    tree, state = Tree(subject.root), assigned(subject.root)
+    containers = tuple(running(subject.root, tree, threads(subject)))
+    told = {}
+    paired: list[Pair] = []
+    planned = Planned(
+        cpuset(subject, crio.NAME, "shared_cpuset"), cpuset(subject, crio.NAME, "infra_ctr_cpuset")
+    )
+    for pod, ones in by_pod(containers).items():
+        entries = state.entries.get(pod, {})
+        for one in ones if entries else ():
+            if found := mixed(subject.root, one):
+                told[one.container.path] = found
+        paired += pairs(ones, entries, told, planned)
+    return View(
+        tree,
+        online(subject),
+        tuple(partitions(tree)),
+        state,
+        containers,
+        tuple(paired),
+        told,
+    )
+
+
+def cpuset(subject: Subject, component: str, key: str) -> CpuSet:
+    """The CPUs of a setting; empty without one."""
+    value = subject.expected.settings.values(component).get(key)
+    if isinstance(value, str):
+        return cpu_list(value)
+    return value if isinstance(value, CpuSet) else EMPTY

@@ -1,0 +1,1 @@
+"""Programs of a node as they run: their processes, and what systemd starts them with."""

@@ -1,0 +1,178 @@
+"""The root file system of the node under test: a live host, a container's /host, or a copy."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from cpuplan.check.roots import hosts
+from cpuplan.check.roots.coverage import PLACES, PROGRAMS, is_collected, is_copied, is_listed
+from cpuplan.check.roots.host import HostReader
+from cpuplan.check.roots.reader import MAX_NAMES, Reader, Status, limit_of
+from cpuplan.files import TooLarge, Unreadable, unreadable
+
+#: What is not there, or went away while it was read: a task (ESRCH), a device or a control group
+#: (ENODEV, ENXIO). The kernel's files answer the others where they have no value.
+_ABSENT = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.ESRCH,
+    errno.ENODEV,
+    errno.ENXIO,
+    errno.EINVAL,
+    errno.ENODATA,
+    errno.EOPNOTSUPP,
+)
+
+_T = TypeVar("_T")
+
+
+class Kind(Enum):
+    """Where the files of a root come from, as a phrase for messages."""
+
+    LIVE = "the running host"
+    COPY = "a copy of a root file system"
+    SNAPSHOT = "a snapshot of cpuplan"
+    SOSREPORT = "a sosreport"
+    MUST_GATHER = "a must-gather"
+
+
+class Root:
+    """Reads files below one folder; links stay inside: `/etc/x` in a copy is the copy's `/etc/x`.
+
+    What does not exist is None or empty; so is what cannot be read, which `refused` has too.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        reader: Reader | None = None,
+        kind: Kind | None = None,
+        host: str = "",
+    ) -> None:
+        self.folder = Path(os.path.realpath(folder))
+        #: Why a file or folder is not read, by its shown path.
+        self.refused: dict[str, str] = {}
+        self._reader = reader or HostReader(self.folder)
+        self.kind = kind or (Kind.LIVE if _is_live(self.folder) else Kind.COPY)
+        self._host = host
+
+    def host_names(self) -> tuple[str, ...]:
+        """What the node calls itself, the most certain name first; none where nothing says it."""
+        return hosts.names_of(self.read, self._host)
+
+    def host_name(self) -> str:
+        """The first of its names; empty where nothing says it."""
+        return next(iter(self.host_names()), "")
+
+    def shown(self, path: str) -> str:
+        """The path of a file without links, for messages, so that a line is that of the file."""
+        try:
+            return str(self.folder / self._reader.plain(path))
+        except (OSError, ValueError, Unreadable):
+            return str(self.folder / path)
+
+    def read(self, path: str) -> str | None:
+        """The text of a file; None if there is none that can be read."""
+        data = self._ask(self._bytes, path)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def names(self, path: str) -> list[str]:
+        """The names of the entries of a folder, ascending; none if there is no such folder."""
+        return [name for name, _ in self._entries(path)]
+
+    def files(self, path: str) -> list[str]:
+        """All files and links below a folder, in the order of Go's filepath.Walk."""
+        files: list[str] = []
+        todo = [(path, True)]
+        while todo:
+            place, is_folder = todo.pop()
+            if len(files) == MAX_NAMES:
+                self.refuse(path, TooLarge(f"it has more than {MAX_NAMES:,} files"))
+                return []
+            if is_folder:
+                entries = reversed(self._entries(place))
+                todo += [(f"{place}/{name}", is_folder) for name, is_folder in entries]
+            else:
+                files.append(place)
+        return files
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is a file, or anything else that is not a folder."""
+        status = self._status(path)
+        return status is not None and not stat.S_ISDIR(status.mode)
+
+    def mode(self, path: str) -> int | None:
+        """The permissions of a file or folder, such as 0o755; None if there is none."""
+        status = self._status(path)
+        return None if status is None else stat.S_IMODE(status.mode)
+
+    def mtime(self, path: str) -> float | None:
+        """When a file or folder was changed, in seconds since 1970; None if there is none.
+
+        The kernel's own files have the time of asking, or of copying them.
+        """
+        status = self._status(path)
+        return None if status is None else status.mtime
+
+    def link(self, path: str) -> str | None:
+        """The target of a symbolic link, as written; None for anything else."""
+        return self._ask(self._reader.link, path)
+
+    def refuse(self, path: str, error: OSError | ValueError | Unreadable) -> None:
+        """Note that something at `path` is not read, unless nothing is there."""
+        refusal = error if isinstance(error, Unreadable) else unreadable(error)
+        if refusal.errno not in _ABSENT:
+            self.refused[str(self.folder / path)] = refusal.problem
+
+    def covers(self, path: str) -> bool:
+        """Whether a file that is missing here is missing on the node.
+
+        A copy with nothing below /var/lib says nothing of /var/lib/kubelet, and a report that has
+        no file of a folder nothing of that folder.
+        """
+        if self.kind is Kind.LIVE:
+            return True
+        if self.kind is Kind.COPY:
+            is_whole = any(map(self.is_file, PROGRAMS))
+            return is_whole or is_copied(path, self.names, self._is_there)
+        if self.kind is Kind.SNAPSHOT and self._manifest().get("user") == "0":
+            places = self.read(PLACES)
+            if places is not None:
+                return is_listed(path, places)
+            return is_copied(path, self.names, self._is_there)
+        return is_collected(path, self.names)
+
+    def _manifest(self) -> dict[str, str]:
+        return hosts.manifest(self.read(hosts.MANIFEST) or "")
+
+    def _is_there(self, path: str) -> bool:
+        return self._status(path) is not None
+
+    def _bytes(self, path: str) -> bytes:
+        return self._reader.read(path, limit_of(path))
+
+    def _status(self, path: str) -> Status | None:
+        return self._ask(self._reader.status, path)
+
+    def _entries(self, path: str) -> list[tuple[str, bool]]:
+        return self._ask(self._reader.entries, path) or []
+
+    def _ask(self, question: Callable[[str], _T], path: str) -> _T | None:
+        """The answer of the reader; None for a refusal, which is noted."""
+        try:
+            return question(path)
+        except (OSError, ValueError, Unreadable) as error:
+            self.refuse(path, error)
+            return None
+
+
+def _is_live(folder: Path) -> bool:
+    """Whether the kernel's own /proc is in the folder: its root is always inode 1."""
+    try:
+        return os.lstat(folder / "proc").st_ino == 1
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,21 @@
+"""What the script of `cpuplan snapshot` collects: files, and the names of programs."""
+
+from collections.abc import Iterator
+
+from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
+from cpuplan.check.roots.reader import Reader
+from cpuplan.files import is_plain
+
+#: Paths of executables, one in a line.
+PROGRAMS = "cpuplan/programs"
+
+
+def reader_of(snapshot: Reader) -> Reader:
+    """The snapshot with programs that it only has the names of: a runtime's handlers need some."""
+    return OverlayReader(snapshot, dict(_programs(snapshot)))
+
+
+def _programs(snapshot: Reader) -> Iterator[tuple[str, Stand]]:
+    for path in (readable(snapshot, PROGRAMS) or b"").decode("utf-8", "replace").splitlines():
+        if is_plain(path):
+            yield path, Stand(PROGRAMS, None, 0o755)

@@ -1,0 +1,135 @@
+"""What is at a path: a root, an archive of one, or a report that contains some."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from cpuplan.check.roots import must_gather, snapshot, sosreport
+from cpuplan.check.roots.archive import MAX_NESTED, NESTED, ArchiveReader, Index, pieces_of
+from cpuplan.check.roots.folder import FolderReader
+from cpuplan.check.roots.host import HostReader
+from cpuplan.check.roots.hosts import MANIFEST, nodes_of
+from cpuplan.check.roots.reader import Reader
+from cpuplan.check.roots.root import Kind, Root
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.files import TooLarge, Unreadable, unreadable
+from cpuplan.name_ranges import fold_names
+
+#: Folders at the top that are looked into for a root.
+_MAX_TOPS = 1000
+_MARKS = frozenset({"proc", "sys", "etc"})
+
+
+def roots_at(path: Path) -> list[Root]:
+    """The roots at a path: one, or one for each node of a must-gather.
+
+    Raises CpuplanError: CP807 for what is not read, CP808 for an archive that is too large.
+    """
+    try:
+        if stat.S_ISDIR(os.stat(path).st_mode):
+            found = list(_in_folder(path))
+        else:
+            found = list(_in_archive(path, Index(pieces_of(str(path)))))
+    except TooLarge as error:
+        raise CpuplanError([diagnose("CP808", path=path, problem=error.problem)]) from None
+    except (OSError, ValueError, Unreadable) as error:
+        problem = error.problem if isinstance(error, Unreadable) else unreadable(error).problem
+        raise CpuplanError([diagnose("CP807", path=path, problem=problem)]) from None
+    return found
+
+
+def root_of(path: Path, node: str) -> Root:
+    """The root of a node at a path: the only one there, or of several the one that is called so.
+
+    Raises CpuplanError: CP809 where the name leaves a choice, and those of `roots_at`.
+    """
+    roots = roots_at(path)
+    if len(roots) == 1:
+        return roots[0]
+    named = {root.host_name(): root for root in roots}
+    same = nodes_of([node.lower()], named)
+    if len(same) == 1:
+        return named[same[0]]
+    raise CpuplanError([_choice(path, same or list(named))])
+
+
+def node_of(root: Root, nodes: Iterable[str]) -> str:
+    """The planned node that a root is of, by its host name.
+
+    Raises CpuplanError: CP809 for several that it may be, CP889 for none.
+    """
+    names = root.host_names()
+    same = nodes_of(names, nodes)
+    if len(same) == 1:
+        return same[0]
+    if same:
+        raise CpuplanError([_choice(root.folder, same)])
+    called = f"it is called {' and '.join(names)}" if names else "it has no etc/hostname"
+    raise CpuplanError([diagnose("CP889", path=root.folder, called=called)])
+
+
+def _choice(path: Path, names: Iterable[str]) -> Diagnostic:
+    shown = ", ".join(fold_names(sorted(names)))
+    return diagnose("CP809", path=path, nodes=shown)
+
+
+def _in_folder(path: Path) -> Iterator[Root]:
+    with FolderReader(path) as reader:
+        kind, top = _root_in(reader)
+        nodes = {} if kind else must_gather.nodes(reader)
+        for name, folder in sorted(nodes.items()):
+            yield _of_node(path, reader, name, folder)
+    if not nodes:
+        below = path / top
+        yield Root(below, _read_as(kind, HostReader(below)), kind if kind != Kind.COPY else None)
+
+
+def _in_archive(path: Path, index: Index) -> Iterator[Root]:
+    reader = ArchiveReader(index)
+    kind, top = _root_in(reader)
+    nodes = {} if kind else must_gather.nodes(reader)
+    for name, folder in sorted(nodes.items()):
+        yield _of_node(path, reader, name, folder)
+    if not nodes:
+        yield Root(path / top, _read_as(kind, ArchiveReader(index, top)), kind or Kind.COPY)
+
+
+def _of_node(path: Path, gather: Reader, name: str, folder: str) -> Root:
+    """The root in a node's archive, which is in a must-gather."""
+    index = Index(iter([gather.read(f"{folder}/{NESTED}", MAX_NESTED)]))
+    _, top = _root_in(ArchiveReader(index))
+    reader = must_gather.reader_of(ArchiveReader(index, top), gather, folder)
+    return Root(path / folder / NESTED / top, reader, Kind.MUST_GATHER, name)
+
+
+def _read_as(kind: Kind | None, reader: Reader) -> Reader:
+    if kind is Kind.SOSREPORT:
+        return sosreport.reader_of(reader)
+    return snapshot.reader_of(reader) if kind is Kind.SNAPSHOT else reader
+
+
+def _root_in(reader: Reader) -> tuple[Kind | None, str]:
+    """What a folder or archive is, and the folder in it that is the root: one nested is found."""
+    kind = _kind_at(reader, "")
+    if kind:
+        return kind, ""
+    folders = [name for name, is_folder in reader.entries("") if is_folder][:_MAX_TOPS]
+    nested = {name: kind for name in folders if (kind := _kind_at(reader, name))}
+    if len(nested) == 1:
+        return next((kind, name) for name, kind in nested.items())
+    return None, ""
+
+
+def _kind_at(reader: Reader, top: str) -> Kind | None:
+    names = dict(reader.entries(top))
+    if (MANIFEST.rpartition("/")[2], False) in _entries(reader, top, "cpuplan", names):
+        return Kind.SNAPSHOT
+    if names.get(sosreport.MARK):
+        return Kind.SOSREPORT
+    return Kind.COPY if any(names.get(mark) for mark in _MARKS) else None
+
+
+def _entries(reader: Reader, top: str, name: str, names: dict[str, bool]) -> list[tuple[str, bool]]:
+    path = f"{top}/{name}" if top else name
+    return reader.entries(path) if names.get(name) else []

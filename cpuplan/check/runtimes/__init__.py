@@ -1,0 +1,1 @@
+"""CRI-O and containerd as they run: command lines, files, handlers, programs."""

@@ -1,0 +1,197 @@
+"""CRI-O's configuration: the main file, all drop-ins, flags; and the mixed-CPU file beside it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from cpuplan import versions
+from cpuplan.check.compare import LINK_TO_NOTHING, line_of, unreadable
+from cpuplan.check.runtimes import crio_files
+from cpuplan.check.runtimes.crio_sources import Sources, sources
+from cpuplan.check.subject import Subject
+from cpuplan.check.values import shown
+from cpuplan.components import crio, derived
+from cpuplan.components.host import irqbalance
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.expected.answer import Answer
+from cpuplan.kubelet.bits import parse_cpus
+from cpuplan.runtime.configuration import defaults, flags
+from cpuplan.runtime.configuration.reading import (
+    File,
+    NotTomlError,
+    RefusedError,
+    decode,
+    merge,
+    of_release,
+)
+from cpuplan.runtime.configuration.validating import Machine
+from cpuplan.setting import Setting, Value
+
+_FACT = "crio configuration"
+_FILES = "crio files"
+_FLAGS = "flags"
+
+
+class _Values(NamedTuple):
+    """The values in force by key, and the file that gave each; `_FLAGS` for the command line."""
+
+    values: Mapping[str, Value]
+    files: Mapping[str, str]
+
+
+def configuration(subject: Subject) -> Iterator[Answer]:
+    """Every planned key has its value after the last file or flag that gives it."""
+    if subject.expected.release.runtime != crio.NAME:
+        return
+    read = sources(subject)
+    settings = subject.expected.settings.of(crio.NAME)
+    if read.problem:
+        finding = diagnose("CP847", read.place(subject), problem=read.problem)
+        yield subject.answered(_FACT, finding, observed=read.problem)
+        yield from _unknown(subject, settings, "CRI-O does not take its command line")
+        return
+    if not read.paths and not subject.root.refused:
+        folder = read.flags.config_dir.strip("/")
+        if not subject.root.covers(f"{folder}/any"):
+            yield from _unknown(subject, settings, "the copy has no file of CRI-O")
+            return
+        folder = subject.root.shown(folder)
+        finding = _unread(subject, read) or diagnose("CP830", path=folder)
+        yield subject.answered(_FACT, finding, observed="no file")
+        yield from _unknown(subject, settings, "CRI-O has no file here")
+        return
+    findings, files = _files(subject, read)
+    for finding in findings:
+        yield subject.answered(_FACT, finding)
+    if findings or subject.root.refused:
+        yield from _unknown(subject, settings, "a file of CRI-O cannot be read")
+        return
+    last = {key: path for path, file in files.items() for key in crio.flat(file.tables)}
+    yield from _keys(subject, read, _Values(_in_force(files, crio_files.release(subject)), last))
+
+
+def _unknown(subject: Subject, settings: Iterable[Setting], reason: str) -> Iterator[Answer]:
+    for setting in settings:
+        yield subject.unverifiable(setting, "", reason)
+
+
+def _files(subject: Subject, read: Sources) -> tuple[list[Diagnostic], dict[str, File]]:
+    """What each file, and then the command line, gives to this release; CP831 for no TOML."""
+    findings: list[Diagnostic] = []
+    files: dict[str, File] = {}
+    for path in read.paths.values():
+        text = subject.root.read(path)
+        try:
+            if text is None and not subject.root.refused:
+                raise NotTomlError(LINK_TO_NOTHING)
+            files[path] = of_release(decode(path, text or ""), crio_files.release(subject))
+        except NotTomlError as error:
+            place, problem = unreadable(subject, path, error)
+            findings.append(diagnose("CP831", place, path=place.path, problem=problem))
+        except RefusedError:
+            continue  # CP847 of the next step
+    files[_FLAGS] = read.flags.file
+    return findings, files
+
+
+def _in_force(files: Mapping[str, File], release: versions.Version) -> dict[str, Value]:
+    """The merged values over those of CRI-O itself."""
+    own = {"runtime": dict(defaults.RUNTIME), "nri": defaults.nri(release)}
+    known = {key: value for key, value in crio.flat(own).items() if value is not None}
+    return {**known, **crio.flat(merge(files))}
+
+
+def _keys(subject: Subject, read: Sources, actual: _Values) -> Iterator[Answer]:
+    """Held, or CP824, CP832, CP833: a flag, no file, or another file gives another value."""
+    missing = []
+    for setting in subject.expected.settings.of(crio.NAME):
+        found, path = actual.values.get(setting.key), actual.files.get(setting.key, "")
+        if _same(found, setting.value):
+            yield subject.held(setting, _evidence(read, path))
+        elif not path:
+            missing.append(setting)
+        elif path == _FLAGS:
+            yield _by_flag(subject, read, setting, shown(found))
+        else:
+            place, wanted = line_of(subject, path, setting.key), shown(setting.value)
+            yield subject.differs(
+                setting, "CP833", place, observed=shown(found), expected=wanted, key=setting.key
+            )
+    yield from _missing(subject, read, missing)
+
+
+def _same(found: Value | None, wanted: Value) -> bool:
+    """The order of annotations says nothing."""
+    if isinstance(found, tuple) and isinstance(wanted, tuple):
+        return sorted(map(str, found)) == sorted(map(str, wanted))
+    return found == wanted
+
+
+def _evidence(read: Sources, path: str) -> str:
+    if path == _FLAGS:
+        return read.command.path if read.command else ""
+    return path or (*read.paths.values(), "")[0]
+
+
+def _by_flag(subject: Subject, read: Sources, setting: Setting, found: str) -> Answer:
+    handler = ".".join(setting.key.split(".")[:2])
+    flag = read.flags.spelt.get(setting.key.rpartition(".")[2]) or read.flags.spelt.get(handler)
+    return subject.differs(
+        setting,
+        "CP824",
+        read.place(subject, flag or ""),
+        observed=found,
+        expected=shown(setting.value),
+        key=setting.key,
+        program="CRI-O",
+        flag=flag or "a flag",
+    )
+
+
+def _missing(subject: Subject, read: Sources, missing: list[Setting]) -> Iterator[Answer]:
+    """CP832, one for all; or CP835, the cause of all that a compiled file would give."""
+    if not missing:
+        return
+    settings = "; ".join(f"{setting.key}: {shown(setting.value)}" for setting in missing)
+    own = [path for path in read.paths.values() if f"/{path}" in subject.expected.files]
+    place = subject.place(own[0] if own else read.flags.config_dir.strip("/"))
+    labels = subject.all_labels(missing)
+    finding = _unread(subject, read) or diagnose("CP832", place, labels=labels, settings=settings)
+    for setting in missing:
+        yield subject.answered(setting, finding, observed="not set", expected=shown(setting.value))
+
+
+def _unread(subject: Subject, read: Sources) -> Diagnostic | None:
+    """CP835: the command line names another folder than that of the compiled file."""
+    folder = read.flags.config_dir.rstrip("/")
+    if folder == flags.CONFIG_DIR:
+        return None
+    problem = f"its folder of drop-ins is {folder or 'none'}"
+    place = read.place(subject, folder)
+    return diagnose("CP835", place, path=flags.CONFIG_DIR, problem=problem)
+
+
+def traps(subject: Subject) -> Iterator[Answer]:
+    """What CRI-O refuses, leaves out or passes over in its files, and what will bite."""
+    if subject.expected.release.runtime != crio.NAME:
+        return
+    read = sources(subject)
+    given = crio_files.read(subject.root, read.paths, read.flags.file)
+    if not read.paths or read.problem or subject.root.refused:
+        yield subject.unverifiable(_FILES, "", "CRI-O's files are not here")
+        return
+    if not crio_files.are_toml(given.texts.values()):
+        yield subject.unverifiable(_FILES, "", "CRI-O's files are no TOML")
+        return
+    found = list(crio_files.of_files(given, _machine(subject)))
+    # Where the plan places interrupts, irqbalance gets its list from a drop-in of its unit.
+    if not subject.expected.settings.of(irqbalance.NAME):
+        found += crio_files.irqbalance(subject.root, given)
+    for finding in found:
+        yield subject.answered(_FILES, finding)
+    if not found:
+        yield subject.held(_FILES, (*read.paths.values(), "")[0])
+
+
+def _machine(subject: Subject) -> Machine:
+    online = subject.expected.cpus(derived.ONLINE)
+    return Machine(cpus=parse_cpus(str(online)), release=crio_files.release(subject))

@@ -1,0 +1,42 @@
+"""The container runtime that runs: whether one does, and whether it is younger than its files."""
+
+from collections.abc import Iterable, Iterator
+
+from cpuplan.check.programs import age, state
+from cpuplan.check.programs.command import Program, find_process
+from cpuplan.check.runtimes import containerd, crio_sources
+from cpuplan.check.subject import Subject
+from cpuplan.components import containerd as containerd_component
+from cpuplan.components import crio as crio_component
+from cpuplan.expected.answer import Answer
+
+
+def runs(subject: Subject) -> Iterator[Answer]:
+    """CP828: of a runtime that has a unit of its own."""
+    program = _program(subject)
+    if program:
+        yield from state.runs(subject, program)
+
+
+def restarted(subject: Subject) -> Iterator[Answer]:
+    """CP827: the files are read when the runtime starts; a reload is not enough for CPU sets."""
+    program = _program(subject)
+    if program:
+        process = find_process(subject, program)
+        yield from age.restarted(subject, program, process, _paths(subject, program))
+
+
+def _program(subject: Subject) -> Program | None:
+    if not subject.expected.platform.has_runtime_unit:
+        return None
+    known = {
+        crio_component.NAME: crio_sources.PROGRAM,
+        containerd_component.NAME: containerd.PROGRAM,
+    }
+    return known.get(subject.expected.release.runtime)
+
+
+def _paths(subject: Subject, program: Program) -> Iterable[str]:
+    if program is crio_sources.PROGRAM:
+        return crio_sources.sources(subject).paths.values()
+    return containerd.paths(subject)

@@ -1,0 +1,1 @@
+"""Programs of the operating system: systemd and its units, irqbalance, TuneD, and their files."""

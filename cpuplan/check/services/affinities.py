@@ -1,0 +1,180 @@
+"""CPUs, quotas and memory nodes that files of others give to services.
+
+What a service has by CPUAffinity= or NUMAPolicy= is inherited by all that it starts: with the
+kubelet's and the runtime's, pods have it (containerd/containerd#11345).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cpuplan.check import reported
+from cpuplan.check.services.unitfiles import OWN, UnitFiles
+from cpuplan.check.services.unitlines import Line, added, cpus, last, lines
+from cpuplan.check.services.units import unit_files
+from cpuplan.check.subject import Subject
+from cpuplan.check.values import shown
+from cpuplan.components import derived, kernel
+from cpuplan.components.host import systemd
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.source import Position
+
+_AFFINITY, _QUOTA, _POLICY, _MASK = "CPUAffinity", "CPUQuota", "NUMAPolicy", "NUMAMask"
+_ALLOWED = "AllowedCPUs"
+_KEYS = (_AFFINITY, _ALLOWED, _QUOTA, _POLICY, _MASK)
+#: What starts pods, by platform.
+_RUNTIMES = frozenset(
+    (
+        "kubelet.service",
+        "crio.service",
+        "containerd.service",
+        "k3s.service",
+        "k3s-agent.service",
+        "rke2-server.service",
+        "rke2-agent.service",
+    )
+)
+#: What the kubelet makes below these has limits of its own.
+_PODS = frozenset(("kubepods.slice", "kubepods-burstable.slice", "kubepods-besteffort.slice"))
+_TRANSIENT = "run/systemd/transient/"
+MANAGER = "etc/systemd/system.conf"
+#: Of the manager's configuration, in the order of their strength (systemd-system.conf(5)).
+_MANAGER_FOLDERS = (
+    "etc/systemd/system.conf.d",
+    "run/systemd/system.conf.d",
+    "usr/local/lib/systemd/system.conf.d",
+    "usr/lib/systemd/system.conf.d",
+)
+_ARGUMENT = "systemd.cpu_affinity"
+
+
+class _Found(NamedTuple):
+    """What is wrong with a line of a unit."""
+
+    unit: str
+    line: Line
+    problem: str
+
+
+def foreign(subject: Subject) -> Iterator[Answer]:
+    """CP869 for each unit whose files of others give it what the plan does not."""
+    isolated = subject.expected.cpus(derived.ISOLATED)
+    if not isolated:
+        return
+    found = list(_units(subject, unit_files(subject)))
+    found += _manager(subject, isolated)
+    subject.cache[reported.UNITS] = frozenset(
+        each.unit for each in found if each.line.key == _AFFINITY
+    )
+    if not found:
+        yield subject.held("affinities of units", "etc/systemd/system")
+    for each in found:
+        path, line = subject.root.shown(each.line.path), shown(f"{each.line.key}={each.line.value}")
+        yield subject.differs(
+            f"{each.line.key} of {each.unit}",
+            "CP869",
+            Position(path, each.line.number, 1),
+            observed=line,
+            expected="nothing of the kind",
+            heals=Heals.RESTART,
+            unit=each.unit,
+            line=line,
+            problem=each.problem,
+        )
+
+
+def _units(subject: Subject, files: UnitFiles) -> Iterator[_Found]:
+    own = {path.lstrip("/") for path in subject.expected.files}
+    judged = (unit for unit in files.units() if unit.endswith(".service") or unit in _PODS)
+    mentioned = {unit for unit in judged if _mentions(subject, files, unit)}
+    for unit in sorted(mentioned):
+        given = [line for line in files.lines(unit) if line.key in _KEYS]
+        by_others = [line for line in given if line.path not in own]
+        if unit in _PODS:
+            by_others = [line for line in by_others if not line.path.startswith(_TRANSIENT)]
+        if by_others and (found := _problem(subject, unit, given)):
+            yield found
+
+
+def _mentions(subject: Subject, files: UnitFiles, unit: str) -> bool:
+    """Whether files of the administrator name one of the keys: those of packages are many."""
+    for folder in OWN:
+        if unit in files.folders.get(folder, ()) and _names_key(subject, f"{folder}/{unit}"):
+            return True
+    return any(_names_key(subject, path) for path in files.drop_ins(unit))
+
+
+def _names_key(subject: Subject, path: str) -> bool:
+    if subject.root.link(path) is not None:
+        return False  # a mask, or the file of a package
+    text = subject.root.read(path) or ""
+    return any(key in text for key in _KEYS)
+
+
+def _problem(subject: Subject, unit: str, given: Sequence[Line]) -> _Found | None:
+    affinity, allowed = added(given, _AFFINITY), added(given, _ALLOWED)
+    quota, policy, mask = (last(given, key) for key in (_QUOTA, _POLICY, _MASK))
+    if affinity and (problem := _affinity(subject, unit, cpus(affinity))):
+        return _Found(unit, affinity[-1], problem)
+    if unit not in _PODS and allowed and (problem := _confined(subject, cpus(allowed))):
+        return _Found(unit, allowed[-1], problem)
+    if quota and (unit in _RUNTIMES or unit in _PODS):
+        who = "pods are" if unit in _PODS else "it is"
+        return _Found(unit, quota, f"{who} throttled")
+    if unit in _RUNTIMES and (policy or mask):
+        line = policy or mask
+        return _Found(unit, line, "pods take their memory as it says") if line else None
+    return None
+
+
+def _affinity(subject: Subject, unit: str, allowed: CpuSet) -> str:
+    """What is wrong with an affinity; the CPUs of isolcpus may be a program's on purpose."""
+    isolated = subject.expected.cpus(derived.ISOLATED)
+    isolcpus = subject.expected.pool("isolcpus").cpus
+    strays = EMPTY if allowed <= isolcpus else allowed & isolated
+    if strays:
+        return f"it may run on isolated {cpus_text(strays)}"
+    others = subject.expected.cpus(derived.SYSTEM)
+    if unit in _RUNTIMES and not others <= allowed:
+        return "pods inherit it"
+    return ""
+
+
+def _confined(subject: Subject, allowed: CpuSet) -> str:
+    """What is wrong with the cpuset of a service: with CPUs that it should have, it uses these."""
+    isolated = subject.expected.cpus(derived.ISOLATED)
+    isolcpus = subject.expected.pool("isolcpus").cpus
+    if allowed <= isolcpus or allowed & subject.expected.cpus(derived.SYSTEM):
+        return ""
+    strays = allowed & isolated
+    return f"it can run on isolated {cpus_text(strays)} only" if strays else ""
+
+
+def _manager(subject: Subject, isolated: CpuSet) -> list[_Found]:
+    """The manager's own affinity, which every unit without one has."""
+    if _ARGUMENT in subject.expected.settings.values(kernel.NAME):
+        return []  # overrides the files; one that is not planned does so until the next boot
+    by_name: dict[str, str] = {}
+    for folder in _MANAGER_FOLDERS:
+        for name in subject.root.names(folder):
+            if name.endswith(".conf"):
+                by_name.setdefault(name, f"{folder}/{name}")
+    paths = [MANAGER, *(path for _, path in sorted(by_name.items()))]
+    found = [line for path in paths for line in lines(subject.root.read(path) or "", path)]
+    own = systemd.MANAGER_PATH.lstrip("/")
+    planned = subject.expected.settings.values(systemd.NAME).get(systemd.AFFINITY)
+    given = added(found, _AFFINITY)
+    strays = cpus(given) & isolated
+    by_others = [line for line in given if line.path != own]
+    problems = []
+    if by_others and strays:
+        text = f"all services may run on isolated {cpus_text(strays)}"
+        problems.append(_Found(reported.MANAGER, by_others[-1], text))
+    elif by_others and planned and cpus(given) != planned:
+        problems.append(_Found(reported.MANAGER, by_others[-1], f"services should have {planned}"))
+    policy = last(found, _POLICY)
+    if policy and policy.path != own and policy.value != "default":
+        problems.append(
+            _Found(reported.MANAGER, policy, "services and pods take their memory as it says")
+        )
+    return problems

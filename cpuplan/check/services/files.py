@@ -1,0 +1,159 @@
+"""The compiled files that no other step reads: there, equal line by line, and executable.
+
+Kubelet, runtime and slices of pods have steps of their own, which merge files as the programs do.
+"""
+
+from collections.abc import Iterator
+
+from cpuplan.check.roots.coverage import PROGRAMS
+from cpuplan.check.services import machineconfig
+from cpuplan.check.services.machineconfig import Rendered
+from cpuplan.check.subject import Subject
+from cpuplan.components import kernel
+from cpuplan.components.openshift import mixedcpus
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.expected.state import NodeFile
+from cpuplan.source import Position
+
+#: Folders whose files are merged with others' before they count, and a file with a step of its own.
+_ELSEWHERE = (
+    "/etc/crio/",
+    "/etc/containerd/",
+    "/etc/systemd/system/kubepods",
+    mixedcpus.PATH,
+)
+_EXECUTABLE = 0o111
+_NOWHERE = "/dev/null"
+
+
+def compiled(subject: Subject) -> Iterator[Answer]:
+    """An answer for each file: CP870 for all that are missing, CP871 for each that differs.
+
+    CP899 stands for all that another MachineConfig wrote: the compiled one did not arrive.
+    """
+    rendered = machineconfig.rendered(subject)
+    missing, others = [], []
+    keeps_modes = _keeps_modes(subject)
+    for path, file in _files(subject):
+        text = subject.root.read(path.lstrip("/"))
+        if text != file.text and rendered and rendered.files.get(path) == text:
+            others.append(path)
+        elif text is None and not subject.root.covers(path.lstrip("/")):
+            reason = f"this is {subject.root.kind.value} without {path.rpartition('/')[0]}"
+            yield subject.unverifiable(_fact(path), path.lstrip("/"), reason)
+        elif text is None:
+            missing.append(path)
+        elif text != file.text:
+            yield _differing(subject, path, text, file.text)
+        elif file.is_executable and keeps_modes:
+            yield _mode(subject, path)
+        else:
+            yield subject.held(_fact(path), path.lstrip("/"))
+    if missing and not subject.root.refused:
+        yield _missing(subject, missing)
+    yield from _delivered(subject, rendered, others)
+
+
+def _files(subject: Subject) -> Iterator[tuple[str, NodeFile]]:
+    own = subject.expected.release.kubelet_drop_in
+    for path, file in subject.expected.files.items():
+        # A masked unit is a matter of CP867.
+        is_masked = subject.root.link(path.lstrip("/")) == _NOWHERE
+        if path != own and not path.startswith(_ELSEWHERE) and not is_masked:
+            yield path, file
+
+
+def _fact(path: str) -> str:
+    return f"file {path}"
+
+
+def _missing(subject: Subject, paths: list[str]) -> Answer:
+    named = ", ".join(paths)
+    place = subject.place(paths[0].lstrip("/"))
+    return subject.differs(
+        "compiled files",
+        "CP870",
+        place,
+        observed="missing",
+        expected=named,
+        heals=Heals.RESTART,
+        paths=named,
+    )
+
+
+def _differing(subject: Subject, path: str, found: str, wanted: str) -> Answer:
+    """CP871 at the first line that differs."""
+    lines, own = found.splitlines(), wanted.splitlines()
+    differ = (at for at, pair in enumerate(zip(lines, own, strict=False)) if pair[0] != pair[1])
+    at = next(differ, min(len(lines), len(own)))
+    place = Position(subject.root.shown(path.lstrip("/")), at + 1, 1)
+    line = own[at] if at < len(own) else "no further line"
+    problem = f"this line should be: {line}"
+    observed = lines[at] if at < len(lines) else "no further line"
+    return subject.differs(
+        _fact(path),
+        "CP871",
+        place,
+        observed=observed,
+        expected=line,
+        heals=Heals.RESTART,
+        path=path,
+        problem=problem,
+    )
+
+
+def _keeps_modes(subject: Subject) -> bool:
+    """Whether the root tells which files are executable: a copy made file by file does not."""
+    modes = (subject.root.mode(path) for path in (*PROGRAMS, *_scripts(subject)))
+    return any(mode is not None and mode & _EXECUTABLE for mode in modes)
+
+
+def _scripts(subject: Subject) -> Iterator[str]:
+    """All compiled scripts."""
+    for path, file in subject.expected.files.items():
+        if file.is_executable:
+            yield path.lstrip("/")
+
+
+def _mode(subject: Subject, path: str) -> Answer:
+    mode = subject.root.mode(path.lstrip("/"))
+    if mode is not None and mode & _EXECUTABLE:
+        return subject.held(_fact(path), path.lstrip("/"))
+    return subject.differs(
+        _fact(path),
+        "CP871",
+        path.lstrip("/"),
+        observed=f"mode {mode or 0:04o}",
+        expected="executable",
+        heals=Heals.RESTART,
+        path=path,
+        problem="it is not executable",
+    )
+
+
+def _delivered(subject: Subject, rendered: Rendered | None, others: list[str]) -> Iterator[Answer]:
+    """Whether the MachineConfig on the node is the plan's."""
+    if not subject.expected.platform.has_pools:
+        return
+    fact = "rendered MachineConfig"
+    if rendered is None:
+        reason = "the machine config daemon's copy of it cannot be read here"
+        yield subject.unverifiable(fact, machineconfig.PATH, reason)
+        return
+    arguments = [kernel.argument(each) for each in subject.expected.settings.of(kernel.NAME)]
+    have = " ".join(rendered.arguments).split()
+    lacking = [word for argument in arguments for word in argument.split() if word not in have]
+    if not others and not lacking:
+        yield subject.held(fact, machineconfig.PATH)
+        return
+    parts = [*others, *([f"boot arguments {' '.join(lacking)}"] if lacking else [])]
+    yield subject.differs(
+        fact,
+        "CP899",
+        machineconfig.PATH,
+        observed=rendered.name,
+        expected="the compiled files and boot arguments",
+        heals=Heals.REBOOT,
+        name=rendered.name,
+        parts=", ".join(parts),
+    )

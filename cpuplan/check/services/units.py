@@ -1,0 +1,200 @@
+"""Compiled units: in force as they were written, started, and without a failure.
+
+That their files are there and equal is a matter of `files`.
+"""
+
+from collections.abc import Iterator
+
+from cpuplan.check.services import expectedunits, shown, unitfiles
+from cpuplan.check.services.expectedunits import CompiledUnit
+from cpuplan.check.services.unitfiles import UnitFiles
+from cpuplan.check.services.unitlines import Line
+from cpuplan.check.subject import Subject
+from cpuplan.components.host import tuned
+from cpuplan.expected.answer import Answer, Heals
+from cpuplan.source import Position
+
+_CMDLINE = "proc/cmdline"
+_NOT_SHOWN = "there is no output of systemctl show here"
+_STALLD, _IRQBALANCE, _TUNED = "stalld.service", "irqbalance.service", "tuned.service"
+#: What changes what a unit does, or whether it does: sections, and the beginnings of keys.
+_CHANGING = (
+    ("Service", ("Exec", "Environment", "UnsetEnvironment", "Type", "RemainAfterExit", "User")),
+    (
+        "Service",
+        ("Root", "Protect", "ReadOnlyPaths", "InaccessiblePaths", "Private", "SuccessExit"),
+    ),
+    ("Unit", ("Condition", "Assert")),
+    ("Timer", ("On", "Unit")),
+)
+_CACHE = "unit files"
+
+
+def unit_files(subject: Subject) -> UnitFiles:
+    """The unit files of the node, found once."""
+    if _CACHE not in subject.cache:
+        subject.cache[_CACHE] = unitfiles.of(subject.root)
+    found: UnitFiles = subject.cache[_CACHE]
+    return found
+
+
+def in_force(subject: Subject) -> Iterator[Answer]:
+    """CP867 of units that are masked, hidden, changed by drop-ins, or started by nothing."""
+    files = unit_files(subject)
+    masked = unitfiles.masked_at_boot(subject.root.read(_CMDLINE) or "")
+    wired = expectedunits.started_by_files(subject.expected)
+    idle = []
+    for unit in expectedunits.compiled(subject.expected):
+        if not subject.root.is_file(unit.path) and files.mask(unit.name) is None:
+            continue  # a matter of CP870
+        if problem := _problem(subject, unit, files, masked):
+            yield _differs(subject, unit.name, *problem)
+        elif _needs_link(unit, wired) and not any(files.starters(unit.name)):
+            idle.append(unit)
+        else:
+            yield subject.held(_fact(unit.name), unit.path)
+    yield from _not_enabled(subject, files, idle)
+    yield from _wanted_by_tuned(subject, files, masked)
+
+
+def _problem(
+    subject: Subject, unit: CompiledUnit, files: UnitFiles, masked: frozenset[str]
+) -> tuple[Position, str] | None:
+    """What keeps a unit from doing what was compiled, and where that is."""
+    if found := _masked(subject, unit.name, files, masked):
+        return found
+    fragment = files.fragment(unit.name)
+    if fragment and fragment != unit.path:
+        text = f"{subject.root.shown(fragment)} hides the compiled file"
+        return subject.place(fragment), text
+    if change := _change(subject, unit, files):
+        place = Position(subject.root.shown(change.path), change.number, 1)
+        return place, f"a drop-in changes it: {change.key}={change.value}"
+    return None
+
+
+def _needs_link(unit: CompiledUnit, wired: set[str]) -> bool:
+    """Whether only a link can start a unit, since no compiled file names it."""
+    return unit.is_installed and not unit.is_template and unit.name not in wired
+
+
+def _not_enabled(subject: Subject, files: UnitFiles, units: list[CompiledUnit]) -> Iterator[Answer]:
+    """One finding for all: they are enabled together."""
+    if not units:
+        return
+    if not files.has_links():
+        for unit in units:
+            reason = "there are no links of enabled units here"
+            yield subject.unverifiable(_fact(unit.name), unit.path, reason)
+        return
+    names = ", ".join(unit.name for unit in units)
+    place = subject.place(units[0].path)
+    yield _differs(subject, names, place, "not enabled, and nothing else starts it")
+
+
+def _masked(
+    subject: Subject, name: str, files: UnitFiles, masked: frozenset[str]
+) -> tuple[Position, str] | None:
+    if name in masked:
+        return subject.place(_CMDLINE), "the boot argument systemd.mask= masks it"
+    if mask := files.mask(name):
+        path = f"{subject.root.folder}/{mask}"
+        return Position(path, 1, 1), "it is masked"
+    return None
+
+
+def _change(subject: Subject, unit: CompiledUnit, files: UnitFiles) -> Line | None:
+    """The last line of drop-ins of others that changes what a unit does."""
+    own = {path.lstrip("/") for path in subject.expected.files}
+    found = None
+    for line in files.lines(unit.name):
+        is_foreign = line.path not in own and line.path != unit.path
+        if is_foreign and any(
+            line.section == section and line.key.startswith(keys) for section, keys in _CHANGING
+        ):
+            found = line
+    return found
+
+
+def _wanted_by_tuned(
+    subject: Subject, files: UnitFiles, masked: frozenset[str]
+) -> Iterator[Answer]:
+    """TuneD where there is no operator to run it, and the programs that its profile starts."""
+    options = subject.expected.settings.values(tuned.NAME)
+    wanted = [_TUNED] if options and not subject.expected.platform.has_pools else []
+    wanted += [_STALLD] if str(options.get(tuned.STALLD, "")).startswith("start") else []
+    for name in wanted:
+        problem = _masked(subject, name, files, masked)
+        if problem:
+            yield _differs(subject, name, *problem)
+
+
+def _fact(name: str) -> str:
+    return f"unit {name}"
+
+
+def _differs(subject: Subject, name: str, place: Position, problem: str) -> Answer:
+    return subject.differs(
+        _fact(name),
+        "CP867",
+        place,
+        observed=problem,
+        expected="in force",
+        heals=Heals.RESTART,
+        unit=name,
+        problem=problem,
+    )
+
+
+def results(subject: Subject) -> Iterator[Answer]:
+    """CP867 of compiled units that failed, did not run, or are older than their files."""
+    units = [
+        unit.name
+        for unit in expectedunits.compiled(subject.expected)
+        if not unit.is_template and subject.root.is_file(unit.path)
+    ]
+    path, known = _shown(subject, units)
+    problems: dict[str, list[str]] = {}
+    for name in units:
+        fact = f"result of {name}"
+        if name not in known:
+            yield subject.unverifiable(fact, path, _NOT_SHOWN)
+        elif problem := _result(name, known[name]):
+            problems.setdefault(problem, []).append(name)
+        else:
+            yield subject.held(fact, path)
+    balancer = known.get(_IRQBALANCE, {})
+    if balancer.get("ActiveState") == "failed":
+        problems.setdefault(shown.problem(balancer), []).append(_IRQBALANCE)
+    for problem, names in problems.items():
+        # What several have in common has one cause, such as files that systemd has not read.
+        yield _failed(subject, ", ".join(names), path, problem)
+
+
+def _result(name: str, unit: shown.Unit) -> str:
+    if unit.get("NeedDaemonReload") == "yes":
+        return "systemd has read another file than there is now"
+    if name.endswith((".service", ".timer")):
+        return shown.problem(unit)
+    return ""
+
+
+def _failed(subject: Subject, name: str, path: str, problem: str) -> Answer:
+    return subject.differs(
+        f"result of {name}",
+        "CP867",
+        path,
+        observed=problem,
+        expected="active",
+        heals=Heals.RESTART,
+        unit=name,
+        problem=problem,
+    )
+
+
+def _shown(subject: Subject, units: list[str]) -> tuple[str, dict[str, shown.Unit]]:
+    """What systemd says of units: captured, or asked for where the root is this machine's own."""
+    path, known = shown.captured(subject.root)
+    if not path and str(subject.root.folder) == "/" and units:
+        return "run/systemd", shown.ask([*units, _IRQBALANCE])
+    return path, known

@@ -1,0 +1,50 @@
+"""Settings that no step answered on: held in their file, or not verifiable here.
+
+What is not looked at is never taken to hold.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from cpuplan.check.subject import name
+from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.expected.state import Expected
+from cpuplan.setting import Setting
+
+#: The fact of a file, before its path; and that of all that are missing.
+FILE, FILES = "file ", "compiled files"
+_NOT_SHOWN = "nothing that was read here shows it"
+
+
+def answers(expected: Expected, given: Sequence[Answer]) -> Iterator[Answer]:
+    """An answer on each setting that has none among those that were given."""
+    by_fact = {answer.fact: answer for answer in given}
+    for setting in expected.settings:
+        if name(setting) not in by_fact:
+            paths = _files(setting, expected)
+            yield _in_files(setting, paths, by_fact) or _open(setting)
+
+
+def _files(setting: Setting, expected: Expected) -> list[str]:
+    """The files that have a setting: the one of its name, or all of its component."""
+    own = [path for path, file in expected.files.items() if file.component == setting.component]
+    named = [path for path in own if path == setting.key or path.endswith(f"/{setting.key}")]
+    return named or own
+
+
+def _in_files(
+    setting: Setting, paths: Iterable[str], by_fact: Mapping[str, Answer]
+) -> Answer | None:
+    """Held where each file is as it was compiled; with the finding of the first that is not."""
+    found = [by_fact.get(f"{FILE}{path}", by_fact.get(FILES)) for path in paths]
+    answered = [answer for answer in found if answer]
+    if not answered or len(answered) < len(found):
+        return None
+    order = (Verdict.DIFFERS, Verdict.UNVERIFIABLE, Verdict.HELD)
+    worst = min(answered, key=lambda answer: order.index(answer.verdict))
+    return worst._replace(fact=name(setting))
+
+
+def _open(setting: Setting) -> Answer:
+    shown_by = setting.effect.shown_by if setting.effect else ""
+    reason = f"{shown_by} shows it, which is not read" if shown_by else _NOT_SHOWN
+    return Answer(name(setting), Verdict.UNVERIFIABLE, "", reason=reason)

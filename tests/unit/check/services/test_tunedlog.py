@@ -1,0 +1,30 @@
+"""TuneD's own words."""
+
+from cpuplan.check.services.tunedlog import Log, log, verdict
+
+BEGIN = "2026-11-22 10:03:41,220 "
+TEXT = f"""\
+{BEGIN}INFO     tuned.profiles.loader: loading profile: balanced
+{BEGIN}ERROR    tuned.units.manager: failed to initialize plugin audio
+{BEGIN}INFO     tuned.profiles.loader: loading profile: cpuplan
+{BEGIN}ERROR    tuned.units.manager: failed to initialize plugin scheduler
+{BEGIN}ERROR    tuned.units.manager: No module named 'perf'
+Traceback (most recent call last):
+{BEGIN}INFO     tuned.daemon.daemon: static tuning from profile 'cpuplan' applied
+{BEGIN}INFO     tuned.daemon.daemon: verifying profile(s): cpuplan
+{BEGIN}ERROR    tuned.plugins.base: verify: failed: 'vm.swappiness' = '60', expected '10'
+{BEGIN}INFO     tuned.daemon.daemon: verifying profile(s): cpuplan
+{BEGIN}ERROR    tuned.plugins.base: verify: failed: device cpu4: 'governor' = 'a', expected 'b'
+"""
+
+
+def test_since_the_last_profile() -> None:
+    failed = "device cpu4: 'governor' = 'a', expected 'b'"
+    assert log(TEXT) == Log("cpuplan", ("scheduler",), (failed,))
+    assert log("") == Log("", (), ())
+
+
+def test_verdict() -> None:
+    assert verdict("Verification succeeded, current system settings match the preset profile.\n")
+    assert verdict("Verification failed, current system settings differ\n") is False
+    assert verdict("Not supported in no_daemon mode.\n") is None
