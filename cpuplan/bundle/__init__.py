@@ -1,0 +1,1 @@
+"""`cpuplan bundle`: what `check` and `agent` need as one file, for nodes with Python only."""

@@ -1,0 +1,121 @@
+"""Which modules of cpuplan some of them need, and can be loaded with few packages.
+
+Imports are read from the source, those inside of functions too: a run would show only the way that
+it took. A module that needs a package which is not there cannot be loaded, and neither can what
+needs that module to load; they are left out, and the commands that would ask for them say so
+(CP893).
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = "cpuplan"
+
+
+class Module(NamedTuple):
+    """A module, and what it imports: when it is loaded, and in its functions later."""
+
+    path: Path
+    at_once: frozenset[str]
+    later: frozenset[str]
+
+
+class Modules:
+    """All modules of the package, by name."""
+
+    def __init__(self, folder: Path) -> None:
+        paths = {_name(path.relative_to(folder)): path for path in sorted(folder.rglob("*.py"))}
+        self._known = {name: _read(name, path) for name, path in paths.items()}
+
+    def needed(self, roots: Iterable[str], packages: Iterable[str]) -> dict[str, Path]:
+        """The paths of `roots` and of all that they need, as far as it loads with `packages`.
+
+        A root that ends with a dot stands for all modules below it.
+        """
+        loads = self._loadable(frozenset(packages))
+        todo = [name for root in roots for name in self._below(root)]
+        found: dict[str, Path] = {}
+        while todo:
+            name = todo.pop()
+            if name in found or name not in loads:
+                continue
+            module = self._known[name]
+            found[name] = module.path
+            todo += self._own({name} | module.at_once | module.later)  # and the packages above it
+        return dict(sorted(found.items()))
+
+    def _below(self, root: str) -> Iterator[str]:
+        if not root.endswith("."):
+            return iter((root,))
+        return (name for name in self._known if name.startswith(root))
+
+    def _loadable(self, packages: frozenset[str]) -> set[str]:
+        """The modules that need nothing else than each other, Python itself, and `packages`."""
+        unknown = self._outside - packages
+        needs = {name: frozenset(self._own(module.at_once)) for name, module in self._known.items()}
+        loads = {
+            name for name, module in self._known.items() if not _tops(module.at_once) & unknown
+        }
+        while broken := {name for name in loads if not needs[name] <= loads}:
+            loads -= broken
+        return loads
+
+    @cached_property
+    def _outside(self) -> frozenset[str]:
+        """The packages of others that any module imports."""
+        import sys
+
+        used = {
+            top for module in self._known.values() for top in _tops(module.at_once | module.later)
+        }
+        return frozenset(used - sys.stdlib_module_names - {PACKAGE})
+
+    def _own(self, imported: Iterable[str]) -> Iterator[str]:
+        """The modules that are loaded by these imports: with each, the packages above it."""
+        for name in imported:
+            parts = name.split(".")
+            for length in range(1, len(parts) + 1):
+                own = ".".join(parts[:length])
+                if own in self._known:
+                    yield own
+
+
+def _tops(names: Iterable[str]) -> set[str]:
+    return {name.partition(".")[0] for name in names}
+
+
+def _name(path: Path) -> str:
+    parts = (PACKAGE, *path.with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _read(name: str, path: Path) -> Module:
+    at_once: set[str] = set()
+    later: set[str] = set()
+    todo: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_bytes()), False)]
+    while todo:
+        node, is_later = todo.pop()
+        (later if is_later else at_once).update(_imported(node))
+        inside = is_later or isinstance(node, ast.FunctionDef)
+        todo += [(each, inside) for each in _statements(node)]
+    return Module(path, frozenset(at_once - {name}), frozenset(later - {name}))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements inside of one, but for what only type checkers read."""
+    is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    for field in ("orelse",) if is_for_types else ("body", "orelse", "handlers", "finalbody"):
+        found = getattr(node, field, None)
+        yield from found if isinstance(found, list) else ()
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    """What an import may load: `from a import b` means a module `a.b`, or a name in `a`."""
+    if isinstance(node, ast.Import):
+        yield from (each.name for each in node.names)
+    if isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module
+        yield from (f"{node.module}.{each.name}" for each in node.names)
