@@ -68,7 +68,7 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
             return error.diagnostics, 70
         # Files that cannot be read or written, and names on the command line that nobody has.
         unread = all(
-            finding.code.startswith(("CP1", "CP25", "CP293", "CP6"))
+            finding.code.startswith(("CP1", "CP25", "CP293", "CP6", "CP897"))
             for finding in error.diagnostics
         )
         return error.diagnostics, 2 if unread else 1
@@ -76,8 +76,18 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
         return [diagnose("CP607", path="standard output", problem=error.strerror)], 2
     if isinstance(error, OSError) and error.errno in _REFUSALS and isinstance(error.filename, str):
         return [diagnose("CP607", path=error.filename, problem=error.strerror)], 2
+    if isinstance(error, ModuleNotFoundError) and _is_left_out(error.name or ""):
+        said = next((word for word in arguments if not word.startswith("-")), "cpuplan")
+        return [diagnose("CP893", command=said, module=error.name)], 2
     path = _save_traceback(error, arguments)
     return [diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)], 70
+
+
+def _is_left_out(module: str) -> bool:
+    """Whether a module is one that an installation can be without."""
+    from cpuplan.resources import is_bundled
+
+    return is_bundled() if module.startswith("cpuplan.") else module != "cpuplan"
 
 
 def _asked(arguments: Sequence[str]) -> tuple[str, Path | None]:

@@ -8,6 +8,7 @@ interrupted, with the old output intact.
 import os
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 
 import click
 
@@ -29,23 +30,38 @@ COMMANDS = {
     "simulate": "Show what the kubelets of planned nodes would do with pods.",
     "explain": "Explain a CPU, pool or setting, with the cost of alternatives; or a code or rule.",
     "check": "Compare a node with its compiled settings.",
+    "check cluster": "Compare a live cluster with what was compiled for it.",
+    "agent": "Check this node every so often, and serve what was found as metrics.",
+    "bundle": "Write what checks nodes as one file, for nodes with nothing but Python.",
+    "snapshot": "Print a script that collects what check reads of a node.",
     "fmt": "Rewrite inventories and intents in canonical form, with their comments.",
     "schema": "Print the JSON Schema of a kind of document.",
 }
+
+
+def _module(name: str) -> str:
+    return f"cpuplan.cli.commands.{name.replace('import', 'import_').replace(' ', '_')}"
+
+
+def _commands() -> dict[str, str]:
+    """The commands of this installation: a bundle has some of them."""
+    from cpuplan.resources import is_bundled
+
+    if not is_bundled():
+        return COMMANDS
+    return {name: text for name, text in COMMANDS.items() if find_spec(_module(name))}
 
 
 class _Commands(click.Group):
     """Imports a command when it is called, and none for the overview, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(
-            f"cpuplan.cli.commands.{cmd_name.replace('import', 'import_')}"
-        ).command
+        command: click.Command = import_module(_module(cmd_name)).command
         if not any(parameter.name == "given_root" for parameter in command.params):
             command.params += options.shared()
         return command
@@ -53,6 +69,8 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if len(args) > 1 and f"{args[0]} {args[1]}" in COMMANDS:
+            return super().resolve_command(ctx, [f"{args[0]} {args[1]}", *args[2:]])
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             near = nearest(args[0], COMMANDS)
             hint = f" Did you mean {near!r}?" if near else ""
@@ -61,7 +79,7 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(_commands().items()))
 
 
 @click.group(

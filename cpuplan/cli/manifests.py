@@ -13,9 +13,8 @@ from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.quantity import Quantity
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.read import yaml
-from cpuplan.read.files import object_files, refusal
-from cpuplan.read.manifests import PASSED_OVER
+from cpuplan.read.files import refusal
+from cpuplan.read.manifests import read_files
 from cpuplan.simulate import admission, manifests
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.workloads import pods_of
@@ -26,18 +25,12 @@ _MAX_STATE = 16 * 1024 * 1024
 
 def read_pods(paths: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
     """The pods of files and folders, and what is wrong with these."""
-    sources, problems = [], []
     for path in paths:
         if not path.exists():
             raise click.UsageError(
                 f"no such file or folder: {path}; a node or class must be the first name"
             )
-        files, refused = object_files(path)
-        problems += refused
-        for file in files:
-            read, wrong = yaml.read(file, shown_path(file))
-            sources += read
-            problems += [problem for problem in wrong if problem.code not in PASSED_OVER]
+    sources, problems = read_files(paths, shown_path)
     made = manifests.read(sources)
     problems += made.diagnostics
     if not made.items and not errors(problems):

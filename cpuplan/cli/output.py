@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,11 +48,20 @@ def screen_width() -> int:
 
 def format_option(command: Command) -> Command:
     """`--format` and `-o`, for commands whose result is diagnostics."""
+    return _format_option(command, FORMATS)
+
+
+def answer_format_option(command: Command) -> Command:
+    """The same for commands whose result is facts: Prometheus counts them."""
+    return _format_option(command, (*FORMATS, "prometheus"))
+
+
+def _format_option(command: Command, formats: Sequence[str]) -> Command:
     told = "Write the report to this file. Without -q, the text is also printed."
     return click.option(
         "--format",
         "output_format",
-        type=click.Choice(FORMATS),
+        type=click.Choice(formats),
         default="text",
         callback=options.keep,
         help="Format of the findings; all formats except text go to standard output.",
@@ -90,6 +99,11 @@ def result_options(command: Command) -> Command:
         callback=options.keep,
         help="Format of the result.",
     )(command)
+
+
+def script_option(command: Command) -> Command:
+    """`-o`, for commands whose result is a script."""
+    return _output_option(command, "Write the script to this file.")
 
 
 def filter_options(command: Command) -> Command:

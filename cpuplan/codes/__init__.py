@@ -17,6 +17,7 @@ from cpuplan.codes import (
     kubelet,
     locking,
     mechanisms,
+    nodes,
     profiles,
     reading,
     runtime_files,
@@ -25,6 +26,7 @@ from cpuplan.codes import (
     solving,
     topology,
     topologyaware,
+    verifying,
     writing,
 )
 from cpuplan.codes.code import Code as Code
@@ -47,6 +49,8 @@ CODES: dict[str, Code] = {
     **writing.CODES,
     **simulation.CODES,
     **checking.CODES,
+    **nodes.CODES,
     **runtime_files.CODES,
+    **verifying.CODES,
     **bugs.CODES,
 }

@@ -3,6 +3,13 @@
 from cpuplan.codes.code import Code
 
 CODES = {
+    "CP800": Code(
+        "files of another plan",
+        "the node has the files of {found}; compiled is {wanted}",
+        "deliver the compiled files to the node, or check it against the state that it was compiled with (--state)",
+        "The file /etc/cpuplan/plan.json says whose files a node has. Where it is another plan's, what differs on the "
+        "node is no drift: the files have not arrived, or those of another class have.",
+    ),
     "CP801": Code(
         "no CPUs to compare",
         "{path} cannot be read",
@@ -17,7 +24,7 @@ CODES = {
     ),
     "CP803": Code(
         "different CPUs online",
-        "CPUs {found} are online; {wanted} should be",
+        "CPUs {found} are online; {wanted} should be{said}",
         "check whether CPUs were switched off by hand, or whether the unit that switches off the offlined pool failed",
         "A kubelet that finds different online CPUs than before refuses its state file (kubernetes/kubernetes#124066).",
     ),
@@ -42,6 +49,27 @@ CODES = {
         "A kernel without CONFIG_NO_HZ_FULL silently accepts nohz_full= and has no such file, so the effect of the "
         "argument cannot be verified.",
     ),
+    "CP807": Code(
+        "unreadable root",
+        "{path} is not read: {problem}",
+        "give the root of a node as a folder or tar archive (plain, gzip, xz or bzip2); collect it again if it was cut off",
+        "An archive is read to its end before anything is compared: a part of one could lack exactly the file that differs. "
+        "Archives are not unpacked: links are followed inside, and names that are absolute or lead out are left out.",
+    ),
+    "CP808": Code(
+        "root too large",
+        "{path} is not read: {problem}",
+        "unpack it and give the folder with --root, if you trust it; otherwise collect it again with `cpuplan snapshot`",
+        "What others collected may be made to fill memory or run for hours. An archive may have 300,000 members, 8 GiB "
+        "unpacked, and 20,000 joined streams; files of more than 1 MiB are not kept.",
+    ),
+    "CP809": Code(
+        "choice of nodes",
+        "{path} may be of several nodes: {nodes}",
+        "name one: cpuplan check NODE --root {path}",
+        "A must-gather has files of many nodes. A host is known by etc/hostname; where that is a short name, every node "
+        "that begins with it may be meant.",
+    ),
     "CP810": Code(
         "no command line",
         "{path} cannot be read",
@@ -50,7 +78,7 @@ CODES = {
     ),
     "CP811": Code(
         "boot argument missing",
-        "the node was booted without {arguments}",
+        "the node was booted without {arguments}{next}",
         "sync the compiled files, then drain and reboot the node",
         "The argument takes effect at the next boot.",
     ),
@@ -62,22 +90,71 @@ CODES = {
     ),
     "CP813": Code(
         "boot argument repeated",
-        "{key} is on the command line {count} times with different values: {values}",
+        "{key} is on the command line {count} times: {values}",
         "remove the argument from the other tool that sets it, and keep the compiled one",
         "The kernel uses the last of most repeated arguments, but ignores the second isolcpus= (kernel 6.12, "
-        "housekeeping.c).",
+        "housekeeping.c). The same value twice does no harm by itself and is a warning: two programs give the node "
+        "its arguments, and the next change reaches one of them.",
     ),
     "CP814": Code(
-        "kernel with different CPU lists",
-        "the kernel's list `{file}` is {found}; it should be {wanted}",
-        "look for the argument in the kernel log: one CPU that does not exist makes the kernel ignore the whole list",
-        "/sys/devices/system/cpu/isolated and nohz_full show what the kernel accepted from isolcpus= and nohz_full=.",
+        "boot argument without its effect",
+        "{file} is {found}; with {argument} it should be {wanted}{said}",
+        "look for the argument in the kernel log (dmesg): one CPU that does not exist makes the kernel ignore a whole "
+        "list; then for a program that changed the value after the boot",
+        "The argument is on the command line, but the kernel did not do what it says. /sys/devices/system/cpu/isolated and "
+        "nohz_full show what it accepted from isolcpus= and nohz_full=, and other files of /proc and /sys what it made of "
+        "other arguments. A kernel that was built without an option ignores its arguments in silence.",
+    ),
+    "CP815": Code(
+        "boot argument that undoes the plan",
+        "the node was booted with {argument}: {effect}",
+        "take the argument out where it is set (the boot loader, another MachineConfig, kernel arguments of an image), "
+        "or state it in kernel.extraArguments of the intent",
+        "The argument is not among the compiled ones and works against them, whatever these say. Arguments that take "
+        "nothing from the plan are not reported.",
+    ),
+    "CP816": Code(
+        "arguments lost at the next boot",
+        "{path} gives the next boot {found}; it should have {wanted}",
+        "lay the compiled files over the root file system again and run what makes the boot menu (update-grub, "
+        "grub2-mkconfig, grubby); on OpenShift, look at the MachineConfigPool",
+        "The running kernel has these arguments, and the files of its boot loader do not have all of them: a new kernel, "
+        "another tool or an edit by hand changed the menu. The entry that boots by default is compared, and where GRUB's "
+        "menu is made from /etc/default/grub also that.",
+    ),
+    "CP817": Code(
+        "other number of huge pages",
+        "{owner} has {found} huge pages of {size}; it should have {wanted}{said}",
+        "look at the unit that sets the pages aside, or at the kernel log (dmesg); memory that is in use or fragmented "
+        "gives no pages, so that the node may have to be rebooted",
+        "The kubelet promises what it finds when it starts, and places pods by the pages of each NUMA node. Pages that the "
+        "intent asks for without a node may be on any: of these the sum is compared. Pages of a size that nobody asked "
+        "for take memory from pods.",
+    ),
+    "CP818": Code(
+        "machine differs from its inventory",
+        "the machine is not as hardware {hardware} says: {differences}",
+        "if the machine or a setting of its firmware was changed, import it again with `cpuplan import sysroot`; "
+        "otherwise mend the machine",
+        "Layouts follow cores, caches, NUMA nodes, memory and the places of devices. Firmware settings (SNC, NPS, SMT), "
+        "a failed module of memory or a card in another slot change them. The kernel has less memory than is built in: a "
+        "node is reported if it differs by more than 1/32 and 256 MiB, with crashkernel= 768 MiB.",
+    ),
+    "CP819": Code(
+        "huge pages used outside of pods",
+        "{used} of {number} huge pages of {size} are in use, and pods use {pods} of them",
+        "find the program (grep -l hugepages /proc/*/numa_maps) and stop it, or ask for its pages in the intent as well",
+        "The kubelet gives pods all pages of the node. A pod that gets pages which another program holds is ended when it "
+        "touches them (SIGBUS).",
+        "warning",
     ),
     "CP820": Code(
         "no kubelet configuration",
-        "neither {paths} exists",
-        "give the node's root with --root",
-        "The kubelet's file is etc/kubernetes/kubelet.conf on OpenShift and var/lib/kubelet/config.yaml elsewhere.",
+        "the kubelet has no configuration: {problem}",
+        "give the node's root with --root, or correct the kubelet's command line",
+        "The command line of the kubelet, or of its unit, says which file and folder it reads. Without both, the places are "
+        "tried where installers put it: /var/lib/kubelet/config.yaml (kubeadm), /etc/kubernetes/kubelet.conf (OpenShift; a "
+        "kubeconfig elsewhere), and those of Talos, Kubespray, Bottlerocket, EKS, AKS and GKE.",
     ),
     "CP821": Code(
         "unreadable kubelet configuration",
@@ -150,6 +227,46 @@ CODES = {
         "The kernel accepts a partition that is not possible, and says so only where the file is read. A partition that "
         "became invalid does not become valid by itself.",
     ),
+    "CP865": Code(
+        "sysctl that a later file changes",
+        "{path} sets {key} to {found}; it should be {wanted}",
+        "take the line out of this file, or state the value in the intent; the compiled file keeps its name",
+        "Files of sysctl.d count in the order of their names, whatever folder they are in, and of a key the last value "
+        "counts. What is in force now may still be right: the file changes it at the next boot.",
+    ),
+    "CP866": Code(
+        "interrupts that came to isolated CPUs",
+        "isolated CPUs got interrupts while they were watched: {found}",
+        "see whether a program writes /proc/irq/*/smp_affinity, such as irqbalance with other CPUs, and run the check again",
+        "The rows of /proc/interrupts that have a number were read twice. Rows with a name (LOC, RES, CAL, TLB) are timers "
+        "and calls of the CPU itself, and count as no interrupts of devices. Managed interrupts are left out: a queue for "
+        "one CPU serves what runs there.",
+        "warning",
+    ),
+    "CP867": Code(
+        "unit not in force",
+        "{unit} does not do what was compiled: {problem}",
+        "see `systemctl cat {unit}` and `systemctl status {unit}`, take the cause back, run `systemctl daemon-reload` and start it",
+        "A compiled unit is masked, hidden by a file of the same name, changed by a drop-in of others, started by nothing, "
+        "or it failed. A node that needs it is prepared only in part.",
+    ),
+    "CP868": Code(
+        "managed interrupts on isolated CPUs",
+        "the kernel has placed managed interrupts on isolated CPUs: {found}",
+        "see whether isolcpus=managed_irq is on the command line, once, and reboot",
+        "Managed interrupts cannot be moved. With isolcpus=managed_irq, the kernel gives a queue that serves several CPUs to "
+        "one that is not isolated. A queue for isolated CPUs alone is no finding.",
+        "warning",
+    ),
+    "CP869": Code(
+        "unit with CPUs of others",
+        "{line} of {unit}: {problem}",
+        "take the line out of this file, or state in the intent what should be different, then restart the unit",
+        "What a service has by CPUAffinity= or NUMAPolicy= all its processes inherit; with the kubelet's and the runtime's, "
+        "pods do (containerd/containerd#11345). AllowedCPUs= confines a service: to isolated CPUs, if it names no others. A "
+        "service on the CPUs of isolcpus alone is no finding: programs that place their own threads are what these are for.",
+        "warning",
+    ),
     "CP870": Code(
         "file missing",
         "the node lacks {paths}",
@@ -158,7 +275,7 @@ CODES = {
     ),
     "CP871": Code(
         "file differs",
-        "{path} is not as it was compiled; this line should be: {wanted}",
+        "{path} is not as it was compiled: {problem}",
         "lay the compiled files over the root file system again, and state in the intent what should be different",
         "The finding is at the first line that differs. Files of other names can add to a compiled one; they are not "
         "compared.",
@@ -172,10 +289,10 @@ CODES = {
     ),
     "CP873": Code(
         "interrupts on isolated CPUs",
-        "interrupts stand on isolated CPUs: {interrupts}",
-        "run `systemctl start cpuplan-interrupts`, and look at its log",
-        "Drivers place interrupts by hints of their own, whatever irqaffinity= says. A unit moves them at boot and when "
-        "devices appear. What the kernel places itself (managed interrupts) cannot be moved; the unit leaves their "
+        "interrupts may come to isolated CPUs: {interrupts}",
+        "{how}; if they come back, see which driver or program places them",
+        "Drivers place interrupts by hints of their own, whatever irqaffinity= says. A unit, or TuneD on OpenShift, moves "
+        "them. An interrupt that may go to an isolated CPU, or whose effective CPU is one, is a finding. What the kernel places itself (managed interrupts) cannot be moved; the unit leaves their "
         "numbers in /run/cpuplan-unmovable-interrupts, and they are no finding.",
         "warning",
     ),
@@ -200,11 +317,39 @@ CODES = {
         "The folder is read only with --config-dir, which the compiled drop-in of the unit gives as kubeadm's unit "
         "expects it. Without it, the kubelet runs with no reserved CPUs and no CPU manager.",
     ),
+    "CP877": Code(
+        "unreadable expected state",
+        "{path} cannot be used: {problem}",
+        "run `cpuplan compile` with this release of cpuplan, and commit what it writes",
+        "`compile` writes for each class what its nodes must show, with the digest of the plan. `check` reads this file "
+        "and the node, and nothing else; it does not guess what a file of another form means.",
+    ),
+    "CP878": Code(
+        "nothing compiled",
+        "{path} holds no expected state of a class",
+        "run `cpuplan compile` in the project; on a node, name a file of out/clusters/CLUSTER/expected/state with --state",
+        "A node is compared with what was compiled, not with what the intents would give now.",
+    ),
+    "CP889": Code(
+        "no planned node of this name",
+        "{path} is of no planned node: {called}",
+        "name the node: cpuplan check NODE --root {path}; or set the name of the node in its inventory",
+        "Without NODE, the host name decides: that of a snapshot, etc/hostname, or proc/sys/kernel/hostname. It is equal to the "
+        "name of the node, or to its first label.",
+    ),
+    "CP879": Code(
+        "documents newer than what was compiled",
+        "{found} changed after class {wanted} was compiled",
+        "run `cpuplan compile`, and check the node against what it writes",
+        "A node is compared with what was compiled. The file of the class has the digest of its documents, so that "
+        "intents that were changed since are noticed where they are at hand; comments do not count.",
+        "warning",
+    ),
     "CP885": Code(
         "node without NodeResourceTopology",
-        "the files have no {kind} of node {node}",
-        "give all of them: kubectl get noderesourcetopologies -o yaml; if the node has none, look at the log of its exporter, "
-        "or leave nodeResourceTopology out of the Cluster document",
+        "node {node} has no {kind}",
+        "look at the log of its exporter, or leave nodeResourceTopology out of the Cluster document; of files, give all of "
+        "them: kubectl get noderesourcetopologies -o yaml",
         "A scheduler with NodeResourceTopologyMatch passes nodes without an object, whatever fits there.",
     ),
     "CP886": Code(
@@ -215,5 +360,66 @@ CODES = {
         "nfd-topology-updater asks once how much can be allocated, and resource-topology-exporter once unless it watches its "
         "Node: after a change of reserved CPUs or huge pages, both tell of the old amounts until they are restarted. What "
         "is available, which pods change, and the size of memory are not compared.",
+    ),
+    "CP898": Code(
+        "TuneD that does not tune",
+        "TuneD on the node: {problem}",
+        "look at /var/log/tuned/tuned.log, install what it misses, and restart TuneD",
+        "Only TuneD sets frequencies, queues of network devices and priorities of kernel threads. A plugin that cannot be "
+        "loaded loses all its options, and TuneD goes on without it.",
+    ),
+    "CP899": Code(
+        "compiled MachineConfig not delivered",
+        "{name}, which the node has, lacks what was compiled: {parts}",
+        "sync the compiled objects; then see whether the pool is paused or degraded, and which MachineConfig overrides them",
+        "The machine config daemon keeps the rendered MachineConfig of its node. What that does not have was never "
+        "delivered; a file that differs from it was changed on the node, and is CP871.",
+    ),
+    "CP887": Code(
+        "compiled object missing",
+        "{kind} {name} is not there: {problem}",
+        "apply what is compiled (out/clusters/CLUSTER/manifests), or let Argo CD sync it; of a Node, see why it left the "
+        "cluster, or take it out of the inventory",
+        "Pods that name a RuntimeClass are refused without it; without its policies, a cluster takes pods that silently "
+        "get no shared CPUs.",
+    ),
+    "CP888": Code(
+        "compiled object differs",
+        "{field} of {kind} {name} is {found}; compiled is {wanted}{more}",
+        "apply what is compiled; if it comes back, look for who else writes the field (kubectl get -o yaml "
+        "--show-managed-fields), or state the value in the intent",
+        "Compared are the fields that were compiled, and labels and annotations of these names. Defaults of the API "
+        "server, status and other metadata are not.",
+    ),
+    "CP890": Code(
+        "Node with other amounts",
+        "{amount} of Node {node} is {found}; with the compiled settings it is {wanted}",
+        "restart the kubelet, which counts at its start; if the value stays, check the node itself (`cpuplan check {node}` "
+        "there): CPUs online, huge pages, and the kubelet's configuration",
+        "The scheduler fills a node by these amounts. CPUs that can be allocated are those online without the reserved "
+        "ones. Memory that is kept back is what is reserved, the threshold of eviction, and all huge pages.",
+    ),
+    "CP891": Code(
+        "rendered MachineConfig differs",
+        "{part} of {name} is {found}; it should be {wanted}",
+        "look for the object that has it otherwise (kubectl get machineconfigs): the last one by name wins; state it in "
+        "the Cluster document, so that `compile` counts with it",
+        "The rendered MachineConfig is all that reaches the nodes of a pool. Compared are boot arguments, kernel, files, "
+        "units and the kubelet's configuration as far as they come from compiled objects; what others add is not.",
+    ),
+    "CP892": Code(
+        "configuration has not arrived",
+        "{what}: {problem}",
+        "wait until the nodes are updated (`cpuplan check cluster --wait 60m`); if it stays, look at the conditions of the "
+        "MachineConfigPool, and at the log of the machine-config-daemon of a node that is degraded",
+        "The machine config operator drains and reboots one node after the other. A paused pool waits until someone "
+        "unpauses it; a degraded one waits until its cause is gone.",
+    ),
+    "CP897": Code(
+        "cluster cannot be read",
+        "{server} cannot be read: {problem}",
+        "{remedy}",
+        "`check cluster` reads with the user of a kubeconfig, which needs the verbs get and list only. What a user may not "
+        "read is not verifiable, and no finding; this code is about a cluster that cannot be asked at all.",
     ),
 }

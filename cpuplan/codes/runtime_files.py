@@ -1,8 +1,69 @@
-"""Files of container runtimes, of a node or given to `validate`: CP830 to CP833, CP843 to CP854."""
+"""The kubelet and container runtimes of a node as they run, and files of runtimes.
+
+CP824 to CP835, CP843 to CP855: of a node, or given to `validate`.
+"""
 
 from cpuplan.codes.code import Code
 
 CODES = {
+    "CP824": Code(
+        "setting that a flag overrides",
+        "{key} of {program} is {found} by {flag}; it should be {wanted}",
+        "take {flag} out of the command line of {program}, and restart it",
+        "Flags win over all files. The command line is that of the running process, or else of its unit with all drop-ins "
+        "and environment files: kubeadm's /var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet, /etc/sysconfig/crio. "
+        "A flag for a map replaces all of it, except feature gates.",
+    ),
+    "CP825": Code(
+        "state file that the kubelet refuses",
+        "{when} the kubelet does not start with {file}: {problem}",
+        "drain the node, stop the kubelet, delete {file}, and start the kubelet",
+        "The kubelet keeps in state files which container has which CPUs and memory, and compares them with its "
+        "configuration and the machine when it starts. A kubelet that runs does not notice. The start was simulated with the "
+        "file, on the node's CPUs and memory; the text is the kubelet's own (pkg/kubelet/cm/cpumanager, memorymanager).",
+    ),
+    "CP826": Code(
+        "state file that contradicts the plan",
+        "{file} does not fit: {problem}",
+        "restart the kubelet of the drained node; where two containers have the same CPUs, delete the file before",
+        "The file is what the running kubelet has written. OpenShift's unit removes it before each start, so that it keeps no "
+        "kubelet down, but it shows with which settings the kubelet runs. Two containers with the same CPU are found by no "
+        "kubelet.",
+    ),
+    "CP827": Code(
+        "program that is older than its files",
+        "{program} started before its files were written: {files}",
+        "restart {program}",
+        "The files are read when the program starts. Whether the change matters is not known: what the running program has "
+        "read is nowhere to be seen.",
+    ),
+    "CP828": Code(
+        "program that does not run",
+        "{program} does not run: {found}",
+        "run `systemctl status {unit}` and `journalctl -u {unit}`, and mend what they say",
+        "What is compiled for the program has no effect while it is down. Another finding may say why.",
+    ),
+    "CP829": Code(
+        "kubelet that does not start on this machine",
+        "the kubelet does not start on this machine: {problem}",
+        "correct the setting that the text names",
+        "The configuration in force was started in a simulator of the kubelet, on the node's CPUs, memory and huge pages. The "
+        "text is the one that would be in the kubelet's log. A kubelet that runs fails at its next start.",
+    ),
+    "CP834": Code(
+        "program of a runtime handler missing",
+        "{program} has the handler {handler} with {key} {path}, {problem}",
+        "install it, or correct the path and restart {program}",
+        "CRI-O leaves out a handler whose program it does not find, and containers of other handlers fail when they start. "
+        "The path is looked for on the node as the runtime does.",
+    ),
+    "CP835": Code(
+        "runtime that reads other files",
+        "CRI-O does not read {path}: {problem}",
+        "take the flag out of CRI-O's command line (/etc/sysconfig/crio, drop-ins of crio.service), and restart it",
+        "`--config` and `--config-dir`, or the variables CONTAINER_CONFIG and CONTAINER_CONFIG_DIR, name other files than "
+        "/etc/crio/crio.conf and /etc/crio/crio.conf.d, for which the settings are compiled.",
+    ),
     "CP830": Code(
         "no CRI-O configuration",
         "{path} contains no file",

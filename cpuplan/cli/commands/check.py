@@ -1,27 +1,47 @@
 """`cpuplan check`: does a node hold what was compiled for it?"""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.nodes import find_node, load_plan
 from cpuplan.cli.output import (
+    answer_format_option,
     cluster_option,
+    echo_result,
     fails,
-    format_option,
     note,
     print_diagnostics,
     settings,
+    shown_path,
 )
+
+if TYPE_CHECKING:
+    from cpuplan.check.roots.root import Root
+    from cpuplan.cli.statements import Statements
+    from cpuplan.diagnostics import Diagnostic
+    from cpuplan.expected.answer import Answer
+    from cpuplan.expected.state import Expected
 
 
 @click.command()
-@click.argument("node")
+@click.argument("node", default="")
 @click.option(
     "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The node's root file system: /, /host in a container, or a copy.  [default: /, unless "
-    "there are objects]",
+    "roots",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="The node's root file system: /, /host in a container, or a copy; as a folder or a tar "
+    "archive, which stays packed. Also what `cpuplan snapshot` collects, a sosreport, or a "
+    "must-gather. Can be repeated, or be a folder of several: all are checked, each as the node "
+    "of its host name.  [default: /, unless there are objects]",
+)
+@click.option(
+    "--state",
+    type=click.Path(exists=True, path_type=Path),
+    help="What was compiled: the expected state of a class, or a folder with those of several, "
+    "such as out/ of a project.  [default: out/ of the project]",
 )
 @click.option(
     "--objects",
@@ -32,37 +52,187 @@ from cpuplan.cli.output import (
     "nodes,noderesourcetopologies,pods -A -o yaml`. The NodeResourceTopology of NODE is compared; "
     "with mechanism koordinator its labels, annotations, pools and bound pods. Can be repeated.",
 )
-@format_option
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="List every fact: whether it is held, differs, or is not verifiable here, and why.",
+)
+@answer_format_option
 @cluster_option
-def command(node: str, root: Path | None, files: tuple[Path, ...], output_format: str) -> int:
-    """Compare NODE's boot arguments, files and running state with its compiled settings.
+def command(
+    node: str,
+    roots: tuple[Path, ...],
+    state: Path | None,
+    files: tuple[Path, ...],
+    coverage: bool,
+    output_format: str,
+) -> int:
+    """Compare NODE's boot arguments, files and running state with what was compiled for it.
 
-    With objects of its cluster, also what exporters or Koordinator's programs publish of it.
+    Without NODE, it is the planned node of the host name that the root has. Every fact is held,
+    differs, or is not verifiable here. Nothing is read but the node and the expected state of its
+    class, which `compile` writes. With objects of its cluster, also what exporters or Koordinator's
+    programs publish of it is compared.
 
-    Exit code 0: everything matches; 1: something differs.
+    Exit code 0: nothing differs; 1: something differs.
     """
-    from cpuplan import pipeline
-    from cpuplan.check.host import check
-    from cpuplan.check.machine import SYSTEM
-    from cpuplan.check.root import Root
-    from cpuplan.cli.commands.koordinator_files import objects_of
+    from cpuplan.cli.observed import observed
+    from cpuplan.cli.statements import Statements
+    from cpuplan.expected.folder import of_node
 
-    loaded = load_plan(settings().root)
-    if loaded is None:
-        return 1
-    project, plan = loaded
-    node_plan, name = find_node(plan, node, project)
-    found = objects_of(files, node_plan, name, project.locate) if files else []
-    if root or not files:
-        found += check(Root(root or Path("/")), node_plan, project.locate)
-    findings = pipeline.described(project, found)
-    # What stands on a line beside a finding is not shown: boot arguments hold passwords,
-    # configurations tokens.
-    places = (finding.position.path for finding in findings if finding.position)
-    settings().private = frozenset(path for path in places if SYSTEM not in path)
-    print_diagnostics(findings, output_format)
+    place = state or settings().root / "out"
+    if roots and not node and not files:
+        from cpuplan.cli.many import find_roots
+
+        found, problems = find_roots(roots)
+        if len(found) != 1 or problems:
+            return _of_many(found, problems, place, output_format, coverage=coverage)
+    elif len(roots) > 1:
+        raise click.UsageError("give one --root with NODE or --objects, or several without")
+    root = roots[0] if roots else None
+    opened = _opened(root or Path("/"), node) if root or not files or not node else None
+    node = _full(node or _called(opened, place))
+    expected, name = of_node(place, node), node.rpartition("/")[2]
+    statements = Statements(settings().root)
+    answers: list[Answer] = []
+    problems = []
+    if files:
+        answers, problems = _objects(files, place, expected, name, statements)
+    if opened and (root or not files):
+        answers += _on_node(opened, expected, name, statements)
+    answers += _compiled(expected, statements)
+    # Settings with one cause have one finding.
+    findings = list(dict.fromkeys(answer.finding for answer in answers if answer.finding))
+    findings = observed([*problems, *findings], statements)
+    if output_format == "json":
+        _print_json(name, expected, answers, findings)
+    elif output_format in ("junit", "prometheus"):
+        _print_facts(name, expected, answers, output_format)
+    else:
+        print_diagnostics(findings, output_format)
+    if coverage and output_format == "text":
+        from cpuplan.render.answers.summary import coverage as table
+
+        echo_result(table(answers))
     # Whatever differs counts; a warning that is waived does not.
-    if fails(findings, strict=True):
-        return 1
-    note(f"{name} matches its compiled settings")
-    return 0
+    return _conclude(name, answers, is_failing=fails(findings, strict=True))
+
+
+def _of_many(
+    roots: "Sequence[Root]",
+    problems: "list[Diagnostic]",
+    place: Path,
+    output_format: str,
+    *,
+    coverage: bool,
+) -> int:
+    """Many nodes: what differs, and on how many of them."""
+    from cpuplan.cli.fleet import report
+    from cpuplan.cli.many import check_roots
+    from cpuplan.cli.statements import Statements
+
+    statements = Statements(settings().root)
+    checked, further = check_roots(roots, place, statements)
+    problems = [*problems, *further]
+    return report(checked, statements, output_format, with_coverage=coverage, problems=problems)
+
+
+def _full(node: str) -> str:
+    """The node with its cluster, where --cluster names one."""
+    clusters = settings().clusters
+    return f"{clusters[0]}/{node}" if len(clusters) == 1 and "/" not in node else node
+
+
+def _opened(path: Path, node: str) -> "Root":
+    from cpuplan.check.roots.sources import root_of
+
+    return root_of(path, node.rpartition("/")[2])
+
+
+def _called(root: "Root | None", place: Path) -> str:
+    """The planned node of a root, by its host name."""
+    from cpuplan.check.roots.sources import node_of
+    from cpuplan.expected.folder import files, load
+
+    clusters = settings().clusters
+    states = (load(file) for file in files(place))
+    nodes = [
+        name
+        for state in states
+        if not clusters or state.cluster in clusters
+        for name in state.nodes
+    ]
+    return node_of(root, nodes) if root else ""
+
+
+def _on_node(
+    root: "Root", expected: "Expected", name: str, statements: "Statements"
+) -> "list[Answer]":
+    from cpuplan.check.host import check
+
+    return check(root, expected, name, statements.locate)
+
+
+def _compiled(expected: "Expected", statements: "Statements") -> "list[Answer]":
+    """Whether the documents at hand are those that the class was compiled from."""
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.expected import inputs
+    from cpuplan.expected.answer import Answer, Verdict
+    from cpuplan.expected.situation import COMPILED
+
+    intent, hardware = expected.intent, expected.hardware
+    digest = inputs.digest(statements.spec_of, intent, hardware, expected.cluster)
+    if not expected.inputs or not digest:
+        reason = "the documents of the class are not here"
+        return [Answer(COMPILED, Verdict.UNVERIFIABLE, "", reason=reason)]
+    origin = f"Intent/{intent}:spec"
+    if digest == expected.inputs:
+        return [Answer(COMPILED, Verdict.HELD, f"Intent/{intent}", origin=origin)]
+    found = f"Intent {intent}, Hardware {hardware} or Cluster {expected.cluster}"
+    finding = diagnose("CP879", statements.locate(origin), found=found, wanted=expected.name)
+    return [Answer(COMPILED, Verdict.DIFFERS, f"Intent/{intent}", finding=finding, origin=origin)]
+
+
+def _objects(
+    files: Sequence[Path], place: Path, expected: "Expected", name: str, statements: "Statements"
+) -> "tuple[list[Answer], list[Diagnostic]]":
+    """What the objects in files say of the node and of what was compiled for its cluster."""
+    from cpuplan.check.cluster.files import read_objects
+    from cpuplan.check.cluster.steps import check_node, check_objects
+    from cpuplan.expected.folder import objects_of
+
+    objects, problems = read_objects(files, shown_path)
+    answers = check_node(objects, expected, name, statements.locate)
+    compiled = objects_of(place, expected.cluster) or ()
+    return [*answers, *check_objects(objects, compiled, statements.locate)], problems
+
+
+def _print_facts(
+    name: str, expected: "Expected", answers: "list[Answer]", output_format: str
+) -> None:
+    from cpuplan.render.answers import junit, prometheus
+    from cpuplan.render.answers.fleet import Checked
+
+    checked = Checked(name, expected.cluster, expected.name, expected.digest, answers)
+    render = junit.render if output_format == "junit" else prometheus.render
+    echo_result(render([checked]))
+
+
+def _print_json(
+    name: str, expected: "Expected", answers: "list[Answer]", findings: "list[Diagnostic]"
+) -> None:
+    from cpuplan.cli.report import Reporter
+    from cpuplan.render.answers.json import render
+
+    report = Reporter(settings(), findings, strict=True).report
+    echo_result(render(name, expected, answers, report))
+
+
+def _conclude(name: str, answers: "Sequence[Answer]", *, is_failing: bool) -> int:
+    from cpuplan.render.answers.summary import sentence
+
+    if len(answers) > 1:
+        note(sentence(name, answers))
+    elif not is_failing:
+        note(f"{name} matches its compiled settings")
+    return 1 if is_failing else 0

@@ -29,6 +29,8 @@ class _Run(NamedTuple):
     project: "Project"
     compiled: "Compiled"
     diagnostics: "tuple[Diagnostic, ...]"
+    #: The note of the files' digests, for `out/` and for the record.
+    written: bytes
 
     @property
     def out(self) -> Path:
@@ -90,6 +92,7 @@ def command(
         return 1 if fails(known.diagnostics, strict=strict) else 0
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors
+    from cpuplan.write.manifest import render_written
 
     project = pipeline.load(root)
     narrow_to(project)
@@ -102,11 +105,12 @@ def command(
     # What is in out/ now is about to change: this is the time to say it, and nothing that the
     # record should repeat.
     before = pipeline.check_state_files(project, compiled.plan)
-    run = _Run(project, compiled, (*compiled.diagnostics, *before))
-    if strict and fails(run.diagnostics, strict=True):
-        print_diagnostics(run.diagnostics, output_format, strict=True)
+    diagnostics = (*compiled.diagnostics, *before)
+    if strict and fails(diagnostics, strict=True):
+        print_diagnostics(diagnostics, output_format, strict=True)
         note("nothing was written: with --strict, warnings count as errors")
         return 1
+    run = _Run(project, compiled, diagnostics, render_written(compiled.files))
     code = _check(run, output_format) if check else _write(run, output_format, force=force)
     _tell_changes(run, resolve)
     if code == 0:
@@ -146,7 +150,7 @@ def _remember(run: _Run) -> None:
 
     compiled = run.compiled
     now = run.project.inputs._replace(lock=compiled.lock.encode())
-    plan, tree = compiled.plan, tree_digest(compiled.files)
+    plan, tree = compiled.plan, tree_digest(run.written)
     record.save(
         now, record.Record(compiled.diagnostics, tree, plan.number_of_nodes, len(plan.nodes))
     )
@@ -157,7 +161,12 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
 
     compiled = run.compiled
     changes = write_compiled(
-        run.out, compiled.files, run.project.inputs, compiled.lock, force=force
+        run.out,
+        compiled.files,
+        run.written,
+        run.project.inputs,
+        compiled.lock,
+        force=force,
     )
     print_diagnostics(run.diagnostics, output_format)
     done = [
@@ -188,7 +197,7 @@ def _check(run: _Run, output_format: str) -> int:
     stale = []
     if not lock.is_same(run.project.inputs.lock, run.compiled.lock):
         stale.append(diagnose("CP620", Position(inputs.LOCK_PATH, 0, 0), path=inputs.LOCK_PATH))
-    changes, differences = compare_tree(run.out, run.compiled.files)
+    changes, differences = compare_tree(run.out, run.compiled.files, run.written)
     if wrong := emitted.check(
         {path: run.compiled.files[path] for path in (*changes.added, *changes.changed)}
     ):

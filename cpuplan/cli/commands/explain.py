@@ -59,7 +59,7 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
 
 def _explain_code(code: str) -> int:
     from cpuplan.codes import CODES
-    from cpuplan.render.explain.entries import explain_code
+    from cpuplan.render.explain.codes import explain_code
 
     if code not in CODES:
         raise click.UsageError(f"unknown code {code}; docs/diagnostics.md lists all codes")

@@ -69,7 +69,7 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
 
 def _tell_of_memory(profile: "Document") -> None:
     """Say where memory is reserved, if the operator would reserve it on NUMA node 0."""
-    from cpuplan.model.tuning import ALIGNING
+    from cpuplan.model.words import ALIGNING
 
     kubelet = profile.spec.kubelet
     if kubelet.topology_manager_policy in ALIGNING and not kubelet.reserved_memory:

@@ -36,13 +36,13 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     line for each class of nodes.
     """
     if source:
-        from cpuplan.cli.commands import machines
+        from cpuplan.cli import machines
 
         return _print(machines.imported(source, name), svg)
     project = pipeline.load(settings().root)
     narrow_to(project)
     if name and not any(name in node_class.nodes for node_class in project.classes):
-        from cpuplan.cli.commands import machines
+        from cpuplan.cli import machines
 
         if drawn := machines.named(project, name):
             return _print([drawn], svg)

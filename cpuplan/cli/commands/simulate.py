@@ -19,30 +19,14 @@ from cpuplan.cli.output import (
     settings,
     use_colour,
 )
+from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, remarks, starter
 from cpuplan.diagnostics import Diagnostic, errors
-from cpuplan.pipeline import Project, described
-from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import findings, fleet, notes, orders, sharing
-from cpuplan.simulate.admission import UnknownPodError
-from cpuplan.simulate.alike import alike
-from cpuplan.simulate.allocators.base import UnfitError
-from cpuplan.simulate.allocators.registry import (
-    ALLOCATORS,
-    BOTH,
-    KOORDINATOR,
-    KUBELET,
-    PLANNED,
-    SCHEDULERS,
-    start_kubelet,
-)
-from cpuplan.simulate.fleet import Result, Simulated, Starter
-from cpuplan.simulate.koordinatorfiles import checking
+from cpuplan.pipeline import Project
+from cpuplan.simulate import findings
+from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
+from cpuplan.simulate.fleet import Result
 from cpuplan.simulate.manifests import Item
-from cpuplan.simulate.orders import Answer
 from cpuplan.text import counted
-
-Chosen = Sequence[tuple[ConfiguredPlan, tuple[str, ...]]]
-Answers = Sequence[tuple[str, Answer]]
 
 
 @click.command()
@@ -135,7 +119,6 @@ def command(
     Exit code 0: all pods are admitted (with --any-order, in every order); 1: a pod is refused, or
     the proof failed.
     """
-    any_order, policy, scheduler = flags["any_order"], flags["policy"], flags["scheduler"]
     loaded = load_plan(settings().root)
     if loaded is None:
         return 1
@@ -143,49 +126,24 @@ def command(
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first, project)
     items, diagnostics = _items(chosen, [Path(name) for name in files])
-    plans = [plan for plan, _ in chosen]
-    traps = findings.of_plans(plans, project.locate)
+    traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
     diagnostics += [trap for trap in traps if trap.code in findings.NOT_STARTED]
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
-    single = sum(len(nodes) for _, nodes in chosen) == 1
-    for option, value in (("--state", states), ("--end", ending)):
-        if value and not single:
-            raise click.UsageError(f"{option} needs a single node; give its name")
-    resources = manifests.read_resources(amounts)
-    if policy != KUBELET and scheduler != PLANNED:
-        raise click.UsageError("--policy and --scheduler exclude each other")
-    given_out = ALLOCATORS[policy].start if scheduler == PLANNED else SCHEDULERS[scheduler]
-    start = Starter(given_out, manifests.read_state(states), resources)
-    remarks = list(notes.notes(plans, [item.pod for item in items], resources))
-    on_each_node = flags["on_each_node"] or single or any_order
-    result = _simulate(chosen, items, start, ending, on_each_node=on_each_node)
-    answers = _orders(chosen, items, start) if any_order else []
-    kubelets = traps if policy == KUBELET and scheduler == PLANNED else []
-    diagnostics = [*diagnostics, *sharing.check(plans, items)]
-    if scheduler in (KOORDINATOR, BOTH):
-        diagnostics += checking.of_pods(items, plans)
-    diagnostics = _diagnostics(project, result, diagnostics, kubelets)
-    shown = result._replace(nodes=_wanted(result))
-    other = None
-    if scheduler == BOTH:
-        alone = start._replace(start=start_kubelet)
-        other = _simulate(chosen, items, alone, ending, on_each_node=on_each_node)
-        other = other._replace(nodes=_wanted(other))
-    classes = {node.plan.node_class.name for node in shown.nodes}
-    shown_answers = [(name, answer) for name, answer in answers if name in classes]
+    wanted = Wanted(ending=ending, **flags)
+    run = Run(project, chosen, items, wanted, starter(chosen, wanted, states, amounts))
+    outcome = outcome_of(run, diagnostics, traps)
+    shown = outcome.shown()
     if output_format == "json":
-        _print_json(shown, shown_answers, diagnostics, policy, other)
+        _print_json(shown, wanted.policy)
     else:
-        _print(project, shown, shown_answers, other, svg=svg)
-        print_diagnostics(diagnostics)
-    if rest := _count(result) - _count(shown):
+        _print(project, shown, svg=svg)
+        print_diagnostics(shown.diagnostics)
+    if rest := _count(outcome.result) - _count(shown.result):
         note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
-    told = notes.of_scheduler(plans) if scheduler != PLANNED else ""
-    print_remarks(filter(None, [*remarks, ALLOCATORS[policy].note, told]))
-    fine = all(answer.is_proven for _, answer in answers) if any_order else result.is_fine
-    return 0 if fine and not errors(diagnostics) else 1
+    print_remarks(remarks(run))
+    return 0 if outcome.is_fine else 1
 
 
 def _items(chosen: Chosen, files: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
@@ -195,62 +153,14 @@ def _items(chosen: Chosen, files: Sequence[Path]) -> tuple[list[Item], list[Diag
     return manifests.pods_of_workloads([plan for plan, _ in chosen]), []
 
 
-def _simulate(
-    chosen: Chosen,
-    items: Sequence[Item],
-    start: Starter,
-    ending: Sequence[str],
-    *,
-    on_each_node: bool,
-) -> Result:
-    try:
-        if on_each_node:
-            return fleet.on_each(chosen, items, start, ending)
-        return fleet.spread(chosen, items, start)
-    except UnknownPodError as error:
-        raise click.UsageError(f"--end {error}: there is no such pod on the node") from None
-    except UnfitError as error:
-        raise click.UsageError(f"--policy or --scheduler does not fit the plan: {error}") from None
-
-
-def _orders(chosen: Chosen, items: Sequence[Item], start: Starter) -> list[tuple[str, Answer]]:
-    pods = [item.pod for item in items]
-    return [(plan.node_class.name, orders.any_order(start(plan), pods)) for plan, _ in chosen]
-
-
-def _diagnostics(
-    project: Project, result: Result, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]
-) -> list[Diagnostic]:
-    """What the manifests and the pods bring about; and the traps whose codes are not among that."""
-    nodes = result.nodes if settings().verbose else alike(result.nodes, across_classes=False)
-    shown = [*given, *findings.of_pods(nodes)]
-    codes = {finding.code for finding in shown}
-    return described(project, [*shown, *(trap for trap in traps if trap.code not in codes)])
-
-
-def _wanted(result: Result) -> tuple[Simulated, ...]:
-    """The nodes that --cluster and --node leave."""
-    scope = settings().scope
-    if scope is None:
-        return result.nodes
-    left = []
-    for node in result.nodes:
-        cluster = node.plan.node_class.cluster
-        names = tuple(name for name in node.nodes if (cluster, name) in scope.wanted)
-        if names:
-            left.append(node._replace(nodes=names))
-    return tuple(left)
-
-
 def _count(result: Result) -> int:
     return sum(len(node.nodes) for node in result.nodes)
 
 
-def _print(
-    project: Project, result: Result, answers: Answers, other: Result | None, *, svg: Path | None
-) -> None:
+def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
     from cpuplan.render.simulation import text
 
+    result, answers = shown.result, shown.orders
     colour = use_colour() and not settings().output
     drawn = svg or len(result.nodes) == 1
     picture = _picture(project, result, svg, colour=colour) if drawn else ""
@@ -261,10 +171,10 @@ def _print(
         )
         title = f"{name}: " if len(answers) > 1 else ""
         texts.append(f"\n{title}{text.order_text(answer, pods)}")
-    if other:
+    if shown.other:
         from cpuplan.render.simulation import beside
 
-        texts.append(beside.text(other, result))
+        texts.append(beside.text(shown.other, result))
     echo_result("".join(texts), colour=colour)
 
 
@@ -287,21 +197,17 @@ def _picture(project: Project, result: Result, svg: Path | None, *, colour: bool
     return ""
 
 
-def _print_json(
-    result: Result,
-    answers: Answers,
-    diagnostics: Sequence[Diagnostic],
-    policy: str,
-    other: Result | None,
-) -> None:
+def _print_json(shown: Outcome, policy: str) -> None:
     from cpuplan.cli.report import Reporter
     from cpuplan.emit import to_json
     from cpuplan.printable import printable_values
     from cpuplan.render.diagnostics.json import findings
     from cpuplan.render.simulation.data import to_data
 
-    data: dict[str, Any] = to_data(result, answers, policy=policy, one_by_one=settings().verbose)
-    if other:
-        data["kubelet"] = to_data(other)["nodes"]
-    data["diagnostics"] = findings(Reporter(settings(), diagnostics).report)
+    data: dict[str, Any] = to_data(
+        shown.result, shown.orders, policy=policy, one_by_one=settings().verbose
+    )
+    if shown.other:
+        data["kubelet"] = to_data(shown.other)["nodes"]
+    data["diagnostics"] = findings(Reporter(settings(), shown.diagnostics).report)
     echo_result(to_json(printable_values(data), sort_keys=False))

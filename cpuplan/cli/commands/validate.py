@@ -20,7 +20,7 @@ from cpuplan.text import counted, joined
 from cpuplan.write import record
 
 if TYPE_CHECKING:
-    from cpuplan.cli.commands.node_files import NodeFiles
+    from cpuplan.cli.files.nodes import NodeFiles
     from cpuplan.diagnostics import Diagnostic
 
 
@@ -89,7 +89,7 @@ def command(
     ):
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
         return _finish(known.diagnostics, output_format, text, strict=strict)
-    from cpuplan.cli.commands.node_files import read
+    from cpuplan.cli.files.nodes import read
     from cpuplan.read.files import input_files
 
     given = read(files, config_dir, runtimes, targets)

@@ -10,7 +10,7 @@ from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.explain import defaults
 from cpuplan.render.explain.rows import alternative_lines, because, table
 from cpuplan.render.map.words import numa_title, type_words
-from cpuplan.setting import Setting, Value
+from cpuplan.setting import Effect, Setting, Value
 from cpuplan.solve.alternatives import Alternative
 from cpuplan.source import Locate
 from cpuplan.text import counted, joined
@@ -79,7 +79,19 @@ def explain_setting(
     lines += because(setting.reasons, locate)
     if rows := defaults.switches(defaults.rows_of(setting)):
         lines += ["", defaults.HEADING, *table(rows)]
+    if setting.effect:
+        lines += ["", "on the node", *table(list(_shown(setting.effect)))]
     return _text([*lines, *alternative_lines(alternatives, locate)])
+
+
+def _shown(effect: Effect) -> Iterator[tuple[str, str]]:
+    """Where a value shows, as `check` reads it, and what a change costs."""
+    if effect.shown_by:
+        yield "shown by", effect.shown_by
+    for evidence in effect.evidence:
+        since = f", from Linux {evidence.since} on" if evidence.since else ""
+        yield "in force", f"/{evidence.path} = {_value(evidence.value) or 'empty'}{since}"
+    yield "a change costs", effect.change_costs.value
 
 
 def _text(lines: Sequence[str]) -> str:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.pools import PARTITION, QOS_SETS
+from cpuplan.model.pools import QOS_SETS
+from cpuplan.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.map import marks
 from cpuplan.render.map.boxes import Entry, Map

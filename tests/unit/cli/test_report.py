@@ -16,7 +16,7 @@ from cpuplan.cli.main import COMMANDS, cli, run
 from cpuplan.render.diagnostics import FORMATS
 from tests import arrange
 from tests.projects import make_project, plain_environment, run_in
-from tests.rejected_cases import cases
+from tests.rejected_cases import cases, compile_first
 
 Capture = pytest.CaptureFixture[str]
 MACHINE = [name for name in FORMATS if name != "text"]
@@ -67,11 +67,14 @@ def read(name: str, text: str) -> list[dict[str, Any]]:
     if name == "junit":
         cases = list(ElementTree.fromstring(text).iter("testcase"))  # noqa: S314 - made here
         assert cases
-        return [
+        # Of a check, a case is a fact; of other commands, a finding.
+        facts = [failure.get("type", "") for each in cases for failure in each.iter("failure")]
+        found = [
             _place(each.get("file"), int(each.get("line", 0)), each.get("name", "").split()[0])
             for each in cases
             if each.get("file")
         ]
+        return found or [_place(None, 0, code) for code in facts]
     found = re.findall(
         r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3}).*$", text, re.MULTILINE
     )
@@ -160,6 +163,8 @@ def test_there_is_always_a_document(
     tmp_path: Path, capsys: Capture, name: str, arguments: list[str], code: int, found: list[str]
 ) -> None:
     project = make_project(tmp_path / "p")
+    if arguments[0] == "check":
+        run_in(project, ["compile"], capsys)
     ended, out, _ = run_in(project, [*arguments, "--format", name], capsys)
     assert ended == code
     codes = [each["code"] for each in read(name, out)]
@@ -179,6 +184,7 @@ def test_every_mistake_is_told_in_a_whole_document(
     """One format for each: all of them have their turn."""
     case, name = CASES[number], MACHINE[number % len(MACHINE)]
     project = make_project(tmp_path / "project", case.folder)
+    compile_first(case, project)
     with arrange.around(case.folder.name, project):
         code, out, _ = run_in(project, [*case.arguments, "--format", name], capsys)
     assert code == case.exit_code

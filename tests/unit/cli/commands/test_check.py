@@ -6,6 +6,8 @@ import pytest
 
 from tests.projects import REJECTED, make_project, run_in
 
+HOLDS = "worker-0 holds what was compiled for it"
+
 
 def test_what_an_exporter_publishes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "project"
@@ -14,7 +16,7 @@ def test_what_an_exporter_publishes(tmp_path: Path, capsys: pytest.CaptureFixtur
     expected = folder / "out/clusters/lab/expected/nrt"
     arguments = ["check", "worker-0", "--objects"]
     code, _, said = run_in(folder, [*arguments, str(expected)], capsys)
-    assert (code, said) == (0, "worker-0 matches its compiled settings\n")
+    assert (code, said.startswith(HOLDS)) == (0, True)
     code, _, said = run_in(folder, [*arguments, str(expected / "worker-1.yaml")], capsys)
     assert (code, "CP885" in said) == (1, True)
 
@@ -29,4 +31,18 @@ def test_a_node_as_it_was_compiled(tmp_path: Path, capsys: pytest.CaptureFixture
     for file in files:
         arguments += ["--objects", str(file)]
     code, _, said = run_in(folder, arguments, capsys)
-    assert (code, said) == (0, "worker-0 matches its compiled settings\n")
+    assert (code, said.startswith(HOLDS)) == (0, True)
+
+
+def test_facts_as_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "project"
+    make_project(folder, REJECTED / "base")
+    assert run_in(folder, ["compile"], capsys)[0] == 0
+    (folder / "node").mkdir()
+    arguments = ["check", "worker-0", "--root", str(folder / "node"), "--format", "prometheus"]
+    code, told, _ = run_in(folder, arguments, capsys)
+    assert code == 1
+    labels = 'node="worker-0",plan_cluster="lab",plan_class="main-small"'
+    assert f'cpuplan_findings{{{labels},code="CP801",severity="error"}} 1\n' in told
+    assert f'cpuplan_facts{{{labels},verdict="held"}} ' in told
+    assert "cpuplan_plan_info{" in told

@@ -4,7 +4,8 @@ import pytest
 
 from cpuplan.codes import CODES, Code
 from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
-from cpuplan.render.explain.entries import explain_code, explain_rule, wording
+from cpuplan.render.explain.codes import explain_code, wording
+from cpuplan.render.explain.entries import explain_rule
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.render.explain.node import explain_cpu, explain_pool, explain_setting
-from cpuplan.setting import Setting, names_cpu
+from cpuplan.setting import Cost, Effect, Evidence, Form, Setting, names_cpu
 from cpuplan.solve.alternatives import Alternative, Difference, Moves
 from cpuplan.source import Position
 from tests.unit.render.plans import bare, hybrid, make_plan, regular
@@ -195,3 +195,19 @@ other CPUs, at best
     assert (
         explain_setting(SETTINGS[3], "worker-3", locate) == "nosmt of kernel on worker-3 is set.\n"
     )
+
+
+def test_where_a_setting_shows_on_the_node() -> None:
+    cpus = CpuSet.parse("2-3,6-7")
+    evidence = (
+        Evidence("sys/devices/system/cpu/isolated", Form.CPUS, cpus),
+        Evidence("sys/module/rcutree/parameters/x", Form.NUMBER, 0, "6.11"),
+    )
+    effect = Effect("/proc/cmdline", Cost.REBOOT, evidence)
+    text = explain_setting(Setting("kernel", "isolcpus", cpus, (), effect), "node", locate)
+    assert text.partition("on the node\n")[2].splitlines() == [
+        "  shown by        /proc/cmdline",
+        "  in force        /sys/devices/system/cpu/isolated = 2-3,6-7",
+        "                  /sys/module/rcutree/parameters/x = 0, from Linux 6.11 on",
+        "  a change costs  a reboot",
+    ]

@@ -12,8 +12,7 @@ from cpuplan.files import Unreadable, read_regular
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.model.intent import Target
-    from cpuplan.plan import ConfiguredPlan
-    from cpuplan.source import Locate, Source
+    from cpuplan.source import Source
     from cpuplan.versions import Version
 
 #: Text that every object of Koordinator has somewhere, or one that others read too.
@@ -47,14 +46,11 @@ def _read(path: Path, *, is_wanted: bool) -> "tuple[list[Source], list[Diagnosti
         return None  # said by who reads all others
     if not is_wanted and not any(word in text for word in _WORDS):
         return None
-    from cpuplan.read import yaml
-    from cpuplan.read.manifests import PASSED_OVER
+    from cpuplan.read.manifests import read_file
     from cpuplan.simulate.koordinatorfiles.checking import are_koordinators
 
-    sources, wrong = yaml.read(path, shown_path(path))
-    if not are_koordinators(sources):
-        return None
-    return sources, [problem for problem in wrong if problem.code not in PASSED_OVER]
+    read = read_file(path, shown_path(path))
+    return read if are_koordinators(read[0]) else None
 
 
 def reader(sources: Sequence["Source"]) -> str:
@@ -88,30 +84,3 @@ def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
             param_hint="--target",
         )
     return known[wanted] if wanted else release_of(targets)
-
-
-def objects_of(
-    files: Sequence[Path], plan: "ConfiguredPlan", name: str, locate: "Locate"
-) -> list["Diagnostic"]:
-    """What objects of a cluster say of a node against its plan."""
-    from cpuplan.check import topology
-    from cpuplan.check.koordinator import published
-    from cpuplan.check.koordinator.snapshot import snapshot
-    from cpuplan.check.koordinator.subject import Subject
-    from cpuplan.read import yaml
-    from cpuplan.read.files import object_files
-    from cpuplan.read.manifests import PASSED_OVER
-
-    sources: list[Source] = []
-    problems: list[Diagnostic] = []
-    for path in files:
-        listed, refused = object_files(path)
-        problems += refused
-        for file in listed:
-            read, wrong = yaml.read(file, shown_path(file))
-            sources += read
-            problems += [problem for problem in wrong if problem.code not in PASSED_OVER]
-    subject = Subject(name, plan, snapshot(sources, name), locate)
-    by_koordinator = plan.node_class.target.has_koordinator
-    found = published.check(subject) if by_koordinator else topology.check(subject)
-    return [*problems, *found]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from cpuplan.cli.commands import koordinator_files
-from cpuplan.cli.commands.kubelet_files import check_files, drop_ins, release_of, split
-from cpuplan.cli.commands.runtime_files import of_containerd, of_crio
+from cpuplan.cli.files import koordinator
+from cpuplan.cli.files.kubelet import check_files, drop_ins, release_of, split
+from cpuplan.cli.files.runtimes import of_containerd, of_crio
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.read.files import object_files
 from cpuplan.text import joined
@@ -58,7 +58,7 @@ class NodeFiles(NamedTuple):
             (self.is_of_kubelet, "the kubelet"),
             (crio, "CRI-O"),
             (containerd, "containerd"),
-            (self.objects, koordinator_files.reader(self.objects) if self.objects else ""),
+            (self.objects, koordinator.reader(self.objects) if self.objects else ""),
         )
         return [name for is_given, name in rows if is_given]
 
@@ -78,7 +78,7 @@ class NodeFiles(NamedTuple):
             release, merged = self.wanted.target, self.merged or ()
             found += check_files(self.configurations, release, targets, merged, cgroup_v1=cgroup_v1)
         if self.objects:
-            found += koordinator_files.check(self.objects, self.wanted.koordinator, targets)
+            found += koordinator.check(self.objects, self.wanted.koordinator, targets)
         return found
 
 
@@ -93,7 +93,7 @@ def read(
     refused = [problem for listed in given for problem in listed.diagnostics]
     releases = _targets(wanted)
     configurations, rest = split([path for listed in given for path in listed.files])
-    objects, problems, others = koordinator_files.split(rest, releases.koordinator)
+    objects, problems, others = koordinator.split(rest, releases.koordinator)
     refused += problems
     merged = None
     if config_dir:

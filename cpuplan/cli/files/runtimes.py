@@ -10,7 +10,7 @@ from cpuplan import versions
 from cpuplan.diagnostics import Diagnostic, diagnose
 
 if TYPE_CHECKING:
-    from cpuplan.check.root import Root
+    from cpuplan.check.roots.root import Root
     from cpuplan.model.intent import Target
     from cpuplan.simulate.kubeletfile import File
 
@@ -20,8 +20,8 @@ _ETC, _MAIN = "/etc/containerd", "config.toml"
 
 def of_crio(folder: Path, release: versions.Version) -> list[Diagnostic]:
     """What is wrong with a copy of /etc/crio, and what of it is not read."""
-    from cpuplan.check import crio_files
-    from cpuplan.check.root import Root
+    from cpuplan.check.roots.root import Root
+    from cpuplan.check.runtimes import crio_files
 
     root = Root(folder)
     return [*crio_files.findings(root, "", release), *_unread(root)]
@@ -31,8 +31,8 @@ def of_containerd(
     path: Path, wanted: str | None, kubelet: "Sequence[File]", targets: "Iterable[Target]"
 ) -> list[Diagnostic]:
     """What is wrong with config.toml or a copy of its folder, for a release and a kubelet."""
-    from cpuplan.check import containerd_files
-    from cpuplan.check.root import Root
+    from cpuplan.check.roots.root import Root
+    from cpuplan.check.runtimes import containerd_files
 
     folder, name = (path, _MAIN) if path.is_dir() else (path.parent, path.name)
     root = Root(folder)

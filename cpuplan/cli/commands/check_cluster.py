@@ -1,0 +1,159 @@
+"""`cpuplan check cluster`: does a live cluster have what was compiled for it?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import answer_format_option, cluster_option, note, settings
+
+if TYPE_CHECKING:
+    from cpuplan.check.cluster.live import Compilation, Seen
+    from cpuplan.check.cluster.reading import Reader
+    from cpuplan.render.answers.fleet import Checked
+    from cpuplan.source import Locate
+
+#: Seconds between two looks at a cluster on its way.
+_INTERVAL = 15.0
+_MISSING = "pip install 'cpuplan[cluster]', which brings the Kubernetes project's client"
+_UNREACHABLE = (
+    "try `kubectl get nodes` with the same kubeconfig and context; log in again if its credentials "
+    "have expired"
+)
+
+
+def _duration(_context: click.Context, _option: click.Parameter, text: str) -> float:
+    """Seconds of a duration as Go writes them."""
+    from cpuplan.kubelet.errors import KubeletError
+    from cpuplan.kubelet.go.durations import parse_duration
+
+    try:
+        return parse_duration(text) / 1e9
+    except KubeletError as error:
+        raise click.BadParameter("give a duration such as 60m or 1h30m") from error
+
+
+@click.command()
+@click.option(
+    "--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current]"
+)
+@click.option(
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="[default: $KUBECONFIG, the service account of a pod, or ~/.kube/config]",
+)
+@click.option(
+    "--state",
+    type=click.Path(exists=True, path_type=Path),
+    help="What was compiled: out/ of a project, or a folder with expected states.  [default: out/ "
+    "of the project]",
+)
+@click.option(
+    "--wait",
+    metavar="DURATION",
+    default="0",
+    callback=_duration,
+    help="Look again until nothing differs, at most so long (60m).",
+)
+@click.option("--coverage", is_flag=True, help="List every fact with its verdict, and the nodes.")
+@answer_format_option
+@cluster_option
+def command(
+    context: str | None,
+    kubeconfig: Path | None,
+    state: Path | None,
+    wait: float,
+    coverage: bool,
+    output_format: str,
+) -> int:
+    """Compare what the API of a cluster says with what was compiled for it.
+
+    Read are Nodes with their amounts, MachineConfigPools and rendered MachineConfigs, compiled
+    objects such as RuntimeClasses and admission policies, and NodeResourceTopologies; with
+    Koordinator pods too. Only get and list are used. A node called `cluster` is checked as
+    CLUSTER/cluster.
+
+    Exit code 0: nothing differs; 1: something differs, or still does when --wait is over; 2: the
+    cluster cannot be read.
+    """
+    from cpuplan.cli.fleet import report
+    from cpuplan.cli.statements import Statements
+
+    compilation = _compilation(state or settings().root / "out")
+    statements = Statements(settings().root)
+    reader = _reader(kubeconfig, context, compilation.name)
+    seen = _settled(reader, compilation, statements.locate, wait)
+    checked = _checked(compilation, seen)
+    return report(checked, statements, output_format, with_coverage=coverage)
+
+
+def _checked(compilation: "Compilation", seen: "Seen") -> "list[Checked]":
+    """The answers on each node, and on the objects of the cluster."""
+    from cpuplan.render.answers.fleet import Checked
+
+    nodes = [
+        Checked(name, compilation.name, state.name, state.digest, tuple(seen.nodes[name]))
+        for state in compilation.states
+        for name in state.nodes
+    ]
+    objects = Checked(f"objects of {compilation.name}", compilation.name, "", "", seen.objects)
+    return [*nodes, objects] if seen.objects else nodes
+
+
+def _compilation(place: Path) -> "Compilation":
+    from cpuplan.check.cluster.live import Compilation
+    from cpuplan.diagnostics import CpuplanError, diagnose
+    from cpuplan.expected.folder import files, load, objects_of
+
+    states = [load(file) for file in files(place)]
+    names = list(dict.fromkeys(state.cluster for state in states))
+    if not states:
+        raise CpuplanError([diagnose("CP878", path=place)])
+    wanted = settings().clusters or (names if len(names) == 1 else ())
+    if len(wanted) != 1:
+        raise click.UsageError(f"say which cluster with --cluster: {', '.join(names)}")
+    name = wanted[0]
+    if name not in names:
+        raise click.UsageError(f"no cluster {name!r} was compiled, but {', '.join(names)}")
+    own = tuple(state for state in states if state.cluster == name)
+    return Compilation(name, own, objects_of(place, name) or ())
+
+
+def _reader(kubeconfig: Path | None, context: str | None, cluster: str) -> "Reader":
+    from time import sleep
+
+    from cpuplan.check.cluster.client import Client, MissingClientError
+    from cpuplan.check.cluster.reading import Reader, UnreachableError
+
+    try:
+        return Reader(Client(kubeconfig, context), sleep)
+    except MissingClientError as error:
+        raise _unread(cluster, "the client for its API is not installed", _MISSING) from error
+    except UnreachableError as error:
+        raise _unread(cluster, str(error), _UNREACHABLE) from error
+
+
+def _unread(cluster: str, problem: str, remedy: str) -> Exception:
+    from cpuplan.diagnostics import CpuplanError, diagnose
+
+    server = f"cluster {cluster}"
+    return CpuplanError([diagnose("CP897", server=server, problem=problem, remedy=remedy)])
+
+
+def _settled(
+    reader: "Reader", compilation: "Compilation", locate: "Locate", seconds: float
+) -> "Seen":
+    """What is seen when nothing differs any more, or time is out."""
+    from time import monotonic, sleep
+
+    from cpuplan.check.cluster.live import look
+    from cpuplan.check.cluster.reading import UnreachableError
+    from cpuplan.check.cluster.waiting import Clock, wait
+
+    def once() -> "Seen":
+        return look(reader, compilation, locate)
+
+    try:
+        return wait(once, seconds, Clock(monotonic, sleep, _INTERVAL), note)
+    except UnreachableError as error:
+        raise _unread(compilation.name, str(error), _UNREACHABLE) from error

@@ -1,0 +1,1 @@
+"""Files on the command line: whose they are, and what reads them."""

@@ -1,0 +1,47 @@
+"""How commands report what they checked of many nodes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cpuplan.cli.output import echo_result, fails, note, print_diagnostics, settings
+from cpuplan.render.answers.fleet import Checked, coverage, findings, groups, sentence
+
+if TYPE_CHECKING:
+    from cpuplan.cli.statements import Statements
+    from cpuplan.diagnostics import Diagnostic
+
+
+def report(
+    checked: Sequence[Checked],
+    statements: "Statements",
+    output_format: str,
+    *,
+    with_coverage: bool = False,
+    problems: "Sequence[Diagnostic]" = (),
+) -> int:
+    """Print the findings by what differs, and return the exit code."""
+    from cpuplan.cli.observed import observed
+
+    found = groups(checked)
+    listed = findings(checked, found, verbose=settings().verbose)
+    listed = observed([*problems, *listed], statements)
+    if output_format == "json":
+        from cpuplan.cli.report import Reporter
+        from cpuplan.render.answers import fleet_json
+
+        full = Reporter(settings(), listed, strict=True).report
+        echo_result(fleet_json.render(checked, found, full))
+    elif output_format == "junit":
+        from cpuplan.render.answers import junit
+
+        echo_result(junit.render(checked))
+    elif output_format == "prometheus":
+        from cpuplan.render.answers import prometheus
+
+        echo_result(prometheus.render(each for each in checked if each.is_node))
+    else:
+        print_diagnostics(listed, output_format)
+    if with_coverage and output_format == "text":
+        echo_result(coverage(checked))
+    note(sentence(checked))
+    return 1 if fails(listed, strict=True) else 0

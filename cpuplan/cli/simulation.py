@@ -1,0 +1,164 @@
+"""What `simulate` does: nodes that start, pods that come, and what a reader is told of it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from cpuplan.cli import manifests
+from cpuplan.cli.output import settings
+from cpuplan.diagnostics import Diagnostic, errors
+from cpuplan.pipeline import Project, described
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate import findings, fleet, notes, orders, sharing
+from cpuplan.simulate.admission import UnknownPodError
+from cpuplan.simulate.alike import alike
+from cpuplan.simulate.allocators.base import UnfitError
+from cpuplan.simulate.allocators.registry import (
+    ALLOCATORS,
+    BOTH,
+    KOORDINATOR,
+    KUBELET,
+    PLANNED,
+    SCHEDULERS,
+    start_kubelet,
+)
+from cpuplan.simulate.fleet import Result, Simulated, Starter
+from cpuplan.simulate.koordinatorfiles import checking
+from cpuplan.simulate.manifests import Item
+from cpuplan.simulate.orders import Answer
+
+Chosen = Sequence[tuple[ConfiguredPlan, tuple[str, ...]]]
+
+
+class Wanted(NamedTuple):
+    """What the options ask for."""
+
+    on_each_node: bool
+    any_order: bool
+    policy: str
+    scheduler: str
+    ending: tuple[str, ...]
+
+
+class Run(NamedTuple):
+    """One simulation: the nodes, their pods, and how each node starts."""
+
+    project: Project
+    chosen: Chosen
+    items: Sequence[Item]
+    wanted: Wanted
+    start: Starter
+
+    @property
+    def plans(self) -> list[ConfiguredPlan]:
+        return [plan for plan, _ in self.chosen]
+
+
+class Outcome(NamedTuple):
+    """What became of the pods; in every order by class, and beside the kubelet, where asked for."""
+
+    result: Result
+    orders: Sequence[tuple[str, Answer]]
+    diagnostics: Sequence[Diagnostic]
+    other: Result | None
+
+    @property
+    def is_fine(self) -> bool:
+        proven = [answer.is_proven for _, answer in self.orders]
+        return (all(proven) if proven else self.result.is_fine) and not errors(self.diagnostics)
+
+    def shown(self) -> "Outcome":
+        """Of this what --cluster and --node leave."""
+        result = self.result._replace(nodes=_left(self.result))
+        classes = {node.plan.node_class.name for node in result.nodes}
+        return self._replace(
+            result=result,
+            orders=[(name, answer) for name, answer in self.orders if name in classes],
+            other=self.other and self.other._replace(nodes=_left(self.other)),
+        )
+
+
+def starter(
+    chosen: Chosen, wanted: Wanted, states: tuple[Path, ...], amounts: tuple[str, ...]
+) -> Starter:
+    """How each node starts; UsageError for options that do not go together."""
+    for option, value in (("--state", states), ("--end", wanted.ending)):
+        if value and not _is_single(chosen):
+            raise click.UsageError(f"{option} needs a single node; give its name")
+    resources = manifests.read_resources(amounts)
+    if wanted.policy != KUBELET and wanted.scheduler != PLANNED:
+        raise click.UsageError("--policy and --scheduler exclude each other")
+    is_planned = wanted.scheduler == PLANNED
+    start = ALLOCATORS[wanted.policy].start if is_planned else SCHEDULERS[wanted.scheduler]
+    return Starter(start, manifests.read_state(states), resources)
+
+
+def _is_single(chosen: Chosen) -> bool:
+    return sum(len(nodes) for _, nodes in chosen) == 1
+
+
+def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]) -> Outcome:
+    """What becomes of the pods, and all that is wrong."""
+    wanted = run.wanted
+    result = _simulate(run, run.start)
+    answers = _orders(run) if wanted.any_order else []
+    diagnostics = [*given, *sharing.check(run.plans, run.items)]
+    if wanted.scheduler in (KOORDINATOR, BOTH):
+        diagnostics += checking.of_pods(run.items, run.plans)
+    is_planned = wanted.policy == KUBELET and wanted.scheduler == PLANNED
+    found = _diagnostics(run.project, result, diagnostics, traps if is_planned else [])
+    is_other = wanted.scheduler == BOTH
+    other = _simulate(run, run.start._replace(start=start_kubelet)) if is_other else None
+    return Outcome(result, answers, found, other)
+
+
+def remarks(run: Run) -> Iterator[str]:
+    """What a reader of the answers must know."""
+    yield from notes.notes(run.plans, [item.pod for item in run.items], run.start.resources)
+    of_scheduler = notes.of_scheduler(run.plans) if run.wanted.scheduler != PLANNED else ""
+    yield from filter(None, (ALLOCATORS[run.wanted.policy].note, of_scheduler))
+
+
+def _simulate(run: Run, start: Starter) -> Result:
+    wanted = run.wanted
+    try:
+        if wanted.on_each_node or wanted.any_order or _is_single(run.chosen):
+            return fleet.on_each(run.chosen, run.items, start, wanted.ending)
+        return fleet.spread(run.chosen, run.items, start)
+    except UnknownPodError as error:
+        raise click.UsageError(f"--end {error}: there is no such pod on the node") from None
+    except UnfitError as error:
+        raise click.UsageError(f"--policy or --scheduler does not fit the plan: {error}") from None
+
+
+def _orders(run: Run) -> list[tuple[str, Answer]]:
+    pods = [item.pod for item in run.items]
+    return [
+        (plan.node_class.name, orders.any_order(run.start(plan), pods)) for plan, _ in run.chosen
+    ]
+
+
+def _diagnostics(
+    project: Project, result: Result, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]
+) -> list[Diagnostic]:
+    """What the manifests and the pods bring about; and the traps whose codes are not among that."""
+    nodes = result.nodes if settings().verbose else alike(result.nodes, across_classes=False)
+    shown = [*given, *findings.of_pods(nodes)]
+    codes = {finding.code for finding in shown}
+    return described(project, [*shown, *(trap for trap in traps if trap.code not in codes)])
+
+
+def _left(result: Result) -> tuple[Simulated, ...]:
+    """The nodes that --cluster and --node leave."""
+    scope = settings().scope
+    if scope is None:
+        return result.nodes
+    left = []
+    for node in result.nodes:
+        cluster = node.plan.node_class.cluster
+        names = tuple(name for name in node.nodes if (cluster, name) in scope.wanted)
+        if names:
+            left.append(node._replace(nodes=names))
+    return tuple(left)

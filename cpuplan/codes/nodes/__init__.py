@@ -1,0 +1,5 @@
+"""A running node differs from its plan: what its threads and control groups show."""
+
+from cpuplan.codes.nodes import pods
+
+CODES = {**pods.CODES}

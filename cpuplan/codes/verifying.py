@@ -1,0 +1,46 @@
+"""Objects that verify nodes, and the agent: CP670 to CP672, CP893, CP895 and CP896."""
+
+from cpuplan.codes.code import Code
+
+CODES = {
+    "CP670": Code(
+        "different Jobs for one cluster",
+        "verify.{key} is {mine}; intent {first}, for the same cluster {cluster}, says {other}",
+        "write the same {key} in all intents of the cluster that have verify.waitFor",
+        "One Job waits after each sync until all nodes of a cluster hold their plan, so its image, its namespace and "
+        "its time are the same in all intents that ask for it.",
+    ),
+    "CP671": Code(
+        "namespace of others",
+        "verify.namespace {namespace} {problem}",
+        "write a namespace that nothing else uses, such as cpuplan",
+        "cpuplan creates the namespace, lets its pods mount folders of the host, and removes it once no intent has "
+        "`verify`.",
+    ),
+    "CP672": Code(
+        "expected state too large",
+        "the expected state of class {name} has {size} kB; a ConfigMap has room for {limit} kB",
+        "split the intent, so that its classes have fewer nodes or settings, or check its nodes from outside of the "
+        "cluster with `cpuplan check`",
+        "The agents of a class read what its nodes must show from a ConfigMap, whose size the API server limits.",
+    ),
+    "CP893": Code(
+        "not in this installation",
+        "cpuplan {command} needs {module}, which is not installed here",
+        "run it where cpuplan is installed with all packages that it needs",
+        "The file that `cpuplan bundle` writes has the commands agent, check, explain and snapshot, for nodes. What "
+        "needs models of documents, or the solver, is not in it.",
+    ),
+    "CP895": Code(
+        "no API server",
+        "conditions and events need the cluster's API server: {problem}",
+        "run the agent as a pod with a service account, or without --condition and --events",
+        "The agent uses the service account of its pod, and no kubeconfig.",
+    ),
+    "CP896": Code(
+        "address in use",
+        "cannot listen on {address}: {problem}",
+        "give another address with --listen, or none with `--listen off`",
+        "The agent serves /metrics, /healthz and /readyz at this address.",
+    ),
+}

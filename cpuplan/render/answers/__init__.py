@@ -1,0 +1,1 @@
+"""The answers of a check: what holds, what differs, and what nothing shows."""

@@ -1,0 +1,75 @@
+"""The answers on many nodes as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cpuplan.emit import to_json
+from cpuplan.expected.answer import Verdict
+from cpuplan.printable import printable
+from cpuplan.render.answers.fleet import Checked, Group, Unverified, unverified
+from cpuplan.render.answers.summary import counts
+from cpuplan.render.diagnostics.json import findings, summary_data
+from cpuplan.render.diagnostics.report import Report
+
+
+def render(checked: Sequence[Checked], groups: Sequence[Group], report: Report) -> str:
+    """The stable form for programs; keys are only ever added while `version` is 1.
+
+    {"version": 1, "nodes": [{"node", "cluster", "class", "digest", "facts": {"held", "differs",
+    "unverifiable"}}], "objects": [{"cluster", "facts"}], "groups": [{"code", "severity",
+    "message", "remedy", "facts", "observed", "expected", "heals", "nodes"}], "unverified":
+    [{"fact", "reason", "nodes"}], "diagnostics", "summary"}. A group is one difference with all
+    nodes that have it; without nodes it is of the cluster's objects.
+    """
+    data = {
+        "version": 1,
+        "nodes": [_node(each) for each in checked if each.is_node],
+        "objects": [_objects(each) for each in checked if not each.is_node],
+        "groups": list(map(_group, groups)),
+        "unverified": list(map(_unverified, unverified(checked))),
+        "diagnostics": findings(report),
+        "summary": summary_data(report),
+    }
+    return to_json(data, sort_keys=False)
+
+
+def _facts(checked: Checked) -> dict[str, int]:
+    number = counts(checked.answers)
+    return {verdict.name.lower(): number[verdict] for verdict in Verdict}
+
+
+def _node(checked: Checked) -> dict[str, Any]:
+    return {
+        "node": checked.name,
+        "cluster": checked.cluster,
+        "class": checked.class_name,
+        "digest": checked.digest,
+        "facts": _facts(checked),
+    }
+
+
+def _objects(checked: Checked) -> dict[str, Any]:
+    return {"cluster": checked.cluster, "facts": _facts(checked)}
+
+
+def _group(group: Group) -> dict[str, Any]:
+    finding = group.finding
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": printable(finding.message),
+        "remedy": printable(finding.remedy),
+        "facts": list(map(printable, group.facts)),
+        "observed": printable(group.observed),
+        "expected": printable(group.expected),
+        "heals": group.heals.value if group.heals else None,
+        "nodes": list(group.nodes),
+    }
+
+
+def _unverified(each: Unverified) -> dict[str, Any]:
+    return {
+        "fact": printable(each.fact),
+        "reason": printable(each.reason),
+        "nodes": list(each.nodes),
+    }

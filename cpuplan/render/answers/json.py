@@ -1,0 +1,55 @@
+"""Answers as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cpuplan.emit import to_json
+from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.expected.situation import situation
+from cpuplan.expected.state import Expected
+from cpuplan.printable import printable
+from cpuplan.render.answers.summary import counts
+from cpuplan.render.diagnostics.json import findings, summary_data
+from cpuplan.render.diagnostics.report import Report
+
+
+def render(node: str, expected: Expected, answers: Sequence[Answer], report: Report) -> str:
+    """The stable form for programs; keys are only ever added while `version` is 1.
+
+    {"version": 1, "node", "cluster", "class", "digest", "situation": "held" | "unseen" |
+    "not_compiled" | "not_delivered" | "not_booted" | "drifted", "facts": {"held", "differs",
+    "unverifiable"}, "answers": [{"fact", "verdict": "held" | "differs" | "unverifiable",
+    "evidence", "expected", "observed", "reason", "code", "severity", "heals": "live" | "restart" |
+    "reboot" | null, "origin"}], "diagnostics", "summary"}. `digest` is that of the expected state;
+    `diagnostics` and `summary` are as in the JSON of findings.
+    """
+    number = counts(answers)
+    data = {
+        "version": 1,
+        "node": node,
+        "cluster": expected.cluster,
+        "class": expected.name,
+        "digest": expected.digest,
+        "situation": situation(answers).name.lower(),
+        "facts": {verdict.name.lower(): number[verdict] for verdict in Verdict},
+        "answers": list(map(_answer, answers)),
+        "diagnostics": findings(report),
+        "summary": summary_data(report),
+    }
+    return to_json(data, sort_keys=False)
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    finding = answer.finding
+    return {
+        "fact": printable(answer.fact),
+        "verdict": answer.verdict.name.lower(),
+        "evidence": printable(answer.evidence),
+        "expected": printable(answer.expected),
+        "observed": printable(answer.observed),
+        "reason": printable(answer.reason),
+        "code": finding.code if finding else None,
+        "severity": finding.severity.value if finding else None,
+        "heals": answer.heals.value if answer.heals else None,
+        "origin": answer.origin,
+    }

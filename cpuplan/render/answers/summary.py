@@ -1,0 +1,53 @@
+"""Numbers of answers in words, and the table of all facts."""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.expected.situation import situation
+from cpuplan.printable import printable
+
+
+def counts(answers: Sequence[Answer]) -> dict[Verdict, int]:
+    """How many facts have each verdict. A fact that differs anywhere differs."""
+    return {verdict: len(facts) for verdict, facts in by_verdict(answers).items()}
+
+
+def by_verdict(answers: Sequence[Answer]) -> dict[Verdict, list[str]]:
+    """The facts of each verdict, each fact once: it holds if one file shows it and none differs."""
+    order = (Verdict.UNVERIFIABLE, Verdict.HELD, Verdict.DIFFERS)
+    worst: dict[str, Verdict] = {}
+    for answer in answers:
+        known = worst.get(answer.fact, Verdict.UNVERIFIABLE)
+        worst[answer.fact] = max(known, answer.verdict, key=order.index)
+    found: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
+    for fact, verdict in worst.items():
+        found[verdict].append(fact)
+    return found
+
+
+def sentence(node: str, answers: Sequence[Answer]) -> str:
+    """`worker-0 holds what was compiled for it (45 facts held, 7 not verifiable here)`."""
+    number = counts(answers)
+    held, differ, unknown = (number[verdict] for verdict in Verdict)
+    noun = "fact" if held == 1 else "facts"
+    verb = "differs" if differ == 1 else "differ"
+    parts = [f"{held} {noun} held"]
+    parts += [f"{differ} {verb}"] if differ else []
+    parts += [f"{unknown} not verifiable here"] if unknown else []
+    return f"{node} {situation(answers).value} ({', '.join(parts)})"
+
+
+def coverage(answers: Sequence[Answer]) -> str:
+    """A line for each answer: its verdict, the fact, what was read, and why it says nothing."""
+    return "".join(f"{line}\n" for line in _lines(answers))
+
+
+def _lines(answers: Sequence[Answer]) -> Iterator[str]:
+    width = max((len(verdict.value) for verdict in Verdict), default=0)
+    for answer in sorted(answers, key=lambda each: each.fact):
+        words = [answer.verdict.value.ljust(width), printable(answer.fact)]
+        if answer.evidence:
+            words.append(f"({printable(answer.evidence)})")
+        if answer.reason:
+            words.append(f"- {printable(answer.reason)}")
+        yield " ".join(words)
