@@ -20,6 +20,7 @@ PROGRAMS = {
 #: Those of a node, and the programs that deliveries run on one.
 PACKAGES = (
     "ansible-core",
+    "busybox-static",
     "cloud-init",
     "dbus",
     "grub2-common",

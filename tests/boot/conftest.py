@@ -6,6 +6,7 @@ import pytest
 
 from tests.boot import base
 from tests.boot.lab import Lab
+from tests.boot.lean.booted import Lean
 from tests.boot.seen import Seen
 
 
@@ -24,6 +25,12 @@ def made() -> base.Base:
 def lab(made: base.Base, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """The guests of this run."""
     return Lab(made, tmp_path_factory.mktemp("boot"))
+
+
+@pytest.fixture(scope="session")
+def lean(made: base.Base, tmp_path_factory: pytest.TempPathFactory) -> Lean:
+    """The guests without systemd."""
+    return Lean(made, tmp_path_factory.mktemp("lean"))
 
 
 @pytest.fixture(scope="session")

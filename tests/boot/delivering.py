@@ -50,7 +50,8 @@ def deliver(name: str, made: base.Base, folder: Path) -> tuple[Node, str]:
     folder.mkdir(parents=True)
     # With devices as devices.
     subprocess.run(["cp", "--archive", made.root, node.root], check=True)
-    qemu.lay_down(node.root)
+    qemu.lay_down(node.root, node.target.runtime)
+    node.write("etc/hostname", f"{name}\n")
     node.write("usr/sbin/grub-probe", _GRUB_PROBE.read_bytes(), 0o755)
     for path, data in node.files.items():
         place = folder / "out" / path

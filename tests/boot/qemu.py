@@ -10,20 +10,33 @@ from tests.boot import base
 #: One thread emulates all CPUs. With one for each, QEMU before 8.1 runs code that another CPU has
 #: just patched (qemu-project/qemu deba78709a), and Linux panics in early boot now and then.
 _ACCELERATOR = "tcg,thread=single"
-#: Two sockets of four cores with two threads, a NUMA node each, and a network card on node 1
-#: (`guest/inventories/lab.yaml`).
+#: Two sockets of four cores, a NUMA node each, and a network card on node 1
+#: (`guest/inventories/`).
 _MACHINE = (
     *("-machine", "q35", "-accel", _ACCELERATOR, "-cpu", "Cascadelake-Server"),
-    *("-m", "4096", "-smp", "16,sockets=2,dies=1,cores=4,threads=2"),
+    *("-m", "4096"),
     *("-object", "memory-backend-ram,id=m0,size=2048M"),
     *("-object", "memory-backend-ram,id=m1,size=2048M"),
-    *("-numa", "node,nodeid=0,cpus=0-7,memdev=m0", "-numa", "node,nodeid=1,cpus=8-15,memdev=m1"),
-    *("-numa", "dist,src=0,dst=1,val=21"),
     *("-device", "pxb-pcie,id=px1,bus=pcie.0,bus_nr=128,numa_node=1"),
     *("-device", "pcie-root-port,id=rp1,bus=px1,chassis=1"),
     *("-device", "virtio-net-pci,bus=rp1,netdev=n0,mq=on,vectors=10"),
     *("-nographic", "-no-reboot"),
 )
+#: By threads of each core.
+_CPUS = {
+    1: (
+        *("-smp", "8,sockets=2,dies=1,cores=4,threads=1"),
+        *("-numa", "node,nodeid=0,cpus=0-3,memdev=m0"),
+        *("-numa", "node,nodeid=1,cpus=4-7,memdev=m1"),
+        *("-numa", "dist,src=0,dst=1,val=21"),
+    ),
+    2: (
+        *("-smp", "16,sockets=2,dies=1,cores=4,threads=2"),
+        *("-numa", "node,nodeid=0,cpus=0-7,memdev=m0"),
+        *("-numa", "node,nodeid=1,cpus=8-15,memdev=m1"),
+        *("-numa", "dist,src=0,dst=1,val=21"),
+    ),
+}
 #: Four pairs of queues for the card need a tap device, which is in a network of the machine's own.
 _TUN = Path("/dev/net/tun")
 _TAP = "tap,id=n0,ifname=tap0,script=no,downscript=no,queues=4"
@@ -33,6 +46,8 @@ _CONSOLE = "console=ttyS0 quiet panic=-1 no_timer_check systemd.show_status=fals
 _RESULT = 64 * 1024 * 1024
 _SECONDS = 900
 _PROBE = Path(__file__).parent / "probe"
+#: What `cpuplan snapshot` writes.
+SNAPSHOT = Path(__file__).parents[2] / "templates" / "snapshot" / "cpuplan-snapshot.sh"
 _UNITS = "etc/systemd/system"
 
 
@@ -49,7 +64,7 @@ def look(kernel: Path, root: Path, arguments: str, folder: Path) -> Path:
     return seen
 
 
-def start(kernel: Path, root: Path, arguments: str, folder: Path) -> None:
+def start(kernel: Path, root: Path, arguments: str, folder: Path, threads: int = 2) -> None:
     """Run the machine until it is off or reboots; what was brought out is on its disk."""
     folder.mkdir(parents=True, exist_ok=True)
     initrd = folder / "initrd"
@@ -59,7 +74,7 @@ def start(kernel: Path, root: Path, arguments: str, folder: Path) -> None:
     network = ("unshare", "--net") if has_queues() else ()
     drive = f"if=none,id=d0,file={folder / 'disk'},format=raw"
     command = [
-        *(*network, "qemu-system-x86_64", *_MACHINE),
+        *(*network, "qemu-system-x86_64", *_MACHINE, *_CPUS[threads]),
         *("-netdev", _TAP if network else _USER),
         *("-drive", drive, "-device", "virtio-blk-pci,drive=d0,bus=pcie.0"),
         *("-kernel", str(kernel), "-initrd", str(initrd)),
@@ -104,15 +119,17 @@ def _write_facts(seen: Path) -> None:
         (seen / path).write_text("\n".join(of_file) + "\n")
 
 
-def lay_down(root: Path) -> None:
-    """The probe, and the stand-in for the kubelet."""
+def lay_down(root: Path, runtime: str) -> None:
+    """The probe, the script of snapshots, and stand-ins for the kubelet and its runtime."""
     units = root / _UNITS
     wanted = units / "multi-user.target.wants"
     wanted.mkdir(parents=True, exist_ok=True)
     for unit in sorted(_PROBE.glob("*.service")):
-        (units / unit.name).write_bytes(unit.read_bytes())
-        (wanted / unit.name).symlink_to(f"/{_UNITS}/{unit.name}")
-    script = root / "usr/local/bin/probe"
-    script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_bytes((_PROBE / "probe.sh").read_bytes())
-    script.chmod(0o755)
+        name = unit.name.replace("runtime", runtime)
+        (units / name).write_bytes(unit.read_bytes())
+        (wanted / name).symlink_to(f"/{_UNITS}/{name}")
+    programs = root / "usr/local/bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    for name, script in (("probe", _PROBE / "probe.sh"), (SNAPSHOT.name, SNAPSHOT)):
+        (programs / name).write_bytes(script.read_bytes())
+        (programs / name).chmod(0o755)

@@ -1,14 +1,18 @@
 """Nodes that got their files by each delivery have what was compiled, and do it."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from cpuplan.backends.kubernetes import node
 from cpuplan.cli.main import run
 from tests.boot import delivering, guests
 from tests.boot.lab import Lab
+from tests.boot.lean.booted import SNAPSHOT
 from tests.boot.seen import Seen
 
-pytestmark = pytest.mark.boot
+pytestmark = pytest.mark.boot_systemd
 NODES = ["plain", "qos", "partitions", "services", "balloons", "interrupts"]
 
 
@@ -22,6 +26,15 @@ def name(request: pytest.FixtureRequest) -> str:
 def seen(name: str, lab: Lab) -> Seen:
     """What it showed."""
     return lab.seen(name)
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project of the guests, compiled."""
+    folder = tmp_path_factory.mktemp("project") / "guest"
+    shutil.copytree(guests.PROJECT, folder)
+    assert run(["-C", str(folder), "compile"]) == 0
+    return folder
 
 
 def test_each_delivery_has_a_guest() -> None:
@@ -47,10 +60,12 @@ def test_no_unit_failed(seen: Seen) -> None:
 
 
 def test_check_sees_what_was_compiled(
-    name: str, seen: Seen, capsys: pytest.CaptureFixture[str]
+    name: str, seen: Seen, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["-C", str(guests.PROJECT), "check", name, "--root", str(seen.folder)]) == 0
-    assert "warning" not in capsys.readouterr().err
+    code = run(["-C", str(project), "check", name, "--root", str(seen.folder / SNAPSHOT)])
+    said = capsys.readouterr().err
+    assert code == 0, said
+    assert "warning" not in said
 
 
 def test_the_check_after_a_reboot_passes(lab: Lab) -> None:

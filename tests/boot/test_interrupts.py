@@ -7,7 +7,7 @@ from tests.boot import guests, qemu
 from tests.boot.lab import Lab
 from tests.boot.seen import Interrupt, Seen
 
-pytestmark = pytest.mark.boot
+pytestmark = pytest.mark.boot_systemd
 NAME = "interrupts"
 
 

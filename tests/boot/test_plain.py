@@ -6,7 +6,7 @@ from cpuplan.cpuset import CpuSet
 from tests.boot import guests
 from tests.boot.seen import CPU, Seen
 
-pytestmark = pytest.mark.boot
+pytestmark = pytest.mark.boot_systemd
 NAME = "plain"
 
 

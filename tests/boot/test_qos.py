@@ -6,7 +6,7 @@ from cpuplan.cpuset import EMPTY, CpuSet
 from tests.boot import containers, guests
 from tests.boot.seen import Seen
 
-pytestmark = pytest.mark.boot
+pytestmark = pytest.mark.boot_systemd
 NAME = "qos"
 
 

@@ -7,7 +7,7 @@ from tests.boot import guests
 from tests.boot.lab import Lab
 from tests.boot.seen import CPU, Seen
 
-pytestmark = pytest.mark.boot
+pytestmark = pytest.mark.boot_systemd
 NAME = "services"
 
 

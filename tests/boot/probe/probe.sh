@@ -20,7 +20,7 @@ slices() {
   while read -r slice unit cpus; do
     slice "$slice"
     systemd-run --quiet --slice="$slice" --unit="$unit" --property=AllowedCPUs="$cpus" \
-      --property=CPUAffinity=0-4095 sleep infinity
+      taskset -c 0-4095 sleep infinity
   done </etc/probe/containers
 }
 
@@ -62,6 +62,7 @@ look() {
     /etc/sysctl.d /etc/tmpfiles.d /etc/udev/rules.d /etc/tuned /usr/local/bin; do
     [ -e "$path" ] && cp -a --parents "$path" "$OUT"
   done
+  sh /usr/local/bin/cpuplan-snapshot.sh -o "$OUT/snapshot.tar.gz" >"$OUT/said" 2>&1
   tar -C "$OUT" -cf /dev/vda .
   sync
 }

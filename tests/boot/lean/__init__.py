@@ -1,0 +1,1 @@
+"""Guests that are a kernel, busybox and what was compiled for them: without systemd, and quick."""
