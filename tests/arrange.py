@@ -6,7 +6,9 @@ runs is a context.
 """
 
 import fcntl
+import gzip
 import io
+import json
 import os
 import tarfile
 import tempfile
@@ -15,9 +17,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, redi
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import quote
 
 from cpuplan import pipeline
 from cpuplan.cli.main import run
+from cpuplan.kubelet import checkpoint
+from cpuplan.kubelet.cpu import state
+from tests import arrange_pods
 from tests.hosts import CPU, make_root
 
 Step = Callable[[Path], object]
@@ -127,6 +133,18 @@ def _wrong_type(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.backends.kubernetes.node.to_file", number_for_text)
 
 
+def _without_a_package(_project: Path) -> AbstractContextManager[object]:
+    """As where cpuplan was installed without the packages that it needs."""
+    missing = ModuleNotFoundError("No module named 'ruamel'", name="ruamel")
+    return patch("cpuplan.cli.main.import_module", side_effect=missing)
+
+
+def _outside_of_a_pod(_project: Path) -> AbstractContextManager[object]:
+    """Without an API server, whatever the tests run in."""
+    own = {name: value for name, value in os.environ.items() if "KUBERNETES" not in name}
+    return patch.dict(os.environ, own, clear=True)
+
+
 @contextmanager
 def _bug(project: Path) -> Iterator[None]:
     """A bug, whose traceback is saved in the project's folder."""
@@ -167,6 +185,61 @@ def _interrupt(number: int, device: str, cpus: str) -> tuple[Step, ...]:
     return (*steps, _folder(f"{folder}/{device}")) if device else steps
 
 
+def _counts(reserved: str, second: str, isolated: str) -> str:
+    """/proc/interrupts of four CPUs, of which the second and fourth are isolated."""
+    return (
+        "           CPU0       CPU1       CPU4       CPU5\n"
+        f" 24:        {reserved}         {second}          0          {isolated}"
+        "   PCI-MSI 1-edge      virtio1-input.0\n"
+    )
+
+
+def _link_over(path: str, target: str) -> Step:
+    """A link in the place of a file."""
+
+    def link(project: Path) -> None:
+        (project / path).unlink()
+        (project / path).symlink_to(target)
+
+    return link
+
+
+def _rendered(path: str) -> Step:
+    """A rendered MachineConfig that has a file as it is on the node."""
+
+    def write(project: Path) -> None:
+        text = (project / path).read_text()
+        line = (project / "node/proc/cmdline").read_text().strip()
+        file = {"path": path.removeprefix("node"), "contents": {"source": f"data:,{quote(text)}"}}
+        config = {
+            "metadata": {"name": "rendered-worker-5"},
+            "spec": {"kernelArguments": line.split(), "config": {"storage": {"files": [file]}}},
+        }
+        place = project / "node/etc/machine-config-daemon/currentconfig"
+        place.parent.mkdir()
+        place.write_text(json.dumps(config))
+
+    return write
+
+
+def _program(path: str) -> Step:
+    """A program that can be run."""
+
+    def write(project: Path) -> None:
+        _write(path, "")(project)
+        (project / path).chmod(0o755)
+
+    return write
+
+
+def _cpu_state(default: str, *containers: str) -> str:
+    """A state file of the CPU manager, of pods with a container each, with its checksum."""
+    pods = {f"pod-{number}": {"app": cpus} for number, cpus in enumerate(containers, 1)}
+    content = {"policyName": "static", "defaultCpuSet": default, "entries": pods}
+    return checkpoint.write(content, checkpoint.checksum(state.hash_input(content)))
+
+
+UNITS = "node/etc/systemd/system"
 MANIFEST = "out/.cpuplan/manifest"
 CLASS = "out/nodes/lab/main-small"
 RECORD = "out/.cpuplan/classes/lab/main-small.json"
@@ -175,7 +248,17 @@ SLICE = "node/etc/systemd/system/kubepods-besteffort.slice.d"
 PARTITION = "node/sys/fs/cgroup/isolcpus.slice/isolcpus-threads.slice"
 PODS = "node/sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice"
 KUBELET_DROP_INS = "node/etc/kubernetes/kubelet.conf.d"
+KUBELET_HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+KUBELET_UNIT = "node/usr/lib/systemd/system/kubelet.service"
+KUBELET_COMMAND = "ExecStart=/usr/bin/kubelet $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS\n"
+KUBEADM_FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
+RUNNING_KUBELET = (
+    "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0"
+    "--config-dir=/etc/kubernetes/kubelet.conf.d\0"
+)
+CPU_STATE = "var/lib/kubelet/cpu_manager_state"
 CRIO = "node/etc/crio/crio.conf.d"
+_PAGES = "sys/devices/system/node/node0/hugepages/hugepages-2048kB"
 CONTAINERD = "node/etc/containerd/config.toml"
 MIXED = "node/etc/kubernetes/openshift-workload-mixed-cpus"
 LOCK = "intents/plan.lock.yaml"
@@ -257,12 +340,20 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP621-second-import": (_archive("worker-0.tar", SYSROOT),),
     "CP707-more-reserved": (_compiled, _replace("intents/main.yaml", "cores: 1", "cores: 2")),
     "CP801-no-sysfs": (_node, _remove(f"node/{CPU}/online")),
-    "CP801-wrong-folder": (_write("node/worker-0/proc/cmdline", ""),),
+    "CP801-wrong-folder": (
+        _write("node/worker-0/proc/cmdline", ""),
+        _write("node/worker-1/proc/cmdline", ""),
+    ),
     "CP802-another-server": (
         _node,
         _write(f"node/{CPU}/present", "0-31\n"),
         _write(f"node/{CPU}/online", "0-31\n"),
     ),
+    "CP800-other-class": (
+        _node,
+        _replace("node/etc/cpuplan/plan.json", '"class": "main-small"', '"class": "other"'),
+    ),
+    "CP879-edited": (_node, _replace("intents/main.yaml", "cores: 1", "cores: 2")),
     "CP803-cpu-offline": (_node, _write(f"node/{CPU}/online", "0-14\n")),
     "CP804-other-siblings": (
         _node,
@@ -270,6 +361,13 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP805-pipe": (_node, _pipe(f"{CRIO}/10-site.conf")),
     "CP806-other-kernel": (_node, _remove(f"node/{CPU}/nohz_full")),
+    "CP807-cut-off": (_archive("node.tgz", SYSROOT), _resize("node.tgz", 100)),
+    "CP808-bomb": (_write("node.tgz", gzip.compress(b"", mtime=0) * 20_001),),
+    "CP809-must-gather": (
+        _archive("gather/nodes/worker-0/sysinfo.tgz", SYSROOT),
+        _archive("gather/nodes/worker-1/sysinfo.tgz", SYSROOT),
+    ),
+    "CP889-another-host": (_node, _write("node/etc/hostname", "laptop\n")),
     "CP810-no-cmdline": (_node, _remove("node/proc/cmdline")),
     "CP811-not-rebooted": (
         _node,
@@ -287,6 +385,35 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP812-further-list": (_node, _replace("node/proc/cmdline", " ro ", " ro isolcpus=2-7 ")),
     "CP813-second-tool": (_node, _replace("node/proc/cmdline", " ro ", " ro nohz_full=2-7 ")),
     "CP814-dropped": (_node, _write(f"node/{CPU}/nohz_full", "\n")),
+    "CP814-said": (
+        _node,
+        _write(f"node/{CPU}/nohz_full", "(null)\n"),
+        _write(
+            "node/cpuplan/dmesg",
+            "[    0.000000] Linux version 6.1.0\n"
+            "[    0.000000] Housekeeping: nohz_full= or isolcpus= incorrect CPU range\n"
+            "[    0.000000] rcu: \tOffload RCU callbacks from CPUs: 1-3,5-7,9-11,13-15.\n",
+        ),
+    ),
+    "CP815-no-siblings": (
+        _node,
+        _replace("node/proc/cmdline", " ro ", " ro mitigations=auto,nosmt "),
+    ),
+    "CP816-new-kernel": (
+        _node,
+        _write(
+            "node/boot/grub/grub.cfg",
+            "menuentry 'Debian' {\n\tlinux /vmlinuz root=/dev/sda1 ro quiet\n}\n",
+        ),
+    ),
+    "CP817-fewer": (_node, _write(f"node/{_PAGES}/nr_hugepages", "24\n")),
+    "CP818-one-numa-node": (_node, _write("node/sys/devices/system/node/node0/cpulist", "0-15\n")),
+    "CP819-database": (
+        _node,
+        _write(f"node/{_PAGES}/nr_hugepages", "32\n"),
+        _write(f"node/{_PAGES}/free_hugepages", "8\n"),
+        _write("node/sys/fs/cgroup/cgroup.controllers", "cpuset cpu hugetlb\n"),
+    ),
     "CP820-no-kubelet": (_node, _remove(KUBELET), _remove(f"{KUBELET_DROP_INS}/90-cpuplan.conf")),
     "CP821-damaged-drop-in": (
         _node,
@@ -299,7 +426,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP823-later-drop-in": (
         _node,
-        _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuManagerPolicy: none\n"),
+        _write(f"{KUBELET_DROP_INS}/99-site.conf", f"{KUBELET_HEAD}cpuManagerPolicy: none\n"),
     ),
     "CP843-not-imported": (
         _node,
@@ -325,6 +452,49 @@ STEPS: dict[str, tuple[Step, ...]] = {
             "options.SystemdCgroup = false\n",
         ),
     ),
+    "CP824-kubeadm-flags": (
+        _node,
+        _write(KUBELET_UNIT, f"[Service]\nEnvironmentFile=-{KUBEADM_FLAGS}\n{KUBELET_COMMAND}"),
+        _write(f"node{KUBEADM_FLAGS}", 'KUBELET_KUBEADM_ARGS="--cpu-manager-policy=none"\n'),
+    ),
+    "CP825-cpus-of-a-pod": (_node, _write(f"node/{CPU_STATE}", _cpu_state("4-7,12-15", "0"))),
+    "CP826-two-containers": (_node, _write(f"node/{CPU_STATE}", _cpu_state("0-6,8-15", "7", "7"))),
+    "CP827-not-restarted": (
+        _node,
+        _write("node/proc/stat", "btime 1000000000\n"),
+        _write("node/proc/uptime", "9000000000.00 0.00\n"),
+        _write("node/proc/901/comm", "kubelet\n"),
+        _write("node/proc/901/stat", f"901 (kubelet) S {'0 ' * 18}100 0\n"),
+        _write("node/proc/901/cmdline", RUNNING_KUBELET),
+    ),
+    "CP828-restarting": (
+        _node,
+        _write(
+            "node/cpuplan/systemctl-show",
+            "Id=kubelet.service\nActiveState=activating\nSubState=auto-restart\nResult=exit-code\n",
+        ),
+    ),
+    "CP829-reserved-pages": (
+        _node,
+        _write(
+            f"{KUBELET_DROP_INS}/99-site.conf",
+            f"{KUBELET_HEAD}kubeReserved: {{hugepages-2Mi: 64Mi}}\n",
+        ),
+    ),
+    "CP834-no-conmon": (
+        _node,
+        *(_program(f"node/usr/bin/{name}") for name in ("env", "crun", "runc")),
+    ),
+    "CP835-other-folder": (
+        _node,
+        _write(
+            "node/usr/lib/systemd/system/crio.service",
+            "[Service]\nEnvironmentFile=-/etc/sysconfig/crio\n"
+            "ExecStart=/usr/bin/crio $CRIO_CONFIG_OPTIONS\n",
+        ),
+        _write("node/etc/sysconfig/crio", "CRIO_CONFIG_OPTIONS=--config-dir=/etc/crio/site.d\n"),
+        _write("node/etc/crio/site.d/10-site.conf", '[crio.runtime]\nlog_level = "info"\n'),
+    ),
     "CP830-containerd": (_node, _remove(f"{CRIO}/99-zz-cpuplan.conf")),
     "CP831-backup": (_node, _write(f"{CRIO}/10-site.conf.bak", "# once\nlog_level = info\n")),
     "CP832-misspelt": (
@@ -339,7 +509,11 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP841-no-json": (_node, _write(MIXED, "{")),
     "CP856-later-drop-in": (
         _node,
-        _write(f"{KUBELET_DROP_INS}/99-site.conf", "cpuCFSQuotaPeriod: 10ms\n"),
+        _write(
+            f"{KUBELET_DROP_INS}/99-site.conf",
+            f"{KUBELET_HEAD}cpuCFSQuotaPeriod: 10ms\n"
+            "featureGates: {CustomCPUCFSQuotaPeriod: true}\n",
+        ),
     ),
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
     "CP860-no-drop-in": (_node, _remove(f"{SLICE}/99-cpuplan.conf")),
@@ -353,6 +527,40 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _write(f"{PARTITION}/cpuset.cpus.exclusive.effective", "1,9\n"),
     ),
     "CP862-not-reloaded": (_node, _write(f"{PODS}/cpuset.cpus", "0-15\n")),
+    "CP866-moved-meanwhile": (
+        _node,
+        *_interrupt(24, "virtio1-input.0", "0"),
+        _write("node/proc/interrupts", _counts("100", "20", "0")),
+        _write("node/cpuplan/interrupts.later", _counts("100", "27", "3")),
+    ),
+    "CP867-masked": (
+        _node,
+        _link_over(f"{UNITS}/cpuplan-interrupts.service", "/dev/null"),
+    ),
+    "CP867-failed": (
+        _node,
+        _write(
+            "node/cpuplan/systemctl-show",
+            "Id=cpuplan-interrupts.service\nActiveState=failed\nResult=exit-code\n"
+            "ExecMainStatus=1\n",
+        ),
+    ),
+    "CP868-argument-dropped": (
+        _node,
+        _write("node/proc/irq/31/smp_affinity_list", "0-3\n"),
+        *_interrupt(31, "nvme0q1", "3"),
+    ),
+    "CP869-runtime": (
+        _node,
+        _write(
+            f"{UNITS}/containerd.service.d/50-site.conf",
+            "# for the backup window\n[Service]\nCPUAffinity=0-7\n",
+        ),
+    ),
+    "CP865-later-file": (
+        _node,
+        _write("node/usr/lib/sysctl.d/99-zzz-vendor.conf", "# tuned\nvm/stat_interval = 1\n"),
+    ),
     "CP870-script-missing": (_node, _remove("node/usr/local/bin/place-interrupts.sh")),
     "CP871-edited": (
         _node,
@@ -360,7 +568,6 @@ STEPS: dict[str, tuple[Step, ...]] = {
     ),
     "CP872-later-file": (_node, _write("node/proc/sys/vm/stat_interval", "1\n")),
     "CP872-no-packet-steering": (_node, _write("node/proc/sys/net/core/somaxconn", "4096\n")),
-    "CP872-services": (_node, _write("node/proc/1/status", "Cpus_allowed_list:\t0-15\n")),
     "CP873-hints-of-a-driver": (
         _node,
         _write("node/run/cpuplan-unmovable-interrupts", "26\n"),
@@ -372,6 +579,20 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP874-other-profile": (
         _node,
         _write("node/etc/tuned/active_profile", "throughput-performance\n"),
+    ),
+    "CP898-no-plugin": (
+        _node,
+        _write(
+            "node/var/log/tuned/tuned.log",
+            "2026-11-22 10:03:41,220 INFO     tuned.profiles.loader: loading profile: cpuplan\n"
+            "2026-11-22 10:04:16,412 ERROR    tuned.units.manager: failed to initialize plugin "
+            "scheduler\n",
+        ),
+    ),
+    "CP899-paused-pool": (
+        _node,
+        _replace("node/usr/local/bin/cpuset-configure.sh", "set -", "set +"),
+        _rendered("node/usr/local/bin/cpuset-configure.sh"),
     ),
     "CP875-mask": (
         _node,
@@ -385,14 +606,26 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _node,
         _write("node/proc/901/comm", "kubelet\n"),
         _write("node/proc/901/cmdline", "/usr/bin/kubelet\0--config=/etc/kubelet.yaml\0"),
+        _write("node/etc/kubelet.yaml", KUBELET_HEAD),
     ),
+    **{name: (_node, *steps) for name, steps in arrange_pods.CASES.items()},
 }
+
+
+def _without_a_client(_project: Path) -> AbstractContextManager[object]:
+    missing = ImportError("No module named 'kubernetes'")
+    return patch("cpuplan.check.cluster.client.import_module", side_effect=missing)
+
+
 CONTEXTS: dict[str, Context] = {
     "CP611-edited-meanwhile": _edited_meanwhile,
     "CP112-names": _few_names,
     "CP605-mount-point": _mount_point,
     "CP606-two-runs": _another_run,
     "CP570-number-for-text": _wrong_type,
+    "CP893-without-a-package": _without_a_package,
+    "CP897-no-client": _without_a_client,
+    "CP895-outside": _outside_of_a_pod,
     "CP901-bug": _bug,
 }
 

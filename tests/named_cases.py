@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, TypeAlias
 
 from cpuplan import pipeline
+from cpuplan.expected import stamp
 from cpuplan.pipeline import Compiled
 from tests import shared_lines
 from tests.shortened import expand, shorten
@@ -28,6 +29,10 @@ AS_IT_IS = "= "
 
 #: By path, the lines of a layout or the differences from it.
 Sections: TypeAlias = Mapping[str, list[str]]
+
+#: Expected states and objects have what other files and `cpuplan show` say, and stamps their
+#: digests; tests of their own read them.
+STATES = ("/expected/state/", "/expected/objects/")
 
 
 class File(NamedTuple):
@@ -86,7 +91,7 @@ def files(made: Compiled) -> Iterator[File]:
     node_class = made.plan.nodes[0].node_class
     names = {"class": node_class.name, "intent": node_class.intent}
     cmdline = f"nodes/{node_class.cluster}/{node_class.name}/cmdline"
-    paths = [path for path in sorted(made.files) if not path.startswith(".cpuplan/")]
+    paths = [path for path in sorted(made.files) if not _is_record(path)]
     for path in paths:
         longer = {}
         if path.endswith("/kustomization.yaml"):
@@ -95,6 +100,11 @@ def files(made: Compiled) -> Iterator[File]:
             longer["cmdline"] = made.files[cmdline].decode().rstrip("\n")
         text = made.files[path].decode()
         yield File(shorten(path, names), text, longer | names, words=path == cmdline)
+
+
+def _is_record(path: str) -> bool:
+    is_state = any(name in path for name in STATES)
+    return path.startswith(".cpuplan/") or is_state or path.endswith(stamp.PATH)
 
 
 def _beside(path: str, paths: Iterable[str]) -> str:

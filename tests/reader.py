@@ -59,6 +59,12 @@ def shown(block: Block) -> list[str]:
     return [line for line in lines if line not in ("", "...") and not line.startswith("$ ")]
 
 
+def _is_said(line: str, said: str) -> bool:
+    """Whether a line was printed; `...` in it stands for anything."""
+    pattern = ".*".join(map(re.escape, line.split("...")))
+    return bool(re.search(f"^{pattern}$", said, re.MULTILINE))
+
+
 class Reader:
     """Somebody who does what the text says, at a host with a home folder."""
 
@@ -79,6 +85,18 @@ class Reader:
             "PYTHONPATH": str(REPOSITORY),
             "NO_COLOR": "1",
         }
+
+    def follows(self, page: str, section: str) -> str:
+        """Do what a section says, which shows lines that its commands print; all that they say."""
+        told = ""
+        for block in blocks(page, section):
+            if block.language == "yaml":
+                self.writes(block)
+            if block.language == "console":
+                said = "".join(map(self.runs, commands(block)))
+                assert [line for line in shown(block) if not _is_said(line, said)] == []
+                told += said
+        return told
 
     def writes(self, block: Block) -> None:
         """Put a document into the file that the text names."""

@@ -62,5 +62,5 @@ def test_the_tutorial(tmp_path: Path) -> None:
         "cluster metro-7 (2 nodes): so named after the API server's address https://api.metro-7.example.com:6443"
         in told
     )
-    assert "worker-0 matches its compiled settings" in told
+    assert "worker-0 holds what was compiled for it" in told
     assert reader.copies >= 2

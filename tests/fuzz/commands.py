@@ -127,7 +127,6 @@ def _loaded() -> Iterator[None]:
     """
     _, project, plan, _ = _project()
     with (
-        patch("cpuplan.cli.commands.check.load_plan", lambda _: (project, plan)),
         patch("cpuplan.cli.commands.simulate.load_plan", lambda _: (project, plan)),
     ):
         yield

@@ -1,7 +1,7 @@
 """docs/diagnostics.md: the table of diagnostic codes."""
 
 from cpuplan.codes import CODES, Code
-from cpuplan.render.explain.entries import wording
+from cpuplan.render.explain.codes import wording
 
 STAGES = {
     "1": "Reading",

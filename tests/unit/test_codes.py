@@ -29,6 +29,8 @@ _MAY = {
     "CP603": "an edit that would be lost anyway, and it says so",
     "CP604": "nothing: out/ is written anew from its inputs",
     "CP707": "the kubelet's own state, on a node that was drained",
+    "CP825": "the kubelet's own state, on a node that was drained",
+    "CP826": "the kubelet's own state, on a node that was drained",
 }
 
 

@@ -1,0 +1,147 @@
+"""A server that answers as the API of a cluster does: lists by pages, single objects, refusals."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import yaml
+
+from cpuplan.check.cluster.kinds import KINDS
+
+TOKEN = "open-sesame"  # noqa: S105 - of a server that lives for one test
+
+
+class Api:
+    """The objects of a cluster; what is asked of it is in `asked`.
+
+    `refusals` are statuses by the beginning of a path, with how often they are given; `unserved`
+    are groups that nobody knows.
+    """
+
+    def __init__(self, objects: Sequence[Mapping[str, Any]], page: int = 500) -> None:
+        self.objects = list(objects)
+        self.page = page
+        self.refusals: dict[str, tuple[int, int]] = {}
+        self.unserved: tuple[str, ...] = ()
+        self.asked: list[tuple[str, str]] = []
+
+    def answer(self, method: str, path: str, query: Mapping[str, list[str]]) -> tuple[int, Any]:
+        """Status and body."""
+        self.asked.append((method, path))
+        for start, (status, times) in self.refusals.items():
+            if path.startswith(start) and times:
+                self.refusals[start] = status, times - 1
+                return status, _status(status, f"refused with {status}")
+        _, group, *rest = _parts(path)
+        if group in self.unserved:
+            return 404, "404 page not found\n"
+        return self._found(group, rest, query)
+
+    def _found(
+        self, group: str, rest: Sequence[str], query: Mapping[str, list[str]]
+    ) -> tuple[int, Any]:
+        version, *names = rest
+        namespace = ""
+        if names[0] == "namespaces" and len(names) > 2:
+            namespace, names = names[1], names[2:]
+        listed = [each for each in self.objects if _is_of(each, group, names[0])]
+        if not listed and names[0] not in {kind.plural for kind in KINDS.values()}:
+            return 404, "404 page not found\n"
+        if len(names) == 1:
+            return 200, self._page(listed, int(query.get("continue", ["0"])[0]), version)
+        for each in listed:
+            metadata = each["metadata"]
+            if (metadata["name"], metadata.get("namespace", "")) == (names[1], namespace):
+                return 200, each
+        return 404, _status(404, f"{names[0]} {names[1]} not found", name=names[1])
+
+    def _page(self, listed: Sequence[Any], start: int, version: str) -> dict[str, Any]:
+        end = start + self.page
+        metadata = {"continue": str(end)} if end < len(listed) else {}
+        bare = [
+            {key: value for key, value in each.items() if key not in ("kind", "apiVersion")}
+            for each in listed[start:end]
+        ]
+        return {"kind": "List", "apiVersion": version, "metadata": metadata, "items": bare}
+
+
+def _parts(path: str) -> list[str]:
+    """`api` or `apis`, the group (empty for the core), the version, and the rest."""
+    first, *rest = path.strip("/").split("/")
+    return [first, "", *rest] if first == "api" else [first, *rest]
+
+
+def _is_of(each: Mapping[str, Any], group: str, plural: str) -> bool:
+    kind = KINDS.get(each["kind"])
+    return kind is not None and (kind.group, kind.plural) == (group, plural)
+
+
+def _status(code: int, message: str, name: str = "") -> dict[str, Any]:
+    reasons = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 410: "Expired"}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": message,
+        "reason": reasons.get(code, "InternalError"),
+        "details": {"name": name} if name else {},
+        "code": code,
+    }
+
+
+@contextmanager
+def serving(api: Api) -> Iterator[str]:
+    """The address of a server that runs meanwhile."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+                self._send(401, _status(401, "Unauthorized"))
+                return
+            self._send(*api.answer("GET", parts.path, parse_qs(parts.query)))
+
+        def _send(self, status: int, body: Any) -> None:
+            text = body if isinstance(body, str) else json.dumps(body)
+            data = text.encode()
+            self.send_response(status)
+            kind = "text/plain" if isinstance(body, str) else "application/json"
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing: what was asked is kept by the API."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def kubeconfig(path: Path, server: str, user: Mapping[str, Any] | None = None) -> Path:
+    """A file with one context, `test`."""
+    data = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "clusters": [{"name": "test", "cluster": {"server": server}}],
+        "users": [{"name": "me", "user": dict(user or {"token": TOKEN})}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "me"}}],
+    }
+    path.write_text(yaml.safe_dump(data))
+    return path
