@@ -1,0 +1,101 @@
+"""One side of a comparison: what was compiled, read from the files of `out/` and nothing else."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import yaml
+
+from cpuplan.expected.state import FOLDER as STATES
+from cpuplan.expected.state import Expected, UnreadableStateError, read
+from cpuplan.fleet.before import CLASSES, Key
+
+#: Objects that Git delivers lie in folders of this name.
+_MANIFESTS = "manifests"
+_KUSTOMIZATION = "kustomization.yaml"
+
+
+class ObjectId(NamedTuple):
+    """What the API server knows an object by."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class Object(NamedTuple):
+    """An object and the path of its file below `out/`."""
+
+    id: ObjectId
+    path: str
+    data: Mapping[str, Any]
+
+
+class Side:
+    """A tree of compiled files, by path below `out/`; each part is parsed when it is asked for."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+
+    @cached_property
+    def classes(self) -> Mapping[Key, Mapping[str, Any]]:
+        """The plan of each class as `backends.planfile` writes it, by cluster and class."""
+        found = {}
+        for path in sorted(self.files):
+            if path.startswith(f"{CLASSES}/"):
+                data = json.loads(self.files[path])
+                found[str(data["cluster"]), str(data["class"])] = data
+        return found
+
+    @cached_property
+    def by_node(self) -> Mapping[tuple[str, str], Key]:
+        """The class of each (cluster, node)."""
+        return {(key[0], node): key for key, plan in self.classes.items() for node in plan["nodes"]}
+
+    def state(self, key: Key) -> Expected | None:
+        """The expected state of a class; None where an earlier release wrote none, or another."""
+        data = self.files.get(f"clusters/{key[0]}/{STATES}/{key[1]}.json")
+        try:
+            return read(data.decode()) if data is not None else None
+        except (UnreadableStateError, UnicodeDecodeError):
+            return None
+
+    def objects(self, cluster: str) -> Mapping[ObjectId, Object]:
+        """The objects of a cluster's API, those for its hosting cluster included."""
+        return {each.id: each for each in self._objects(f"clusters/{cluster}/")}
+
+    def _objects(self, start: str) -> Iterator[Object]:
+        for path in sorted(self.files):
+            folder, _, name = path.rpartition("/")
+            is_object = path.startswith(start) and folder.endswith(f"/{_MANIFESTS}")
+            if is_object and name.endswith(".yaml") and name != _KUSTOMIZATION:
+                data = yaml.load(self.files[path], Loader=yaml.CSafeLoader)
+                yield Object(_id(data), path, data)
+
+    def node_files(self, key: Key) -> Mapping[str, bytes]:
+        """The files of a class's nodes, by absolute path; empty where objects bring them."""
+        start = f"nodes/{key[0]}/{key[1]}/"
+        return {
+            path.removeprefix(start[:-1]): data
+            for path, data in self.files.items()
+            if path.startswith(start)
+        }
+
+
+def _id(data: Mapping[str, Any]) -> ObjectId:
+    group, slash, _ = str(data["apiVersion"]).partition("/")
+    metadata = data["metadata"]
+    namespace = str(metadata.get("namespace") or "")
+    return ObjectId(group if slash else "", data["kind"], namespace, metadata["name"])
+
+
+class Pair(NamedTuple):
+    """Nodes that were in one class and are in one class now; None where they are in no class."""
+
+    before: Key | None
+    after: Key | None
+    #: In one cluster.
+    cluster: str
+    nodes: tuple[str, ...]
