@@ -1,11 +1,11 @@
 """Objects of the API that no setting of a class stands for: policies, namespaces, agents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from cpuplan.fleet import verification
 from cpuplan.impact.impact import Step
-from cpuplan.impact.rules.differences import Half
+from cpuplan.impact.rules.differences import Half, listed
 from cpuplan.impact.rules.table import RULES
 from cpuplan.impact.sides import Object, ObjectId
 
@@ -52,27 +52,28 @@ ELSEWHERE = frozenset(
 
 
 def steps(before: Half, after: Half, cluster: str) -> Iterator[Step]:
-    """What changed objects mean for the nodes of a class."""
+    """What changed objects mean for the nodes of a class; those of one rule together."""
+    by_rule: dict[str, list[str]] = {}
     old, new = before.side.objects(cluster), after.side.objects(cluster)
+    agents = {verification.agent(half.key[1]) for half in (before, after) if half.key}
     for identity in sorted(old.keys() | new.keys()):
         one, other = old.get(identity), new.get(identity)
         if _content(one) != _content(other):
-            yield from _step(identity, one, other, before, after)
-
-
-def _step(
-    identity: ObjectId, one: Object | None, other: Object | None, before: Half, after: Half
-) -> Iterator[Step]:
-    because = f"{identity.kind} {identity.name}"
-    agents = {verification.agent(half.key[1]) for half in (before, after) if half.key}
-    if identity.kind in OF_CLUSTER:
-        yield RULES[OF_CLUSTER[identity.kind]].step(because)
-    elif identity.kind == _AGENT or identity.name in agents:
-        if identity.name in agents:
             is_replaced = identity.kind == _AGENT and _template(one) != _template(other)
-            yield RULES["agent" if is_replaced else "verification"].step(because)
-    elif identity.kind not in ELSEWHERE:
-        yield RULES["unknown-object"].step(because)
+            rule = _rule(identity, agents, is_replaced=is_replaced)
+            if rule:
+                by_rule.setdefault(rule, []).append(f"{identity.kind} {identity.name}")
+    for rule, names in by_rule.items():
+        yield RULES[rule].step(listed(names))
+
+
+def _rule(identity: ObjectId, agents: Collection[str], *, is_replaced: bool) -> str:
+    """The rule of an object; "" where it concerns other nodes, or another module tells it."""
+    if identity.kind in OF_CLUSTER:
+        return OF_CLUSTER[identity.kind]
+    if identity.name in agents:
+        return "agent" if is_replaced else "verification"
+    return "" if identity.kind in (*ELSEWHERE, _AGENT) else "unknown-object"
 
 
 def _content(item: Object | None) -> Any:

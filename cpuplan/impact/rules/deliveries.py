@@ -25,7 +25,7 @@ def forms(half: Half) -> dict[str, Files]:
     found: dict[str, Files] = {}
     tree = half.side.node_files(half.key)
     if f"ansible/{cluster}/{name}.yaml" in files:
-        found["ansible"] = {path: tree[path] for path in tree if path != f"/{boot.CMDLINE}"}
+        found["ansible"] = tree
     elif tree:
         found["tree"] = tree
     for form, end in _FIRST_BOOT.items():
@@ -50,12 +50,13 @@ def steps(
     for form, make in _MAKERS.items():
         if form in differing:
             yield make(after)
-    if "ansible" in differing:
-        yield from _ansible(old.get("ansible", {}), new["ansible"], of_files, units)
+    if "ansible" in new:
+        installed = old.get("ansible") or old.get("tree", {})
+        yield from _ansible(installed, new["ansible"], of_files, units)
     elif "tree" in new:
         yield from of_files
     read_once = differing & _FIRST_BOOT.keys()
-    if read_once and not new.keys() & (_ON_RUNNING_NODES | {"clusterApi"}):
+    if read_once and of_files and not new.keys() & (_ON_RUNNING_NODES | {"clusterApi"}):
         yield RULES["first-boot-only"].step(listed(sorted(read_once)))
 
 
@@ -65,8 +66,15 @@ def _ansible(
     """The role restarts both programs whatever differs; what needs a reboot waits for one."""
     yield from (step for step in of_files if step.impact != Impact.RESTART or _is_apart(step))
     runtime, kubelet = units
-    because = listed(unequal(old, new))
+    because = listed(unequal(_without_loader(old), _without_loader(new)))
+    if not because:
+        return
     yield RULES["ansible-restarts"].step(because, runtime=runtime, kubelet=kubelet)
+
+
+def _without_loader(tree: Files) -> Files:
+    """What the role copies: the line for other boot loaders is none of it."""
+    return {path: data for path, data in tree.items() if path != f"/{boot.CMDLINE}"}
 
 
 def _is_apart(step: Step) -> bool:

@@ -53,6 +53,16 @@ _DEFAULTED = frozenset(
 )
 
 
+#: Those that are the same in all releases.
+_KNOWN = {
+    "containerLogMaxSize": "50Mi",
+    "kubeAPIBurst": 100,
+    "kubeAPIQPS": 50,
+    "maxPods": 250,
+    "podPidsLimit": 4096,
+}
+
+
 class Cause(NamedTuple):
     """One part that differs, and the rule of its cost."""
 
@@ -134,8 +144,15 @@ def fields(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) ->
     """What differs between the specs of two KubeletConfigs for a pool."""
     old, new = _configuration(before), _configuration(after)
     names = unequal(old, new)
-    one_sided = all((name in old) != (name in new) for name in names)
-    return Fields(names, bool(names) and one_sided and _DEFAULTED.issuperset(names))
+    return Fields(names, bool(names) and all(_may_be_default(name, old, new) for name in names))
+
+
+def _may_be_default(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether a field that is on one side only may have the value that it has on the other."""
+    if (name in old) == (name in new):
+        return False
+    value = old.get(name, new.get(name))
+    return name in _DEFAULTED and _KNOWN.get(name, value) == value
 
 
 def _configuration(spec: Mapping[str, Any] | None) -> Mapping[str, Any]:

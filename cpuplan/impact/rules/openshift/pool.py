@@ -21,6 +21,9 @@ from cpuplan.mco.fields import flag, mapping
 from cpuplan.mco.pools import Object, name_of
 from cpuplan.mco.releases import NEWEST, Release
 
+#: How many nodes change at a time.
+_LIMIT = "maxUnavailable"
+
 
 class Pools(NamedTuple):
     """Both sides of a cluster, and the pool that nodes are in on each."""
@@ -32,6 +35,8 @@ class Pools(NamedTuple):
     node: Node
     changes: tuple[Changed, ...]
     state: Expected | None
+    #: The nodes are in a class on both sides.
+    is_planned: bool
 
     def changed(
         self, old: Sequence[Object], new: Sequence[Object], pool_after: Object | None = None
@@ -58,7 +63,8 @@ def steps(
     if after.key is None and before.key:
         names = names[0], names[0] if names[0] in new.pools else WORKER
     node = Node(release, context.configuration)
-    both = Pools(old, new, *names, node, changes, state)
+    is_planned = bool(before.key and after.key)
+    both = Pools(old, new, *names, node, changes, state, is_planned)
     for problem in new.problems:
         yield RULES["mco-not-rendered"].step("KubeletConfig", problem=problem)
     yield from _cgroup_mode(before, after, cluster)
@@ -96,11 +102,22 @@ def _of_pools(both: Pools) -> Iterator[Step]:
 
 
 def _moved(both: Pools, pool: Object) -> Iterator[Step]:
-    _, made = both.changed(both.before.machine_configs, both.after.machine_configs, pool)
+    """Another pool. Until a node has its label it is in the old one, which may lose objects."""
+    old, new = both.before.machine_configs, both.after.machine_configs
+    if both.is_planned:
+        gone = {name_of(each) for each in old} - {name_of(each) for each in new}
+        kept = (*new, *(each for each in old if name_of(each) in gone))
+        _, meanwhile = both.changed(old, kept)
+        for step in meanwhile:
+            if step.impact is Impact.REBOOT:
+                yield RULES["mco-pool-left"].step(step.because, step.origin, pool=both.old)
+    _, made = both.changed(old, new, pool)
     rule = RULES["mco-pool-move"]
+    names = {"before": both.old, "after": both.new}
+    if not made:
+        yield rule.step_of(Impact.LIVE, "MachineConfigPool", does="no reboot", **names)
     for step in made:
-        does = rule.does.format(does=step.does, before=both.old, after=both.new)
-        yield step._replace(does=does, rule=rule.id)
+        yield step._replace(does=rule.does.format(does=step.does, **names), rule=rule.id)
 
 
 def _in_place(both: Pools, pool: Object) -> Iterator[Step]:
@@ -149,13 +166,10 @@ def _pool_object(both: Pools, pool: Object) -> Iterator[Step]:
     before = both.before.pools.get(both.new)
     if before is None or both.new in pools.BUILT_IN:
         return
-    names = [
-        key
-        for key in ("maxUnavailable", "nodeSelector")
-        if _field(before, key) != _field(pool, key)
-    ]
-    if names:
-        yield RULES["mco-pool-object"].step(f"MachineConfigPool {both.new}: {listed(names)}")
+    if _field(before, "nodeSelector") != _field(pool, "nodeSelector"):
+        yield RULES["mco-node-selector"].step(f"MachineConfigPool {both.new}: nodeSelector")
+    if _field(before, _LIMIT) != _field(pool, _LIMIT):
+        yield RULES["mco-pool-object"].step(f"MachineConfigPool {both.new}: {_LIMIT}")
 
 
 def _field(pool: Object, key: str) -> object:

@@ -125,6 +125,15 @@ RULES = (
         "pkg/helpers/helpers.go (GetPoolsForNode)",
     ),
     Rule(
+        "mco-pool-left",
+        Impact.REBOOT,
+        f"{_DRAIN}, unless the node leaves pool {{pool}} before the objects are synced",
+        "Until the labels of a node change it is in its old pool, which loses the objects that are "
+        "for the new one. People set these labels, before or after the sync.",
+        "pkg/helpers/helpers.go (GetPoolsForNode)",
+        is_certain=False,
+    ),
+    Rule(
         "mco-pool-paused",
         Impact.NOTHING,
         "nothing, until pool {pool} is unpaused",
@@ -138,6 +147,15 @@ RULES = (
         f"{_DRAIN}, if changes have accumulated while pool {{pool}} was paused",
         "What a paused pool has not applied cannot be seen in the compiled files.",
         "pkg/controller/node/node_controller.go",
+        is_certain=False,
+    ),
+    Rule(
+        "mco-node-selector",
+        Impact.REBOOT,
+        f"{_DRAIN}, if the node has other labels than the pool selects from now on",
+        "A node that a pool no longer selects leaves it, and falls back to worker. People set the "
+        "labels of nodes.",
+        "pkg/helpers/helpers.go (GetPoolsForNode)",
         is_certain=False,
     ),
     Rule(

@@ -11,7 +11,7 @@ import yaml
 
 from cpuplan import pipeline
 from cpuplan.emit import to_json
-from cpuplan.impact.impact import Step, Impact, worst
+from cpuplan.impact.impact import Impact, Step, worst
 from cpuplan.impact.rules import context, steps
 from cpuplan.impact.rules.context import Context
 from cpuplan.impact.rules.differences import changed, halves
@@ -69,6 +69,12 @@ class Outcome(NamedTuple):
     def impact(self) -> Impact:
         """The worst of the steps."""
         return worst(self.steps)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a rule that is known for sure has that impact."""
+        worth = self.impact
+        return not self.steps or any(step.is_certain for step in self.steps if step.impact is worth)
 
 
 @cache
@@ -146,3 +152,8 @@ def _merged(base: Any, patch: Any) -> Any:
         else:
             merged[key] = _merged(merged.get(key), value)
     return merged
+
+
+def platform_of(row: Row) -> str:
+    """The platform of a row's target."""
+    return str(table()["targets"][row.target]["targets"][0]["platform"])
