@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
+from cpuplan.model.disruption import NodeDisruptionPolicy
 from cpuplan.model.document import DocumentName, FeatureSet, Listed, OciRuntime, Release
 
 _Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
@@ -195,6 +196,11 @@ class ClusterSpec(Model):
     )
     container_runtime_configs: Annotated[tuple[ContainerRuntimeConfig, ...], Listed] = Field(
         default=(), description="openshift: ContainerRuntimeConfigs, in order of creation"
+    )
+    node_disruption_policy: NodeDisruptionPolicy | None = Field(
+        default=None,
+        description="openshift, from 4.17 on: as in the MachineConfiguration object `cluster`; "
+        "`plan` tells by it which changes need no reboot",
     )
 
     @model_validator(mode="after")

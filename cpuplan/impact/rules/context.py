@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import merged
+from cpuplan.model.cluster import ClusterSpec
 from cpuplan.plan import NodeClass
 
 Object = Mapping[str, Any]
@@ -23,8 +24,13 @@ Context = Mapping[str, Cluster]
 
 def of(classes: Iterable[NodeClass]) -> Context:
     """What the Cluster documents of a project say."""
-    facts = {each.cluster: each.cluster_facts for each in classes}
-    return {
-        name: Cluster(tuple(map(merged.foreign_object, stated.machine_configs)))
-        for name, stated in facts.items()
-    }
+    return {each.cluster: _cluster(each.cluster_facts) for each in classes}
+
+
+def _cluster(facts: ClusterSpec) -> Cluster:
+    policy = facts.node_disruption_policy
+    given = policy.model_dump(mode="json", by_alias=True, exclude_none=True) if policy else {}
+    return Cluster(
+        tuple(map(merged.foreign_object, facts.machine_configs)),
+        {"spec": {"nodeDisruptionPolicy": given}},
+    )

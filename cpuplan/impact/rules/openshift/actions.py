@@ -19,33 +19,38 @@ _DOES = {
 }
 
 
-def steps(change: Change, causes: Sequence[Cause]) -> Iterator[Step]:
-    """The steps of one change of a pool; none where its nodes get the same."""
+def steps(change: Change, causes: Sequence[Cause], origin: str = "") -> Iterator[Step]:
+    """The steps of one change of a pool; none where its nodes get the same.
+
+    `origin` is the statement behind its files and units.
+    """
     impact = change.impact
     problem = change.refusal or (impact.refusal if impact else None)
     if problem:
         yield RULES["mco-irreconcilable"].step(_changed(change), problem=str(problem))
     elif impact and impact.update and impact.sections:
-        yield from _of_update(change, impact.update, causes)
+        yield from _of_update(change, impact.update, causes, origin)
 
 
-def _of_update(change: Change, update: Update, causes: Sequence[Cause]) -> Iterator[Step]:
+def _of_update(
+    change: Change, update: Update, causes: Sequence[Cause], origin: str
+) -> Iterator[Step]:
     if update.error:
         yield RULES["mco-node-stops"].step(_changed(change), problem=str(update.error))
     if REBOOT in update.actions:
         first = next(iter(causes), None)
         rule = first.rule if first else RULES["mco-file"]
         because = "; ".join(cause.because for cause in causes) or _changed(change)
-        origin = next((cause.origin for cause in causes if cause.origin), "")
+        first_origin = next((cause.origin for cause in causes if cause.origin), "")
         certain = any(cause.rule.is_certain for cause in causes) or rule.is_certain
-        yield rule.step(because, origin)._replace(is_certain=certain)
+        yield rule.step(because, first_origin)._replace(is_certain=certain)
         return
     actions = update.actions
     if update.drain and DRAIN not in actions:
         actions = (DRAIN, *actions)
     for action in dict.fromkeys(actions):
         worth, does = _does(action)
-        yield RULES["mco-policy"].step_of(worth, _changed(change), does=does)
+        yield RULES["mco-policy"].step_of(worth, _changed(change), origin, does=does)
 
 
 def _does(action: Action) -> tuple[Impact, str]:

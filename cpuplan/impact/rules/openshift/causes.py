@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.openshift import machineconfig
+from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.expected.state import Expected
 from cpuplan.impact.rules.differences import Changed, listed, origin_of, unequal
 from cpuplan.impact.rules.table import RULES
@@ -113,6 +114,12 @@ def _files(
     units = [name for name in impact.units if REBOOT in policies.units.get(name, (REBOOT,))]
     if units:
         yield Cause(RULES["mco-unit"], listed(units), _origin(settings, "units"))
+
+
+def origin_of_files(impact: Impact, changes: Iterable[Changed], state: Expected | None) -> str:
+    """The statement behind changed files and units."""
+    paths = (*impact.files, *(f"{UNIT_FOLDER}/{name}" for name in impact.units))
+    return _origin(changes, *(_component(path, state) for path in paths))
 
 
 def _component(path: str, state: Expected | None) -> str:

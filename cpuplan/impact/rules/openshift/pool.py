@@ -48,7 +48,10 @@ class Pools(NamedTuple):
         )
         built = policies(self.node.configuration, self.node.release)
         why = list(causes.reasons(result, built, fields, self.changes, self.state))
-        return result, list(actions.steps(result, why))
+        origin = ""
+        if result.impact:
+            origin = causes.origin_of_files(result.impact, self.changes, self.state)
+        return result, list(actions.steps(result, why, origin))
 
 
 def steps(

@@ -1,7 +1,7 @@
 """A small project, compiled before and after a change, and what the change costs its nodes."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -101,8 +101,7 @@ def outcome(row: Row) -> Outcome:
     after, known = compiled(row.target, to_json(row.after))
     pair = Pair(_key(before), _key(after), "lab", ("n1",))
     made = changed(*halves(pair, before, after))
-    found = tuple(steps(pair, before, after, known))
-    return Outcome(found, frozenset(each.component for each in made))
+    return Outcome(costs(before, after, known), frozenset(each.component for each in made))
 
 
 def _key(side: Side) -> tuple[str, str] | None:
@@ -125,6 +124,19 @@ def compiled(target: str, patch: str) -> tuple[Side, Context]:
         problems = [each.message for each in made.diagnostics if each.severity.value == "error"]
         assert not problems, (target, given, problems)
         return Side(made.files), context.of(project.classes)
+
+
+def edited(side: Side, end: str, change: Callable[[Json], object]) -> Side:
+    """A side whose file with this end is changed by hand; YAML and JSON."""
+    path = next(path for path in sorted(side.files) if path.endswith(end))
+    data = yaml.safe_load(side.files[path])
+    change(data)
+    return Side({**side.files, path: to_json(data).encode()})
+
+
+def costs(before: Side, after: Side, known: Context | None = None) -> tuple[Step, ...]:
+    """What it costs node n1 that one side follows another."""
+    return tuple(steps(Pair(_key(before), _key(after), "lab", ("n1",)), before, after, known))
 
 
 def _documents(target: str, given: Json) -> dict[str, list[Json]]:

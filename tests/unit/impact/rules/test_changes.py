@@ -8,6 +8,7 @@ from cpuplan.backends import BACKENDS
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons
+from cpuplan.emit import to_json
 from cpuplan.impact.rules.table import RULES
 from tests.unit.impact.rules import projects
 from tests.unit.impact.rules.projects import Row
@@ -19,7 +20,6 @@ PROVEN_ELSEWHERE = {
     "mco-node-stops",
     "mco-not-rendered",
     "mco-os",
-    "mco-policy",
     "mco-pool-paused",
     "mco-pool-resumed",
     "mco-pool-object",
@@ -56,7 +56,16 @@ def test_each_component_of_each_platform_has_a_row() -> None:
         for name, backend in BACKENDS.items()
         for component in backend.COMPONENTS
     }
-    assert _shown() == written
+    refused = {(name, each) for name in ("rke2", "k3s") for each in OF_MECHANISMS}
+    assert _shown() == written - refused
+
+
+@pytest.mark.parametrize("platform", ["rke2", "k3s"])
+@pytest.mark.parametrize("mechanism", ["balloons", "koordinator"])
+def test_only_kubernetes_takes_other_mechanisms(platform: str, mechanism: str) -> None:
+    patch = {"spec": {"target": {"mechanism": mechanism, "koordinator": "1.8"}}}
+    with pytest.raises(AssertionError, match=f"cannot hold with mechanism {mechanism}"):
+        projects.compiled(platform, to_json(patch))
 
 
 @cache
