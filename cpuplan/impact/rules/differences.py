@@ -103,7 +103,7 @@ def _by_key(plan: Mapping[str, Any]) -> _Settings:
 def _origin(entry: Mapping[str, Any]) -> str:
     """The first statement among the reasons of a setting."""
     origins = (str(reason["origin"]) for reason in entry.get("because", ()))
-    return next(filter(None, origins), "")
+    return next((origin for origin in origins if ":" in origin), "")
 
 
 def _plain(values: tuple[Any, ...] | None) -> Any:
