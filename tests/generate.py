@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from tests import named_cases
-from tests.pages import defaults, diagnostics, reference
+from tests.pages import defaults, diagnostics, impact, reference
 from tests.projects import REPOSITORY
 from tests.rejected_cases import cases, outcome
 
@@ -24,6 +24,7 @@ def generated() -> dict[str, str]:
     texts["docs/diagnostics.md"] = diagnostics.page()
     texts["docs/reference.md"] = reference.page({kind: schema(kind) for kind in KINDS})
     texts["docs/defaults.md"] = defaults.page()
+    texts["docs/impact.md"] = impact.page()
     return texts
 
 

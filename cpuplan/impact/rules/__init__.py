@@ -43,5 +43,5 @@ def _steps(before: Half, after: Half, name: str, cluster: Cluster) -> Iterator[S
 
 def _platform(half: Half) -> str:
     """The platform of a class; "" where its expected state does not say it."""
-    state = half.side.state(half.key) if half.key else None
+    state = half.state
     return state.release.platform if state else ""

@@ -1,13 +1,14 @@
 """Objects of the API that no setting of a class stands for: policies, namespaces, agents."""
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from cpuplan.fleet import verification
 from cpuplan.impact.impact import Step
-from cpuplan.impact.rules.differences import Half, listed
+from cpuplan.impact.rules.differences import Half, listed, objects
 from cpuplan.impact.rules.table import RULES
-from cpuplan.impact.sides import Object, ObjectId
+from cpuplan.impact.sides import Object, ObjectId, Side
 
 _ADMISSION = (
     "ValidatingAdmissionPolicy",
@@ -54,17 +55,26 @@ ELSEWHERE = frozenset(
 def steps(before: Half, after: Half, cluster: str) -> Iterator[Step]:
     """What changed objects mean for the nodes of a class; those of one rule together."""
     by_rule: dict[str, list[str]] = {}
-    old, new = before.side.objects(cluster), after.side.objects(cluster)
     agents = {verification.agent(half.key[1]) for half in (before, after) if half.key}
+    for identity, is_replaced in _differing(before.side, after.side, cluster):
+        rule = _rule(identity, agents, is_replaced=is_replaced)
+        if rule:
+            by_rule.setdefault(rule, []).append(f"{identity.kind} {identity.name}")
+    for rule, names in by_rule.items():
+        yield RULES[rule].step(listed(names))
+
+
+@lru_cache(maxsize=8)
+def _differing(before: Side, after: Side, cluster: str) -> tuple[tuple[ObjectId, bool], ...]:
+    """The objects that differ, and whether their pods are replaced: once for all classes."""
+    old, new = objects(before, cluster), objects(after, cluster)
+    found = []
     for identity in sorted(old.keys() | new.keys()):
         one, other = old.get(identity), new.get(identity)
         if _content(one) != _content(other):
             is_replaced = identity.kind == _AGENT and _template(one) != _template(other)
-            rule = _rule(identity, agents, is_replaced=is_replaced)
-            if rule:
-                by_rule.setdefault(rule, []).append(f"{identity.kind} {identity.name}")
-    for rule, names in by_rule.items():
-        yield RULES[rule].step(listed(names))
+            found.append((identity, is_replaced))
+    return tuple(found)
 
 
 def _rule(identity: ObjectId, agents: Collection[str], *, is_replaced: bool) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cpuplan.backends.deliveries import boot
 from cpuplan.impact.impact import Impact, Step
-from cpuplan.impact.rules.differences import Half, listed, unequal
+from cpuplan.impact.rules.differences import Half, listed, objects, unequal
 from cpuplan.impact.rules.table import RULES
 
 #: Read by the first boot of a machine and never again, by the ends of their files.
@@ -89,7 +89,7 @@ def _node_wright(_after: Half) -> Step:
 def _cluster_api(after: Half) -> Step:
     """The template has a name of its own for each content."""
     name = ""
-    for each in after.side.objects(after.key[0] if after.key else "").values():
+    for each in objects(after.side, after.key[0] if after.key else "").values():
         is_own = after.key and each.path.endswith(_TEMPLATE.format(after.key[1]))
         name = each.id.name if is_own else name
     return RULES["cluster-api-machines"].step("KubeadmConfigTemplate", name=name)

@@ -1,10 +1,12 @@
 """What differs between the two sides of a pair: settings, files and objects."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from cpuplan.expected.state import Expected
 from cpuplan.fleet.before import Key
-from cpuplan.impact.sides import Pair, Side
+from cpuplan.impact.sides import Object, ObjectId, Pair, Side
 
 #: The key under which the order of a component's settings counts as one.
 ORDER = "order"
@@ -40,12 +42,29 @@ class Half(NamedTuple):
         """The file of the class."""
         return self.side.classes[self.key] if self.key else {}
 
+    @property
+    def state(self) -> Expected | None:
+        """The expected state of the class; None without one that can be read."""
+        return _state(self.side, self.key) if self.key else None
+
     def value(self, component: str, key: str) -> Any:
         """The value of a setting; None without it."""
         for entry in self.plan.get("settings", ()):
             if (entry["component"], entry["key"]) == (component, key):
                 return entry["value"]
         return None
+
+
+@lru_cache(maxsize=16)
+def _state(side: Side, key: Key) -> Expected | None:
+    """Read once for all rules of a pair."""
+    return side.state(key)
+
+
+@lru_cache(maxsize=8)
+def objects(side: Side, cluster: str) -> Mapping[ObjectId, Object]:
+    """The objects of a cluster, read once for all of its classes."""
+    return side.objects(cluster)
 
 
 def halves(pair: Pair, before: Side, after: Side) -> tuple[Half, Half]:

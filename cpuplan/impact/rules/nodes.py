@@ -19,7 +19,6 @@ from cpuplan.components.host import (
 from cpuplan.components.koordinator import colocation, node, scheduler, slo
 from cpuplan.components.nri import balloons
 from cpuplan.components.published import nrt
-from cpuplan.expected.state import Expected
 from cpuplan.impact.impact import Step
 from cpuplan.impact.rules.differences import Changed, Half, listed, origin_of, told, unequal
 from cpuplan.impact.rules.table import RULES
@@ -123,7 +122,7 @@ def rule_of(change: Changed) -> str | None:
 
 def _files(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[tuple[str, str]]:
     """Paths and rules of files that differ although no setting of their component does."""
-    old, new = _state(before), _state(after)
+    old, new = before.state, after.state
     if (before.key and old is None) or (after.key and new is None):
         yield "the expected state of one side", "unknown-before"
         return
@@ -139,13 +138,9 @@ def _files(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[
                 yield path, rule
 
 
-def _state(half: Half) -> Expected | None:
-    return half.side.state(half.key) if half.key else None
-
-
 def kubelet_service(half: Half) -> str:
     """The unit that runs the kubelet: that of its drop-in, else that of the platform."""
-    state = _state(half)
+    state = half.state
     if state is None:
         return "kubelet.service"
     found = (_KUBELET_DROP_IN.match(path) for path in state.files)

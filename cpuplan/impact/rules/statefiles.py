@@ -26,7 +26,7 @@ _MAY_REMOVE = frozenset({"bottlerocket"})
 
 def steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[Step]:
     """What the state files of the plan before make necessary; nothing on OpenShift."""
-    new = after.side.state(after.key) if after.key else None
+    new = after.state
     if new is None or new.platform.removes_state_files:
         return
     own = [each for each in changes if each.component == kubelet.NAME]
@@ -34,7 +34,7 @@ def steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[S
         if after.value(kubelet.NAME, _POLICY) == "static":
             yield RULES["state-file-new-node"].step(f"kubelet {_POLICY}", origin_of(own))
         return
-    old = before.side.state(before.key)
+    old = before.state
     if old is None:
         if own:
             yield RULES["state-file-maybe"].step(told(own), origin_of(own), file=_CPU)

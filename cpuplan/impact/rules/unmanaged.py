@@ -18,7 +18,7 @@ def steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[S
         return
     of_api = [each for each in changes if each.component in nodes.OF_API]
     others = [each for each in changes if each.component not in nodes.OF_API]
-    state = after.side.state(after.key)
+    state = after.state
     platform = state.release.platform if state else ""
     yield from nodes.of_settings(of_api)
     if platform in settings_only.RULES_OF:
@@ -34,7 +34,7 @@ def steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[S
 
 def _runtime(before: Half, state: Expected | None) -> Iterator[Step]:
     """A node whose container runtime is another one from now on."""
-    old = before.side.state(before.key) if before.key else None
+    old = before.state
     if old and state and old.release.runtime != state.release.runtime:
         names = {"before": old.release.runtime, "after": state.release.runtime}
         yield RULES["other-runtime"].step("the container runtime of the target", **names)

@@ -64,6 +64,9 @@ _KNOWN = {
 }
 
 
+_ENVELOPE = ("apiVersion", "kind")
+
+
 class Cause(NamedTuple):
     """One part that differs, and the rule of its cost."""
 
@@ -150,7 +153,7 @@ class Fields(NamedTuple):
 def fields(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Fields:
     """What differs between the specs of two KubeletConfigs for a pool."""
     old, new = _configuration(before), _configuration(after)
-    names = unequal(old, new)
+    names = tuple(name for name in unequal(old, new) if name not in _ENVELOPE)
     return Fields(names, bool(names) and all(_may_be_default(name, old, new) for name in names))
 
 

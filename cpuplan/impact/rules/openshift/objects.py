@@ -1,6 +1,7 @@
 """All MachineConfigs of a cluster: compiled ones, those that operators make of them, others."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import yaml
@@ -8,6 +9,7 @@ import yaml
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.impact.rules.context import Cluster
+from cpuplan.impact.rules.differences import objects
 from cpuplan.impact.sides import Side
 from cpuplan.mco.errors import McoError
 from cpuplan.mco.generated.kubelet import KubeletConfigs
@@ -33,25 +35,36 @@ class Objects(NamedTuple):
 
 
 def of(side: Side, cluster: str, release: Release, context: Cluster) -> Objects:
-    """The objects of one side."""
-    compiled = [each.data for each in side.objects(cluster).values()] + list(_made(side, cluster))
+    """The objects of one side, with those of others."""
+    known = _compiled(side, cluster, release)
+    names = {name_of(each) for each in known.machine_configs}
+    others = [each for each in context.machine_configs if name_of(each) not in names]
+    return known._replace(machine_configs=(*known.machine_configs, *others))
+
+
+@lru_cache(maxsize=8)
+def _compiled(side: Side, cluster: str, release: Release) -> Objects:
+    """Those that are compiled, and what operators make of them: once for all pools."""
+    compiled = [each.data for each in objects(side, cluster).values()]
+    compiled += _made(side, cluster)
     by_name = {**_built_in(side, cluster), **_custom(compiled)}
     controller = KubeletConfigs(list(by_name.values()), _DEFAULTS, release)
-    problems = list(_create(controller, _of_kind(compiled, "KubeletConfig")))
+    problems = tuple(_create(controller, _of_kind(compiled, "KubeletConfig")))
     controller.restart()
     generated = [each.as_object() for each in controller.machine_configs.values()]
-    own = _of_kind(compiled, "MachineConfig")
-    names = {name_of(each) for each in own}
-    others = [each for each in context.machine_configs if name_of(each) not in names]
     base = map(_of_operator, pools.BUILT_IN)
-    specs = {
-        name: source.spec
-        for name, pool in by_name.items()
+    every = (*base, *generated, *_of_kind(compiled, "MachineConfig"))
+    return Objects(every, by_name, _specs(controller), problems)
+
+
+def _specs(controller: KubeletConfigs) -> dict[str, Mapping[str, Any]]:
+    """The KubeletConfig of each pool; the one with the highest number counts."""
+    return {
+        name_of(pool): source.spec
+        for pool in controller.pools
         for source in controller.sources.values()
         if source.selects(pool)
     }
-    every = (*base, *generated, *own, *others)
-    return Objects(every, by_name, specs, tuple(problems))
 
 
 def _create(controller: KubeletConfigs, objects: Sequence[Object]) -> Iterator[str]:
@@ -64,14 +77,15 @@ def _create(controller: KubeletConfigs, objects: Sequence[Object]) -> Iterator[s
 
 def made(side: Side, cluster: str, kind: str) -> list[Object]:
     """The objects of a kind that the node tuning operator makes."""
-    return _of_kind(list(_made(side, cluster)), kind)
+    return _of_kind(_made(side, cluster), kind)
 
 
-def _made(side: Side, cluster: str) -> Iterator[Object]:
+@lru_cache(maxsize=8)
+def _made(side: Side, cluster: str) -> tuple[Object, ...]:
     start = f"clusters/{cluster}/{_OPERATOR}/"
-    for path in sorted(side.files):
-        if path.startswith(start) and path.endswith(".yaml"):
-            yield yaml.load(side.files[path], Loader=yaml.CSafeLoader)
+    paths = (path for path in sorted(side.files) if path.startswith(start))
+    texts = (side.files[path] for path in paths if path.endswith(".yaml"))
+    return tuple(yaml.load(text, Loader=yaml.CSafeLoader) for text in texts)
 
 
 def _of_kind(objects: Sequence[Object], kind: str) -> list[Object]:

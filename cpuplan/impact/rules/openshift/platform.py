@@ -50,8 +50,7 @@ def _hosted(
 
 
 def _files(before: Half, after: Half) -> tuple[str, ...]:
-    old = before.side.state(before.key) if before.key else None
-    new = after.side.state(after.key) if after.key else None
+    old, new = before.state, after.state
     return unequal(old.files if old else {}, new.files if new else {})
 
 

@@ -58,13 +58,11 @@ def steps(
     before: Half, after: Half, changes: tuple[Changed, ...], cluster: str, context: Cluster
 ) -> Iterator[Step]:
     """What the machine config operator does to the nodes of a pair."""
-    state = after.side.state(after.key) if after.key else None
-    release = _release(state or (before.side.state(before.key) if before.key else None))
+    state = after.state
+    release = _release(state or before.state)
     old = objects.of(before.side, cluster, release, context)
     new = objects.of(after.side, cluster, release, context)
-    names = _pool(before, old), _pool(after, new)
-    if after.key is None and before.key:
-        names = names[0], names[0] if names[0] in new.pools else WORKER
+    names = _pools(before, after, old, new)
     node = Node(release, context.configuration)
     is_planned = bool(before.key and after.key)
     both = Pools(old, new, *names, node, changes, state, is_planned)
@@ -79,6 +77,19 @@ def steps(
 
 def _release(state: Expected | None) -> Release:
     return versions.from_text(state.release.version) if state else NEWEST
+
+
+def _pools(before: Half, after: Half, old: Objects, new: Objects) -> tuple[str, str]:
+    """The pool before and after: nodes of no class stay in theirs if it is there, or are workers.
+
+    Nobody becomes a node of the control plane, so that those were in their pool before.
+    """
+    first, last = _pool(before, old), _pool(after, new)
+    if after.key is None:
+        return first, first if first in new.pools else WORKER
+    if before.key is None and last in pools.BUILT_IN:
+        return last, last
+    return first, last
 
 
 def _pool(half: Half, known: Objects) -> str:

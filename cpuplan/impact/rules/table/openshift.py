@@ -39,7 +39,7 @@ RULES = (
         Impact.REBOOT,
         _DRAIN,
         "A changed KubeletConfig changes the file kubelet.conf in the MachineConfig that a "
-        "controller generates from it, and no policy covers this file.",
+        "controller generates from it. No policy of the operator covers this file.",
         "docs/KubeletConfigDesign.md; docs/MachineConfigController.md",
     ),
     Rule(
