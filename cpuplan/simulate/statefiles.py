@@ -137,8 +137,14 @@ def refusals(old: Planned, new: Planned) -> Iterator[Refusal]:
     policy = kubelet.cpus.policy
     if policy is None:
         return
-    kubelet.cpus.state.set_cpus("POD", "CONTAINER", policy.allocatable)
-    kubelet.cpus.state.default &= ~policy.allocatable
+    taken = policy.allocatable
+    if not kubelet.cpus.state.default & ~taken:
+        # Under strict reservation no kubelet takes an empty default set, its own neither.
+        taken &= ~(1 << taken.bit_length() - 1)
+    if not taken:
+        return
+    kubelet.cpus.state.set_cpus("POD", "CONTAINER", taken)
+    kubelet.cpus.state.default &= ~taken
     if problem := refusal(Node(kubelet.cpus.dump())):
         policy_now = new.start().cpus.policy
         gone = policy.allocatable & ~policy_now.allocatable if policy_now else policy.allocatable

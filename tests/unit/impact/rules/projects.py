@@ -141,7 +141,7 @@ def costs(before: Side, after: Side, known: Context | None = None) -> tuple[Step
 
 def _documents(target: str, given: Json) -> dict[str, list[Json]]:
     base = table()["targets"][given.get("target", target)]
-    spec = _merged({"selector": {"clusters": ["lab"]}, **deepcopy(base)}, given.get("spec") or {})
+    spec = merged({"selector": {"clusters": ["lab"]}, **deepcopy(base)}, given.get("spec") or {})
     metadata = {"name": given.get("name", "main")}
     intent = {"apiVersion": _API, "kind": "Intent", "metadata": metadata, "spec": spec}
     nodes = [_HARDWARE, _NODES]
@@ -151,19 +151,19 @@ def _documents(target: str, given: Json) -> dict[str, list[Json]]:
     return {"inventories/lab.yaml": nodes, "intents/main.yaml": [intent]}
 
 
-def _merged(base: Any, patch: Any) -> Any:
+def merged(base: Any, patch: Any) -> Any:
     """A JSON merge patch (RFC 7396); of the targets, the first is merged."""
     if not isinstance(patch, dict):
         return patch
-    merged = dict(base) if isinstance(base, dict) else {}
+    made = dict(base) if isinstance(base, dict) else {}
     for key, value in patch.items():
-        if key == "target":
-            merged["targets"] = [_merged(merged["targets"][0], value)]
+        if key == "target" and "targets" in made:
+            made["targets"] = [merged(made["targets"][0], value)]
         elif value is None:
-            merged.pop(key, None)
+            made.pop(key, None)
         else:
-            merged[key] = _merged(merged.get(key), value)
-    return merged
+            made[key] = merged(made.get(key), value)
+    return made
 
 
 def platform_of(row: Row) -> str:
