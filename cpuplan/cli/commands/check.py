@@ -74,7 +74,8 @@ def command(
     class, which `compile` writes. With objects of its cluster, also what exporters or Koordinator's
     programs publish of it is compared.
 
-    Exit code 0: nothing differs; 1: something differs.
+    Exit code 0: nothing differs; 1: something differs, or could not be read; 2: wrong usage, or no
+    class has NODE.
     """
     from cpuplan.cli.observed import observed
     from cpuplan.cli.statements import Statements
