@@ -153,10 +153,10 @@ def _opened(path: Path, node: str) -> "Root":
 def _called(root: "Root | None", place: Path) -> str:
     """The planned node of a root, by its host name."""
     from cpuplan.check.roots.sources import node_of
-    from cpuplan.expected.folder import files, load
+    from cpuplan.expected.folder import found_files, load
 
     clusters = settings().clusters
-    states = (load(file) for file in files(place))
+    states = (load(file) for file in found_files(place))
     nodes = [
         name
         for state in states
