@@ -367,8 +367,8 @@ def test_what_follows_from_a_boot_without_arguments_and_a_runtime_is_not_said_to
     """One cause is one finding."""
     node = plan(platform="kubernetes", version="1.34")
     root = make_root(node, tmp_path)
-    for path in sorted((root / "etc/crio").rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
+    for old in sorted((root / "etc/crio").rglob("*"), reverse=True):
+        old.rmdir() if old.is_dir() else old.unlink()
     for path, text in {
         "proc/cmdline": "quiet\n",
         "sys/devices/virtual/workqueue/cpumask": "ff\n",
