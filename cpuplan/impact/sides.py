@@ -68,11 +68,8 @@ class Side:
 
     def _objects(self, start: str) -> Iterator[Object]:
         for path in sorted(self.files):
-            folder, _, name = path.rpartition("/")
-            is_object = path.startswith(start) and folder.endswith(f"/{_MANIFESTS}")
-            if is_object and name.endswith(".yaml") and name != _KUSTOMIZATION:
-                data = yaml.load(self.files[path], Loader=yaml.CSafeLoader)
-                yield Object(_id(data), path, data)
+            if path.startswith(start) and is_object(path):
+                yield read_object(path, self.files[path])
 
     def node_files(self, key: Key) -> Mapping[str, bytes]:
         """The files of a class's nodes, by absolute path; empty where objects bring them."""
@@ -82,6 +79,19 @@ class Side:
             for path, data in self.files.items()
             if path.startswith(start)
         }
+
+
+def is_object(path: str) -> bool:
+    """Whether a file below `out/` has an object for a cluster's API."""
+    folder, _, name = path.rpartition("/")
+    is_manifest = path.startswith("clusters/") and folder.endswith(f"/{_MANIFESTS}")
+    return is_manifest and name.endswith(".yaml") and name != _KUSTOMIZATION
+
+
+def read_object(path: str, file: bytes) -> Object:
+    """The object of such a file."""
+    data = yaml.load(file, Loader=yaml.CSafeLoader)
+    return Object(_id(data), path, data)
 
 
 def _id(data: Mapping[str, Any]) -> ObjectId:
