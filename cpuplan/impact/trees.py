@@ -1,0 +1,118 @@
+"""What was compiled before: `out/` of a commit, or of a folder, without foreign files in it."""
+
+import json
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.files import Unreadable, read_regular
+from cpuplan.files.listing import list_files
+from cpuplan.fleet.before import CLASSES, MANIFEST, VERSION
+from cpuplan.impact import sides
+from cpuplan.read.files import refusal
+from cpuplan.source import Position
+
+#: Of one machine, or about the other files.
+_NOT_COMPARED = (MANIFEST, ".cpuplan/written")
+_FOLDER = "out"
+#: Letters of a commit's name.
+_SHORT = 12
+
+
+def of_commit(root: Path, ref: str | None) -> tuple[str, Mapping[str, bytes]]:
+    """The tree of a commit, and what to call it; by default, where the main branch was left."""
+    trees = import_module("cpuplan.git.trees")  # starts Git
+    commit = ref or trees.merge_base(root)
+    name = ref or f"{commit[:_SHORT]}, where the main branch was left"
+    files = _owned(trees.read(root, commit, _FOLDER))
+    _check(files, f"out/ of {commit}")
+    return name, files
+
+
+def of_folder(folder: Path) -> tuple[str, Mapping[str, bytes]]:
+    """The tree of a folder, and what to call it. An empty folder stands for nothing compiled."""
+    listed = list_files(folder, within=folder, suffixes=("",), hidden=True)
+    if listed.problems:
+        raise CpuplanError(refusal(str(path), error) for path, error in listed.problems)
+    within = os.path.realpath(folder)
+    found = {path.relative_to(folder).as_posix(): _read(path, within) for path in listed.files}
+    files = _owned(found)
+    if files:
+        _check(files, str(folder))
+    return str(folder), files
+
+
+def _read(path: Path, within: str) -> bytes:
+    try:
+        return read_regular(path, within=within)
+    except Unreadable as error:
+        raise CpuplanError([refusal(str(path), error)]) from None
+
+
+def _owned(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files that cpuplan wrote; all of them where no manifest lists these."""
+    text = files.get(MANIFEST, b"").decode(errors="replace")
+    listed = set(text.splitlines()) or files.keys()
+    return {path: files[path] for path in files if path in listed and path not in _NOT_COMPARED}
+
+
+def _check(files: Mapping[str, bytes], what: str) -> None:
+    """CP680 without compiled classes, CP681 and CP139 for a class that cannot be compared."""
+    classes = [path for path in sorted(files) if path.startswith(f"{CLASSES}/")]
+    if not classes:
+        raise CpuplanError([diagnose("CP680", what=what)])
+    problems = []
+    for path in classes:
+        place = Position(f"{_FOLDER}/{path}", 1, 1)
+        version = _version(files[path])
+        if version is None:
+            problems.append(diagnose("CP681", place, path=path, what=what))
+        elif version > VERSION:
+            what = f"a class of {what}"
+            problems.append(diagnose("CP139", place, what=what, found=version, expected=VERSION))
+    if problems:
+        raise CpuplanError(problems)
+
+
+def _version(data: bytes) -> int | None:
+    """The form of a class's file; None for one that is damaged."""
+    try:
+        plan = json.loads(data)
+        if plan["version"] <= VERSION:
+            _look_through(plan)
+        return int(plan["version"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CpuSetError):
+        return None
+
+
+def _look_through(plan: Mapping[str, Any]) -> None:
+    """Raises an error for a class without what is compared."""
+    pools = (*plan["pools"].values(), *plan.get("sets", {}).values())
+    for pool in pools:
+        CpuSet.parse(pool["cpus"])
+    for entry in (*pools, *plan["settings"]):
+        for reason in entry["because"]:
+            _ = reason["text"], reason["origin"]
+    for setting in plan["settings"]:
+        _ = setting["component"], setting["key"], setting["value"]
+    _ = plan["cluster"], plan["class"], plan["intent"], plan["hardware"], [*plan["nodes"]]
+
+
+def check_objects(what: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
+    """CP682 for manifests that differ from those of now and are no objects."""
+    problems = []
+    for path in sorted(before):
+        if sides.is_object(path) and before[path] != after.get(path):
+            try:
+                sides.read_object(path, before[path])
+            except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
+                place = Position(f"{_FOLDER}/{path}", 1, 1)
+                problems.append(diagnose("CP682", place, path=path, what=what))
+    if problems:
+        raise CpuplanError(problems)
