@@ -26,8 +26,8 @@ CODES = {
     ),
     "CP683": Code(
         "impact above the limit",
-        "the change costs {nodes} a {impact}; --max-impact allows {allowed}",
-        "divide the change, or plan the {impact} and raise --max-impact",
+        "the impact on {nodes} is {impact}, and --max-impact allows at most {allowed}",
+        "leave out of the change what causes it (`cpuplan plan` shows the statements), or raise --max-impact",
         "`cpuplan plan --max-impact` fails with exit code 4 if a node would need more than the given impact: nothing, "
         "live, restart, drain, reboot, reinstall, from the least to the worst.",
     ),

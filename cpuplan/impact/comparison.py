@@ -81,12 +81,12 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    project: Project, plan: Plan, sides: tuple[Side, Side], judge: Rules = rules.steps
+    project: Project, plan: Plan, sides: tuple[Side, Side], judge: Rules | None = None
 ) -> Comparison:
-    """What the plan changes. `judge` tells the steps of a pair."""
+    """What the plan changes. `judge` tells the steps of a pair, by default those of platforms."""
     differ = _Sides(*sides)
     by_key = {node.node_class.key: node for node in plan.nodes}
-    of = _Pairs(differ, project, by_key, judge)
+    of = _Pairs(differ, project, by_key, judge or rules.steps)
     paired = pairs.pairs(*sides)
     return Comparison(
         tuple(map(of.change, paired)),

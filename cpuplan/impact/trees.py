@@ -31,7 +31,7 @@ def of_commit(root: Path, ref: str | None) -> tuple[str, Mapping[str, bytes]]:
     commit = ref or trees.merge_base(root)
     name = ref or f"{commit[:_SHORT]}, where the main branch was left"
     files = _owned(trees.read(root, commit, _FOLDER))
-    _check(files, f"out/ of {commit}")
+    _check(files, f"out/ of {commit}", None)
     return name, files
 
 
@@ -44,7 +44,7 @@ def of_folder(folder: Path) -> tuple[str, Mapping[str, bytes]]:
     found = {path.relative_to(folder).as_posix(): _read(path, within) for path in listed.files}
     files = _owned(found)
     if files:
-        _check(files, str(folder))
+        _check(files, str(folder), folder)
     return str(folder), files
 
 
@@ -62,22 +62,27 @@ def _owned(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {path: files[path] for path in files if path in listed and path not in _NOT_COMPARED}
 
 
-def _check(files: Mapping[str, bytes], what: str) -> None:
+def _check(files: Mapping[str, bytes], what: str, folder: Path | None) -> None:
     """CP680 without compiled classes, CP681 and CP139 for a class that cannot be compared."""
     classes = [path for path in sorted(files) if path.startswith(f"{CLASSES}/")]
     if not classes:
         raise CpuplanError([diagnose("CP680", what=what)])
     problems = []
     for path in classes:
-        place = Position(f"{_FOLDER}/{path}", 1, 1)
+        place = _place(folder, path)
         version = _version(files[path])
         if version is None:
             problems.append(diagnose("CP681", place, path=path, what=what))
         elif version > VERSION:
-            what = f"a class of {what}"
-            problems.append(diagnose("CP139", place, what=what, found=version, expected=VERSION))
+            kind = f"a class of {what}"
+            problems.append(diagnose("CP139", place, what=kind, found=version, expected=VERSION))
     if problems:
         raise CpuplanError(problems)
+
+
+def _place(folder: Path | None, path: str) -> Position | None:
+    """A file of a folder; those of a commit are nowhere to look at."""
+    return Position((folder / path).as_posix(), 1, 1) if folder else None
 
 
 def _version(data: bytes) -> int | None:
@@ -104,7 +109,9 @@ def _look_through(plan: Mapping[str, Any]) -> None:
     _ = plan["cluster"], plan["class"], plan["intent"], plan["hardware"], [*plan["nodes"]]
 
 
-def check_objects(what: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
+def check_objects(
+    what: str, folder: Path | None, before: Mapping[str, bytes], after: Mapping[str, bytes]
+) -> None:
     """CP682 for manifests that differ from those of now and are no objects."""
     problems = []
     for path in sorted(before):
@@ -112,7 +119,7 @@ def check_objects(what: str, before: Mapping[str, bytes], after: Mapping[str, by
             try:
                 sides.read_object(path, before[path])
             except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
-                place = Position(f"{_FOLDER}/{path}", 1, 1)
+                place = _place(folder, path)
                 problems.append(diagnose("CP682", place, path=path, what=what))
     if problems:
         raise CpuplanError(problems)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -108,7 +108,7 @@ def command(
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors
 
-    before = _before(ref, folder)
+    before = _Before(folder, *_tree(ref, folder))
     project = pipeline.load(settings().root)
     narrow_to(project)
     compiled = pipeline.compile_project(project, allow_removal=True, settle=True)
@@ -124,27 +124,31 @@ def command(
     return 3 if exit_code and not whole.is_empty else 0
 
 
-def _before(ref: str | None, folder: Path | None) -> tuple[str, Mapping[str, bytes]]:
-    """What was compiled before, and what it is called."""
+class _Before(NamedTuple):
+    """What was compiled before, and what it is called; `folder` is where it lies, if anywhere."""
+
+    folder: Path | None
+    name: str
+    files: Mapping[str, bytes]
+
+
+def _tree(ref: str | None, folder: Path | None) -> tuple[str, Mapping[str, bytes]]:
     from cpuplan.impact import trees
 
     return trees.of_folder(folder) if folder else trees.of_commit(settings().root, ref)
 
 
-def _report(
-    project: "Project", compiled: "Compiled", before: tuple[str, Mapping[str, bytes]], limit: str
-) -> "PlanReport":
+def _report(project: "Project", compiled: "Compiled", before: _Before, limit: str) -> "PlanReport":
     from cpuplan.impact import comparison, rollout, trees
     from cpuplan.impact.sides import Side
     from cpuplan.render.plan.report import PlanReport
 
-    name, files = before
-    trees.check_objects(name, files, compiled.files)
-    old, new = Side(files), Side(compiled.files)
+    trees.check_objects(before.name, before.folder, before.files, compiled.files)
+    old, new = Side(before.files), Side(compiled.files)
     found = comparison.compare(project, compiled.plan, (old, new))
     return PlanReport(
         found,
-        name,
+        before.name,
         rollout.rounds(found, compiled.plan, new, limit),
         verbose=settings().verbose,
         findings=_findings(project, compiled, old, found),
@@ -185,7 +189,8 @@ def _is_wanted(given: Settings, cluster: str, node: str) -> bool:
 def _print(report: "PlanReport", output_format: str) -> None:
     colour = output_format == "text" and use_colour() and not settings().output
     echo_result(_rendered(report, output_format, colour=colour), colour=colour)
-    print_diagnostics(report.findings, "text")
+    if output_format == "text":
+        print_diagnostics(report.findings, "text")
     if report.elsewhere:
         note(f"note: {counted(report.elsewhere, 'node')} more, excluded by --cluster or --node")
 

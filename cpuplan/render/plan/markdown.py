@@ -12,18 +12,21 @@ from cpuplan.render.plan.report import (
     GONE,
     NEW,
     UNCHANGED,
+    Group,
     PlanReport,
     counts,
     duration,
     fate,
+    groups,
     minutes,
-    told,
 )
 from cpuplan.render.plan.words import MARKS
-from cpuplan.text import counted
+from cpuplan.text import counted, listed
 
 #: Comments have a limit (GitHub: 65,536 characters); what is folded away is cut before.
-_MOST_LINES = 60
+_MOST_LINES, _MOST_LETTERS = 60, 40_000
+#: Of a cell, of the table of capacities, and of the warnings.
+_MOST_NAMES, _MOST_ROWS, _MOST_WARNINGS = 6, 20, 3
 
 
 def render(report: PlanReport) -> str:
@@ -53,7 +56,7 @@ def _title(report: PlanReport) -> str:
 
 def _fates(report: PlanReport) -> str:
     rows = [
-        (count.fate, str(count.nodes), ", ".join(_title_of(each) for each in count.changes[:8]))
+        (count.fate, str(count.nodes), listed(list(map(_title_of, count.changes)), _MOST_NAMES))
         for count in counts(report.comparison.changes)
     ]
     table = _table(("Impact", "Nodes", "Classes"), rows, "l r l")
@@ -66,9 +69,11 @@ def _title_of(change: Change) -> str:
 
 def _warnings(report: PlanReport) -> str:
     lines = []
-    for each in report.findings:
+    for each in report.findings[:_MOST_WARNINGS]:
         place = f" ({code(f'{each.position.path}:{each.position.line}')})" if each.position else ""
         lines.append(f"> **{each.code}** {plain(each.message)}{place}. *{plain(each.remedy)}*")
+    more = len(report.findings) - _MOST_WARNINGS
+    lines += [f"> and {more} more"] * (more > 0)
     return "\n>\n".join(["> ⚠ **Warnings**", *lines]) if lines else ""
 
 
@@ -86,10 +91,14 @@ def _rollout(report: PlanReport) -> str:
 
 def _capacity(report: PlanReport) -> str:
     rows = []
-    for change in report.comparison.changes:
+    for group in groups(report.comparison.changes, one_by_one=report.verbose):
+        change, others = group.first, len(group.changes) - 1
+        name = _title_of(change) + f" and {counted(others, 'class')} like it" * bool(others)
         own = words.capacity(change.capacity) if change.capacity else []
         own += [words.room(each) for each in change.rooms]
-        rows += [(_title_of(change), plain(what), cell(old), cell(new)) for what, old, new in own]
+        rows += [(name, plain(what), cell(old), cell(new)) for what, old, new in own]
+    if len(rows) > _MOST_ROWS:
+        rows[_MOST_ROWS:] = [(f"and {len(rows) - _MOST_ROWS} rows more", "", "", "")]
     fleet = report.comparison.fleet
     if fleet.before != fleet.after:
         difference = f"{fleet.after} ({fleet.after - fleet.before:+d})"
@@ -100,17 +109,35 @@ def _capacity(report: PlanReport) -> str:
 
 def _classes(report: PlanReport) -> Iterator[str]:
     """What changes, once for all classes that change alike."""
-    groups: dict[tuple[str, str], list[Change]] = {}
-    for change in told(report.comparison.changes):
-        body = "\n\n".join(filter(None, _body(change, report)))
-        groups.setdefault((fate(change), body), []).append(change)
-    if groups:
+    every = groups(report.comparison.changes, one_by_one=report.verbose)
+    room = _MOST_LETTERS
+    if every:
         yield "### Changes of nodes"
-    for (of, body), changes in groups.items():
-        number = sum(len(change.pair.nodes) for change in changes)
-        head = f"#### {', '.join(map(_title_of, changes))}: {words.counted_nodes(number)}, {of}"
-        nodes = "; ".join(code(words.nodes(change.pair.nodes)) for change in changes)
-        yield "\n\n".join([head, f"Nodes: {nodes}", body] if body else [head, f"Nodes: {nodes}"])
+    for index, group in enumerate(every):
+        part = "\n\n".join(filter(None, _class(group, report)))
+        room -= len(part)
+        if room < 0 and not report.verbose:
+            rest = every[index:]
+            nodes = words.counted_nodes(sum(each.nodes for each in rest))
+            yield f"And {nodes} in {counted(len(rest), 'group')} of classes more."
+            return
+        yield part
+
+
+def _class(group: Group, report: PlanReport) -> Iterator[str]:
+    first = group.first
+    many = len(group.changes) > 1
+    name = f"{counted(len(group.changes), 'class')} alike" if many else _title_of(first)
+    yield f"#### {name}: {words.counted_nodes(group.nodes)}, {fate(first)}"
+    if many:
+        lines = [
+            f"{words.title(change)}: {words.nodes(change.pair.nodes)}" for change in group.changes
+        ]
+        yield _folded(counted(len(lines), "class"), lines, report)
+        yield f"CPUs and amounts are those of {_title_of(first)}." if group.values_differ else ""
+    else:
+        yield f"Nodes: {code(words.nodes(first.pair.nodes, verbose=report.verbose))}"
+    yield from _body(first, report)
 
 
 def _body(change: Change, report: PlanReport) -> Iterator[str]:

@@ -1,12 +1,14 @@
 """What is told of a plan, whatever the format: its parts, in order, and their numbers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
+from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.impact.comparison import Change, Comparison
 from cpuplan.impact.impact import Impact
 from cpuplan.impact.rollout import Rounds
+from cpuplan.impact.settings import Cause, SettingChange
 
 
 class PlanReport(NamedTuple):
@@ -62,10 +64,62 @@ def counts(changes: Iterable[Change]) -> list[Count]:
     ]
 
 
-def told(changes: Iterable[Change]) -> list[Change]:
-    """The changes that have something to tell, the worst first."""
+class Group(NamedTuple):
+    """Classes that change in the same settings, files and steps for the same statements.
+
+    The first one is told; `values_differ` where another one has other CPUs or amounts.
+    """
+
+    changes: tuple[Change, ...]
+    values_differ: bool
+
+    @property
+    def first(self) -> Change:
+        """The class whose values are told."""
+        return self.changes[0]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes all of them have."""
+        return sum(len(change.pair.nodes) for change in self.changes)
+
+
+def groups(changes: Iterable[Change], *, one_by_one: bool = False) -> list[Group]:
+    """The changes that have something to tell, the worst first; equal ones together."""
     some = [change for change in changes if not change.is_same]
-    return sorted(some, key=lambda change: FATES.index(fate(change)))
+    found: dict[Hashable, list[Change]] = {}
+    for change in sorted(some, key=lambda change: FATES.index(fate(change))):
+        key = change.pair if one_by_one else _form(change)
+        found.setdefault(key, []).append(change)
+    return [Group(tuple(members), _differ(members)) for members in found.values()]
+
+
+def _form(change: Change) -> Hashable:
+    """What changes, without values: CPUs and amounts follow the hardware."""
+    return (
+        fate(change),
+        tuple((move.before, move.after) for move in change.moves),
+        _origins(change.causes),
+        tuple(_form_of(each) for each in change.settings if each.component != nrt.NAME),
+        change.files,
+        frozenset(step._replace(because="", origin="") for step in change.steps),
+        change.pair.before == change.pair.after,
+        tuple(room.workload for room in change.rooms),
+    )
+
+
+def _form_of(setting: SettingChange) -> Hashable:
+    ends = bool(setting.before), bool(setting.after)
+    return setting.component, setting.key, ends, _origins(setting.causes)
+
+
+def _origins(causes: Iterable[Cause]) -> Hashable:
+    return tuple((cause.origin, cause.place) for cause in causes)
+
+
+def _differ(changes: Iterable[Change]) -> bool:
+    """Whether the changes say other values."""
+    return len({repr(change[1:]) for change in changes}) > 1
 
 
 def minutes(rounds: Rounds, of_reboot: int | None) -> int | None:

@@ -9,12 +9,13 @@ from cpuplan.render.plan import words
 from cpuplan.render.plan.report import (
     GONE,
     NEW,
+    Group,
     PlanReport,
     counts,
     duration,
     fate,
+    groups,
     minutes,
-    told,
 )
 from cpuplan.render.plan.words import MARKS
 from cpuplan.text import counted
@@ -41,26 +42,27 @@ def _painted(line: str) -> str:
 
 def _classes(report: PlanReport) -> Iterator[str]:
     """A part for all classes that change in the same way."""
-    groups: dict[tuple[str, str], list[Change]] = {}
-    for change in told(report.comparison.changes):
-        body = "".join(_body(change, report))
-        groups.setdefault((fate(change), body), []).append(change)
-    for (of, body), changes in groups.items():
-        number = sum(len(change.pair.nodes) for change in changes)
-        head = f"{words.counted_nodes(number)}: {of}\n"
-        if len(changes) == 1:
-            yield f"{words.title(changes[0])}: {head}{_names(changes[0], report)}{body}"
+    for group in groups(report.comparison.changes, one_by_one=report.verbose):
+        of, first = fate(group.first), group.first
+        body = "".join(_body(first, report))
+        number = words.counted_nodes(group.nodes)
+        if len(group.changes) == 1:
+            names = words.nodes(first.pair.nodes, verbose=report.verbose)
+            yield f"{words.title(first)}: {number}: {of}\n  nodes: {names}\n{body}"
         else:
-            lines = (f"  {words.title(change)}: {_nodes(change, report)}\n" for change in changes)
-            yield f"{counted(len(changes), 'class')} alike: {head}{''.join(lines)}{body}"
+            head = f"{counted(len(group.changes), 'class')} alike: {number}: {of}\n"
+            yield f"{head}{''.join(_members(group))}{body}"
 
 
-def _names(change: Change, report: PlanReport) -> str:
-    return f"  nodes: {_nodes(change, report)}\n"
-
-
-def _nodes(change: Change, report: PlanReport) -> str:
-    return words.nodes(change.pair.nodes, verbose=report.verbose)
+def _members(group: Group) -> Iterator[str]:
+    """The classes of a group; of many the first."""
+    most = len(group.changes) if len(group.changes) <= _MOST + 1 else _MOST
+    for change in group.changes[:most]:
+        yield f"    {words.title(change)}: {words.nodes(change.pair.nodes)}\n"
+    if most < len(group.changes):
+        yield f"    and {counted(len(group.changes) - most, 'class')} more (-v shows each)\n"
+    if group.values_differ:
+        yield f"  CPUs and amounts are those of {words.title(group.first)}\n"
 
 
 def _body(change: Change, report: PlanReport) -> Iterator[str]:

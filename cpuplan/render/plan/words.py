@@ -14,6 +14,7 @@ from cpuplan.impact.objects import How, ObjectChange
 from cpuplan.impact.pools import Move
 from cpuplan.impact.settings import Cause, SettingChange
 from cpuplan.name_ranges import fold_names
+from cpuplan.render.plan.report import Group
 from cpuplan.text import counted, first_of, joined
 
 #: More ranges of nodes, and more reasons of a step, are not named.
@@ -29,6 +30,11 @@ def nodes(names: Sequence[str], *, verbose: bool = False) -> str:
     """`worker-[0-2] and db`; of many ranges the first."""
     folded = fold_names(names)
     return joined(folded) if verbose else first_of(folded, _MOST)
+
+
+def titles(group: Group) -> str:
+    """The classes of a group; of many the first."""
+    return first_of([title(change) for change in group.changes], _MOST)
 
 
 def title(change: Change) -> str:
