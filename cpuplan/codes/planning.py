@@ -26,9 +26,9 @@ CODES = {
     ),
     "CP683": Code(
         "impact above the limit",
-        "the impact on {nodes} is {impact}, and --max-impact allows at most {allowed}",
-        "leave out of the change what causes it (`cpuplan plan` shows the statements), or raise --max-impact",
-        "`cpuplan plan --max-impact` fails with exit code 4 if a node would need more than the given impact: nothing, "
-        "live, restart, drain, reboot, reinstall, from the least to the worst.",
+        "the impact on {nodes} is {impact}, and {limit} allows at most {allowed}",
+        "leave out of the change what causes it (`cpuplan plan` shows the statements), or raise {limit}",
+        "`cpuplan plan` fails with exit code 4 if a node would need more than the option `--max-impact`, or the rollout "
+        "of its intent, allows: nothing, live, restart, drain, reboot, reinstall, from the least to the worst.",
     ),
 }

@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuplan.impact.comparison import Change, Comparison
+from cpuplan.impact import waves
+from cpuplan.impact.comparison import Comparison
 from cpuplan.impact.impact import Impact
 from cpuplan.impact.sides import Side
 from cpuplan.plan import ConfiguredPlan, Plan
@@ -31,11 +32,15 @@ class Limit(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Nodes that leave service together: of a MachineConfigPool, or of an intent elsewhere."""
+    """Nodes that leave service together: of a MachineConfigPool, or of an intent elsewhere.
+
+    `wave` is empty for nodes in no wave, which come last.
+    """
 
     cluster: str
     group: str
     is_pool: bool
+    wave: str
     nodes: int
     impact: Impact
     at_once: int
@@ -47,6 +52,25 @@ class Rounds(NamedTuple):
         return math.ceil(self.nodes / self.at_once)
 
 
+class _Group(NamedTuple):
+    """What nodes have in common that go in the same rounds; waves by their order."""
+
+    cluster: str
+    name: str
+    is_pool: bool
+    order: int = 0
+    wave: str = ""
+
+
+class _Part(NamedTuple):
+    """The nodes of a class that are in one wave."""
+
+    group: _Group
+    nodes: int
+    #: What its rollout states; empty for nothing.
+    limit: str
+
+
 def is_limit(text: str) -> bool:
     """Whether a text is a number of nodes from 1 on, or a percentage."""
     percent = _PERCENT.match(text)
@@ -55,38 +79,50 @@ def is_limit(text: str) -> bool:
 
 def rounds(comparison: Comparison, plan: Plan, after: Side, asked: str) -> tuple[Rounds, ...]:
     """The rounds of each pool or intent, by cluster. `asked` is the limit of plain nodes."""
-    groups: dict[tuple[str, str, bool], list[Change]] = {}
+    sizes, limits = _sizes(plan.nodes), _Limits(after, asked)
     by_key = {node.node_class.key: node for node in plan.nodes}
+    parts: dict[_Group, list[tuple[_Part, Impact]]] = {}
     for change in comparison.changes:
         node = by_key.get(change.pair.after) if change.pair.after else None
         if node and change.pair.before and change.impact >= Impact.DRAIN:
-            pool = node.node_class.machine_config_pool
-            name = pool or node.node_class.intent
-            groups.setdefault((change.pair.cluster, name, bool(pool)), []).append(change)
-    limits = _Limits(after, asked)
-    sizes = _sizes(plan.nodes)
-    return tuple(
-        _rounds(key, changes, limits.of(key), sizes[key]) for key, changes in sorted(groups.items())
-    )
+            for part in _parts(node, change.pair.nodes):
+                parts.setdefault(part.group, []).append((part, change.impact))
+    return tuple(_rounds(key, parts[key], sizes[key], limits) for key in sorted(parts))
 
 
 def _rounds(
-    key: tuple[str, str, bool], changes: Iterable[Change], limit: Limit, size: int
+    key: _Group, members: Sequence[tuple[_Part, Impact]], size: int, limits: "_Limits"
 ) -> Rounds:
-    members = list(changes)
-    nodes = sum(len(change.pair.nodes) for change in members)
-    worst = max(change.impact for change in members)
-    return Rounds(*key, nodes, worst, min(limit.of(size), nodes), limit)
+    nodes = sum(part.nodes for part, _ in members)
+    worst = max(impact for _, impact in members)
+    limit = limits.of(key, members[0][0].limit)
+    at_once = min(limit.of(size), nodes)
+    return Rounds(key.cluster, key.name, key.is_pool, key.wave, nodes, worst, at_once, limit)
 
 
-def _sizes(nodes: Iterable[ConfiguredPlan]) -> Mapping[tuple[str, str, bool], int]:
+def _sizes(nodes: Iterable[ConfiguredPlan]) -> Mapping[_Group, int]:
     """All nodes of each group: percentages are of these."""
-    sizes: dict[tuple[str, str, bool], int] = {}
+    sizes: dict[_Group, int] = {}
     for node in nodes:
-        of = node.node_class
-        key = of.cluster, of.machine_config_pool or of.intent, bool(of.machine_config_pool)
-        sizes[key] = sizes.get(key, 0) + len(of.nodes)
+        for part in _parts(node, node.node_class.nodes):
+            sizes[part.group] = sizes.get(part.group, 0) + part.nodes
     return sizes
+
+
+def _parts(node: ConfiguredPlan, names: Sequence[str]) -> Iterator[_Part]:
+    """Nodes of a class by the waves that they are in, in the order of the waves."""
+    of = node.node_class
+    pool = of.machine_config_pool
+    group = _Group(of.cluster, pool or of.intent, bool(pool))
+    known, left = waves.of(node), set(names)
+    for wave in known.waves:
+        chosen = left & set(wave.nodes)
+        left -= chosen
+        if chosen:
+            own = group._replace(order=wave.number, wave=wave.name)
+            yield _Part(own, len(chosen), wave.limit or known.limit)
+    if left:
+        yield _Part(group._replace(order=known.last), len(left), known.limit)
 
 
 class _Limits:
@@ -96,17 +132,16 @@ class _Limits:
         self._after, self._asked = after, asked
         self._pools: dict[str, dict[str, Limit]] = {}
 
-    def of(self, key: tuple[str, str, bool]) -> Limit:
-        """The limit of a pool or an intent."""
-        cluster, name, is_pool = key
-        if not is_pool:
-            return Limit(self._asked)
-        if cluster not in self._pools:
-            self._pools[cluster] = dict(_stated(self._after, cluster))
-        return self._pools[cluster].get(name, Limit(str(_ONE)))
+    def of(self, group: _Group, stated: str) -> Limit:
+        """The limit of a group; `stated` is that of its rollout."""
+        if not group.is_pool:
+            return Limit(stated, "rollout") if stated else Limit(self._asked)
+        if group.cluster not in self._pools:
+            self._pools[group.cluster] = dict(_of_pools(self._after, group.cluster))
+        return self._pools[group.cluster].get(group.name, Limit(str(_ONE)))
 
 
-def _stated(side: Side, cluster: str) -> Iterator[tuple[str, Limit]]:
+def _of_pools(side: Side, cluster: str) -> Iterator[tuple[str, Limit]]:
     for each in side.objects(cluster).values():
         if each.id.kind == _POOL:
             stated = str(each.data.get("spec", {}).get("maxUnavailable", _ONE))

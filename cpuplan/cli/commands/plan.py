@@ -101,7 +101,7 @@ def command(
     rounds in which the nodes go.
 
     Exit code 0: the plan was made; 1: the project has errors; 3: with --exit-code, the plan has
-    changes; 4: the impact is above --max-impact.
+    changes; 4: the impact is above --max-impact, or above what the rollout of an intent allows.
     """
     if ref and folder:
         raise click.UsageError("--against and --against-folder exclude each other")
@@ -118,8 +118,8 @@ def command(
     report = _report(project, compiled, before, max_unavailable)
     whole = report.comparison
     _print(_narrowed(report._replace(minutes=minutes)), output_format)
-    if max_impact and whole.impact > _IMPACTS.index(max_impact):
-        _tell_excess(whole, max_impact)
+    if excess := _excess(project, compiled, whole, max_impact):
+        print_diagnostics(excess, "text")
         return 4
     return 3 if exit_code and not whole.is_empty else 0
 
@@ -159,14 +159,20 @@ def _findings(
     project: "Project", compiled: "Compiled", old: "Side", found: "Comparison"
 ) -> "tuple[Diagnostic, ...]":
     """State files of kubelets that ran before, which those of the new plan would refuse."""
+    from cpuplan.diagnostics import Findings
     from cpuplan.pipeline import described
+    from cpuplan.plan import Plan
     from cpuplan.simulate import statefiles
 
     pairs = [change.pair for change in found.changes]
     was = {
         pair.after: dict(old.classes[pair.before]) for pair in pairs if pair.after and pair.before
     }
-    return tuple(described(project, statefiles.check(was, compiled.plan, project.locate)))
+    findings = Findings()
+    for node in compiled.plan.nodes:
+        of_class = statefiles.check(was, Plan((node,)), project.locate)
+        findings.add(of_class, [node.node_class.full_name])
+    return tuple(described(project, findings.all()))
 
 
 def _narrowed(report: "PlanReport") -> "PlanReport":
@@ -176,7 +182,8 @@ def _narrowed(report: "PlanReport") -> "PlanReport":
     given = settings()
     if not given.is_narrowed:
         return report
-    return narrowed(report, lambda cluster, node: _is_wanted(given, cluster, node))
+    left = narrowed(report, lambda cluster, node: _is_wanted(given, cluster, node))
+    return left._replace(findings=tuple(filter(given.scope.has, report.findings)))
 
 
 def _is_wanted(given: Settings, cluster: str, node: str) -> bool:
@@ -209,11 +216,11 @@ def _rendered(report: "PlanReport", output_format: str, *, colour: bool) -> str:
     return text.render(report, colour=colour)
 
 
-def _tell_excess(whole: "Comparison", allowed: str) -> None:
-    from cpuplan.diagnostics import diagnose
+def _excess(
+    project: "Project", compiled: "Compiled", whole: "Comparison", asked: str | None
+) -> "list[Diagnostic]":
+    """CP683 where the impact is above the option, or above what the rollout of an intent allows."""
+    from cpuplan.impact import limits
 
-    nodes = sum(len(change.pair.nodes) for change in whole.changes if change.impact == whole.impact)
-    found = diagnose(
-        "CP683", nodes=counted(nodes, "node"), impact=whole.impact.word, allowed=allowed
-    )
-    print_diagnostics([found], "text")
+    asked = "nothing" if asked == "none" else asked
+    return list(limits.check(whole, compiled.plan, project.locate, asked))

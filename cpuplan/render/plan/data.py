@@ -171,6 +171,7 @@ def _rounds(rounds: Rounds, of_reboot: int | None) -> dict[str, Any]:
         "cluster": rounds.cluster,
         "group": rounds.group,
         "kind": "pool" if rounds.is_pool else "intent",
+        "wave": rounds.wave or None,
         "nodes": rounds.nodes,
         "impact": rounds.impact.word,
         "maxUnavailable": rounds.limit.text,

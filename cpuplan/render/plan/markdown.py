@@ -82,6 +82,7 @@ def _rollout(report: PlanReport) -> str:
     for each in report.rounds:
         time = minutes(each, report.minutes)
         group = f"{'pool' if each.is_pool else 'intent'} {cell(each.group)}"
+        group += f", wave {cell(each.wave)}" * bool(each.wave)
         row = (cell(each.cluster), group, str(each.nodes), each.impact.word)
         ends = str(each.at_once), str(each.number), "" if time is None else duration(time)
         rows.append((*row, *ends))

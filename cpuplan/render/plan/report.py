@@ -129,6 +129,15 @@ def minutes(rounds: Rounds, of_reboot: int | None) -> int | None:
     return rounds.number * of_reboot
 
 
+def longest_rollout(report: PlanReport) -> int:
+    """The minutes of the pool or intent that takes longest, wave after wave."""
+    totals: dict[tuple[str, str], int] = {}
+    for each in report.rounds:
+        key = each.cluster, each.group
+        totals[key] = totals.get(key, 0) + (minutes(each, report.minutes) or 0)
+    return max(totals.values(), default=0)
+
+
 def duration(total: int) -> str:
     """`45 min`, `4 h`, `4 h 20 min`."""
     hours, rest = divmod(total, 60)

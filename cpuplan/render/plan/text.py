@@ -15,6 +15,7 @@ from cpuplan.render.plan.report import (
     duration,
     fate,
     groups,
+    longest_rollout,
     minutes,
 )
 from cpuplan.render.plan.words import MARKS
@@ -176,6 +177,7 @@ def _rounds(report: PlanReport) -> Iterator[str]:
     lines = []
     for each in report.rounds:
         group = f"pool {each.group}" if each.is_pool else f"intent {each.group}"
+        group += f", wave {each.wave}" * bool(each.wave)
         time = minutes(each, report.minutes)
         rounds = f"{each.at_once} at a time: {counted(each.number, 'round')}"
         ends = f", {duration(time)}" if time is not None else ""
@@ -197,9 +199,8 @@ def _summary(report: PlanReport) -> Iterator[str]:
     where = f"{counted(clusters, 'cluster')}, {words.counted_nodes(total)}"
     yield f"Plan against {report.against}: {where}: {fates or 'nothing'}.\n"
     yield from _fleet(report)
-    longest = max((minutes(each, report.minutes) or 0 for each in report.rounds), default=0)
-    if longest:
-        yield f"The longest rollout takes {duration(longest)}.\n"
+    if longest := longest_rollout(report):
+        yield f"The longest rollout of a cluster takes {duration(longest)}.\n"
 
 
 def _fleet(report: PlanReport) -> Iterator[str]:
