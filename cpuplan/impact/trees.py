@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.files.listing import list_files
@@ -70,7 +70,7 @@ def _check(files: Mapping[str, bytes], what: str, folder: Path | None) -> None:
     problems = []
     for path in classes:
         place = _place(folder, path)
-        version = _version(files[path])
+        version = _version(path, files[path])
         if version is None:
             problems.append(diagnose("CP681", place, path=path, what=what))
         elif version > VERSION:
@@ -85,19 +85,21 @@ def _place(folder: Path | None, path: str) -> Position | None:
     return Position((folder / path).as_posix(), 1, 1) if folder else None
 
 
-def _version(data: bytes) -> int | None:
+def _version(path: str, data: bytes) -> int | None:
     """The form of a class's file; None for one that is damaged."""
     try:
         plan = json.loads(data)
         if plan["version"] <= VERSION:
-            _look_through(plan)
+            _look_through(path, plan)
         return int(plan["version"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CpuSetError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _look_through(plan: Mapping[str, Any]) -> None:
-    """Raises an error for a class without what is compared."""
+def _look_through(path: str, plan: Mapping[str, Any]) -> None:
+    """Raises an error for a class without what is compared, or of another name."""
+    if path != f"{CLASSES}/{plan['cluster']}/{plan['class']}.json":
+        raise ValueError(path)
     pools = (*plan["pools"].values(), *plan.get("sets", {}).values())
     for pool in pools:
         CpuSet.parse(pool["cpus"])
@@ -106,7 +108,7 @@ def _look_through(plan: Mapping[str, Any]) -> None:
             _ = reason["text"], reason["origin"]
     for setting in plan["settings"]:
         _ = setting["component"], setting["key"], setting["value"]
-    _ = plan["cluster"], plan["class"], plan["intent"], plan["hardware"], [*plan["nodes"]]
+    _ = plan["intent"], plan["hardware"], frozenset(plan["nodes"])
 
 
 def check_objects(

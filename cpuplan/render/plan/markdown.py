@@ -102,7 +102,8 @@ def _capacity(report: PlanReport) -> str:
         rows[_MOST_ROWS:] = [(f"and {len(rows) - _MOST_ROWS} rows more", "", "", "")]
     fleet = report.comparison.fleet
     if fleet.before != fleet.after:
-        difference = f"{fleet.after} ({fleet.after - fleet.before:+d})"
+        unknown = f", without {words.counted_nodes(fleet.unknown)}" if fleet.unknown else ""
+        difference = f"{fleet.after} ({fleet.after - fleet.before:+d}{unknown})"
         rows.append(("**all nodes**", "exclusive CPUs", str(fleet.before), difference))
     head = ("Each node of", "", "Before", "After")
     return f"### Capacity\n\n{_table(head, rows, 'l l r r')}" if rows else ""
@@ -216,7 +217,8 @@ def _objects(report: PlanReport) -> Iterator[str]:
         ends = f"\n\nand {more} more" if more > 0 else ""
         yield _details(counted(len(rows), "object"), body + ends)
     others = [f"{MARKS[each.how]} out/{each.path}" for each in report.comparison.others]
-    yield _folded(f"{counted(len(others), 'file')} that no node and no API gets", others, report)
+    name = f"{counted(len(others), 'other file')}, for Argo CD, Flux and checks of nodes"
+    yield _folded(name, others, report)
 
 
 def _folded(name: str, lines: Sequence[str], report: PlanReport) -> str:

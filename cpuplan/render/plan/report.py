@@ -89,7 +89,8 @@ def groups(changes: Iterable[Change], *, one_by_one: bool = False) -> list[Group
     some = [change for change in changes if not change.is_same]
     found: dict[Hashable, list[Change]] = {}
     for change in sorted(some, key=lambda change: FATES.index(fate(change))):
-        key = change.pair if one_by_one else _form(change)
+        comes_or_goes = not (change.pair.before and change.pair.after)
+        key = change.pair if one_by_one or comes_or_goes else _form(change)
         found.setdefault(key, []).append(change)
     return [Group(tuple(members), _differ(members)) for members in found.values()]
 

@@ -208,4 +208,5 @@ def _fleet(report: PlanReport) -> Iterator[str]:
     if fleet.before != fleet.after:
         unknown = f", without {words.counted_nodes(fleet.unknown)}" if fleet.unknown else ""
         difference = f"{fleet.after - fleet.before:+d}"
-        yield f"Exclusive CPUs: {fleet.before} -> {fleet.after} ({difference}{unknown}).\n"
+        numbers = f"{fleet.before} -> {fleet.after} ({difference}{unknown})"
+        yield f"Exclusive CPUs of all nodes: {numbers}.\n"
