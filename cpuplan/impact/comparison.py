@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected.state import FOLDER as STATES
 from cpuplan.expected.state import Expected
 from cpuplan.fleet.before import CLASSES, Key
@@ -66,7 +65,8 @@ class Comparison(NamedTuple):
     #: Nodes that are in another cluster now, and where they were.
     moved: Mapping[pairs.Node, pairs.Node]
     fleet: Fleet
-    findings: tuple[Diagnostic, ...] = ()
+    #: How many files differ, those included that only have other reasons and digests.
+    differing: int = 0
 
     @property
     def impact(self) -> Impact:
@@ -75,7 +75,12 @@ class Comparison(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the trees are the same."""
+        """Whether the trees are the same, byte by byte."""
+        return not self.differing
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing changes that nodes, APIs or programs read."""
         is_same = all(change.is_same for change in self.changes)
         return is_same and not (self.objects or self.others)
 
@@ -94,6 +99,7 @@ def compare(
         differ.others(),
         pairs.moved(*sides),
         of.fleet(paired),
+        len(differ.files),
     )
 
 

@@ -19,6 +19,7 @@ from cpuplan.render.plan.report import (
     fate,
     groups,
     minutes,
+    without_changes,
 )
 from cpuplan.render.plan.words import MARKS
 from cpuplan.text import counted, listed
@@ -46,8 +47,8 @@ def render(report: PlanReport) -> str:
 
 def _title(report: PlanReport) -> str:
     comparison = report.comparison
-    if comparison.is_empty:
-        return "## cpuplan: no changes"
+    if nothing := without_changes(report):
+        return f"## cpuplan: {nothing.partition(',')[0].partition(':')[0].lower()}"
     numbers = counts(comparison.changes)
     fates = [f"{each.nodes} {each.fate}" for each in numbers if each.fate != UNCHANGED]
     total = words.counted_nodes(sum(each.nodes for each in numbers))
@@ -60,7 +61,7 @@ def _fates(report: PlanReport) -> str:
         for count in counts(report.comparison.changes)
     ]
     table = _table(("Impact", "Nodes", "Classes"), rows, "l r l")
-    return "" if report.comparison.is_empty else table
+    return "" if report.comparison.is_silent else table
 
 
 def _title_of(change: Change) -> str:

@@ -9,6 +9,7 @@ from cpuplan.impact.comparison import Change, Comparison
 from cpuplan.impact.impact import Impact
 from cpuplan.impact.rollout import Rounds
 from cpuplan.impact.settings import Cause, SettingChange
+from cpuplan.text import counted
 
 
 class PlanReport(NamedTuple):
@@ -25,6 +26,19 @@ class PlanReport(NamedTuple):
     verbose: bool = False
     elsewhere: int = 0
     findings: tuple[Diagnostic, ...] = ()
+
+
+def without_changes(report: PlanReport) -> str:
+    """What to say of a plan that changes nothing which is read; empty for any other."""
+    comparison = report.comparison
+    if comparison.is_empty:
+        return f"No changes: out/ would be the same as in {report.against}"
+    if not comparison.is_silent:
+        return ""
+    if report.elsewhere:
+        return f"No changes of these nodes, compared with {report.against}"
+    files = counted(comparison.differing, "file")
+    return f"No changes but in reasons and digests, against {report.against}: {files} of out/"
 
 
 class Count(NamedTuple):

@@ -17,6 +17,7 @@ from cpuplan.render.plan.report import (
     groups,
     longest_rollout,
     minutes,
+    without_changes,
 )
 from cpuplan.render.plan.words import MARKS
 from cpuplan.text import counted
@@ -189,8 +190,8 @@ def _rounds(report: PlanReport) -> Iterator[str]:
 
 def _summary(report: PlanReport) -> Iterator[str]:
     comparison = report.comparison
-    if comparison.is_empty:
-        yield f"No changes: out/ would be the same as in {report.against}.\n"
+    if nothing := without_changes(report):
+        yield f"{nothing}.\n"
         return
     numbers = counts(comparison.changes)
     total = sum(count.nodes for count in numbers)

@@ -14,6 +14,7 @@ from cpuplan.impact.objects import How, ObjectChange
 from cpuplan.impact.pools import Move
 from cpuplan.impact.settings import Cause, SettingChange
 from cpuplan.name_ranges import fold_names
+from cpuplan.printable import printable
 from cpuplan.render.plan.report import Group
 from cpuplan.text import counted, first_of, joined
 
@@ -55,7 +56,7 @@ def shown(change: Change, *, verbose: bool = False) -> tuple[Sequence[SettingCha
 
 def value(items: tuple[Any, ...]) -> str:
     """The values of a key as one text."""
-    return ", ".join(map(_plain, items))
+    return printable(", ".join(map(_plain, items)))
 
 
 def _plain(item: Any) -> str:

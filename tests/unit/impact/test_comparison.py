@@ -1,7 +1,7 @@
 """Whole comparisons: equal trees, both directions, parts and their union."""
 
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -51,6 +51,19 @@ def test_equal_trees_have_an_empty_plan(name: str) -> None:
     assert found.is_empty
     assert not found.impact
     assert found.fleet.before == found.fleet.after
+
+
+@pytest.mark.parametrize("names", list(pairwise(named_cases.CASES)), ids="-to-".join)
+def test_any_two_trees_are_compared_both_ways(names: tuple[str, str]) -> None:
+    first, second = map(named_cases.compiled, names)
+    before, after = Side(first.files), Side(second.files)
+    project, other = (pipeline.load(named_cases.FOLDER / name) for name in names)
+    there = compare(other, second.plan, (before, after), by_cost.steps)
+    back = compare(project, first.plan, (after, before), by_cost.steps)
+    assert settings(there) == {(*key, new, old) for *key, old, new in settings(back)}
+    assert pools(there) == {(*key, new, old) for *key, old, new in pools(back)}
+    assert (there.fleet.before, there.fleet.after) == (back.fleet.after, back.fleet.before)
+    assert there.impact == back.impact
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -34,7 +34,7 @@ def changed(node: ConfiguredPlan, impact: Impact, nodes: tuple[str, ...] = NODES
     of = node.node_class
     step = Step(impact, "it", "x", "rule")
     change = Change(Pair(of.key, of.key, of.cluster, nodes), (step,))
-    return Comparison((change,), {}, (), {}, Fleet(0, 0, 0))
+    return Comparison((change,), {}, (), {}, Fleet(0, 0, 0), 1)
 
 
 def told(impact: Impact, asked: str = "1", nodes: tuple[str, ...] = NODES) -> list[object]:

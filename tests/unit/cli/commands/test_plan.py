@@ -88,6 +88,14 @@ def test_a_comment_changes_no_node_and_no_file(project: Path, plan: Plan) -> Non
     assert plan("--exit-code")[0] == 0
 
 
+def test_other_reasons_are_other_files_and_change_no_node(project: Path, plan: Plan) -> None:
+    edit(project, "isolated: rest", "isolated: rest\n  objective: [fewest-moved]")
+    code, printed, _ = plan("--exit-code", "--max-impact", "none")
+    assert code == 3
+    assert printed == "No changes but in reasons and digests, against out: 1 file of out/.\n"
+    assert plan("--format", "markdown")[1].startswith("## cpuplan: no changes but in reasons")
+
+
 def test_an_empty_folder_makes_every_node_new(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +113,12 @@ def test_narrowing_leaves_out_nodes_but_not_the_verdict(project: Path, plan: Pla
     assert "  nodes: worker-0\n" in printed
     assert "note: 1 node more, excluded by --cluster or --node\n" in error
     assert "the impact on 2 nodes is reboot" in error
+
+
+def test_narrowing_to_nodes_without_changes(project: Path, plan: Plan) -> None:
+    edit(project, "matchLabels: {role: worker}", "nodes: [worker-0]")
+    code, printed, _ = plan("--node", "worker-0", "--exit-code")
+    assert (code, printed) == (3, "No changes of these nodes, compared with out.\n")
 
 
 def test_the_result_goes_to_a_file(project: Path, plan: Plan) -> None:
