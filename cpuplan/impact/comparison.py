@@ -1,8 +1,9 @@
 """Two sides of a project compared: what changes for the nodes of each class, and what it costs."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from cpuplan.expected.state import FOLDER as STATES
 from cpuplan.expected.state import Expected
@@ -91,7 +92,7 @@ def compare(
     """What the plan changes. `judge` tells the steps of a pair, by default those of platforms."""
     differ = _Sides(*sides)
     by_key = {node.node_class.key: node for node in plan.nodes}
-    of = _Pairs(differ, project, by_key, judge or rules.steps)
+    of = _Pairs(differ, project, by_key, judge or _by_platform(project))
     paired = pairs.pairs(*sides)
     return Comparison(
         tuple(map(of.change, paired)),
@@ -101,6 +102,16 @@ def compare(
         of.fleet(paired),
         len(differ.files),
     )
+
+
+def _by_platform(project: Project) -> Rules:
+    """The rules of platforms, with what clusters have beside what was compiled."""
+    steps: Any = rules.steps
+    try:
+        context = import_module("cpuplan.impact.rules.context")
+    except ModuleNotFoundError:
+        return rules.steps
+    return partial(steps, context=context.of(project.classes))
 
 
 class _Sides:

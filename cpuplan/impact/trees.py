@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -25,27 +25,39 @@ _FOLDER = "out"
 _SHORT = 12
 
 
-def of_commit(root: Path, ref: str | None) -> tuple[str, Mapping[str, bytes]]:
-    """The tree of a commit, and what to call it; by default, where the main branch was left."""
+class Tree(NamedTuple):
+    """The files below an `out/`, what people call it, and the commit or folder that it is of."""
+
+    name: str
+    source: str
+    files: Mapping[str, bytes]
+    #: Where it lies; None for a commit.
+    folder: Path | None = None
+
+
+def of_commit(root: Path, ref: str | None) -> Tree:
+    """The tree of a commit; by default, of the one where the main branch was left."""
     trees = import_module("cpuplan.git.trees")  # starts Git
+
     commit = ref or trees.merge_base(root)
-    name = ref or f"{commit[:_SHORT]}, where the main branch was left"
+    name = ref or f"{commit[:_SHORT]} (merge base)"
     files = _owned(trees.read(root, commit, _FOLDER))
-    _check(files, f"out/ of {commit}", None)
-    return name, files
+    tree = Tree(name, commit, files)
+    _check(tree)
+    return tree
 
 
-def of_folder(folder: Path) -> tuple[str, Mapping[str, bytes]]:
-    """The tree of a folder, and what to call it. An empty folder stands for nothing compiled."""
+def of_folder(folder: Path) -> Tree:
+    """The tree of a folder. An empty folder stands for nothing compiled."""
     listed = list_files(folder, within=folder, suffixes=("",), hidden=True)
     if listed.problems:
         raise CpuplanError(refusal(str(path), error) for path, error in listed.problems)
     within = os.path.realpath(folder)
     found = {path.relative_to(folder).as_posix(): _read(path, within) for path in listed.files}
-    files = _owned(found)
-    if files:
-        _check(files, str(folder), folder)
-    return str(folder), files
+    tree = Tree(str(folder), str(folder), _owned(found), folder)
+    if found:
+        _check(tree)
+    return tree
 
 
 def _read(path: Path, within: str) -> bytes:
@@ -62,14 +74,15 @@ def _owned(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {path: files[path] for path in files if path in listed and path not in _NOT_COMPARED}
 
 
-def _check(files: Mapping[str, bytes], what: str, folder: Path | None) -> None:
+def _check(tree: Tree) -> None:
     """CP680 without compiled classes, CP681 and CP139 for a class that cannot be compared."""
+    files, what = tree.files, _what(tree)
     classes = [path for path in sorted(files) if path.startswith(f"{CLASSES}/")]
     if not classes:
         raise CpuplanError([diagnose("CP680", what=what)])
     problems = []
     for path in classes:
-        place = _place(folder, path)
+        place = _place(tree, path)
         version = _version(path, files[path])
         if version is None:
             problems.append(diagnose("CP681", place, path=path, what=what))
@@ -80,9 +93,13 @@ def _check(files: Mapping[str, bytes], what: str, folder: Path | None) -> None:
         raise CpuplanError(problems)
 
 
-def _place(folder: Path | None, path: str) -> Position | None:
+def _what(tree: Tree) -> str:
+    return tree.name if tree.folder else f"{_FOLDER}/ of {tree.source}"
+
+
+def _place(tree: Tree, path: str) -> Position | None:
     """A file of a folder; those of a commit are nowhere to look at."""
-    return Position((folder / path).as_posix(), 1, 1) if folder else None
+    return Position((tree.folder / path).as_posix(), 1, 1) if tree.folder else None
 
 
 def _version(path: str, data: bytes) -> int | None:
@@ -111,17 +128,20 @@ def _look_through(path: str, plan: Mapping[str, Any]) -> None:
     _ = plan["intent"], plan["hardware"], frozenset(plan["nodes"])
 
 
-def check_objects(
-    what: str, folder: Path | None, before: Mapping[str, bytes], after: Mapping[str, bytes]
-) -> None:
+def check_objects(before: Tree, after: Mapping[str, bytes]) -> None:
     """CP682 for manifests that differ from those of now and are no objects."""
     problems = []
-    for path in sorted(before):
-        if sides.is_object(path) and before[path] != after.get(path):
-            try:
-                sides.read_object(path, before[path])
-            except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
-                place = _place(folder, path)
-                problems.append(diagnose("CP682", place, path=path, what=what))
+    for path, data in sorted(before.files.items()):
+        if sides.is_object(path) and data != after.get(path) and not _is_readable(path, data):
+            place = _place(before, path)
+            problems.append(diagnose("CP682", place, path=path, what=_what(before)))
     if problems:
         raise CpuplanError(problems)
+
+
+def _is_readable(path: str, data: bytes) -> bool:
+    try:
+        sides.read_object(path, data)
+    except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
+        return False
+    return True

@@ -1,8 +1,7 @@
 """`cpuplan plan`: what a change of the inputs costs each node."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +14,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    today,
     use_colour,
 )
 from cpuplan.text import counted
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.impact.comparison import Comparison
     from cpuplan.impact.sides import Side
+    from cpuplan.impact.trees import Tree
     from cpuplan.pipeline import Compiled, Project
     from cpuplan.render.plan.report import PlanReport
 
@@ -108,7 +109,7 @@ def command(
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors
 
-    before = _Before(folder, *_tree(ref, folder))
+    before = _tree(ref, folder)
     project = pipeline.load(settings().root)
     narrow_to(project)
     compiled = pipeline.compile_project(project, allow_removal=True, settle=True)
@@ -124,31 +125,25 @@ def command(
     return 3 if exit_code and not whole.is_empty else 0
 
 
-class _Before(NamedTuple):
-    """What was compiled before, and what it is called; `folder` is where it lies, if anywhere."""
-
-    folder: Path | None
-    name: str
-    files: Mapping[str, bytes]
-
-
-def _tree(ref: str | None, folder: Path | None) -> tuple[str, Mapping[str, bytes]]:
+def _tree(ref: str | None, folder: Path | None) -> "Tree":
+    """What was compiled before."""
     from cpuplan.impact import trees
 
     return trees.of_folder(folder) if folder else trees.of_commit(settings().root, ref)
 
 
-def _report(project: "Project", compiled: "Compiled", before: _Before, limit: str) -> "PlanReport":
+def _report(project: "Project", compiled: "Compiled", before: "Tree", limit: str) -> "PlanReport":
     from cpuplan.impact import comparison, rollout, trees
     from cpuplan.impact.sides import Side
     from cpuplan.render.plan.report import PlanReport
 
-    trees.check_objects(before.name, before.folder, before.files, compiled.files)
+    trees.check_objects(before, compiled.files)
     old, new = Side(before.files), Side(compiled.files)
     found = comparison.compare(project, compiled.plan, (old, new))
     return PlanReport(
         found,
         before.name,
+        before.source,
         rollout.rounds(found, compiled.plan, new, limit),
         verbose=settings().verbose,
         findings=_findings(project, compiled, old, found),
@@ -159,7 +154,7 @@ def _findings(
     project: "Project", compiled: "Compiled", old: "Side", found: "Comparison"
 ) -> "tuple[Diagnostic, ...]":
     """State files of kubelets that ran before, which those of the new plan would refuse."""
-    from cpuplan.diagnostics import Findings
+    from cpuplan.diagnostics import Findings, as_of
     from cpuplan.pipeline import described
     from cpuplan.plan import Plan
     from cpuplan.simulate import statefiles
@@ -172,7 +167,8 @@ def _findings(
     for node in compiled.plan.nodes:
         of_class = statefiles.check(was, Plan((node,)), project.locate)
         findings.add(of_class, [node.node_class.full_name])
-    return tuple(described(project, findings.all()))
+    of_today = as_of(described(project, findings.all()), today())
+    return tuple(each for each in of_today if not each.waiver)
 
 
 def _narrowed(report: "PlanReport") -> "PlanReport":

@@ -25,7 +25,7 @@ def render(report: PlanReport) -> str:
     comparison = report.comparison
     data = {
         "form": FORM,
-        "against": report.against,
+        "against": report.source,
         "hasChanges": not comparison.is_empty,
         "summary": _summary(report),
         "changes": [_change(each) for each in comparison.changes if not each.is_same],

@@ -15,12 +15,14 @@ from cpuplan.text import counted
 class PlanReport(NamedTuple):
     """A comparison as one run of the command tells it.
 
+    `against` is what people call the other side, `source` its commit or folder.
     `elsewhere` is the number of nodes that --cluster and --node leave out; `minutes` are those of
     a reboot, None where nobody said.
     """
 
     comparison: Comparison
     against: str
+    source: str
     rounds: tuple[Rounds, ...] = ()
     minutes: int | None = None
     verbose: bool = False

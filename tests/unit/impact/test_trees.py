@@ -7,6 +7,7 @@ import pytest
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.emit import to_json
 from cpuplan.impact import trees
+from cpuplan.impact.trees import Tree
 
 HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns\n"
 CLASS = ".cpuplan/classes/lab/main.json"
@@ -40,18 +41,18 @@ def test_foreign_files_and_notes_are_left_out(tmp_path: Path) -> None:
     owned = {CLASS: to_json(PLAN), "nodes/lab/main/cmdline": "a"}
     notes = {".cpuplan/manifest": HEAD + "\n".join(owned), ".cpuplan/written": "x"}
     folder = write(tmp_path, {**owned, **notes, "nodes/lab/main/mine": "b"})
-    name, files = trees.of_folder(folder)
-    assert name == str(folder)
-    assert files.keys() == owned.keys()
+    tree = trees.of_folder(folder)
+    assert tree.name == tree.source == str(folder)
+    assert tree.files.keys() == owned.keys()
 
 
 def test_without_a_manifest_all_files_count(tmp_path: Path) -> None:
     folder = write(tmp_path, {CLASS: to_json(PLAN), "more": ""})
-    assert trees.of_folder(folder)[1].keys() == {CLASS, "more"}
+    assert trees.of_folder(folder).files.keys() == {CLASS, "more"}
 
 
 def test_an_empty_folder_is_nothing_compiled(tmp_path: Path) -> None:
-    assert trees.of_folder(tmp_path)[1] == {}
+    assert trees.of_folder(tmp_path).files == {}
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -88,7 +89,8 @@ def test_a_class_of_a_later_release_is_refused(tmp_path: Path) -> None:
 def test_only_objects_that_differ_are_looked_at() -> None:
     path = "clusters/lab/manifests/a.yaml"
     for wrong in (b"- a", b"kind: x", b"a: [", b"", b"apiVersion: v1\nkind: A\nmetadata: 1\n"):
-        trees.check_objects("out", None, {path: wrong}, {path: wrong})
+        tree = Tree("a", "a", {path: wrong})
+        trees.check_objects(tree, {path: wrong})
         with pytest.raises(CpuplanError) as raised:
-            trees.check_objects("out", None, {path: wrong}, {})
+            trees.check_objects(tree, {})
         assert [each.code for each in raised.value.diagnostics] == ["CP682"]
