@@ -23,6 +23,8 @@ _MOST = 4
 #: Longer values are shown around their first difference.
 _WIDTH = 72
 _BEFORE = 16
+#: Longer reasons of a step end here.
+_LONG = 120
 _FOLLOW = {False: "follows", True: "follow"}
 MARKS = {How.COMES: "+", How.CHANGES: "~", How.GOES: "-", How.RENAMED: ">"}
 
@@ -95,8 +97,8 @@ def _differing(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[tuple[A
     return (left[0],), (left[1],)
 
 
-def _cut(text: str, start: int) -> str:
-    end = start + _WIDTH
+def _cut(text: str, start: int, width: int = _WIDTH) -> str:
+    end = start + width
     return "..." * bool(start) + text[start:end] + "..." * (len(text) > end)
 
 
@@ -124,8 +126,10 @@ class StepLine(NamedTuple):
     because: tuple[str, ...]
 
     def why(self, *, verbose: bool = False) -> str:
-        """The reasons; of many, the first."""
-        return joined(self.because) if verbose else first_of(self.because, _MOST)
+        """The reasons; of many the first, and of long ones the beginning."""
+        if verbose:
+            return joined(self.because)
+        return first_of([_cut(each, 0, _LONG) for each in self.because], _MOST)
 
 
 def steps(change: Change) -> list[StepLine]:
