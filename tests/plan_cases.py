@@ -1,4 +1,4 @@
-"""Changes of the sample, and what `cpuplan plan` tells of them: `tests/plans/`.
+"""Changes of the sample and of another project, and what `cpuplan plan` tells of them: `tests/plans/`.
 
 `python -m tests.generate` writes the texts, which are read as the reviewer of a change would. The
 steps of nodes are by the costs of settings (`by_cost`), so that a new rule of a platform changes no
@@ -32,10 +32,11 @@ class Edit(NamedTuple):
 
 
 class Case(NamedTuple):
-    """Edits of the sample's documents, and further words of the command line."""
+    """Edits of a project's documents, and further words of the command line."""
 
     edits: tuple[Edit, ...]
     arguments: tuple[str, ...] = ()
+    root: Path = REPOSITORY
 
 
 CASES = {
@@ -62,21 +63,25 @@ CASES = {
         ),
         ("--minutes-per-reboot", "25"),
     ),
+    "alike-classes": Case(
+        (Edit("intents/main.yaml", "cores: 2", "cores: 4"),),
+        root=REPOSITORY / "tests/cases/hosted-clusters",
+    ),
     "nothing": Case((Edit("intents/lab.yaml", "spec:\n", "spec: # as it was\n"),)),
 }
 
 
 @cache
-def compiled() -> dict[str, bytes]:
-    """What the sample is compiled to."""
-    return pipeline.compile_project(pipeline.load(REPOSITORY)).files
+def compiled(root: Path) -> dict[str, bytes]:
+    """What a project is compiled to."""
+    return pipeline.compile_project(pipeline.load(root)).files
 
 
 def project(case: Case, target: Path) -> Path:
-    """The sample with the edits of a case, and what it was compiled to before in `before`."""
+    """The project with the edits of a case, and what it was compiled to before in `before`."""
     for folder in ("inventories", "intents"):
-        shutil.copytree(REPOSITORY / folder, target / folder)
-    for path, data in compiled().items():
+        shutil.copytree(case.root / folder, target / folder)
+    for path, data in compiled(case.root).items():
         (target / "before" / path).parent.mkdir(parents=True, exist_ok=True)
         (target / "before" / path).write_bytes(data)
     for path, old, new in case.edits:

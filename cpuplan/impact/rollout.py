@@ -5,16 +5,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from cpuplan.fleet.before import Key
 from cpuplan.impact import waves
 from cpuplan.impact.comparison import Comparison
 from cpuplan.impact.impact import Impact
-from cpuplan.impact.sides import Side
+from cpuplan.impact.sides import Pair, Side
 from cpuplan.plan import ConfiguredPlan, Plan
 
 _PERCENT = re.compile(r"([0-9]{1,3})%\Z")
 #: What the machine config operator and careful people do without an answer.
 _ONE = 1
 _POOL = "MachineConfigPool"
+#: Of nodes in no wave.
+_LAST = 1_000_000
 
 
 class Limit(NamedTuple):
@@ -58,7 +61,7 @@ class _Group(NamedTuple):
     cluster: str
     name: str
     is_pool: bool
-    order: int = 0
+    order: int = _LAST
     wave: str = ""
 
 
@@ -77,17 +80,29 @@ def is_limit(text: str) -> bool:
     return 1 <= int(percent[1]) <= 100 if percent else text.isdigit() and int(text) >= 1
 
 
-def rounds(comparison: Comparison, plan: Plan, after: Side, asked: str) -> tuple[Rounds, ...]:
+def rounds(
+    comparison: Comparison, plan: Plan, sides: tuple[Side, Side], asked: str
+) -> tuple[Rounds, ...]:
     """The rounds of each pool or intent, by cluster. `asked` is the limit of plain nodes."""
-    sizes, limits = _sizes(plan.nodes), _Limits(after, asked)
+    sizes, limits = _sizes(plan.nodes), _Limits(sides[1], asked)
     by_key = {node.node_class.key: node for node in plan.nodes}
     parts: dict[_Group, list[tuple[_Part, Impact]]] = {}
     for change in comparison.changes:
-        node = by_key.get(change.pair.after) if change.pair.after else None
-        if node and change.pair.before and change.impact >= Impact.DRAIN:
-            for part in _parts(node, change.pair.nodes):
+        if change.impact >= Impact.DRAIN:
+            for part in _parts_of(change.pair, by_key, sides[0]):
                 parts.setdefault(part.group, []).append((part, change.impact))
-    return tuple(_rounds(key, parts[key], sizes[key], limits) for key in sorted(parts))
+    return tuple(_rounds(key, parts[key], sizes.get(key, 0), limits) for key in sorted(parts))
+
+
+def _parts_of(pair: Pair, plans: Mapping[Key, ConfiguredPlan], before: Side) -> Iterable[_Part]:
+    """Nodes of a pair by their waves; those that are gone by the pool or intent that they had."""
+    node = plans.get(pair.after) if pair.after else None
+    if node:
+        return _parts(node, pair.nodes)
+    was = before.classes[pair.before] if pair.before else {}
+    pool = was.get("pool")
+    group = _Group(pair.cluster, str(pool or was.get("intent", "")), bool(pool))
+    return [_Part(group, len(pair.nodes), "")]
 
 
 def _rounds(
@@ -96,7 +111,7 @@ def _rounds(
     nodes = sum(part.nodes for part, _ in members)
     worst = max(impact for _, impact in members)
     limit = limits.of(key, members[0][0].limit)
-    at_once = min(limit.of(size), nodes)
+    at_once = min(limit.of(max(size, nodes)), nodes)
     return Rounds(key.cluster, key.name, key.is_pool, key.wave, nodes, worst, at_once, limit)
 
 
@@ -122,7 +137,7 @@ def _parts(node: ConfiguredPlan, names: Sequence[str]) -> Iterator[_Part]:
             own = group._replace(order=wave.number, wave=wave.name)
             yield _Part(own, len(chosen), wave.limit or known.limit)
     if left:
-        yield _Part(group._replace(order=known.last), len(left), known.limit)
+        yield _Part(group, len(left), known.limit)
 
 
 class _Limits:

@@ -21,11 +21,6 @@ class Waves(NamedTuple):
     limit: str = ""
     max_impact: str = ""
 
-    @property
-    def last(self) -> int:
-        """The number of nodes that are in no wave."""
-        return 1 + max((wave.number for wave in self.waves), default=-1)
-
 
 def of(node: ConfiguredPlan) -> Waves:
     """The rollout of a class of nodes; none where intents have no such field."""

@@ -144,7 +144,7 @@ def _report(project: "Project", compiled: "Compiled", before: "Tree", limit: str
         found,
         before.name,
         before.source,
-        rollout.rounds(found, compiled.plan, new, limit),
+        rollout.rounds(found, compiled.plan, (old, new), limit),
         verbose=settings().verbose,
         findings=_findings(project, compiled, old, found),
     )

@@ -14,7 +14,7 @@ from cpuplan.impact.pairs import Node
 from cpuplan.impact.rollout import Rounds
 from cpuplan.impact.settings import Cause, SettingChange
 from cpuplan.printable import printable_values
-from cpuplan.render.plan.report import PlanReport, counts, fate, minutes
+from cpuplan.render.plan.report import Kind, PlanReport, kind, minutes
 
 #: Keys are only ever added while it is this.
 FORM = 1
@@ -43,14 +43,16 @@ def render(report: PlanReport) -> str:
 def _summary(report: PlanReport) -> dict[str, Any]:
     comparison, fleet = report.comparison, report.comparison.fleet
     impacts = dict.fromkeys(Impact, 0)
+    fates = dict.fromkeys(Kind, 0)
     for change in comparison.changes:
+        fates[kind(change)] += len(change.pair.nodes)
         impacts[change.impact] += len(change.pair.nodes)
     return {
         "impact": comparison.impact.word,
         "clusters": len({change.pair.cluster for change in comparison.changes}),
         "nodes": sum(impacts.values()),
         "nodesByImpact": {impact.word: number for impact, number in impacts.items()},
-        "nodesByFate": {count.fate: count.nodes for count in counts(comparison.changes)},
+        "nodesByFate": {of.value: number for of, number in fates.items()},
         "nodesElsewhere": report.elsewhere,
         "exclusiveCPUs": {
             "before": fleet.before,
@@ -67,7 +69,7 @@ def _change(change: Change) -> dict[str, Any]:
         "classBefore": pair.before and pair.before[1],
         "classAfter": pair.after and pair.after[1],
         "nodes": list(pair.nodes),
-        "fate": fate(change),
+        "fate": kind(change).value,
         "impact": change.impact.word,
         "steps": list(map(_step, change.steps)),
         "moves": [

@@ -9,15 +9,14 @@ from cpuplan.printable import printable
 from cpuplan.render.plan import words
 from cpuplan.render.plan.marks import cell, code, plain
 from cpuplan.render.plan.report import (
-    GONE,
-    NEW,
-    UNCHANGED,
     Group,
+    Kind,
     PlanReport,
     counts,
     duration,
     fate,
     groups,
+    kind,
     minutes,
     without_changes,
 )
@@ -50,7 +49,7 @@ def _title(report: PlanReport) -> str:
     if nothing := without_changes(report):
         return f"## cpuplan: {nothing.partition(',')[0].partition(':')[0].lower()}"
     numbers = counts(comparison.changes)
-    fates = [f"{each.nodes} {each.fate}" for each in numbers if each.fate != UNCHANGED]
+    fates = [f"{each.nodes} {each.fate}" for each in numbers if each.fate != Kind.UNCHANGED.value]
     total = words.counted_nodes(sum(each.nodes for each in numbers))
     return f"## cpuplan: {', '.join(fates)}, of {total}" if fates else "## cpuplan: no node changes"
 
@@ -144,13 +143,13 @@ def _class(group: Group, report: PlanReport) -> Iterator[str]:
 
 
 def _body(change: Change, report: PlanReport) -> Iterator[str]:
-    if fate(change) == NEW:
+    if kind(change) is Kind.NEW:
         rows = [(cell(each.name), cell(str(each.after))) for each in change.pools]
         came = words.came_from(change, report.comparison)
         yield f"From cluster {plain(came)}." if came else ""
         yield _table(("Pool", "CPUs"), rows, "l l")
         yield _steps(change)
-    elif fate(change) == GONE:
+    elif kind(change) is Kind.GONE:
         yield words.went(change, report.comparison) + "."
         yield _steps(change)
     else:

@@ -1,6 +1,7 @@
 """What is told of a plan, whatever the format: its parts, in order, and their numbers."""
 
 from collections.abc import Callable, Hashable, Iterable
+from enum import Enum
 from typing import NamedTuple
 
 from cpuplan.components.published import nrt
@@ -43,40 +44,54 @@ def without_changes(report: PlanReport) -> str:
     return f"No changes but in reasons and digests, against {report.against}: {files} of out/"
 
 
+class Kind(Enum):
+    """What becomes of nodes, beside the impact."""
+
+    CHANGED = "changed"
+    NEW = "new"
+    GONE = "gone"
+    UNCHANGED = "unchanged"
+
+
 class Count(NamedTuple):
-    """How many nodes have a fate: the word of an impact, `new`, `gone`, or `unchanged`."""
+    """How many nodes have a fate: `reboot`, `new (reboot)`, `unchanged`."""
 
     fate: str
     nodes: int
     changes: tuple[Change, ...]
 
 
-#: In the order in which they are told.
-NEW, GONE, UNCHANGED, NO_IMPACT = "new", "gone", "unchanged", "no impact"
-_FATES = (*(impact.word for impact in sorted(Impact, reverse=True)[:-1]), NO_IMPACT)
-FATES = (*_FATES, NEW, GONE, UNCHANGED)
+def kind(change: Change) -> Kind:
+    """What becomes of the nodes of a change."""
+    if change.pair.before is None:
+        return Kind.NEW
+    if change.pair.after is None:
+        return Kind.GONE
+    return Kind.UNCHANGED if change.is_same else Kind.CHANGED
 
 
 def fate(change: Change) -> str:
-    """What becomes of the nodes of a change, in a word."""
-    if change.pair.before is None:
-        return NEW
-    if change.pair.after is None:
-        return GONE
-    if change.is_same:
-        return UNCHANGED
-    return change.impact.word if change.impact else NO_IMPACT
+    """What becomes of the nodes of a change, and what they bear."""
+    of, impact = kind(change), change.impact
+    if of is Kind.CHANGED:
+        return impact.word if impact else "no impact"
+    return f"{of.value} ({impact.word})" if impact else of.value
+
+
+def _rank(change: Change) -> tuple[bool, int, int]:
+    """The worst first, and what is told last: nodes without changes."""
+    of = kind(change)
+    return (of is Kind.UNCHANGED, -change.impact, list(Kind).index(of))
 
 
 def counts(changes: Iterable[Change]) -> list[Count]:
     """The nodes by fate, the worst first."""
     groups: dict[str, list[Change]] = {}
-    for change in changes:
+    for change in sorted(changes, key=_rank):
         groups.setdefault(fate(change), []).append(change)
     return [
-        Count(name, sum(len(change.pair.nodes) for change in groups[name]), tuple(groups[name]))
-        for name in FATES
-        if name in groups
+        Count(name, sum(len(change.pair.nodes) for change in members), tuple(members))
+        for name, members in groups.items()
     ]
 
 
@@ -104,9 +119,9 @@ def groups(changes: Iterable[Change], *, one_by_one: bool = False) -> list[Group
     """The changes that have something to tell, the worst first; equal ones together."""
     some = [change for change in changes if not change.is_same]
     found: dict[Hashable, list[Change]] = {}
-    for change in sorted(some, key=lambda change: FATES.index(fate(change))):
-        comes_or_goes = not (change.pair.before and change.pair.after)
-        key = change.pair if one_by_one or comes_or_goes else _form(change)
+    for change in sorted(some, key=_rank):
+        is_alone = one_by_one or kind(change) is not Kind.CHANGED
+        key = change.pair if is_alone else _form(change)
         found.setdefault(key, []).append(change)
     return [Group(tuple(members), _differ(members)) for members in found.values()]
 

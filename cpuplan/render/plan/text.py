@@ -7,14 +7,14 @@ from cpuplan.impact.settings import Cause, SettingChange
 from cpuplan.render.ansi import paint
 from cpuplan.render.plan import words
 from cpuplan.render.plan.report import (
-    GONE,
-    NEW,
     Group,
+    Kind,
     PlanReport,
     counts,
     duration,
     fate,
     groups,
+    kind,
     longest_rollout,
     minutes,
     without_changes,
@@ -69,7 +69,7 @@ def _members(group: Group) -> Iterator[str]:
 
 def _body(change: Change, report: PlanReport) -> Iterator[str]:
     """All that is told of a class but its name and its nodes."""
-    if fate(change) in (NEW, GONE):
+    if kind(change) in (Kind.NEW, Kind.GONE):
         yield from _coming_or_going(change, report)
     else:
         yield from _by_cause(change, report)
@@ -79,7 +79,7 @@ def _body(change: Change, report: PlanReport) -> Iterator[str]:
 
 
 def _coming_or_going(change: Change, report: PlanReport) -> Iterator[str]:
-    if fate(change) == GONE:
+    if kind(change) is Kind.GONE:
         yield f"  {words.went(change, report.comparison)}\n"
         return
     if came := words.came_from(change, report.comparison):

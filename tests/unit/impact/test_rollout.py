@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cpuplan.emit import to_json
 from cpuplan.impact import limits, waves
 from cpuplan.impact.comparison import Change, Comparison, Fleet
 from cpuplan.impact.impact import Impact, Step
@@ -40,7 +41,7 @@ def changed(node: ConfiguredPlan, impact: Impact, nodes: tuple[str, ...] = NODES
 def told(impact: Impact, asked: str = "1", nodes: tuple[str, ...] = NODES) -> list[object]:
     """Wave, nodes at once and rounds of an intent on plain nodes."""
     node = configured()
-    found = rounds(changed(node, impact, nodes), Plan((node,)), Side({}), asked)
+    found = rounds(changed(node, impact, nodes), Plan((node,)), (Side({}), Side({})), asked)
     return [(each.wave, each.at_once, each.number) for each in found]
 
 
@@ -79,14 +80,26 @@ def test_waves_go_in_their_order_and_what_is_in_none_last(monkeypatch: pytest.Mo
 def test_the_object_of_a_pool_has_its_limit(stated: bytes, at_once: int) -> None:
     node = configured("openshift")
     path = f"clusters/{node.node_class.cluster}/manifests/00-machineconfigpool-worker.yaml"
-    (found,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), Side({path: POOL % stated}), "7")
+    sides = Side({}), Side({path: POOL % stated})
+    (found,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), sides, "7")
     assert (found.is_pool, found.group, found.at_once) == (True, "worker", at_once)
 
 
 def test_a_pool_without_an_object_goes_node_by_node() -> None:
     node = configured("openshift")
-    (found,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), Side({}), "7")
+    (found,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Side({}), Side({})), "7")
     assert found.at_once == 1
+
+
+def test_nodes_that_are_gone_go_with_the_pool_that_they_had() -> None:
+    was = {"cluster": "lab", "class": "a", "intent": "ran", "pool": "worker", "nodes": ["n0"]}
+    before = Side({".cpuplan/classes/lab/a.json": to_json(was).encode()})
+    change = Change(
+        Pair(("lab", "a"), None, "lab", ("n0", "n1")), (Step(Impact.REBOOT, "it", "x", "rule"),)
+    )
+    whole = Comparison((change,), {}, (), {}, Fleet(0, 0, 0), 1)
+    (found,) = rounds(whole, Plan(()), (before, Side({})), "7")
+    assert (found.group, found.is_pool, found.nodes, found.number) == ("worker", True, 2, 2)
 
 
 def test_an_impact_above_what_a_rollout_allows(monkeypatch: pytest.MonkeyPatch) -> None:

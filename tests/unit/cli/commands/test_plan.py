@@ -103,7 +103,7 @@ def test_an_empty_folder_makes_every_node_new(
     words = ["plan", "--against-folder", str(tmp_path / "empty"), "--format", "json"]
     code, printed, _ = run_in(project, words, capsys)
     assert code == 0
-    assert json.loads(printed)["summary"]["nodesByFate"] == {"new": 2}
+    assert json.loads(printed)["summary"]["nodesByFate"]["new"] == 2
 
 
 def test_narrowing_leaves_out_nodes_but_not_the_verdict(project: Path, plan: Plan) -> None:
